@@ -1,0 +1,60 @@
+// swift-tools-version:6.2
+import PackageDescription
+
+// `make check` and `make test` set BACKUPFS_STRICT so that a warning fails them, while a newer
+// compiler with new warnings still builds for somebody who only wants to use the program.
+let strict = Context.environment["BACKUPFS_STRICT"] == "1"
+let settings: [SwiftSetting] = [.swiftLanguageMode(.v6)] + (strict ? [.treatAllWarnings(as: .error)] : [])
+
+// The arrows below are the architecture (Docs/architecture.md): a target imports only what it names.
+let package = Package(
+    name: "backupfs",
+    products: [.executable(name: "backupfs", targets: ["backupfs"])],
+    dependencies: [
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    ],
+    targets: [
+        .systemLibrary(name: "CFUSE", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+
+        .systemLibrary(name: "CLinux"),
+
+        .target(name: "BackupCore", swiftSettings: settings),
+        .target(name: "SystemIO", dependencies: ["BackupCore", "CLinux", "CZlib", "COpenSSL"], swiftSettings: settings),
+        .target(
+            name: "BackupRepository",
+            dependencies: ["SystemIO", "BackupCore", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: settings),
+        .target(
+            name: "AppData",
+            dependencies: [
+                "BackupCore", "SystemIO", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"), "Yams",
+            ],
+            resources: [.embedInCode("Resources/ev-charging-tracker.yaml")],
+            swiftSettings: settings),
+        .target(name: "Export", dependencies: ["AppData", "SystemIO", "BackupCore"], swiftSettings: settings),
+        .target(
+            name: "Restore", dependencies: ["BackupRepository", "AppData", "Export", "SystemIO", "BackupCore"],
+            swiftSettings: settings),
+        .target(
+            name: "Operations",
+            dependencies: ["Restore", "Export", "BackupRepository", "AppData", "SystemIO", "BackupCore"],
+            swiftSettings: settings),
+        .target(
+            name: "VirtualTree", dependencies: ["BackupRepository", "SystemIO", "BackupCore"],
+            swiftSettings: settings),
+        .target(name: "FUSEBridge", dependencies: ["VirtualTree", "CFUSE", "SystemIO", "BackupCore"], swiftSettings: settings),
+        .target(
+            name: "BackupCommands",
+            dependencies: [
+                "FUSEBridge", "VirtualTree", "Operations", "Restore", "Export", "BackupRepository", "AppData", "SystemIO",
+                "BackupCore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: settings),
+        .executableTarget(name: "backupfs", dependencies: ["BackupCommands"], swiftSettings: settings),
+    ]
+)

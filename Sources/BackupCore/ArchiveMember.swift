@@ -1,0 +1,24 @@
+/// One entry of an archive view: what a ZIP or tar layout needs to know of a file.
+public struct ArchiveMember: Sendable {
+    /// Path in the archive, components joined by `/`, no leading slash; folders end with `/`.
+    public let path: [UInt8]
+    /// Permission bits and file type, as in `st_mode`.
+    public let mode: UInt32
+    public let modificationTime: Timestamp
+    public let size: UInt64
+    public let crc32: UInt32
+    public let content: [ContentPiece]
+
+    public init(
+        path: [UInt8], mode: UInt32, modificationTime: Timestamp, size: UInt64, crc32: UInt32, content: [ContentPiece]
+    ) {
+        self.path = path
+        self.mode = mode
+        self.modificationTime = modificationTime
+        self.size = size
+        self.crc32 = crc32
+        self.content = content
+    }
+
+    public var isDirectory: Bool { path.last == UInt8(ascii: "/") }
+}

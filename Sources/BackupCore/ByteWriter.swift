@@ -1,0 +1,29 @@
+/// Builds the repository's binary structures: little-endian integers and length-prefixed bytes.
+public struct ByteWriter: Sendable {
+    public private(set) var bytes: [UInt8] = []
+
+    public init() {}
+
+    public mutating func append<Value: FixedWidthInteger>(_ value: Value) {
+        withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
+    }
+
+    public mutating func append(_ digest: some ByteDigest) {
+        digest.withUnsafeBytes { bytes.append(contentsOf: $0) }
+    }
+
+    public mutating func append(raw: some Collection<UInt8>) { bytes.append(contentsOf: raw) }
+
+    /// A 32-bit length and then the bytes.
+    public mutating func append(lengthPrefixed value: some Collection<UInt8>) {
+        append(UInt32(value.count))
+        bytes.append(contentsOf: value)
+    }
+
+    public mutating func append(_ text: String) { append(lengthPrefixed: text.utf8) }
+
+    public mutating func append(_ time: Timestamp) {
+        append(time.seconds)
+        append(time.nanoseconds)
+    }
+}

@@ -1,0 +1,25 @@
+/// One component of a path, as the file system has it: any bytes but `/` and NUL, not necessarily UTF-8.
+/// Text is never normalised: two names are the same only if their bytes are.
+public struct FileName: Hashable, Comparable, Sendable, CustomStringConvertible, ExpressibleByStringLiteral {
+    /// Linux's limit for one component.
+    public static let byteCountLimit = 255
+
+    public let bytes: [UInt8]
+
+    public init(bytes: [UInt8]) { self.bytes = bytes }
+    public init(_ text: some StringProtocol) { bytes = Array(text.utf8) }
+    public init(stringLiteral text: String) { bytes = Array(text.utf8) }
+
+    /// For showing to people; bytes that are not UTF-8 come out as U+FFFD.
+    public var description: String { String(decoding: bytes, as: UTF8.self) }
+
+    public static func < (left: Self, right: Self) -> Bool { left.bytes.lexicographicallyPrecedes(right.bytes) }
+
+    /// Whether it can be stored and restored as a single component: not empty, `.`, `..`, too long, and
+    /// without `/` or NUL.
+    public var isSafeComponent: Bool {
+        guard !bytes.isEmpty, bytes.count <= Self.byteCountLimit else { return false }
+        guard bytes != [46], bytes != [46, 46] else { return false }
+        return !bytes.contains { $0 == 0 || $0 == 47 }
+    }
+}

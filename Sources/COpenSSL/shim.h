@@ -1,0 +1,4 @@
+#ifndef BACKUPFS_COPENSSL_SHIM_H
+#define BACKUPFS_COPENSSL_SHIM_H
+#include <openssl/evp.h>
+#endif

@@ -1,0 +1,109 @@
+import BackupCore
+import Glibc
+
+/// Reads a folder with names as bytes, and opens what is in it relative to the folder, so that names that are not
+/// UTF-8 and folders that are renamed meanwhile do no harm.
+public struct DirectoryReader: ~Copyable {
+    public let descriptor: OwnedDescriptor
+    public var path: String { descriptor.path }
+
+    /// - Throws: `notFound`, `notADirectory`, `accessDenied`. A symbolic link is not followed.
+    public init(path: String) throws(BackupError) {
+        descriptor = try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY)
+    }
+
+    private init(descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }
+
+    /// The folder `name` in this one; a symbolic link is refused.
+    public borrowing func openDirectory(_ name: FileName) throws(BackupError) -> DirectoryReader {
+        let opened = try open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+        return DirectoryReader(descriptor: opened)
+    }
+
+    /// openat(2) with `O_NOFOLLOW`.
+    public borrowing func open(
+        _ name: FileName, _ flags: Int32, permissions: mode_t = 0o600
+    ) throws(BackupError) -> OwnedDescriptor {
+        let fullPath = "\(path)/\(name)"
+        let folder = descriptor.rawValue
+        let number = try Self.withCString(name) { (cName) throws(BackupError) in
+            try SystemCall.check("open", fullPath) { openat(folder, cName, flags | O_CLOEXEC | O_NOFOLLOW, permissions) }
+        }
+        return OwnedDescriptor(owning: number, path: fullPath)
+    }
+
+    /// lstat of an entry.
+    public borrowing func status(_ name: FileName) throws(BackupError) -> FileStatus {
+        var value = stat()
+        let fullPath = "\(path)/\(name)"
+        let folder = descriptor.rawValue
+        _ = try Self.withCString(name) { (cName) throws(BackupError) in
+            try SystemCall.check("read the attributes", fullPath) { fstatat(folder, cName, &value, AT_SYMLINK_NOFOLLOW) }
+        }
+        return FileStatus(value)
+    }
+
+    /// Where a symbolic link points to.
+    public borrowing func readLink(_ name: FileName) throws(BackupError) -> [UInt8] {
+        let fullPath = "\(path)/\(name)"
+        let folder = descriptor.rawValue
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = try Self.withCString(name) { (cName) throws(BackupError) in
+            try SystemCall.check("read the link", fullPath) {
+                readlinkat(folder, cName, &buffer, buffer.count)
+            }
+        }
+        return buffer[..<count].map { UInt8(bitPattern: $0) }
+    }
+
+    /// The names in the folder, sorted by their bytes, without `.` and `..`.
+    public borrowing func names() throws(BackupError) -> [FileName] {
+        // A second descriptor, since closedir(3) closes the one it was given and the position is shared otherwise.
+        let number = try SystemCall.check("list the folder", path) {
+            openat(descriptor.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        }
+        guard let stream = fdopendir(number) else {
+            let failure = errno
+            close(number)
+            throw SystemCall.error(failure, action: "list the folder", path: path)
+        }
+        defer { closedir(stream) }
+        var names: [FileName] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                if errno != 0 { throw SystemCall.error(errno, action: "list the folder", path: path) }
+                break
+            }
+            let bytes = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
+            if bytes != [46], bytes != [46, 46] { names.append(FileName(bytes: bytes)) }
+        }
+        return names.sorted()
+    }
+
+    static func removeContents(of path: String) throws(BackupError) {
+        try DirectoryReader(descriptor: OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)).removeContents()
+    }
+
+    private borrowing func removeContents() throws(BackupError) {
+        for name in try names() {
+            let isDirectory = try status(name).kind == .directory
+            if isDirectory { try openDirectory(name).removeContents() }
+            let fullPath = "\(path)/\(name)"
+            let folder = descriptor.rawValue
+            _ = try Self.withCString(name) { (cName) throws(BackupError) in
+                try SystemCall.check("remove", fullPath) { unlinkat(folder, cName, isDirectory ? AT_REMOVEDIR : 0) }
+            }
+        }
+    }
+
+    private static func withCString<Result>(
+        _ name: FileName, _ body: (UnsafePointer<CChar>) throws(BackupError) -> Result
+    ) throws(BackupError) -> Result {
+        let characters = name.bytes.map { CChar(bitPattern: $0) } + [0]
+        return try characters.withUnsafeBufferPointer { (buffer) throws(BackupError) -> Result in
+            guard let base = buffer.baseAddress else { throw BackupError(.invalidArgument, "a name is empty") }
+            return try body(base)
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import BackupCore
+import Glibc
+import Synchronization
+
+/// Named points at which a test lets the program die or wait, to see what a crash there leaves behind. Without the
+/// environment variable `BACKUPFS_FAULT` a point costs one comparison.
+///
+/// `BACKUPFS_FAULT=name` kills the process (SIGKILL) at the point's first passing, `name:3` at its third,
+/// `name=fail` makes it throw an input/output error, `name=pause:PATH` makes it wait for as long as PATH exists.
+public enum FaultInjection {
+    private struct Plan: Sendable {
+        enum Action: Sendable { case kill, fail, pause(String) }
+
+        let point: String
+        let passing: Int
+        let action: Action
+
+        init?(_ text: String) {
+            let parts = text.split(separator: "=", maxSplits: 1)
+            let place = parts[0].split(separator: ":")
+            guard let name = place.first else { return nil }
+            point = String(name)
+            passing = place.count > 1 ? Int(place[1]) ?? 1 : 1
+            guard parts.count > 1 else {
+                action = .kill
+                return
+            }
+            if parts[1].hasPrefix("pause:") {
+                action = .pause(String(parts[1].dropFirst(6)))
+            } else {
+                action = .fail
+            }
+        }
+    }
+
+    private static let plan: Plan? = getenv("BACKUPFS_FAULT").flatMap { Plan(String(cString: $0)) }
+    private static let passings = Mutex(0)
+
+    /// - Throws: `inputOutput` when the plan says so.
+    public static func reached(_ point: StaticString) throws(BackupError) {
+        guard let plan, plan.point == point.description else { return }
+        let passing = passings.withLock { count in
+            count += 1
+            return count
+        }
+        guard passing == plan.passing else { return }
+        switch plan.action {
+        case .kill: kill(getpid(), SIGKILL)
+        case .fail: throw BackupError(.inputOutput, "an injected fault at \(point)")
+        case .pause(let path): while access(path, F_OK) == 0 { usleep(2_000) }
+        }
+    }
+}

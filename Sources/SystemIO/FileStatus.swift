@@ -1,0 +1,42 @@
+import BackupCore
+import Glibc
+
+/// What stat(2) tells of a file.
+public struct FileStatus: Sendable, Equatable {
+    public enum Kind: Sendable { case regular, directory, symbolicLink, other }
+
+    public let kind: Kind
+    /// Permission bits and file type, as in `st_mode`.
+    public let mode: UInt32
+    /// Size in bytes.
+    public let size: UInt64
+    public let modificationTime: Timestamp
+    public let changeTime: Timestamp
+    public let inode: UInt64
+    public let device: UInt64
+    public let linkCount: UInt64
+    public let owner: UInt32
+
+    init(_ value: stat) {
+        switch value.st_mode & S_IFMT {
+        case S_IFREG: kind = .regular
+        case S_IFDIR: kind = .directory
+        case S_IFLNK: kind = .symbolicLink
+        default: kind = .other
+        }
+        mode = value.st_mode
+        size = UInt64(max(0, value.st_size))
+        modificationTime = Timestamp(value.st_mtim)
+        changeTime = Timestamp(value.st_ctim)
+        inode = UInt64(value.st_ino)
+        device = UInt64(value.st_dev)
+        linkCount = UInt64(value.st_nlink)
+        owner = value.st_uid
+    }
+}
+
+extension Timestamp {
+    public init(_ value: timespec) {
+        self.init(seconds: Int64(value.tv_sec), nanoseconds: UInt32(value.tv_nsec))
+    }
+}

@@ -1,0 +1,130 @@
+import BackupCore
+import CLinux
+import Glibc
+
+/// Files and folders by path: the calls everything else is made of. Paths are bytes in the end: a `String` made from a name
+/// that is not UTF-8 would not find it again, so walking a media folder goes through `DirectoryReader`.
+public enum FileSystem {
+    /// lstat(2).
+    /// - Throws: `notFound` and so on.
+    public static func status(_ path: String) throws(BackupError) -> FileStatus {
+        var value = stat()
+        try SystemCall.check("read the attributes", path) { lstat(path, &value) }
+        return FileStatus(value)
+    }
+
+    /// stat(2): the status of what a symbolic link points to; `nil` when there is nothing.
+    public static func statusIfPresent(_ path: String) -> FileStatus? {
+        var value = stat()
+        guard SystemCall.retrying({ stat(path, &value) }) == 0 else { return nil }
+        return FileStatus(value)
+    }
+
+    public static func exists(_ path: String) -> Bool { statusIfPresent(path) != nil }
+
+    /// Makes a folder, and the folders above it, unless they are there; owner-only whatever the umask.
+    public static func makeDirectories(_ path: String, permissions: mode_t = 0o700) throws(BackupError) {
+        if let status = statusIfPresent(path) {
+            guard status.kind == .directory else {
+                throw BackupError(.notADirectory, "a file is in the way of a folder", path: path)
+            }
+            return
+        }
+        let parent = parentPath(path)
+        if parent != path { try makeDirectories(parent, permissions: permissions) }
+        if mkdir(path, permissions) == -1, errno != EEXIST {
+            throw SystemCall.error(errno, action: "make the folder", path: path)
+        }
+        if parent != path { try synchronizeDirectory(parent) }
+    }
+
+    /// `/a/b` for `/a/b/c`; `.` for a bare name.
+    public static func parentPath(_ path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// The last component.
+    public static func lastComponent(_ path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return path }
+        return String(path[path.index(after: slash)...])
+    }
+
+    /// Absolute form of `path`, seen from the current folder; symbolic links stay as they are.
+    public static func absolutePath(_ path: String) -> String {
+        if path.hasPrefix("/") { return path }
+        guard let current = getcwd(nil, 0) else { return path }
+        defer { free(current) }
+        return String(cString: current) + "/" + path
+    }
+
+    /// rename(2): replaces what is there, as one step.
+    public static func rename(_ old: String, to new: String) throws(BackupError) {
+        try SystemCall.check("rename to \(lastComponent(new))", old) { Glibc.rename(old, new) }
+    }
+
+    /// renameat2(2) with `RENAME_EXCHANGE`: both names change places in one step.
+    public static func exchange(_ first: String, _ second: String) throws(BackupError) {
+        try SystemCall.check("exchange with \(second)", first) { backupfs_exchange(first, second) }
+    }
+
+    /// Removes a file; nothing happens when it is not there.
+    public static func removeFile(_ path: String) throws(BackupError) {
+        if unlink(path) == -1, errno != ENOENT { throw SystemCall.error(errno, action: "remove", path: path) }
+    }
+
+    /// Removes a folder with all that is in it, without following symbolic links; nothing happens when it is not there.
+    public static func removeTree(_ path: String) throws(BackupError) {
+        var value = stat()
+        if SystemCall.retrying({ lstat(path, &value) }) == -1 {
+            if errno == ENOENT { return }
+            throw SystemCall.error(errno, action: "remove", path: path)
+        }
+        if FileStatus(value).kind == .directory {
+            try DirectoryReader.removeContents(of: path)
+            try SystemCall.check("remove the folder", path) { rmdir(path) }
+        } else {
+            try removeFile(path)
+        }
+    }
+
+    /// fsync of a folder: after it the names in it survive a power cut.
+    public static func synchronizeDirectory(_ path: String) throws(BackupError) {
+        let descriptor = try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY)
+        try descriptor.synchronize()
+    }
+
+    /// Whole small file.
+    /// - Parameter limitBytes: a larger file is refused with `tooLarge` before it is read.
+    public static func readFile(_ path: String, limitBytes: Int = 16 << 20) throws(BackupError) -> [UInt8] {
+        let descriptor = try OwnedDescriptor.open(path, O_RDONLY)
+        let size = try descriptor.status().size
+        guard size <= UInt64(limitBytes) else {
+            throw BackupError(.tooLarge, "the file has \(size) bytes, more than \(limitBytes)", path: path)
+        }
+        return try descriptor.readExactly(at: 0, count: Int(size))
+    }
+
+    /// Replaces a small file durably: temporary file beside it, write, fsync, rename, fsync of the folder. A crash at any
+    /// point leaves the old content or the new.
+    public static func writeFileAtomically(_ path: String, _ bytes: [UInt8], permissions: mode_t = 0o600) throws(BackupError) {
+        let temporary = "\(path).tmp-\(getpid())"
+        do {
+            let descriptor = try OwnedDescriptor.open(temporary, O_WRONLY | O_CREAT | O_TRUNC, permissions: permissions)
+            try descriptor.writeAll(bytes)
+            try descriptor.synchronize()
+        } catch {
+            _ = unlink(temporary)
+            throw error
+        }
+        try rename(temporary, to: path)
+        try synchronizeDirectory(parentPath(path))
+    }
+
+    /// Space of the file system that holds `path`.
+    public static func space(at path: String) throws(BackupError) -> FileSystemSpace {
+        var value = statvfs()
+        try SystemCall.check("read the free space", path) { statvfs(path, &value) }
+        return FileSystemSpace(value)
+    }
+}

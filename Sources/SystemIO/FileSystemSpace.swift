@@ -1,0 +1,23 @@
+import Glibc
+
+/// What statvfs(3) tells of a file system.
+public struct FileSystemSpace: Sendable {
+    public let blockSizeBytes: UInt64
+    public let blockCount: UInt64
+    public let freeBlockCount: UInt64
+    /// Free blocks for those who are not root.
+    public let availableBlockCount: UInt64
+    public let fileCount: UInt64
+    public let freeFileCount: UInt64
+
+    init(_ value: statvfs) {
+        blockSizeBytes = UInt64(value.f_frsize)
+        blockCount = UInt64(value.f_blocks)
+        freeBlockCount = UInt64(value.f_bfree)
+        availableBlockCount = UInt64(value.f_bavail)
+        fileCount = UInt64(value.f_files)
+        freeFileCount = UInt64(value.f_ffree)
+    }
+
+    public var availableBytes: UInt64 { availableBlockCount * blockSizeBytes }
+}

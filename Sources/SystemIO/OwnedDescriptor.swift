@@ -1,0 +1,110 @@
+import BackupCore
+import Glibc
+
+/// An open file that is closed when its owner lets go of it.
+///
+/// Offsets and lengths are bytes. Every call names `path` in its error.
+public struct OwnedDescriptor: ~Copyable, Sendable {
+    public let rawValue: Int32
+    /// What it was opened as; for messages only.
+    public let path: String
+
+    /// Takes over an open descriptor.
+    public init(owning rawValue: Int32, path: String) {
+        self.rawValue = rawValue
+        self.path = path
+    }
+
+    /// open(2) with `O_CLOEXEC`.
+    /// - Parameter permissions: the mode of a file that is created; the umask does not widen it.
+    public static func open(
+        _ path: String, _ flags: Int32, permissions: mode_t = 0o600
+    ) throws(BackupError) -> OwnedDescriptor {
+        let number = try SystemCall.check("open the file", path) { Glibc.open(path, flags | O_CLOEXEC, permissions) }
+        return OwnedDescriptor(owning: number, path: path)
+    }
+
+    deinit { _ = Glibc.close(rawValue) }
+
+    /// Reads until `buffer` is full or the file ends.
+    /// - Returns: the number of bytes read; less than `buffer.count` only at the end of the file.
+    public borrowing func readFully(
+        at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(BackupError) -> Int {
+        try Self.readFully(rawValue, path: path, at: offset, into: buffer)
+    }
+
+    static func readFully(
+        _ descriptor: Int32, path: String, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(BackupError) -> Int {
+        guard let base = buffer.baseAddress else { return 0 }
+        var count = 0
+        while count < buffer.count {
+            let position = off_t(offset) + off_t(count)
+            let read = try SystemCall.check("read", path) {
+                pread(descriptor, base + count, buffer.count - count, position)
+            }
+            if read == 0 { break }
+            count += read
+        }
+        return count
+    }
+
+    /// Reads exactly `count` bytes.
+    /// - Throws: `damagedContent` when the file is shorter.
+    public borrowing func readExactly(at offset: UInt64, count: Int) throws(BackupError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var result: Result<Int, BackupError> = .success(0)
+        let number = rawValue
+        let name = path
+        bytes.withUnsafeMutableBytes { buffer in
+            result = Result { () throws(BackupError) in
+                try Self.readFully(number, path: name, at: offset, into: buffer)
+            }
+        }
+        guard try result.get() == count else {
+            throw BackupError(.damagedContent, "the file ends before byte \(offset + UInt64(count))", path: path)
+        }
+        return bytes
+    }
+
+    /// Writes all bytes at the descriptor's own position.
+    public borrowing func writeAll(_ buffer: UnsafeRawBufferPointer) throws(BackupError) {
+        guard let base = buffer.baseAddress else { return }
+        var count = 0
+        while count < buffer.count {
+            count += try SystemCall.check("write", path) { write(rawValue, base + count, buffer.count - count) }
+        }
+    }
+
+    public borrowing func writeAll(_ bytes: [UInt8]) throws(BackupError) {
+        var result: Result<Void, BackupError> = .success(())
+        bytes.withUnsafeBytes { buffer in result = Result { () throws(BackupError) in try writeAll(buffer) } }
+        try result.get()
+    }
+
+    /// Writes all bytes at `offset`, leaving the descriptor's own position alone.
+    public borrowing func writeAll(_ buffer: UnsafeRawBufferPointer, at offset: UInt64) throws(BackupError) {
+        guard let base = buffer.baseAddress else { return }
+        var count = 0
+        while count < buffer.count {
+            let position = off_t(offset) + off_t(count)
+            count += try SystemCall.check("write", path) { pwrite(rawValue, base + count, buffer.count - count, position) }
+        }
+    }
+
+    public borrowing func truncate(to size: UInt64) throws(BackupError) {
+        try SystemCall.check("change the size", path) { ftruncate(rawValue, off_t(size)) }
+    }
+
+    /// fsync(2): after it the bytes and the size survive a power cut, the name in its folder not yet.
+    public borrowing func synchronize() throws(BackupError) {
+        try SystemCall.check("make durable", path) { fsync(rawValue) }
+    }
+
+    public borrowing func status() throws(BackupError) -> FileStatus {
+        var value = stat()
+        try SystemCall.check("read the attributes", path) { fstat(rawValue, &value) }
+        return FileStatus(value)
+    }
+}

@@ -1,0 +1,35 @@
+import BackupCore
+import Glibc
+
+/// A file open for reading that several threads read at once; closed with its last reference.
+public final class SharedFile: ByteSource {
+    private let descriptor: OwnedDescriptor
+    public let path: String
+    /// Size in bytes when it was opened.
+    public let size: UInt64
+
+    /// - Throws: `notFound`, `accessDenied`, …
+    public init(path: String) throws(BackupError) {
+        descriptor = try OwnedDescriptor.open(path, O_RDONLY)
+        self.path = path
+        size = try descriptor.status().size
+    }
+
+    public init(_ descriptor: consuming OwnedDescriptor) throws(BackupError) {
+        path = descriptor.path
+        size = try descriptor.status().size
+        self.descriptor = descriptor
+    }
+
+    public var rawDescriptor: Int32 { descriptor.rawValue }
+
+    public func status() throws(BackupError) -> FileStatus { try descriptor.status() }
+
+    public func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
+        try descriptor.readFully(at: offset, into: buffer)
+    }
+
+    public func readExactly(at offset: UInt64, count: Int) throws(BackupError) -> [UInt8] {
+        try descriptor.readExactly(at: offset, count: count)
+    }
+}

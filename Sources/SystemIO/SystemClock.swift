@@ -1,0 +1,28 @@
+import BackupCore
+import Glibc
+
+/// What time it is, and how it is written. Always in the POSIX locale: other locales have other digits.
+public enum SystemClock {
+    /// The time now. `BACKUPFS_NOW` (`2026-01-11T14:30:00Z`) sets it for tests and for reproducible documents.
+    public static func now() -> Timestamp {
+        if let text = getenv("BACKUPFS_NOW"), let time = ISO8601.parse(String(cString: text)) { return time }
+        var value = timespec()
+        clock_gettime(CLOCK_REALTIME, &value)
+        return Timestamp(value)
+    }
+
+    /// `2026-01-11_14-30-00` in local time, the stamp of snapshot and file names.
+    public static func localStamp(_ time: Timestamp) -> String { format(time, "%Y-%m-%d_%H-%M-%S", utc: false) }
+
+    /// `2026-01-11 14:30:00` in local time, for people.
+    public static func localText(_ time: Timestamp) -> String { format(time, "%Y-%m-%d %H:%M:%S", utc: false) }
+
+    private static func format(_ time: Timestamp, _ pattern: String, utc: Bool) -> String {
+        var seconds = time_t(time.seconds)
+        var parts = tm()
+        if utc { gmtime_r(&seconds, &parts) } else { localtime_r(&seconds, &parts) }
+        var buffer = [CChar](repeating: 0, count: 64)
+        let count = strftime(&buffer, buffer.count, pattern, &parts)
+        return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

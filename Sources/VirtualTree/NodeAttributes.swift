@@ -1,0 +1,34 @@
+import BackupCore
+
+/// What stat(2) tells of a node, and how long the kernel may believe it.
+public struct NodeAttributes: Sendable, Equatable {
+    public enum Kind: Sendable, Equatable { case file, directory, symbolicLink }
+
+    public var inode: InodeNumber
+    public var kind: Kind
+    /// Permission bits only (0 to 0o777).
+    public var permissions: UInt16
+    /// Exact size in bytes; for a symbolic link the length of its target.
+    public var size: UInt64
+    public var modificationTime: Timestamp
+    /// Never changes while the mount lives: the kernel may keep attributes and pages of it.
+    public var isImmutable: Bool
+    /// How long the kernel may keep the name, in seconds; 0 asks again each time.
+    public var entryTimeoutSeconds: Double
+    /// How long the kernel may keep these attributes, in seconds.
+    public var attributeTimeoutSeconds: Double
+
+    public init(
+        inode: InodeNumber, kind: Kind, permissions: UInt16, size: UInt64, modificationTime: Timestamp,
+        isImmutable: Bool = false, entryTimeoutSeconds: Double = 0, attributeTimeoutSeconds: Double = 0
+    ) {
+        self.inode = inode
+        self.kind = kind
+        self.permissions = permissions
+        self.size = size
+        self.modificationTime = modificationTime
+        self.isImmutable = isImmutable
+        self.entryTimeoutSeconds = entryTimeoutSeconds
+        self.attributeTimeoutSeconds = attributeTimeoutSeconds
+    }
+}
