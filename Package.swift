@@ -56,5 +56,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         .executableTarget(name: "backupfs", dependencies: ["BackupCommands"], swiftSettings: settings),
+
+        .testTarget(name: "ExportTests", dependencies: ["Export", "AppData", "SystemIO", "BackupCore"], swiftSettings: settings),
     ]
 )

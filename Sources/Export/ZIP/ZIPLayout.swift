@@ -1,0 +1,113 @@
+import BackupCore
+
+/// Lays files out as one ZIP archive without building it: the result is a table of extents over chunks that are stored already,
+/// so its size is exact at once and any byte range of it is arithmetic.
+///
+/// An entry whose chunks are all stored raw is "stored" (method 0). An entry with any deflated chunk is "deflated" (method 8):
+/// such chunks lie in it with their stored bytes, and everything else in it is framed as DEFLATE stored blocks.
+///
+/// The same members in the same order give the same bytes, for ever: a change to what is written here needs a new `version`,
+/// and the old one must go on being served to the snapshots that were made with it.
+public struct ZIPLayout: Sendable {
+    /// The rules by which this layout writes; recorded with each snapshot.
+    public static let version: UInt32 = 1
+
+    /// Literal bytes are gathered up to about this size before they become an extent of their own.
+    private static let literalSizeBytes = 64 << 10
+
+    private var table = ExtentTable()
+    private var literal = ByteWriter()
+    private var centralBlocks: [[UInt8]] = []
+    private var central = ByteWriter()
+    private var counter = SizeCounter()
+
+    public init() {}
+
+    /// The archive of `members`, in their order. Folders are members whose path ends with `/`.
+    /// - Throws: as `append(_:)`.
+    public static func table(for members: some Sequence<ArchiveMember>) throws(BackupError) -> ExtentTable {
+        var layout = ZIPLayout()
+        for member in members { try layout.append(member) }
+        return layout.finish()
+    }
+
+    /// Size of the archive of `members` in bytes, without the table and its literals.
+    /// - Throws: as `append(_:)`.
+    public static func archivedSize(of members: some Sequence<ArchiveMember>) throws(BackupError) -> UInt64 {
+        var counter = SizeCounter()
+        for member in members { try counter.append(member) }
+        return counter.archivedSize
+    }
+
+    /// Adds one entry. Names are written as they are; that no two are the same is the caller's to see to.
+    /// - Throws: `nameTooLong`; `invalidArgument` for an empty name or a folder with content; `repositoryDamaged` when the
+    ///   pieces do not add up to the member's size. The layout is unchanged then.
+    public mutating func append(_ member: ArchiveMember) throws(BackupError) {
+        let header = try ZIPEntryHeader(member)
+        let localOffset = counter.localSize
+        header.appendLocal(to: &literal)
+        if header.method == ZIPFormat.deflateMethod {
+            for piece in member.content { appendDeflated(piece) }
+            literal.append(raw: DeflateFraming.end)
+        } else {
+            for piece in member.content { appendPlain(piece, 0..<piece.length) }
+        }
+        header.appendCentral(to: &central, localOffset: localOffset)
+        if central.bytes.count >= Self.literalSizeBytes {
+            centralBlocks.append(central.bytes)
+            central = ByteWriter()
+        }
+        counter.append(header)
+        flushLiteral(ifAtLeast: Self.literalSizeBytes)
+    }
+
+    /// Closes the archive with its central directory.
+    public consuming func finish() -> ExtentTable {
+        flushLiteral(ifAtLeast: 1)
+        for block in centralBlocks { table.append(Extent.literal(block)) }
+        literal = central
+        counter.appendEndRecords(to: &literal)
+        flushLiteral(ifAtLeast: 1)
+        assert(table.size == counter.archivedSize, "the size is known before the bytes are")
+        return table
+    }
+
+    private mutating func appendDeflated(_ piece: ContentPiece) {
+        if case .chunk(let chunk) = piece, ZIPEntryHeader.isDeflated(piece) {
+            append(Extent.stored(chunk))
+            return
+        }
+        var start: UInt64 = 0
+        while start < piece.length {
+            let end = min(start + DeflateFraming.blockSizeLimitBytes, piece.length)
+            literal.append(raw: DeflateFraming.blockHeader(length: UInt16(end - start)))
+            appendPlain(piece, start..<end)
+            start = end
+        }
+    }
+
+    private mutating func appendPlain(_ piece: ContentPiece, _ range: Range<UInt64>) {
+        guard !range.isEmpty else { return }
+        let length = range.upperBound - range.lowerBound
+        switch piece {
+        case .literal(let bytes):
+            literal.append(raw: bytes[Int(range.lowerBound)..<Int(range.upperBound)])
+            flushLiteral(ifAtLeast: Self.literalSizeBytes)
+        case .chunk(let chunk):
+            append(Extent.plain(chunk, offset: UInt32(range.lowerBound), length: UInt32(length)))
+        case .source(let source, let offset, _):
+            append(Extent.source(source, offset: offset + range.lowerBound, length: length))
+        }
+    }
+
+    private mutating func append(_ extent: Extent) {
+        flushLiteral(ifAtLeast: 1)
+        table.append(extent)
+    }
+
+    private mutating func flushLiteral(ifAtLeast limit: Int) {
+        guard literal.bytes.count >= limit else { return }
+        table.append(Extent.literal(literal.bytes))
+        literal = ByteWriter()
+    }
+}
