@@ -172,7 +172,7 @@ func run(_ command: [String]) throws -> (status: Int32, output: String) {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = ["LC_ALL=C.UTF-8", "TZ=UTC"] + command
-    let pipe = Pipe()
+    let pipe = Foundation.Pipe()
     process.standardOutput = pipe
     process.standardError = pipe
     process.standardInput = FileHandle.nullDevice

@@ -35,6 +35,7 @@ enum ZIPFormat {
     static let limit32: UInt32 = 0xFFFF_FFFF
 
     static let unixHost: UInt16 = 3
+    static let darwinHost: UInt16 = 19
     static let msdosDirectoryAttribute: UInt32 = 0x10
 
     static let fileTypeMask: UInt32 = 0o170000

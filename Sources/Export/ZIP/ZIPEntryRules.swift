@@ -1,0 +1,72 @@
+import BackupCore
+
+/// What a single entry of a foreign archive may be.
+enum ZIPEntryRules {
+    private static let allowedFlags =
+        ZIPFormat.compressionLevelFlags | ZIPFormat.dataDescriptorFlag | ZIPFormat.utf8Flag
+    /// DEFLATE cannot make less than one byte of this many.
+    private static let deflateRatioLimit: UInt64 = 1_032
+
+    /// - Throws: `invalidContent` for a name that would leave the folder it is unpacked to, or cannot be created.
+    static func checkName(_ name: ArraySlice<UInt8>, isUTF8: Bool) throws(BackupError) {
+        let shown = ZIPFailure.quoted(name)
+        guard let first = name.first else { throw ZIPFailure.refused("An entry of the archive has no name.") }
+        guard first != UInt8(ascii: "/") else { throw ZIPFailure.refused("The entry \(shown) has an absolute path.") }
+        guard !name.contains(0) else { throw ZIPFailure.refused("The name \(shown) contains a NUL byte.") }
+        guard !name.contains(UInt8(ascii: "\\")) else { throw ZIPFailure.refused("The name \(shown) contains a backslash.") }
+        guard !isUTF8 || String(validating: name, as: UTF8.self) != nil else {
+            throw ZIPFailure.damaged("The name \(shown) is marked as UTF-8 and is not.")
+        }
+        let path = name.last == UInt8(ascii: "/") ? name.dropLast() : name
+        for component in path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+            guard FileName(bytes: Array(component)).isSafeComponent else {
+                throw ZIPFailure.refused("The entry \(shown) has an unsafe path.")
+            }
+        }
+    }
+
+    /// - Throws: `invalidContent` for encryption and for methods other than "stored" and "deflated".
+    static func checkFlags(_ flags: UInt16, method: UInt16, name: ArraySlice<UInt8>) throws(BackupError) {
+        guard flags & ZIPFormat.encryptedFlag == 0 else {
+            throw ZIPFailure.refused("The entry \(ZIPFailure.quoted(name)) is encrypted.")
+        }
+        guard flags & ~allowedFlags == 0 else {
+            throw ZIPFailure.refused("The entry \(ZIPFailure.quoted(name)) uses features this program does not know.")
+        }
+        guard method == ZIPFormat.storedMethod || method == ZIPFormat.deflateMethod else {
+            throw ZIPFailure.refused("The entry \(ZIPFailure.quoted(name)) is compressed with the unknown method \(method).")
+        }
+    }
+
+    /// Files and folders only, and all signs of which of the two it is must agree.
+    static func checkKind(attributes: UInt32, name: ArraySlice<UInt8>) throws(BackupError) {
+        let isDirectory = name.last == UInt8(ascii: "/")
+        // Whatever system the archive claims to come from: some programs look at the mode regardless.
+        switch attributes >> 16 & ZIPFormat.fileTypeMask {
+        case 0: break
+        case ZIPFormat.regularFileType where !isDirectory: break
+        case ZIPFormat.directoryType where isDirectory: break
+        case ZIPFormat.regularFileType, ZIPFormat.directoryType:
+            throw ZIPFailure.refused("The entry \(ZIPFailure.quoted(name)) is a file by one sign and a folder by another.")
+        default: throw ZIPFailure.refused("The entry \(ZIPFailure.quoted(name)) is a link or a device.")
+        }
+        guard attributes & ZIPFormat.msdosDirectoryAttribute == 0 || isDirectory else {
+            throw ZIPFailure.refused("The entry \(ZIPFailure.quoted(name)) is a file by one sign and a folder by another.")
+        }
+    }
+
+    /// - Throws: `damagedContent` for sizes that cannot be true.
+    static func checkSizes(_ record: ZIPDirectory.Record, name: ArraySlice<UInt8>) throws(BackupError) {
+        let isDirectory = name.last == UInt8(ascii: "/")
+        let isPossible =
+            if record.method == ZIPFormat.storedMethod {
+                record.size == record.compressedSize
+            } else {
+                record.size / deflateRatioLimit <= record.compressedSize
+            }
+        guard isPossible, !isDirectory || record.size == 0 else {
+            throw ZIPFailure.damaged(
+                "The sizes of \(ZIPFailure.quoted(name)) cannot be true: \(record.compressedSize) bytes for \(record.size).")
+        }
+    }
+}

@@ -1,0 +1,18 @@
+/// What a foreign archive may ask for at most.
+public struct ZIPLimits: Sendable {
+    public var entryCount = 1_000_000
+    /// Length of one name in bytes.
+    public var nameSizeBytes = 4_096
+    /// Length of all names together in bytes: what the reader keeps in memory.
+    public var namesTotalSizeBytes = 64 << 20
+    /// Unpacked size of all entries together in bytes.
+    public var totalSizeBytes: UInt64
+    /// How many times the archive's own size its entries may unpack to, once they are larger than `ratioFreeSizeBytes`.
+    /// DEFLATE reaches 1,032; a database with many empty pages can come near it, but a large one full of data stays far below.
+    public var ratio: UInt64 = 200
+    /// Up to this unpacked size in bytes no ratio is asked for.
+    public var ratioFreeSizeBytes: UInt64 = 100 << 20
+
+    /// - Parameter totalSizeBytes: usually what the disk has room for.
+    public init(totalSizeBytes: UInt64) { self.totalSizeBytes = totalSizeBytes }
+}
