@@ -22,8 +22,20 @@ public struct Deflater: ~Copyable {
 
     /// Replaces what `output` holds by one segment.
     public mutating func compress(_ input: UnsafeRawBufferPointer, into output: inout [UInt8]) {
+        compress(input, dictionary: UnsafeRawBufferPointer(start: nil, count: 0), into: &output)
+    }
+
+    /// Replaces what `output` holds by one segment that needs `dictionary` to be expanded (`ChunkCodec.deflateAgainstBase`).
+    /// - Parameter dictionary: 32 KiB at most; empty for none.
+    public mutating func compress(
+        _ input: UnsafeRawBufferPointer, dictionary: UnsafeRawBufferPointer, into output: inout [UInt8]
+    ) {
         precondition(input.count < UInt32.max, "a chunk is far smaller than 4 GiB")
         deflateReset(stream)
+        if let base = dictionary.baseAddress, !dictionary.isEmpty {
+            let result = deflateSetDictionary(stream, base.assumingMemoryBound(to: UInt8.self), UInt32(dictionary.count))
+            precondition(result == Z_OK, "a compressor that was just reset takes a dictionary")
+        }
         let bound = Int(deflateBound(stream, UInt(input.count))) + 16
         output.removeAll(keepingCapacity: true)
         output.append(contentsOf: repeatElement(0, count: bound))

@@ -25,6 +25,10 @@ public struct Inflater: ~Copyable {
     /// - Returns: false when the segment is damaged or does not give exactly `output.count` bytes.
     public mutating func expandSegment(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> Bool {
         reset()
+        return expandPrepared(input, into: output)
+    }
+
+    private mutating func expandPrepared(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> Bool {
         var extra: UInt8 = 0
         let produced = step(input: input, output: output)
         guard let produced, produced.outputCount == output.count else { return false }
@@ -35,6 +39,20 @@ public struct Inflater: ~Copyable {
             guard let tail = step(input: rest, output: buffer) else { return false }
             return tail.outputCount == 0 && tail.inputCount == rest.count
         }
+    }
+
+    /// Expands one segment that was compressed with a preset dictionary (`ChunkCodec.deflateAgainstBase`).
+    /// - Parameter dictionary: the same bytes that were given to the compressor, 32 KiB at most; empty for none.
+    /// - Returns: as `expandSegment(_:into:)`.
+    public mutating func expandSegment(
+        _ input: UnsafeRawBufferPointer, dictionary: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
+    ) -> Bool {
+        reset()
+        if let base = dictionary.baseAddress, !dictionary.isEmpty {
+            let bytes = base.assumingMemoryBound(to: UInt8.self)
+            guard inflateSetDictionary(stream, bytes, UInt32(dictionary.count)) == Z_OK else { return false }
+        }
+        return expandPrepared(input, into: output)
     }
 
     /// One call of inflate(3).

@@ -1,0 +1,323 @@
+import BackupCore
+import GRDB
+import Synchronization
+import SystemIO
+
+/// Where every chunk lies. It knows nothing that the packs do not say themselves: a missing, damaged or foreign catalog is made
+/// again from them, and a pack that appears or vanishes is noticed by `reconcile`.
+final class Catalog: Sendable {
+    private let layout: RepositoryLayout
+    private let repositoryID: String
+    private let database: Mutex<any DatabaseWriter>
+    /// Packs that cannot be read as a whole, and why. Their chunks are still found, but no backup relies on them.
+    private let damaged = Mutex<[PackID: BackupError]>([:])
+    private let wasRebuiltForMissingChunk = Mutex(false)
+
+    /// Opens the catalog and brings it in line with the packs that are there.
+    init(layout: RepositoryLayout, repositoryID: String) throws(BackupError) {
+        self.layout = layout
+        self.repositoryID = repositoryID
+        var isFresh = false
+        let writer = try Self.openOrReplace(layout: layout, repositoryID: repositoryID, wasReplaced: &isFresh)
+        database = Mutex(writer)
+        do {
+            try reconcile()
+        } catch {
+            // Damage shows when tables are read, not when the file is opened.
+            guard error.code == .repositoryDamaged, !isFresh else { throw error }
+            try replace()
+            try reconcile()
+        }
+    }
+
+    private static func openOrReplace(
+        layout: RepositoryLayout, repositoryID: String, wasReplaced: inout Bool
+    ) throws(BackupError) -> any DatabaseWriter {
+        do {
+            return try CatalogDatabase.open(path: layout.catalog, repositoryID: repositoryID)
+        } catch {
+            switch error.code {
+            case .repositoryDamaged:
+                wasReplaced = true
+                return try openReplaced(layout: layout, repositoryID: repositoryID)
+            case .readOnly, .accessDenied, .notPermitted:
+                wasReplaced = true
+                return try CatalogDatabase.openInMemory(repositoryID: repositoryID)
+            default: throw error
+            }
+        }
+    }
+
+    /// Removes the catalog's files and makes an empty one. Whoever has the old files open keeps them: SQLite notices that they
+    /// are no longer in their place and leaves the new ones alone.
+    private static func openReplaced(
+        layout: RepositoryLayout, repositoryID: String
+    ) throws(BackupError) -> any DatabaseWriter {
+        let lock = try WaitingLock.acquire(path: layout.catalogLock)
+        defer { withExtendedLifetime(lock) {} }
+        do {
+            // Another process may have replaced it while this one waited.
+            return try CatalogDatabase.open(path: layout.catalog, repositoryID: repositoryID)
+        } catch {
+            guard error.code == .repositoryDamaged else { throw error }
+            try CatalogDatabase.removeFiles(path: layout.catalog)
+            return try CatalogDatabase.open(path: layout.catalog, repositoryID: repositoryID)
+        }
+    }
+
+    /// Throws the catalog's file away for an empty one.
+    private func replace() throws(BackupError) {
+        let fresh: any DatabaseWriter
+        do {
+            let lock = try WaitingLock.acquire(path: layout.catalogLock)
+            defer { withExtendedLifetime(lock) {} }
+            try CatalogDatabase.removeFiles(path: layout.catalog)
+            fresh = try CatalogDatabase.open(path: layout.catalog, repositoryID: repositoryID)
+        } catch {
+            guard [.readOnly, .accessDenied, .notPermitted].contains(error.code) else { throw error }
+            fresh = try CatalogDatabase.openInMemory(repositoryID: repositoryID)
+        }
+        database.withLock { $0 = fresh }
+    }
+
+    private var current: any DatabaseWriter { database.withLock { $0 } }
+
+    /// Reads with single statements: each sees a consistent state by itself, so no transaction is needed around it.
+    private func read<Result>(_ body: (Database) throws -> Result) throws(BackupError) -> Result {
+        let writer = current
+        return try CatalogDatabase.mapErrors(path: layout.catalog) { try writer.unsafeRead(body) }
+    }
+
+    private func write<Result>(_ body: (Database) throws -> Result) throws(BackupError) -> Result {
+        let writer = current
+        return try CatalogDatabase.mapErrors(path: layout.catalog) {
+            try writer.writeWithoutTransaction { database in
+                var result: Result?
+                try database.inTransaction(.immediate) {
+                    result = try body(database)
+                    return .commit
+                }
+                guard let result else { throw BackupError(.inputOutput, "a transaction of the catalog gave nothing") }
+                return result
+            }
+        }
+    }
+}
+
+// MARK: - Finding chunks
+
+extension Catalog {
+    private static let columns = """
+        c."offset", c.stored_length, c.plain_length, c.codec, c.plain_crc32, c.stored_crc32,
+        c.base0, c.base1, c.base2, c.base3, p.id0, p.id1, p.id2, p.id3
+        """
+    private static let lookUp = """
+        SELECT \(columns) FROM chunks c JOIN packs p ON p.number = c.pack
+        WHERE c.id0 = ? AND c.id1 = ? AND c.id2 = ? AND c.id3 = ?
+        """
+
+    /// Where the chunks lie, in the order of `ids`. A chunk that the catalog does not know is looked for in the packs.
+    /// - Throws: `repositoryDamaged` when a chunk is in no pack.
+    func locate(_ ids: [ChunkID]) throws(BackupError) -> [StoredChunk] {
+        do {
+            let found = try lookUpAll(ids)
+            if let complete = Self.complete(found) { return complete }
+        } catch {
+            guard error.code == .repositoryDamaged else { throw error }
+            try replace()
+        }
+        try reconcile()
+        if let complete = Self.complete(try lookUpAll(ids)) { return complete }
+        // The catalog claims to know every pack and still lacks a chunk: believe the packs. Once is enough.
+        if wasRebuiltForMissingChunk.withLock({ was in
+            defer { was = true }
+            return !was
+        }) {
+            try replace()
+            try reconcile()
+        }
+        let found = try lookUpAll(ids)
+        if let complete = Self.complete(found) { return complete }
+        let missing = zip(ids, found).first { $0.1 == nil }?.0
+        throw BackupError(
+            .repositoryDamaged, "chunk \(missing?.hexadecimal ?? "") is in no pack of the repository", path: layout.packs,
+            remedy: "Copy the missing pack back from another copy of the repository, if there is one.")
+    }
+
+    private static func complete(_ found: [StoredChunk?]) -> [StoredChunk]? {
+        let complete = found.compactMap { $0 }
+        return complete.count == found.count ? complete : nil
+    }
+
+    private func lookUpAll(_ ids: [ChunkID]) throws(BackupError) -> [StoredChunk?] {
+        let damaged = self.damaged.withLock { $0 }
+        return try read { database in
+            let statement = try database.cachedStatement(sql: Self.lookUp)
+            return try ids.map { id in
+                let cursor = try Row.fetchCursor(statement, arguments: DigestKey(id.digest).arguments)
+                var best: StoredChunk?
+                while let row = try cursor.next() {
+                    let chunk = try Self.chunk(id, row)
+                    if best == nil || damaged[chunk.pack] == nil { best = chunk }
+                }
+                return best
+            }
+        }
+    }
+
+    /// Every place where a chunk lies.
+    func locations(of id: ChunkID) throws(BackupError) -> [StoredChunk] {
+        try read { database in
+            let statement = try database.cachedStatement(sql: Self.lookUp)
+            let cursor = try Row.fetchCursor(statement, arguments: DigestKey(id.digest).arguments)
+            var chunks: [StoredChunk] = []
+            while let row = try cursor.next() { chunks.append(try Self.chunk(id, row)) }
+            return chunks
+        }
+    }
+
+    /// The chunk, if it lies in a pack that new backups may rely on.
+    func findIntact(_ id: ChunkID) throws(BackupError) -> StoredChunk? {
+        let chunks = try locations(of: id)
+        return damaged.withLock { damaged in chunks.first { damaged[$0.pack] == nil } }
+    }
+
+    private static func chunk(_ id: ChunkID, _ row: Row) throws -> StoredChunk {
+        guard let codec = ChunkCodec(rawValue: row[3]) else {
+            throw BackupError(.repositoryDamaged, "the catalog names a codec that does not exist")
+        }
+        let base = codec == .deflateAgainstBase ? ChunkID(DigestKey(row, at: 6).digest) : nil
+        let numbers: [Int64] = [row[0], row[1], row[2], row[4], row[5]]
+        guard let offset = UInt64(exactly: numbers[0]), let storedLength = UInt32(exactly: numbers[1]),
+            let plainLength = UInt32(exactly: numbers[2]), let plainCRC32 = UInt32(exactly: numbers[3]),
+            let storedCRC32 = UInt32(exactly: numbers[4]), plainLength <= ChunkLimits.plainLengthBytes,
+            storedLength <= ChunkLimits.storedLengthBytes, offset < UInt64(Int64.max / 2)
+        else { throw BackupError(.repositoryDamaged, "the catalog has an impossible number") }
+        return StoredChunk(
+            id: id, pack: PackID(DigestKey(row, at: 10).digest), packOffset: offset, storedLength: storedLength,
+            plainLength: plainLength, codec: codec, plainCRC32: plainCRC32, storedCRC32: storedCRC32, base: base)
+    }
+
+    /// Number of packs, their bytes, and number of different chunks.
+    func totals() throws(BackupError) -> RepositoryTotals {
+        try read { database in
+            let packs = try Row.fetchOne(database, sql: "SELECT count(*), ifnull(sum(size), 0) FROM packs")
+            let chunks = try Int64.fetchOne(database, sql: "SELECT ifnull(sum(chunk_count), 0) FROM packs")
+            let packCount: Int64 = packs?[0] ?? 0
+            let packBytes: Int64 = packs?[1] ?? 0
+            return RepositoryTotals(
+                packCount: UInt64(clamping: packCount), packByteCount: UInt64(clamping: packBytes),
+                chunkCount: UInt64(clamping: chunks ?? 0))
+        }
+    }
+
+    var damagedPacks: [PackID: BackupError] { damaged.withLock { $0 } }
+}
+
+// MARK: - Keeping in line with the packs
+
+extension Catalog {
+    /// Adds a pack that was published. Nothing happens when it is known, or gone again.
+    func add(_ pack: PackID, _ index: PackIndex, byteCount: UInt64) throws(BackupError) {
+        let path = layout.packPath(of: pack)
+        let sorted = index.storedChunks(in: pack).sorted { $0.id < $1.id }
+        try write { database in
+            let key = DigestKey(pack.digest)
+            let known = try Int64.fetchOne(
+                database.cachedStatement(
+                    sql: "SELECT number FROM packs WHERE id0 = ? AND id1 = ? AND id2 = ? AND id3 = ?"), arguments: key.arguments)
+            // Whoever removes a pack unlinks it first and then deletes its row. A pack that is seen here, inside the
+            // transaction, is therefore either there or its row is deleted after this.
+            guard known == nil, FileSystem.exists(path) else { return }
+            try database.execute(
+                sql: "INSERT INTO packs (id0, id1, id2, id3, kind, size, chunk_count) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                arguments: [
+                    key.words.0, key.words.1, key.words.2, key.words.3, Int64(index.kind.rawValue), Int64(byteCount),
+                    Int64(sorted.count),
+                ])
+            let number = database.lastInsertedRowID
+            let statement = try database.cachedStatement(
+                sql: "INSERT OR IGNORE INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+            for chunk in sorted { try Self.insert(chunk, pack: number, statement) }
+        }
+        damaged.withLock { _ = $0.removeValue(forKey: pack) }
+    }
+
+    private static func insert(_ chunk: StoredChunk, pack: Int64, _ statement: Statement) throws {
+        let id = DigestKey(chunk.id.digest).words
+        let base = chunk.base.map { DigestKey($0.digest).words }
+        try statement.execute(arguments: [
+            id.0, id.1, id.2, id.3, pack, Int64(chunk.packOffset), Int64(chunk.storedLength), Int64(chunk.plainLength),
+            Int64(chunk.codec.rawValue), Int64(chunk.plainCRC32), Int64(chunk.storedCRC32), base?.0, base?.1, base?.2, base?.3,
+        ])
+    }
+
+    /// Forgets packs whose files are gone.
+    func remove(_ packs: some Sequence<PackID>) throws(BackupError) {
+        let keys = packs.map { DigestKey($0.digest) }
+        guard !keys.isEmpty else { return }
+        try write { database in
+            for key in keys {
+                try database.execute(
+                    sql: "DELETE FROM packs WHERE id0 = ? AND id1 = ? AND id2 = ? AND id3 = ?", arguments: key.arguments)
+            }
+            try database.execute(sql: "DELETE FROM chunks WHERE pack NOT IN (SELECT number FROM packs)")
+        }
+    }
+
+    /// Compares the list of pack files with the packs the catalog knows; adds and removes what differs. A pack that cannot be
+    /// read is left out and remembered as damaged.
+    func reconcile() throws(BackupError) {
+        // The table first: a pack that another process publishes in between is then unknown, not vanished.
+        let known = try knownPacks()
+        let present = try PackFolder.list(layout)
+        let vanished = known.keys.filter { present[$0] == nil }
+        try remove(vanished)
+        damaged.withLock { damaged in damaged = damaged.filter { present[$0.key] != nil } }
+        for (pack, size) in present.sorted(by: { $0.key < $1.key }) {
+            if let recorded = known[pack] {
+                if recorded == size {
+                    damaged.withLock { _ = $0.removeValue(forKey: pack) }
+                    continue
+                }
+                markDamaged(
+                    pack,
+                    BackupError(
+                        .repositoryDamaged, "the pack has \(size) bytes instead of \(recorded)",
+                        path: layout.packPath(of: pack)))
+            } else {
+                try index(pack)
+            }
+        }
+    }
+
+    private func index(_ pack: PackID) throws(BackupError) {
+        do {
+            let file = try SharedFile(path: layout.packPath(of: pack))
+            try add(pack, try PackIndex.read(file, pack: pack), byteCount: file.size)
+        } catch {
+            switch error.code {
+            case .notFound: return
+            case .repositoryDamaged, .unsupportedVersion, .inputOutput, .accessDenied:
+                // One pack that cannot be read must not keep the others from being used.
+                markDamaged(pack, error)
+            default: throw error
+            }
+        }
+    }
+
+    private func markDamaged(_ pack: PackID, _ error: BackupError) { damaged.withLock { $0[pack] = error } }
+
+    /// The packs and their lengths in bytes.
+    private func knownPacks() throws(BackupError) -> [PackID: UInt64] {
+        try read { database in
+            var packs: [PackID: UInt64] = [:]
+            let cursor = try Row.fetchCursor(database, sql: "SELECT id0, id1, id2, id3, size FROM packs")
+            while let row = try cursor.next() {
+                let size: Int64 = row[4]
+                packs[PackID(DigestKey(row, at: 0).digest)] = UInt64(clamping: size)
+            }
+            return packs
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import BackupCore
+import GRDB
+import SystemIO
+
+/// The catalog's SQLite file: opening, its tables, and GRDB's errors as ours.
+///
+/// Table `packs`: one row for each known pack. Table `chunks`: where chunks lie, by name; a chunk may lie in several packs while
+/// they are being rewritten. A digest takes four columns (`DigestKey`). All of it can be made again from the packs.
+enum CatalogDatabase {
+    private static let applicationID = 0x6266_7363  // "bfsc"
+    private static let schemaVersion = 1
+
+    private static let schema = """
+        CREATE TABLE repository (id TEXT NOT NULL);
+        CREATE TABLE packs (
+            number INTEGER PRIMARY KEY,
+            id0 INTEGER NOT NULL, id1 INTEGER NOT NULL, id2 INTEGER NOT NULL, id3 INTEGER NOT NULL,
+            kind INTEGER NOT NULL, size INTEGER NOT NULL, chunk_count INTEGER NOT NULL,
+            UNIQUE (id0, id1, id2, id3));
+        CREATE TABLE chunks (
+            id0 INTEGER NOT NULL, id1 INTEGER NOT NULL, id2 INTEGER NOT NULL, id3 INTEGER NOT NULL,
+            pack INTEGER NOT NULL, "offset" INTEGER NOT NULL,
+            stored_length INTEGER NOT NULL, plain_length INTEGER NOT NULL, codec INTEGER NOT NULL,
+            plain_crc32 INTEGER NOT NULL, stored_crc32 INTEGER NOT NULL,
+            base0 INTEGER, base1 INTEGER, base2 INTEGER, base3 INTEGER,
+            PRIMARY KEY (id0, id1, id2, id3, pack)) WITHOUT ROWID;
+        """
+
+    /// Opens the file, and makes it if it is not there.
+    /// - Throws: `repositoryDamaged` when the file is not a whole catalog of this repository and version: it has to be rebuilt.
+    static func open(path: String, repositoryID: String) throws(BackupError) -> any DatabaseWriter {
+        if !FileSystem.exists(path) {
+            // Created here, for the mode; SQLite gives its journal files the mode of the database.
+            do {
+                _ = try OwnerOnly.createFile(path)
+            } catch {
+                // Another process was faster: its file is as good.
+                if error.code != .alreadyExists { throw error }
+            }
+        }
+        return try mapErrors(path: path) {
+            let pool = try DatabasePool(path: path, configuration: configuration())
+            try prepare(pool, repositoryID: repositoryID)
+            return pool
+        }
+    }
+
+    /// A catalog in memory, where the repository's folder cannot be written.
+    static func openInMemory(repositoryID: String) throws(BackupError) -> any DatabaseWriter {
+        try mapErrors(path: ":memory:") {
+            let queue = try DatabaseQueue(configuration: configuration())
+            try prepare(queue, repositoryID: repositoryID)
+            return queue
+        }
+    }
+
+    static func removeFiles(path: String) throws(BackupError) {
+        for suffix in ["", "-wal", "-shm", "-journal"] { try FileSystem.removeFile(path + suffix) }
+    }
+
+    /// Runs `body` and turns what GRDB throws into `BackupError`: `repositoryDamaged` for a damaged file, `noSpace`, `busy`,
+    /// else `inputOutput`.
+    static func mapErrors<Result>(path: String, _ body: () throws -> Result) throws(BackupError) -> Result {
+        do {
+            return try body()
+        } catch let error as BackupError {
+            throw error
+        } catch let error as DatabaseError {
+            let code: BackupError.Code
+            switch error.resultCode {
+            case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR, .SQLITE_SCHEMA, .SQLITE_MISMATCH: code = .repositoryDamaged
+            case .SQLITE_FULL: code = .noSpace
+            case .SQLITE_BUSY, .SQLITE_LOCKED: code = .busy
+            case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM: code = .readOnly
+            default: code = .inputOutput
+            }
+            throw BackupError(
+                code, "the catalog cannot be used: \(error.message ?? "SQLite error \(error.resultCode)")", path: path)
+        } catch {
+            throw BackupError(.inputOutput, "the catalog cannot be used: \(error)", path: path)
+        }
+    }
+
+    private static func configuration() -> Configuration {
+        var configuration = Configuration()
+        configuration.label = "catalog"
+        configuration.busyMode = .timeout(30)
+        configuration.maximumReaderCount = 4
+        configuration.prepareDatabase { database in
+            // The catalog can be lost without loss: what matters is that it is never half of something.
+            try database.execute(sql: "PRAGMA synchronous = NORMAL")
+        }
+        return configuration
+    }
+
+    private static func prepare(_ writer: some DatabaseWriter, repositoryID: String) throws {
+        try writer.writeWithoutTransaction { database in
+            try database.inTransaction(.immediate) {
+                let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+                let application = try Int.fetchOne(database, sql: "PRAGMA application_id") ?? 0
+                let tableCount = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") ?? 0
+                if version == 0, application == 0, tableCount == 0 {
+                    try database.execute(sql: schema)
+                    try database.execute(sql: "INSERT INTO repository VALUES (?)", arguments: [repositoryID])
+                    try database.execute(sql: "PRAGMA user_version = \(schemaVersion)")
+                    try database.execute(sql: "PRAGMA application_id = \(applicationID)")
+                } else {
+                    guard version == schemaVersion, application == applicationID,
+                        try String.fetchOne(database, sql: "SELECT id FROM repository") == repositoryID
+                    else { throw BackupError(.repositoryDamaged, "the catalog is of another version or repository") }
+                }
+                return .commit
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import BackupCore
+
+/// How a repository cuts files. It is fixed when the repository is made and stands in its `config`: other cuts would find none
+/// of the chunks that are there already.
+struct ChunkerParameters: Hashable, Sendable {
+    /// Lengths of content-defined chunks in bytes.
+    struct Sizes: Hashable, Sendable {
+        let minimumBytes: Int
+        /// A power of two.
+        let averageBytes: Int
+        let maximumBytes: Int
+
+        /// - Returns: `nil` for lengths that no chunker can work with.
+        init?(minimumBytes: Int, averageBytes: Int, maximumBytes: Int) {
+            guard minimumBytes >= 64, averageBytes > minimumBytes, maximumBytes > averageBytes,
+                maximumBytes <= ChunkLimits.plainLengthBytes, averageBytes.nonzeroBitCount == 1, averageBytes >= 256
+            else { return nil }
+            self.init(minimumBytes, averageBytes, maximumBytes)
+        }
+
+        fileprivate init(_ minimumBytes: Int, _ averageBytes: Int, _ maximumBytes: Int) {
+            self.minimumBytes = minimumBytes
+            self.averageBytes = averageBytes
+            self.maximumBytes = maximumBytes
+        }
+    }
+
+    let gearSeed: UInt64
+    let media: Sizes
+    let structuredText: Sizes
+    let metadata: Sizes
+    let databasePieceBytes: Int
+
+    /// What new repositories get. The seed spells "backupfs".
+    static let standard = ChunkerParameters(
+        gearSeed: 0x6261_636b_7570_6673, media: Sizes(256 << 10, 1 << 20, 4 << 20),
+        structuredText: Sizes(4 << 10, 16 << 10, 64 << 10), metadata: Sizes(4 << 10, 16 << 10, 64 << 10),
+        databasePieceBytes: 16 << 10)
+
+    func cutter(for policy: ChunkingPolicy, gear: GearTable) -> ChunkCutter {
+        switch policy {
+        case .media: .contentDefined(ContentDefinedCutter(sizes: media, gear: gear))
+        case .structuredText: .contentDefined(ContentDefinedCutter(sizes: structuredText, gear: gear))
+        case .metadata: .contentDefined(ContentDefinedCutter(sizes: metadata, gear: gear))
+        case .database(let pageSizeBytes):
+            .fixed(FixedCutter(lengthBytes: databasePiece(pageSizeBytes: pageSizeBytes)))
+        }
+    }
+
+    /// A multiple of the page size: `databasePieceBytes` for all page sizes that divide it, else one page.
+    private func databasePiece(pageSizeBytes: Int) -> Int {
+        guard pageSizeBytes > 0, pageSizeBytes <= 65536 else { return databasePieceBytes }
+        return max(pageSizeBytes, databasePieceBytes / pageSizeBytes * pageSizeBytes)
+    }
+}
+
+/// Bounds that every reader insists on before it allocates anything.
+enum ChunkLimits {
+    /// Plain bytes of one chunk.
+    static let plainLengthBytes = 16 << 20
+    /// Stored bytes of one chunk: DEFLATE grows data that does not compress by far less than this margin.
+    static let storedLengthBytes = plainLengthBytes + (64 << 10)
+}

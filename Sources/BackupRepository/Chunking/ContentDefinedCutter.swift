@@ -1,0 +1,72 @@
+/// FastCDC: finds where a chunk ends from the bytes themselves, so that an insertion moves the cuts along with the content.
+///
+/// A gear hash rolls over the last 64 bytes. The first `minimumBytes` of a chunk are passed over without hashing. After each
+/// further byte the chunk ends if the hash's uppermost bits are all zero: `log2(average) + 2` bits up to the average length,
+/// `log2(average) - 2` bits after it (normalised chunking), and at `maximumBytes` in any case.
+///
+/// It takes the bytes in pieces of any size; the cuts do not depend on the pieces.
+struct ContentDefinedCutter {
+    private let minimum: Int
+    private let average: Int
+    private let maximum: Int
+    private let shiftBeforeAverage: UInt64
+    private let shiftAfterAverage: UInt64
+    private let gear: GearTable
+    private var position = 0
+    private var hash: UInt64 = 0
+
+    init(sizes: ChunkerParameters.Sizes, gear: GearTable) {
+        minimum = sizes.minimumBytes
+        average = sizes.averageBytes
+        maximum = sizes.maximumBytes
+        let averageBits = UInt64(sizes.averageBytes.trailingZeroBitCount)
+        shiftBeforeAverage = 64 - (averageBits + 2)
+        shiftAfterAverage = 64 - (averageBits - 2)
+        self.gear = gear
+    }
+
+    /// Goes on over `bytes`.
+    /// - Returns: how many of them belong to the current chunk when it ends among them; it starts the next chunk then.
+    ///   `nil` when all of them belong to it and it goes on.
+    mutating func scan(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        guard let base = bytes.baseAddress else { return nil }
+        let skipped = min(max(0, minimum - position), bytes.count)
+        var index = skipped
+        position += skipped
+        if position < average, roll(base, bytes.count, &index, until: average, shift: shiftBeforeAverage) { return cut(index) }
+        if roll(base, bytes.count, &index, until: maximum, shift: shiftAfterAverage) { return cut(index) }
+        return position == maximum ? cut(index) : nil
+    }
+
+    /// - Returns: whether the hash ended the chunk; `index` is then just after its last byte.
+    @inline(__always)
+    private mutating func roll(
+        _ base: UnsafeRawPointer, _ count: Int, _ index: inout Int, until limit: Int, shift: UInt64
+    ) -> Bool {
+        let end = min(count, index + (limit - position))
+        guard index < end else { return false }
+        // Local copies: the loop is the hottest of the program and must keep everything in registers.
+        let values = gear.values
+        var current = hash
+        var cursor = index
+        var found = false
+        while cursor < end {
+            current = (current &<< 1) &+ values[Int(base.load(fromByteOffset: cursor, as: UInt8.self))]
+            cursor &+= 1
+            if current &>> shift == 0 {
+                found = true
+                break
+            }
+        }
+        position += cursor - index
+        index = cursor
+        hash = current
+        return found
+    }
+
+    private mutating func cut(_ index: Int) -> Int {
+        position = 0
+        hash = 0
+        return index
+    }
+}

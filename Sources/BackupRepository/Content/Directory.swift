@@ -1,0 +1,83 @@
+import BackupCore
+
+/// A folder of a snapshot, as its directory object tells it.
+public struct Directory: Sendable {
+    /// Sorted by the bytes of their names, each name once.
+    public let entries: [TreeEntry]
+    public let totals: DirectoryTotals
+
+    /// A million entries with long names stay below it: it guards the memory of whoever reads a damaged one.
+    static let byteCountLimit = 1 << 30
+
+    /// Sorts the entries.
+    /// - Throws: `invalidArgument` for a name that occurs twice or that is not a safe path component.
+    public init(entries: some Sequence<TreeEntry>) throws(BackupError) {
+        let sorted = entries.sorted { $0.name < $1.name }
+        for (index, entry) in sorted.enumerated() {
+            guard entry.name.isSafeComponent else {
+                throw BackupError(.invalidArgument, "the name “\(entry.name)” cannot be stored")
+            }
+            if index > 0, sorted[index - 1].name == entry.name {
+                throw BackupError(.invalidArgument, "the name “\(entry.name)” occurs twice in a folder")
+            }
+        }
+        self.init(sorted: sorted)
+    }
+
+    private init(sorted: [TreeEntry]) {
+        entries = sorted
+        totals = DirectoryTotals(of: sorted)
+    }
+
+    /// Where `name` stands in `entries`.
+    public func index(named name: FileName) -> Int? {
+        var low = 0
+        var high = entries.count
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].name < name { low = middle + 1 } else { high = middle }
+        }
+        return low < entries.count && entries[low].name == name ? low : nil
+    }
+
+    public func entry(named name: FileName) -> TreeEntry? { index(named: name).map { entries[$0] } }
+}
+
+/// How a folder is written (format document, "Directory object").
+extension Directory {
+    private static let magic: [UInt8] = Array("BFSD".utf8)
+    private static let version: UInt16 = 1
+    /// The shortest entry: kind, flags, a name of one byte, mode, time, an empty content.
+    private static let shortestEntryByteCount = 24
+
+    func encode() -> [UInt8] {
+        var writer = ByteWriter()
+        writer.append(raw: Self.magic)
+        writer.append(Self.version)
+        writer.append(UInt16(0))
+        writer.append(UInt32(entries.count))
+        for entry in entries { entry.encode(into: &writer) }
+        return writer.bytes
+    }
+
+    /// - Throws: `repositoryDamaged`, `unsupportedVersion`.
+    init(decoding bytes: [UInt8]) throws(BackupError) {
+        var reader = ByteReader(bytes)
+        try StructureHeader.read(&reader, magic: Self.magic, version: Self.version, name: "directory object")
+        let count = Int(try reader.read(UInt32.self))
+        guard count <= reader.remainingCount / Self.shortestEntryByteCount else {
+            throw BackupError(.repositoryDamaged, "a directory object has more entries than bytes")
+        }
+        var entries: [TreeEntry] = []
+        entries.reserveCapacity(count)
+        for _ in 0..<count {
+            let entry = try TreeEntry(decoding: &reader)
+            if let last = entries.last, !(last.name < entry.name) {
+                throw BackupError(.repositoryDamaged, "a directory object is not sorted")
+            }
+            entries.append(entry)
+        }
+        guard reader.isAtEnd else { throw BackupError(.repositoryDamaged, "a directory object has bytes after its end") }
+        self.init(sorted: entries)
+    }
+}

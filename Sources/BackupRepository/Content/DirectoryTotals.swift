@@ -1,0 +1,94 @@
+import BackupCore
+
+/// Sums over everything below a folder, at any depth. Paths are counted relative to that folder. They are stored with each
+/// folder, so that sizes of whole trees and of listings over them are known without walking.
+///
+/// Sums wrap around instead of trapping: damaged bytes may say anything.
+public struct DirectoryTotals: Hashable, Sendable {
+    public private(set) var fileCount: UInt64 = 0
+    /// Folders below this one, without itself.
+    public private(set) var directoryCount: UInt64 = 0
+    public private(set) var symbolicLinkCount: UInt64 = 0
+    /// Bytes of all files.
+    public private(set) var byteCount: UInt64 = 0
+    /// Sum of the lengths of the files' paths.
+    public private(set) var pathByteCount: UInt64 = 0
+    /// The same with the paths as a checksum listing writes them (`ChecksumListing`), without the leading backslash.
+    public private(set) var escapedPathByteCount: UInt64 = 0
+    /// Files whose path needs escaping in a listing.
+    public private(set) var escapedFileCount: UInt64 = 0
+
+    public init() {}
+
+    init(of entries: [TreeEntry]) {
+        for entry in entries { add(entry) }
+    }
+
+    private mutating func add(_ entry: TreeEntry) {
+        switch entry.kind {
+        case .file:
+            fileCount &+= 1
+            byteCount &+= entry.size
+            pathByteCount &+= UInt64(entry.name.bytes.count)
+            let escapedCount = ChecksumListing.escapedByteCount(entry.name.bytes)
+            escapedPathByteCount &+= UInt64(escapedCount)
+            if escapedCount != entry.name.bytes.count { escapedFileCount &+= 1 }
+        case .symbolicLink:
+            symbolicLinkCount &+= 1
+        case .directory:
+            directoryCount &+= 1
+            if let below = entry.totals { add(below.prefixed(by: entry.name.bytes + [UInt8(ascii: "/")])) }
+        }
+    }
+
+    private mutating func add(_ other: DirectoryTotals) {
+        fileCount &+= other.fileCount
+        directoryCount &+= other.directoryCount
+        symbolicLinkCount &+= other.symbolicLinkCount
+        byteCount &+= other.byteCount
+        pathByteCount &+= other.pathByteCount
+        escapedPathByteCount &+= other.escapedPathByteCount
+        escapedFileCount &+= other.escapedFileCount
+    }
+
+    /// The same sums with `prefix` put before every path.
+    func prefixed(by prefix: [UInt8]) -> DirectoryTotals {
+        var result = self
+        let escapedCount = ChecksumListing.escapedByteCount(prefix)
+        result.pathByteCount &+= fileCount &* UInt64(prefix.count)
+        result.escapedPathByteCount &+= fileCount &* UInt64(escapedCount)
+        if escapedCount != prefix.count { result.escapedFileCount = fileCount }
+        return result
+    }
+
+    /// Size in bytes of the listing that `sha256sum` or a program like it prints for all files below the folder.
+    /// - Parameters:
+    ///   - digestHexLength: hexadecimal digits of one digest: 64 for SHA-256, 32 for MD5.
+    ///   - pathPrefix: what stands before every path, with its slash.
+    public func listingSizeBytes(digestHexLength: Int, pathPrefix: [UInt8] = []) -> UInt64 {
+        let totals = prefixed(by: pathPrefix)
+        let perLine = UInt64(digestHexLength + ChecksumListing.separator.count + 1)
+        return totals.fileCount &* perLine &+ totals.escapedPathByteCount &+ totals.escapedFileCount
+    }
+}
+
+extension DirectoryTotals {
+    func encode(into writer: inout ByteWriter) {
+        for value in [
+            fileCount, directoryCount, symbolicLinkCount, byteCount, pathByteCount, escapedPathByteCount, escapedFileCount,
+        ] { writer.append(value) }
+    }
+
+    init(decoding reader: inout ByteReader) throws(BackupError) {
+        fileCount = try reader.read()
+        directoryCount = try reader.read()
+        symbolicLinkCount = try reader.read()
+        byteCount = try reader.read()
+        pathByteCount = try reader.read()
+        escapedPathByteCount = try reader.read()
+        escapedFileCount = try reader.read()
+        guard escapedFileCount <= fileCount, pathByteCount <= escapedPathByteCount else {
+            throw BackupError(.repositoryDamaged, "a folder's totals do not fit together")
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import BackupCore
+
+/// A file, folder or symbolic link in a snapshot's tree.
+public struct TreeEntry: Hashable, Sendable {
+    /// The raw values are part of the repository format.
+    public enum Kind: UInt8, Sendable {
+        case file = 1
+        case directory = 2
+        case symbolicLink = 3
+    }
+
+    public let name: FileName
+    public let kind: Kind
+    /// Permission bits and file type, as in `st_mode`.
+    public let mode: UInt32
+    public let modificationTime: Timestamp
+    /// A file's bytes; a symbolic link's target; for a folder the bytes of its directory object.
+    public let content: FileContent
+    /// For files only.
+    public let checksums: Checksums?
+    /// For folders only.
+    public let totals: DirectoryTotals?
+    /// Where the file came from, for files that were read from a folder of the app.
+    public let sourceIdentity: SourceIdentity?
+
+    init(
+        name: FileName, kind: Kind, mode: UInt32, modificationTime: Timestamp, content: FileContent, checksums: Checksums?,
+        totals: DirectoryTotals?, sourceIdentity: SourceIdentity?
+    ) {
+        self.name = name
+        self.kind = kind
+        self.mode = mode
+        self.modificationTime = modificationTime
+        self.content = content
+        self.checksums = checksums
+        self.totals = totals
+        self.sourceIdentity = sourceIdentity
+    }
+
+    /// - Parameter mode: permission bits; the file type is added.
+    public static func file(
+        name: FileName, mode: UInt32, modificationTime: Timestamp, content: FileContent, checksums: Checksums,
+        sourceIdentity: SourceIdentity? = nil
+    ) -> TreeEntry {
+        TreeEntry(
+            name: name, kind: .file, mode: 0o100000 | mode & 0o7777, modificationTime: modificationTime, content: content,
+            checksums: checksums, totals: nil, sourceIdentity: sourceIdentity)
+    }
+
+    /// - Parameter mode: permission bits; the file type is added.
+    public static func file(
+        name: FileName, mode: UInt32, modificationTime: Timestamp, stored: StoredFile, sourceIdentity: SourceIdentity? = nil
+    ) -> TreeEntry {
+        file(
+            name: name, mode: mode, modificationTime: modificationTime, content: stored.content, checksums: stored.checksums,
+            sourceIdentity: sourceIdentity)
+    }
+
+    /// - Parameter mode: permission bits; the file type is added.
+    public static func directory(
+        name: FileName, mode: UInt32, modificationTime: Timestamp, stored: StoredDirectory
+    ) -> TreeEntry {
+        TreeEntry(
+            name: name, kind: .directory, mode: 0o040000 | mode & 0o7777, modificationTime: modificationTime,
+            content: stored.content, checksums: nil, totals: stored.totals, sourceIdentity: nil)
+    }
+
+    /// - Parameter target: what the link points to, as bytes.
+    public static func symbolicLink(name: FileName, target: [UInt8], modificationTime: Timestamp) -> TreeEntry {
+        TreeEntry(
+            name: name, kind: .symbolicLink, mode: 0o120777, modificationTime: modificationTime,
+            content: FileContent(literal: target), checksums: nil, totals: nil, sourceIdentity: nil)
+    }
+
+    /// Size in bytes as stat(2) tells it: of a file, or of a link's target; 0 for folders.
+    public var size: UInt64 { kind == .directory ? 0 : content.size }
+
+    /// Where a symbolic link points to.
+    public var linkTarget: [UInt8]? { kind == .symbolicLink ? content.literalBytes : nil }
+
+    /// The same entry with its content in another form.
+    func replacing(content: FileContent) -> TreeEntry {
+        TreeEntry(
+            name: name, kind: kind, mode: mode, modificationTime: modificationTime, content: content, checksums: checksums,
+            totals: totals, sourceIdentity: sourceIdentity)
+    }
+}

@@ -1,0 +1,129 @@
+import BackupCore
+import SystemIO
+
+/// What a pack says of itself: every chunk in it, in the order in which they lie. Its SHA-256 is the pack's name.
+struct PackIndex: Sendable {
+    static let headerMagic: [UInt8] = Array("bfspack\n".utf8)
+    static let footerMagic: [UInt8] = Array("bfsindex".utf8)
+    static let version: UInt16 = 1
+    static let headerByteCount = 16
+    static let footerByteCount = 24
+    private static let shortestEntryByteCount = 49
+    /// No pack gets near it: it guards the memory of whoever reads a damaged one.
+    private static let indexByteCountLimit = 256 << 20
+
+    let kind: PackKind
+    let entries: [PackEntry]
+
+    static func header(kind: PackKind) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.append(raw: headerMagic)
+        writer.append(version)
+        writer.append(kind.rawValue)
+        writer.append(raw: [0, 0, 0, 0, 0])
+        return writer.bytes
+    }
+
+    /// The bytes that name the pack.
+    func encode() -> [UInt8] {
+        var writer = ByteWriter()
+        writer.append(kind.rawValue)
+        writer.append(raw: [0, 0, 0])
+        writer.append(UInt32(entries.count))
+        for entry in entries { entry.encode(into: &writer) }
+        return writer.bytes
+    }
+
+    /// What follows the index at the end of the file.
+    static func footer(chunkByteCount: UInt64, indexByteCount: Int) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.append(chunkByteCount)
+        writer.append(UInt32(indexByteCount))
+        writer.append(CRC32.of(writer.bytes))
+        writer.append(raw: footerMagic)
+        return writer.bytes
+    }
+
+    init(kind: PackKind, entries: [PackEntry]) {
+        self.kind = kind
+        self.entries = entries
+    }
+
+    init(decoding bytes: [UInt8]) throws(BackupError) {
+        var reader = ByteReader(bytes)
+        guard let kind = PackKind(rawValue: try reader.read()), try reader.readRaw(count: 3).allSatisfy({ $0 == 0 }) else {
+            throw BackupError(.repositoryDamaged, "a pack's index does not start as one")
+        }
+        let count = Int(try reader.read(UInt32.self))
+        guard count <= reader.remainingCount / Self.shortestEntryByteCount else {
+            throw BackupError(.repositoryDamaged, "a pack's index has more entries than bytes")
+        }
+        var entries: [PackEntry] = []
+        entries.reserveCapacity(count)
+        for _ in 0..<count { entries.append(try PackEntry(decoding: &reader)) }
+        guard reader.isAtEnd else { throw BackupError(.repositoryDamaged, "a pack's index has bytes after its end") }
+        self.init(kind: kind, entries: entries)
+    }
+
+    /// Reads the index of a pack file and checks it against the pack's name and length.
+    /// - Throws: `repositoryDamaged` naming the pack, `unsupportedVersion`.
+    static func read(_ file: SharedFile, pack: PackID) throws(BackupError) -> PackIndex {
+        do {
+            return try readUnnamed(file, pack: pack)
+        } catch {
+            // A file that is too short is damage here, whatever it is elsewhere.
+            let code: BackupError.Code = error.code == .damagedContent ? .repositoryDamaged : error.code
+            throw BackupError(
+                code, error.message, path: error.path ?? file.path,
+                remedy: error.remedy ?? "Copy this pack back from another copy of the repository, if there is one.")
+        }
+    }
+
+    private static func readUnnamed(_ file: SharedFile, pack: PackID) throws(BackupError) -> PackIndex {
+        let size = file.size
+        guard size >= UInt64(headerByteCount + footerByteCount) else {
+            throw BackupError(.repositoryDamaged, "the pack is cut off")
+        }
+        let headerBytes = try file.readExactly(at: 0, count: headerByteCount)
+        let footerBytes = try file.readExactly(at: size - UInt64(footerByteCount), count: footerByteCount)
+        var footer = ByteReader(footerBytes)
+        let chunkByteCount = try footer.read(UInt64.self)
+        let indexByteCount = try footer.read(UInt32.self)
+        guard try footer.read(UInt32.self) == CRC32.of(Array(footerBytes[..<12])),
+            try footer.readRaw(count: footerMagic.count).elementsEqual(footerMagic)
+        else { throw BackupError(.repositoryDamaged, "the pack's end is damaged or missing") }
+        let rest = size - UInt64(headerByteCount + footerByteCount)
+        guard chunkByteCount <= rest, rest - chunkByteCount == UInt64(indexByteCount), indexByteCount <= indexByteCountLimit
+        else { throw BackupError(.repositoryDamaged, "the pack's length does not fit its end") }
+        let indexBytes = try file.readExactly(at: UInt64(headerByteCount) + chunkByteCount, count: Int(indexByteCount))
+        guard PackID(SHA256Hasher.hash(indexBytes)) == pack else {
+            throw BackupError(.repositoryDamaged, "the pack's index does not fit its name")
+        }
+        let index = try PackIndex(decoding: indexBytes)
+        try checkHeader(headerBytes, kind: index.kind)
+        let total = index.entries.reduce(UInt64(0)) { $0 + UInt64($1.storedLength) }
+        guard total == chunkByteCount else {
+            throw BackupError(.repositoryDamaged, "the pack's chunks do not fill it")
+        }
+        return index
+    }
+
+    private static func checkHeader(_ bytes: [UInt8], kind: PackKind) throws(BackupError) {
+        guard bytes != header(kind: kind) else { return }
+        var reader = ByteReader(bytes)
+        if try reader.readRaw(count: headerMagic.count).elementsEqual(headerMagic) {
+            let found = try reader.read(UInt16.self)
+            if found != version { throw StructureHeader.unsupported(found, name: "pack") }
+        }
+        throw BackupError(.repositoryDamaged, "the pack's header is damaged")
+    }
+
+    /// Where each chunk lies, in the order of `entries`.
+    func storedChunks(in pack: PackID) -> [StoredChunk] {
+        var offset = UInt64(Self.headerByteCount)
+        return entries.map { entry in
+            defer { offset += UInt64(entry.storedLength) }
+            return entry.stored(in: pack, at: offset)
+        }
+    }
+}

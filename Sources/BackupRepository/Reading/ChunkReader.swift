@@ -1,0 +1,201 @@
+import BackupCore
+import SystemIO
+
+/// Reads chunks from packs, whole or in part, and never gives out a byte that has not been checked. For several threads at once;
+/// no lock is held while something is read, expanded or checked.
+final class ChunkReader: Sendable {
+    private static let expandedCacheBytes = 64 << 20
+    /// Stored bytes are checked in pieces of this size, which stay in the processor's cache.
+    private static let checkPieceBytes = 128 << 10
+    /// DEFLATE looks back no further: so much of a base is its dictionary.
+    static let dictionaryByteCount = 32 << 10
+
+    private let packs: PackFiles
+    private let catalog: Catalog
+    private let checked = CheckedChunks()
+    private let expanded = ShardedCache<ChunkID, [UInt8]>(shardCount: 8, costLimit: expandedCacheBytes)
+
+    init(packs: PackFiles, catalog: Catalog) {
+        self.packs = packs
+        self.catalog = catalog
+    }
+
+    /// All plain bytes of a chunk.
+    /// - Throws: `repositoryDamaged` naming the chunk and its pack.
+    func plainBytes(_ chunk: StoredChunk) throws(BackupError) -> [UInt8] {
+        if chunk.codec != .raw { return try expandedBytes(chunk) }
+        var bytes = [UInt8](repeating: 0, count: Int(chunk.plainLength))
+        try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in try readPlain(chunk, at: 0, into: buffer) }
+        return bytes
+    }
+
+    /// Fills `buffer` with a chunk's plain bytes from `offset` on; they must be there.
+    func readPlain(
+        _ chunk: StoredChunk, at offset: Int, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(BackupError) {
+        guard offset >= 0, offset + buffer.count <= Int(chunk.plainLength) else { throw Self.outOfRange(chunk) }
+        if chunk.codec == .raw {
+            try readStored(chunk, at: offset, into: buffer)
+        } else {
+            let bytes = try expandedBytes(chunk)
+            bytes.withUnsafeBytes { plain in
+                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: plain[offset..<offset + buffer.count]))
+            }
+        }
+    }
+
+    /// Fills `buffer` with a chunk's stored bytes from `offset` on; they must be there.
+    func readStored(
+        _ chunk: StoredChunk, at offset: Int, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(BackupError) {
+        guard offset >= 0, offset + buffer.count <= Int(chunk.storedLength) else { throw Self.outOfRange(chunk) }
+        try withWorkingPlace(chunk) { (place) throws(BackupError) in
+            let file = try packs.open(place.pack)
+            if checked.contains(place) {
+                guard try file.read(at: place.packOffset + UInt64(offset), into: buffer) == buffer.count else {
+                    throw damage(place, "the pack ends within it")
+                }
+            } else {
+                try checkStored(place, file, copying: offset, into: buffer)
+                checked.insert(place)
+            }
+        }
+    }
+
+    private static func outOfRange(_ chunk: StoredChunk) -> BackupError {
+        BackupError(.invalidArgument, "a read goes beyond the end of chunk \(chunk.id)")
+    }
+}
+
+// MARK: - Checking and expanding
+
+extension ChunkReader {
+    /// Reads all stored bytes, compares them with their CRC-32, and copies those from `offset` on that fit in `buffer`.
+    private func checkStored(
+        _ chunk: StoredChunk, _ file: SharedFile, copying offset: Int, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(BackupError) {
+        let total = Int(chunk.storedLength)
+        if offset == 0, buffer.count == total {
+            try read(chunk, file, at: 0, into: buffer)
+            guard CRC32.of(UnsafeRawBufferPointer(buffer)) == chunk.storedCRC32 else { throw crcDamage(chunk) }
+            return
+        }
+        var scratch = [UInt8](repeating: 0, count: min(Self.checkPieceBytes, total))
+        let crc = try scratch.withUnsafeMutableBytesThrowing { (piece) throws(BackupError) in
+            var crc: UInt32 = 0
+            var position = 0
+            while position < total {
+                let part = UnsafeMutableRawBufferPointer(rebasing: piece[..<min(piece.count, total - position)])
+                try read(chunk, file, at: position, into: part)
+                crc = CRC32.update(crc, UnsafeRawBufferPointer(part))
+                let wanted = (offset..<offset + buffer.count).clamped(to: position..<position + part.count)
+                if !wanted.isEmpty {
+                    let target = UnsafeMutableRawBufferPointer(rebasing: buffer[(wanted.lowerBound - offset)...])
+                    target.copyMemory(
+                        from: UnsafeRawBufferPointer(
+                            rebasing: part[wanted.lowerBound - position..<wanted.upperBound - position]))
+                }
+                position += part.count
+            }
+            return crc
+        }
+        guard crc == chunk.storedCRC32 else { throw crcDamage(chunk) }
+    }
+
+    private func read(
+        _ chunk: StoredChunk, _ file: SharedFile, at offset: Int, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(BackupError) {
+        guard try file.read(at: chunk.packOffset + UInt64(offset), into: buffer) == buffer.count else {
+            throw damage(chunk, "the pack ends within it")
+        }
+    }
+
+    private func expandedBytes(_ chunk: StoredChunk) throws(BackupError) -> [UInt8] {
+        if let bytes = expanded.value(for: chunk.id) { return bytes }
+        let bytes = try withWorkingPlace(chunk) { (place) throws(BackupError) in try expand(place) }
+        expanded.insert(bytes, for: chunk.id, cost: bytes.count)
+        return bytes
+    }
+
+    /// Expands a compressed chunk from its stored bytes, past all caches.
+    private func expand(_ chunk: StoredChunk) throws(BackupError) -> [UInt8] {
+        let file = try packs.open(chunk.pack)
+        var stored = [UInt8](repeating: 0, count: Int(chunk.storedLength))
+        try stored.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in try read(chunk, file, at: 0, into: buffer) }
+        let dictionary = try dictionary(for: chunk)
+        guard let plain = ChunkDecoder.expand(stored, plainLength: Int(chunk.plainLength), dictionary: dictionary) else {
+            throw damage(chunk, "its compressed bytes do not expand")
+        }
+        guard CRC32.of(plain) == chunk.plainCRC32 else { throw crcDamage(chunk) }
+        return plain
+    }
+
+    private func dictionary(for chunk: StoredChunk) throws(BackupError) -> [UInt8] {
+        guard let base = chunk.base else { return [] }
+        let located = try catalog.locate([base])
+        guard let place = located.first, place.codec != .deflateAgainstBase else {
+            throw damage(chunk, "its base \(base) is itself stored against a base")
+        }
+        return Array(try plainBytes(place).suffix(Self.dictionaryByteCount))
+    }
+
+    /// Compares a chunk's stored bytes with their CRC-32 and its plain bytes with its name, reading the pack anew.
+    /// - Throws: `repositoryDamaged`.
+    func verify(_ chunk: StoredChunk) throws(BackupError) {
+        let file = try packs.open(chunk.pack)
+        var stored = [UInt8](repeating: 0, count: Int(chunk.storedLength))
+        try stored.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in try read(chunk, file, at: 0, into: buffer) }
+        guard CRC32.of(stored) == chunk.storedCRC32 else { throw crcDamage(chunk) }
+        let plain = chunk.codec == .raw ? stored : try expand(chunk)
+        guard CRC32.of(plain) == chunk.plainCRC32 else { throw crcDamage(chunk) }
+        guard ChunkID(SHA256Hasher.hash(plain)) == chunk.id else { throw damage(chunk, "its SHA-256 is not its name") }
+    }
+
+    private func crcDamage(_ chunk: StoredChunk) -> BackupError { damage(chunk, "its CRC-32 is wrong") }
+
+    private func damage(_ chunk: StoredChunk, _ reason: String) -> BackupError {
+        BackupError(
+            .repositoryDamaged, "chunk \(chunk.id) is damaged: \(reason)", path: packs.path(of: chunk.pack),
+            remedy: "Other files are not affected. Copy this pack back from another copy of the repository, if there is one.")
+    }
+}
+
+// MARK: - Finding another place
+
+extension ChunkReader {
+    /// Runs `body` with the chunk, and if its pack is gone or its bytes are damaged, again with every other place where the same
+    /// stored bytes are said to lie. Packs are rewritten while files are open, and a catalog may be wrong.
+    private func withWorkingPlace<Result>(
+        _ chunk: StoredChunk, _ body: (StoredChunk) throws(BackupError) -> Result
+    ) throws(BackupError) -> Result {
+        do {
+            return try body(chunk)
+        } catch {
+            guard error.code == .repositoryDamaged || error.code == .notFound else { throw error }
+            packs.forget(chunk.pack)
+            for place in otherPlaces(of: chunk, after: error) {
+                if let result = try? body(place) { return result }
+            }
+            guard error.code == .notFound else { throw error }
+            throw damage(chunk, "its pack is missing")
+        }
+    }
+
+    private func otherPlaces(of chunk: StoredChunk, after error: BackupError) -> [StoredChunk] {
+        var places: [StoredChunk] = []
+        // What the pack says of itself, in case the catalog was wrong.
+        if error.code == .repositoryDamaged, let file = try? packs.open(chunk.pack),
+            let index = try? PackIndex.read(file, pack: chunk.pack)
+        {
+            places += index.storedChunks(in: chunk.pack).filter { $0.id == chunk.id }
+        } else {
+            try? catalog.reconcile()
+        }
+        places += (try? catalog.locations(of: chunk.id)) ?? []
+        // The caller counts on the lengths it was told.
+        return places.filter {
+            $0 != chunk && $0.codec == chunk.codec && $0.storedLength == chunk.storedLength && $0.plainLength == chunk.plainLength
+                && $0.base == chunk.base
+        }
+    }
+}

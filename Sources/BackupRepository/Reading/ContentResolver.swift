@@ -1,0 +1,38 @@
+import BackupCore
+
+/// Follows the lists of a file's content down to its chunks.
+struct ContentResolver {
+    /// Reads a chunk's plain bytes; used for lists, which are small.
+    let readChunk: (ChunkID) throws(BackupError) -> [UInt8]
+
+    /// A content without lists.
+    /// - Throws: `repositoryDamaged` when a list does not give as many bytes as it should.
+    func flatten(_ content: FileContent) throws(BackupError) -> [FileContent.Element] {
+        var elements: [FileContent.Element] = []
+        elements.reserveCapacity(content.elements.count)
+        try append(content, to: &elements, depth: 0)
+        return elements
+    }
+
+    private func append(
+        _ content: FileContent, to elements: inout [FileContent.Element], depth: Int
+    ) throws(BackupError) {
+        for element in content.elements {
+            guard case .list(let id, let plainLength) = element else {
+                guard elements.count < ContentList.pieceCountLimit else {
+                    throw BackupError(.tooLarge, "a file has more than \(ContentList.pieceCountLimit) pieces")
+                }
+                elements.append(element)
+                continue
+            }
+            guard depth < ContentList.depthLimit else {
+                throw BackupError(.repositoryDamaged, "content lists are nested too deep: \(id)")
+            }
+            let list = try ContentList.decode(try readChunk(id))
+            guard list.size == plainLength else {
+                throw BackupError(.repositoryDamaged, "content list \(id) does not have the length it should")
+            }
+            try append(list, to: &elements, depth: depth + 1)
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import BackupCore
+import Synchronization
+import SystemIO
+
+/// Pack files open for reading: the ones used last stay open, whoever is reading one keeps it open beyond that.
+final class PackFiles: Sendable {
+    /// Descriptors are scarce; packs are used one after the other.
+    private static let openFileLimit = 64
+
+    private let layout: RepositoryLayout
+    private let cache = Mutex(BoundedCache<PackID, SharedFile>(costLimit: openFileLimit))
+
+    init(layout: RepositoryLayout) { self.layout = layout }
+
+    func path(of pack: PackID) -> String { layout.packPath(of: pack) }
+
+    /// - Throws: `notFound` when the pack is gone.
+    func open(_ pack: PackID) throws(BackupError) -> SharedFile {
+        if let file = cache.withLock({ $0.value(for: pack) }) { return file }
+        let file = try SharedFile(path: path(of: pack))
+        cache.withLock { $0.insert(file, for: pack, cost: 1) }
+        return file
+    }
+
+    /// Closes the pack for whoever asks next: the file may have been replaced.
+    func forget(_ pack: PackID) { cache.withLock { $0.remove(pack) } }
+}

@@ -1,0 +1,25 @@
+import BackupCore
+import Synchronization
+
+/// A bounded cache for several threads: each key belongs to one of a few parts with a lock of their own.
+final class ShardedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    private final class Shard: Sendable {
+        let cache: Mutex<BoundedCache<Key, Value>>
+        init(costLimit: Int) { cache = Mutex(BoundedCache(costLimit: costLimit)) }
+    }
+
+    private let shards: [Shard]
+
+    /// - Parameter costLimit: of all parts together.
+    init(shardCount: Int, costLimit: Int) {
+        shards = (0..<shardCount).map { _ in Shard(costLimit: costLimit / shardCount) }
+    }
+
+    private func shard(for key: Key) -> Shard { shards[Int(UInt(bitPattern: key.hashValue) % UInt(shards.count))] }
+
+    func value(for key: Key) -> Value? { shard(for: key).cache.withLock { $0.value(for: key) } }
+
+    func insert(_ value: Value, for key: Key, cost: Int) {
+        shard(for: key).cache.withLock { $0.insert(value, for: key, cost: cost) }
+    }
+}

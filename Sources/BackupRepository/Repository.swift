@@ -1,0 +1,318 @@
+import BackupCore
+import Synchronization
+import SystemIO
+
+/// A repository: snapshots of trees of files, deduplicated, in a folder.
+///
+/// Reading is safe from any number of threads, while other processes add, rename and remove snapshots. Writing goes through a
+/// `BackupWriter`, of which there is one at a time across all processes.
+public final class Repository: Sendable {
+    /// Bytes of the latest directory objects kept decoded, roughly.
+    private static let directoryCacheBytes = 48 << 20
+
+    /// The repository's folder.
+    public let path: String
+    /// 32 hexadecimal digits that no other repository has.
+    public let id: String
+
+    let layout: RepositoryLayout
+    let configuration: RepositoryConfiguration
+    let gear: GearTable
+    let catalog: Catalog
+    let snapshotStore: SnapshotStore
+    let chunkReader: ChunkReader
+    private let directories = Mutex(BoundedCache<FileContent, Directory>(costLimit: directoryCacheBytes))
+
+    private init(layout: RepositoryLayout, configuration: RepositoryConfiguration) throws(BackupError) {
+        path = layout.path
+        id = configuration.repositoryID
+        self.layout = layout
+        self.configuration = configuration
+        gear = GearTable(seed: configuration.chunker.gearSeed)
+        catalog = try Catalog(layout: layout, repositoryID: configuration.repositoryID)
+        snapshotStore = try SnapshotStore(layout: layout)
+        chunkReader = ChunkReader(packs: PackFiles(layout: layout), catalog: catalog)
+    }
+}
+
+// MARK: - Making and opening
+
+extension Repository {
+    /// Makes a repository in a folder that is not there yet or is empty. The `config` file comes last: a crash before it leaves a
+    /// folder in which `create` can be called again.
+    /// - Throws: `alreadyExists` when there is a repository; `notEmpty` when there is anything else.
+    public static func create(at path: String) throws(BackupError) -> Repository {
+        let layout = RepositoryLayout(path: path)
+        if FileSystem.exists(layout.config) { throw Self.exists(path) }
+        if FileSystem.exists(path) {
+            try requireUnused(layout)
+        } else {
+            try FileSystem.makeDirectories(FileSystem.parentPath(path))
+            try OwnerOnly.makeFolder(path)
+        }
+        // Two processes may have the same idea.
+        let lock = try WaitingLock.acquire(path: layout.writerLock)
+        defer { withExtendedLifetime(lock) {} }
+        if FileSystem.exists(layout.config) { throw Self.exists(path) }
+        try requireUnused(layout)
+        for folder in layout.folders { try OwnerOnly.makeFolder(folder) }
+        try FileSystem.synchronizeDirectory(path)
+        let configuration = RepositoryConfiguration(repositoryID: RandomToken.make(), chunker: .standard)
+        try OwnerOnly.publish(configuration.encode(), to: layout.config, temporaryFolder: layout.temporary)
+        return try Repository(layout: layout, configuration: configuration)
+    }
+
+    /// Opens a repository. A missing, damaged or foreign catalog is rebuilt from the packs.
+    /// - Throws: `noRepository`, `unsupportedVersion`, `repositoryDamaged` when the config is.
+    public static func open(at path: String) throws(BackupError) -> Repository {
+        let layout = RepositoryLayout(path: path)
+        let bytes: [UInt8]
+        do {
+            bytes = try FileSystem.readFile(layout.config, limitBytes: RepositoryConfiguration.byteCountLimit)
+        } catch {
+            guard error.code == .notFound || error.code == .notADirectory else { throw error }
+            throw BackupError(
+                .noRepository, "there is no repository here", path: path, remedy: "Check the path, or make one there first.")
+        }
+        do {
+            return try Repository(layout: layout, configuration: try RepositoryConfiguration(decoding: bytes))
+        } catch {
+            throw error.at(layout.config)
+        }
+    }
+
+    /// Whether a repository lies in the folder; it may still be damaged or of a later version.
+    public static func exists(at path: String) -> Bool { FileSystem.exists(RepositoryLayout(path: path).config) }
+
+    private static func exists(_ path: String) -> BackupError {
+        BackupError(
+            .alreadyExists, "there is a repository here already", path: path, remedy: "Open it, or choose another folder.")
+    }
+
+    /// What an interrupted `create` leaves may be there: empty folders, locks and temporary files.
+    private static func requireUnused(_ layout: RepositoryLayout) throws(BackupError) {
+        let folders = Set(layout.folders.map { FileName(FileSystem.lastComponent($0)) })
+        let locks = Set([layout.writerLock, layout.namesLock, layout.catalogLock].map { FileName(FileSystem.lastComponent($0)) })
+        let folder = try DirectoryReader(path: layout.path)
+        for name in try folder.names() where !locks.contains(name) {
+            var isLeftover = false
+            if folders.contains(name), try folder.status(name).kind == .directory {
+                let isEmpty = try folder.openDirectory(name).names().isEmpty
+                isLeftover = isEmpty || name == "tmp"
+            }
+            guard isLeftover else {
+                throw BackupError(
+                    .notEmpty, "the folder holds something else: “\(name)”", path: layout.path,
+                    remedy: "Choose an empty folder for the repository.")
+            }
+        }
+    }
+}
+
+// MARK: - Snapshots
+
+extension Repository {
+    /// Notices what other processes did to the list of snapshots. Cheap enough to be called whenever the list is looked at.
+    /// - Returns: whether the list differs now.
+    @discardableResult
+    public func refresh() throws(BackupError) -> Bool { try snapshotStore.refresh() }
+
+    /// The snapshots, oldest first, those of one moment by name; as of the last `refresh` or change.
+    public func snapshots(kind: SnapshotKind? = nil) -> [Snapshot] {
+        let all = snapshotStore.list.snapshots
+        guard let kind else { return all }
+        return all.filter { $0.kind == kind }
+    }
+
+    public func snapshot(named name: FileName) -> Snapshot? { snapshotStore.list[name] }
+
+    public func snapshot(id: SnapshotID) -> Snapshot? { snapshotStore.list[id] }
+
+    /// What cannot be read as a whole: snapshot records, labels, packs. Everything else is unharmed.
+    public func damages() -> [BackupError] {
+        let packs = catalog.damagedPacks.sorted { $0.key < $1.key }
+        return snapshotStore.list.damages + packs.map { $0.value.at(layout.packPath(of: $0.key)) }
+    }
+
+    /// Takes a snapshot out of the repository, durably. Its space is given back when the repository is pruned; until then a new
+    /// backup of the same data finds its chunks again.
+    /// - Throws: `notFound`.
+    public func removeSnapshot(_ id: SnapshotID) throws(BackupError) { try snapshotStore.remove(id) }
+
+    /// - Throws: `notFound`, `alreadyExists`, `invalidArgument` for a name that is no path component.
+    public func renameSnapshot(_ id: SnapshotID, to name: FileName) throws(BackupError) {
+        try snapshotStore.changeLabel(id) { $0.name = name }
+    }
+
+    /// - Throws: `notFound`.
+    public func setPinned(_ id: SnapshotID, _ isPinned: Bool) throws(BackupError) {
+        try snapshotStore.changeLabel(id) { $0.isPinned = isPinned }
+    }
+
+    /// Notes when it was last proved that the snapshot can be restored.
+    /// - Throws: `notFound`.
+    public func setVerified(_ id: SnapshotID, at time: Timestamp) throws(BackupError) {
+        try snapshotStore.changeLabel(id) { $0.verifiedAt = time }
+    }
+}
+
+// MARK: - Folders and files
+
+extension Repository {
+    /// - Throws: `repositoryDamaged`.
+    public func rootDirectory(of snapshot: Snapshot) throws(BackupError) -> Directory {
+        try directory(snapshot.record.root)
+    }
+
+    /// - Throws: `notADirectory`, `repositoryDamaged`.
+    public func directory(of entry: TreeEntry) throws(BackupError) -> Directory {
+        guard let totals = entry.totals else {
+            throw BackupError(.notADirectory, "“\(entry.name)” is not a folder")
+        }
+        return try directory(StoredDirectory(content: entry.content, totals: totals))
+    }
+
+    public func directory(_ stored: StoredDirectory) throws(BackupError) -> Directory {
+        if let known = directories.withLock({ $0.value(for: stored.content) }) { return known }
+        let directory = try Directory(decoding: try bytes(of: stored.content, limitBytes: Directory.byteCountLimit))
+        guard directory.totals == stored.totals else {
+            throw BackupError(.repositoryDamaged, "a folder's totals are not those that the folder above it has")
+        }
+        let cost = Int(stored.content.size) * 3
+        directories.withLock { $0.insert(directory, for: stored.content, cost: cost) }
+        return directory
+    }
+
+    /// Where a content's bytes lie: what `ExtentTable` and the archive layouts are made from.
+    /// - Throws: `repositoryDamaged` when a list is damaged or a chunk is nowhere.
+    public func pieces(of content: FileContent) throws(BackupError) -> [ContentPiece] {
+        let resolver = ContentResolver { (id) throws(BackupError) in try self.plainBytes(of: id) }
+        return try pieces(of: try resolver.flatten(content))
+    }
+
+    func pieces(of elements: [FileContent.Element]) throws(BackupError) -> [ContentPiece] {
+        var ids: [ChunkID] = []
+        for case .chunk(let id, _) in elements { ids.append(id) }
+        var chunks = ids.isEmpty ? [][...] : try catalog.locate(ids)[...]
+        var pieces: [ContentPiece] = []
+        pieces.reserveCapacity(elements.count)
+        for element in elements {
+            switch element {
+            case .literal(let bytes):
+                pieces.append(.literal(bytes))
+            case .chunk(let id, let plainLength):
+                guard let chunk = chunks.popFirst(), chunk.plainLength == plainLength else {
+                    throw BackupError(.repositoryDamaged, "chunk \(id) does not have the length it should")
+                }
+                pieces.append(.chunk(chunk))
+            case .list(let id, _):
+                throw BackupError(.repositoryDamaged, "content list \(id) was not followed")
+            }
+        }
+        return pieces
+    }
+
+    /// A file's extents, to be read by `read(_:at:into:)`.
+    public func extents(of content: FileContent) throws(BackupError) -> ExtentTable {
+        ExtentTable(plainContent: try pieces(of: content))
+    }
+
+    /// A small file or structure as a whole.
+    /// - Throws: `tooLarge` before anything is read.
+    public func bytes(of content: FileContent, limitBytes: Int) throws(BackupError) -> [UInt8] {
+        guard content.size <= UInt64(limitBytes) else {
+            throw BackupError(.tooLarge, "a content has \(content.size) bytes, more than \(limitBytes)")
+        }
+        let table = try extents(of: content)
+        guard table.size == content.size else {
+            throw BackupError(.repositoryDamaged, "a content does not have the length it should")
+        }
+        var bytes = [UInt8](repeating: 0, count: Int(content.size))
+        let count = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
+            try read(table, at: 0, into: buffer)
+        }
+        guard count == bytes.count else { throw BackupError(.repositoryDamaged, "a content ends too early") }
+        return bytes
+    }
+
+    /// Reads a served file. Safe from any number of threads.
+    /// - Returns: the number of bytes read; less than `buffer.count` only at the end of the file.
+    /// - Throws: `repositoryDamaged` naming chunk and pack; what a source throws. `buffer` then holds nothing of use.
+    public func read(
+        _ table: ExtentTable, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(BackupError) -> Int {
+        guard offset < table.size else { return 0 }
+        let end = offset + min(UInt64(buffer.count), table.size - offset)
+        var position = 0
+        for slice in table.slices(in: offset..<end) {
+            let count = Int(slice.range.upperBound - slice.range.lowerBound)
+            let target = UnsafeMutableRawBufferPointer(rebasing: buffer[position..<position + count])
+            try read(slice, into: target)
+            position += count
+        }
+        return position
+    }
+
+    private func read(
+        _ slice: ExtentTable.Slice, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(BackupError) {
+        let start = Int(slice.range.lowerBound)
+        switch slice.extent {
+        case .literal(let bytes):
+            bytes.withUnsafeBytes {
+                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[start..<start + buffer.count]))
+            }
+        case .plain(let chunk, let offset, _):
+            try chunkReader.readPlain(chunk, at: Int(offset) + start, into: buffer)
+        case .stored(let chunk):
+            try chunkReader.readStored(chunk, at: start, into: buffer)
+        case .source(let source, let offset, _):
+            var count = 0
+            while count < buffer.count {
+                let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+                let read = try source.read(at: offset + UInt64(start + count), into: rest)
+                guard read > 0 else { throw BackupError(.inputOutput, "a file became shorter while it was read") }
+                count += read
+            }
+        }
+    }
+
+    /// All plain bytes of one chunk.
+    func plainBytes(of id: ChunkID) throws(BackupError) -> [UInt8] {
+        guard let chunk = try catalog.locate([id]).first else {
+            throw BackupError(.repositoryDamaged, "chunk \(id) is in no pack of the repository")
+        }
+        return try chunkReader.plainBytes(chunk)
+    }
+}
+
+// MARK: - Checking and sizes
+
+extension Repository {
+    /// Reads a chunk anew and compares its stored bytes with their CRC-32 and its plain bytes with its name.
+    /// - Throws: `repositoryDamaged` naming chunk and pack.
+    public func verifyChunk(_ id: ChunkID) throws(BackupError) {
+        guard let chunk = try catalog.locate([id]).first else { return }
+        try chunkReader.verify(chunk)
+    }
+
+    /// Checks a pack's structure and every chunk in it.
+    /// - Returns: what is wrong with it, one finding for each chunk that is hurt.
+    public func verifyPack(_ id: PackID) -> [BackupError] {
+        do {
+            let index = try PackIndex.read(try SharedFile(path: layout.packPath(of: id)), pack: id)
+            var findings: [BackupError] = []
+            for chunk in index.storedChunks(in: id) {
+                do { try chunkReader.verify(chunk) } catch { findings.append(error) }
+            }
+            return findings
+        } catch {
+            return [error]
+        }
+    }
+
+    /// The packs that are there, sorted.
+    public func packs() throws(BackupError) -> [PackID] { try PackFolder.list(layout).keys.sorted() }
+
+    public func totals() throws(BackupError) -> RepositoryTotals { try catalog.totals() }
+}

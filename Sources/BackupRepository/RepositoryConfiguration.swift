@@ -1,0 +1,100 @@
+import BackupCore
+import SystemIO
+
+/// The `config` file: what a repository is and how it cuts files. Lines of text, `key: value`.
+struct RepositoryConfiguration: Hashable, Sendable {
+    private static let magic = "backupfs-repository"
+    private static let formatVersion = 1
+    private static let chunkerName = "fastcdc-gear64"
+    static let byteCountLimit = 64 << 10
+
+    /// 32 hexadecimal digits, random.
+    let repositoryID: String
+    let chunker: ChunkerParameters
+
+    func encode() -> [UInt8] {
+        func sizes(_ value: ChunkerParameters.Sizes) -> String {
+            "\(value.minimumBytes) \(value.averageBytes) \(value.maximumBytes)"
+        }
+        let seed = String(chunker.gearSeed, radix: 16)
+        let lines = [
+            Self.magic,
+            "format: \(Self.formatVersion)",
+            "id: \(repositoryID)",
+            "chunker: \(Self.chunkerName)",
+            "gear-seed: \(String(repeating: "0", count: 16 - seed.count))\(seed)",
+            "media: \(sizes(chunker.media))",
+            "structured-text: \(sizes(chunker.structuredText))",
+            "metadata: \(sizes(chunker.metadata))",
+            "database-piece: \(chunker.databasePieceBytes)",
+        ]
+        return Array((lines.joined(separator: "\n") + "\n").utf8)
+    }
+
+    init(repositoryID: String, chunker: ChunkerParameters) {
+        self.repositoryID = repositoryID
+        self.chunker = chunker
+    }
+
+    /// - Throws: `unsupportedVersion` for another format version and for keys this version does not have; `repositoryDamaged`.
+    init(decoding bytes: [UInt8]) throws(BackupError) {
+        guard let text = String(validating: bytes, as: UTF8.self), text.hasSuffix("\n") else { throw Self.damaged("is cut off") }
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+        guard lines.popFirst() == Self.magic[...] else { throw Self.damaged("does not start as one") }
+        var values: [Substring: Substring] = [:]
+        for line in lines {
+            guard let colon = line.firstIndex(of: ":"), line[colon...].hasPrefix(": ") else {
+                throw Self.damaged("has a line that is not “key: value”")
+            }
+            guard values.updateValue(line[line.index(colon, offsetBy: 2)...], forKey: line[..<colon]) == nil else {
+                throw Self.damaged("has a key twice")
+            }
+        }
+        guard let format = values.removeValue(forKey: "format") else { throw Self.damaged("names no format version") }
+        guard format == "\(Self.formatVersion)" else {
+            throw StructureHeader.unsupported(Int(format) ?? 0, name: "repository")
+        }
+        guard let id = values.removeValue(forKey: "id"), id.utf8.count == 32, Hexadecimal.decode(id.utf8) != nil else {
+            throw Self.damaged("has no repository ID")
+        }
+        guard let chunkerName = values.removeValue(forKey: "chunker") else { throw Self.damaged("names no chunker") }
+        guard chunkerName == Self.chunkerName[...], let seed = values.removeValue(forKey: "gear-seed"),
+            seed.utf8.count == 16, let gearSeed = UInt64(seed, radix: 16)
+        else { throw Self.unsupported("its chunker “\(chunkerName)”") }
+        let chunker = ChunkerParameters(
+            gearSeed: gearSeed, media: try Self.sizes(values.removeValue(forKey: "media")),
+            structuredText: try Self.sizes(values.removeValue(forKey: "structured-text")),
+            metadata: try Self.sizes(values.removeValue(forKey: "metadata")),
+            databasePieceBytes: try Self.piece(values.removeValue(forKey: "database-piece")))
+        if let unknown = values.keys.min() { throw Self.unsupported("its setting “\(unknown)”") }
+        self.init(repositoryID: String(id), chunker: chunker)
+    }
+
+    private static func sizes(_ text: Substring?) throws(BackupError) -> ChunkerParameters.Sizes {
+        let numbers = (text ?? "").split(separator: " ").compactMap { Int($0) }
+        guard numbers.count == 3,
+            let sizes = ChunkerParameters.Sizes(
+                minimumBytes: numbers[0], averageBytes: numbers[1], maximumBytes: numbers[2])
+        else { throw damaged("has impossible chunk sizes") }
+        return sizes
+    }
+
+    private static func piece(_ text: Substring?) throws(BackupError) -> Int {
+        guard let text, let number = Int(text), number >= 512, number <= ChunkLimits.plainLengthBytes else {
+            throw damaged("has an impossible chunk size")
+        }
+        return number
+    }
+
+    private static func damaged(_ what: String) -> BackupError {
+        BackupError(
+            .repositoryDamaged, "the repository's config \(what)",
+            remedy: "Copy this file back from another copy of the repository, if there is one.")
+    }
+
+    private static func unsupported(_ what: String) -> BackupError {
+        BackupError(
+            .unsupportedVersion, "this program does not know the repository's format: \(what)",
+            remedy: "Use a newer version of backupfs.")
+    }
+}

@@ -1,0 +1,43 @@
+import BackupCore
+
+/// Where everything lies in a repository's folder.
+struct RepositoryLayout: Sendable {
+    let path: String
+
+    var config: String { "\(path)/config" }
+    var packs: String { "\(path)/packs" }
+    var snapshots: String { "\(path)/snapshots" }
+    var labels: String { "\(path)/labels" }
+    var temporary: String { "\(path)/tmp" }
+    var catalog: String { "\(path)/catalog.sqlite" }
+    /// Held by whoever writes packs, for as long as that takes.
+    var writerLock: String { "\(path)/lock" }
+    /// Held for the moment in which a snapshot's name appears, changes or goes.
+    var namesLock: String { "\(path)/names.lock" }
+    /// Held while a catalog is replaced.
+    var catalogLock: String { "\(path)/catalog.lock" }
+
+    var folders: [String] { [packs, snapshots, labels, temporary] }
+
+    static let packExtension = ".pack"
+    static let snapshotExtension = ".snapshot"
+    static let labelExtension = ".label"
+
+    func packPath(of id: PackID) -> String { Self.packPath(of: id, in: packs) }
+    func snapshotPath(of id: SnapshotID) -> String { "\(snapshots)/\(id.hexadecimal)\(Self.snapshotExtension)" }
+    func labelPath(of id: SnapshotID) -> String { "\(labels)/\(id.hexadecimal)\(Self.labelExtension)" }
+
+    static func packFolder(of id: PackID, in packs: String) -> String { "\(packs)/\(id.hexadecimal.prefix(2))" }
+    static func packPath(of id: PackID, in packs: String) -> String {
+        "\(packFolder(of: id, in: packs))/\(id.hexadecimal)\(packExtension)"
+    }
+
+    /// The digest in a name such as `<64 digits>.pack`; `nil` for any other name.
+    static func digest(in name: FileName, extension suffix: String) -> SHA256Digest? {
+        let bytes = name.bytes
+        guard bytes.count == 64 + suffix.utf8.count, bytes[64...].elementsEqual(suffix.utf8),
+            !bytes[..<64].contains(where: { (UInt8(ascii: "A")...UInt8(ascii: "F")).contains($0) })
+        else { return nil }
+        return SHA256Digest(hexadecimal: String(decoding: bytes[..<64], as: UTF8.self))
+    }
+}

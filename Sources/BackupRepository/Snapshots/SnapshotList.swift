@@ -1,0 +1,36 @@
+import BackupCore
+
+/// All snapshots that can be seen at one moment.
+struct SnapshotList: Sendable {
+    /// Oldest first.
+    let snapshots: [Snapshot]
+    /// Records and labels that could not be read, and why.
+    let damages: [BackupError]
+    private let byName: [FileName: Int]
+    private let byID: [SnapshotID: Int]
+
+    static let empty = SnapshotList([], damages: [])
+
+    /// Names that are taken already get a part of the snapshot's ID added: nothing may hide a snapshot.
+    init(_ unsorted: [Snapshot], damages: [BackupError]) {
+        var sorted = unsorted.sorted(by: Snapshot.precedes)
+        var byName: [FileName: Int] = [:]
+        var byID: [SnapshotID: Int] = [:]
+        for index in sorted.indices {
+            if byName[sorted[index].name] != nil {
+                let suffix = "~\(sorted[index].id.hexadecimal.prefix(8))"
+                let kept = sorted[index].name.bytes.prefix(FileName.byteCountLimit - suffix.utf8.count)
+                sorted[index] = sorted[index].named(FileName(bytes: kept + Array(suffix.utf8)))
+            }
+            byName[sorted[index].name] = index
+            byID[sorted[index].id] = index
+        }
+        snapshots = sorted
+        self.damages = damages
+        self.byName = byName
+        self.byID = byID
+    }
+
+    subscript(name: FileName) -> Snapshot? { byName[name].map { snapshots[$0] } }
+    subscript(id: SnapshotID) -> Snapshot? { byID[id].map { snapshots[$0] } }
+}

@@ -1,0 +1,125 @@
+import BackupCore
+import SystemIO
+
+/// What a snapshot is, for ever: written once, never changed. Its bytes' SHA-256 is the snapshot's name in the repository.
+public struct SnapshotRecord: Hashable, Sendable {
+    public let kind: SnapshotKind
+    /// The name it was given when it was made; `Snapshot.name` is what it is called now.
+    public let name: FileName
+    public let creationTime: Timestamp
+    /// The snapshot before it, of which it may share most.
+    public let parent: SnapshotID?
+    /// The tree: its root's directory object and the totals over it.
+    public let root: StoredDirectory
+    /// Exact size of archive.zip in bytes.
+    public let archiveSizeBytes: UInt64
+    /// How archive.zip is laid out. The repository keeps it; what it means is up to whoever lays out archives. It stands here so
+    /// that an old snapshot's archive keeps its bytes when an app's layout changes.
+    public let archiveLayout: [String: String]
+    /// What else is known: app, versions, device, counts.
+    public let attributes: [String: String]
+    /// 16 random bytes: two snapshots are never the same, even of the same data with the same name and time.
+    let token: [UInt8]
+
+    public init(
+        kind: SnapshotKind, name: FileName, creationTime: Timestamp, parent: SnapshotID?, root: StoredDirectory,
+        archiveSizeBytes: UInt64, archiveLayout: [String: String], attributes: [String: String]
+    ) {
+        self.init(
+            kind: kind, name: name, creationTime: creationTime, parent: parent, root: root, archiveSizeBytes: archiveSizeBytes,
+            archiveLayout: archiveLayout, attributes: attributes,
+            token: Hexadecimal.decode(RandomToken.make().utf8) ?? [])
+    }
+
+    init(
+        kind: SnapshotKind, name: FileName, creationTime: Timestamp, parent: SnapshotID?, root: StoredDirectory,
+        archiveSizeBytes: UInt64, archiveLayout: [String: String], attributes: [String: String], token: [UInt8]
+    ) {
+        self.kind = kind
+        self.name = name
+        self.creationTime = creationTime
+        self.parent = parent
+        self.root = root
+        self.archiveSizeBytes = archiveSizeBytes
+        self.archiveLayout = archiveLayout
+        self.attributes = attributes
+        self.token = token
+    }
+}
+
+/// How a record is written (format document, "Snapshot record").
+extension SnapshotRecord {
+    private static let magic: [UInt8] = Array("bfssnap\n".utf8)
+    private static let version: UInt16 = 1
+    private static let tokenByteCount = 16
+    static let byteCountLimit = 16 << 20
+
+    func encode() -> [UInt8] {
+        var writer = ByteWriter()
+        writer.append(raw: Self.magic)
+        writer.append(Self.version)
+        writer.append(UInt16(0))
+        writer.append(kind.rawValue)
+        writer.append(raw: token)
+        writer.append(lengthPrefixed: name.bytes)
+        writer.append(creationTime)
+        writer.append(UInt8(parent == nil ? 0 : 1))
+        if let parent { writer.append(parent.digest) }
+        root.totals.encode(into: &writer)
+        root.content.encode(into: &writer)
+        writer.append(archiveSizeBytes)
+        Self.encode(archiveLayout, into: &writer)
+        Self.encode(attributes, into: &writer)
+        return writer.bytes
+    }
+
+    /// - Throws: `repositoryDamaged`, `unsupportedVersion`.
+    init(decoding bytes: [UInt8]) throws(BackupError) {
+        var reader = ByteReader(bytes)
+        try StructureHeader.read(&reader, magic: Self.magic, version: Self.version, name: "snapshot record")
+        guard let kind = SnapshotKind(rawValue: try reader.read()) else {
+            throw BackupError(.repositoryDamaged, "a snapshot record is of an unknown kind")
+        }
+        let token = Array(try reader.readRaw(count: Self.tokenByteCount))
+        let name = FileName(bytes: Array(try reader.readLengthPrefixed()))
+        guard name.isSafeComponent else { throw BackupError(.repositoryDamaged, "a snapshot has an unsafe name") }
+        let creationTime = try reader.readTimestamp()
+        let parentFlag = try reader.read(UInt8.self)
+        guard parentFlag <= 1 else { throw BackupError(.repositoryDamaged, "a snapshot record's parent is damaged") }
+        let parent = parentFlag == 1 ? SnapshotID(try reader.readDigest()) : nil
+        let totals = try DirectoryTotals(decoding: &reader)
+        let content = try FileContent(decoding: &reader)
+        let archiveSizeBytes = try reader.read(UInt64.self)
+        let archiveLayout = try Self.decodeMap(&reader)
+        let attributes = try Self.decodeMap(&reader)
+        guard reader.isAtEnd else { throw BackupError(.repositoryDamaged, "a snapshot record has bytes after its end") }
+        self.init(
+            kind: kind, name: name, creationTime: creationTime, parent: parent,
+            root: StoredDirectory(content: content, totals: totals), archiveSizeBytes: archiveSizeBytes,
+            archiveLayout: archiveLayout, attributes: attributes, token: token)
+    }
+
+    /// Keys in the order of their bytes.
+    private static func encode(_ map: [String: String], into writer: inout ByteWriter) {
+        writer.append(UInt32(map.count))
+        for (key, value) in map.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
+            writer.append(key)
+            writer.append(value)
+        }
+    }
+
+    private static func decodeMap(_ reader: inout ByteReader) throws(BackupError) -> [String: String] {
+        let count = Int(try reader.read(UInt32.self))
+        guard count <= reader.remainingCount / 8 else {
+            throw BackupError(.repositoryDamaged, "a snapshot record has more attributes than bytes")
+        }
+        var map: [String: String] = [:]
+        for _ in 0..<count {
+            let key = try reader.readText()
+            guard map.updateValue(try reader.readText(), forKey: key) == nil else {
+                throw BackupError(.repositoryDamaged, "a snapshot record has the attribute “\(key)” twice")
+            }
+        }
+        return map
+    }
+}
