@@ -1,0 +1,73 @@
+# backupfs: `make mount` is the short way from a clone to a mounted folder. `make help` lists the rest.
+
+PREFIX ?= /usr/local
+
+# Looked up only by the targets that build.
+SWIFT_COMMAND = $(shell SWIFT='$(SWIFT)' mount-scripts/find-swift.sh)
+# With the standard library inside, the program runs where no Swift is installed.
+RELEASE = -c release --static-swift-stdlib --product backupfs
+RELEASE_BINARY = .build/release/backupfs
+DEBUG_BINARY = .build/debug/backupfs
+
+.DEFAULT_GOAL := build
+.PHONY: help build mount umount test check lint tidy dependencies test-dependencies toolchain fuse test-fuse install uninstall clean
+
+help:
+	@echo 'make               build $(RELEASE_BINARY)'
+	@echo 'make mount         install what is missing, build, make a store with sample data, mount it'
+	@echo '                   (MOUNT=/some/folder, BACKUPFS_STORE=/some/store)'
+	@echo 'make umount        unmount it again'
+	@echo 'make test          install what tests need, check, run all tests'
+	@echo '                   (BACKUPFS_SKIP_MOUNTED_TESTS=1 where nothing can be mounted)'
+	@echo 'make check         formatting, house rules, a build in which warnings are errors'
+	@echo 'make install       copy the program to PREFIX/bin (PREFIX=$(PREFIX), DESTDIR)'
+	@echo 'make uninstall     remove it from there'
+	@echo 'make dependencies  install only what building and mounting need'
+	@echo 'make clean         remove what was built'
+
+toolchain:
+	@SWIFT='$(SWIFT)' mount-scripts/find-swift.sh >/dev/null
+
+dependencies: toolchain
+	@mount-scripts/install-dependencies.sh build
+
+test-dependencies: toolchain
+	@mount-scripts/install-dependencies.sh test
+
+fuse: dependencies
+	@mount-scripts/check-fuse.sh mount
+
+test-fuse: test-dependencies
+	@mount-scripts/check-fuse.sh test
+
+build: dependencies
+	$(SWIFT_COMMAND) build $(RELEASE)
+
+mount: fuse build
+	@mount-scripts/mount-default.sh $(CURDIR)/$(RELEASE_BINARY)
+
+umount:
+	@$(RELEASE_BINARY) umount "$${MOUNT:-$$(if [ "$$(id -u)" -eq 0 ]; then echo /mnt/backups; else echo "$$HOME/backups"; fi)}"
+
+lint: toolchain
+	$(SWIFT_COMMAND) format lint --strict --parallel --recursive Sources Tests Package.swift
+
+tidy:
+	@mount-scripts/tidy.sh
+
+check: lint tidy test-dependencies
+	BACKUPFS_STRICT=1 $(SWIFT_COMMAND) build --build-tests
+
+test: test-fuse check
+	BACKUPFS_STRICT=1 BACKUPFS_BINARY=$(CURDIR)/$(DEBUG_BINARY) $(SWIFT_COMMAND) test --disable-xctest
+
+# No dependency on `build`: `sudo make install` must not build as root what was built by another user.
+install:
+	@test -x $(RELEASE_BINARY) || { echo 'Nothing is built yet. Run: make' >&2; exit 1; }
+	install -D -s -m 755 $(RELEASE_BINARY) $(DESTDIR)$(PREFIX)/bin/backupfs
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/backupfs
+
+clean:
+	rm -rf .build

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Installs what is missing: install-dependencies.sh build|test
+# Nothing is asked of the package manager when everything is there already.
+set -euo pipefail
+
+readonly purpose=${1:-build}
+
+# One line each: the package on Debian and Ubuntu (alternatives separated by |), and how to tell that it is there.
+build_packages() {
+    cat <<'EOF_LIST'
+pkg-config            command -v pkg-config
+libfuse3-dev          pkg-config --exists fuse3
+fuse3                 command -v fusermount3
+zlib1g-dev            pkg-config --exists zlib
+libssl-dev            pkg-config --exists libcrypto
+libsqlite3-dev        pkg-config --exists sqlite3
+sqlite3               command -v sqlite3
+attr                  command -v getfattr
+unzip                 command -v unzip
+EOF_LIST
+}
+
+test_packages() {
+    cat <<'EOF_LIST'
+rsync                 command -v rsync
+zip                   command -v zip
+p7zip-full|7zip       command -v 7z
+libarchive-tools      command -v bsdtar
+jq                    command -v jq
+python3               command -v python3
+procps                command -v ps
+shellcheck            command -v shellcheck
+EOF_LIST
+}
+
+list_packages() {
+    build_packages
+    if [ "$purpose" = test ]; then test_packages; fi
+}
+
+missing_packages() {
+    local package probe
+    list_packages | while read -r package probe; do
+        # shellcheck disable=SC2086 # the probe is a command with its arguments
+        $probe >/dev/null 2>&1 || echo "$package"
+    done
+}
+
+missing=$(missing_packages)
+[ -n "$missing" ] || exit 0
+echo "Missing: $(echo "$missing" | tr '\n' ' ')"
+
+if ! command -v apt-get >/dev/null; then
+    echo "This script installs with apt-get only. Please install what is missing with your system's package manager." >&2
+    exit 1
+fi
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+        echo "Please run as root: apt-get install $(echo "$missing" | cut -d'|' -f1 | tr '\n' ' ')" >&2
+        exit 1
+    fi
+    as_root=(sudo)
+fi
+
+"${as_root[@]}" apt-get update -qq
+packages=()
+for alternatives in $missing; do
+    chosen=${alternatives%%|*}
+    for package in ${alternatives//|/ }; do
+        if apt-cache show "$package" >/dev/null 2>&1; then
+            chosen=$package
+            break
+        fi
+    done
+    packages+=("$chosen")
+done
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}"
+
+missing=$(missing_packages)
+if [ -n "$missing" ]; then
+    echo "Still missing after the installation: $(echo "$missing" | tr '\n' ' ')" >&2
+    exit 1
+fi

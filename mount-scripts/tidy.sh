@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# The rules of this project that the compiler does not know. Each line of output is one violation.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly line_limit=500
+# Foundation is slow to start and to bridge, and nothing on the way of a read may touch it.
+readonly foundation_free=(BackupCore SystemIO BackupRepository VirtualTree FUSEBridge)
+violations=0
+
+violation() {
+    echo "$1" >&2
+    violations=$((violations + 1))
+}
+
+# Each matching line of the Swift files below the given folders is a violation of the rule named first.
+forbid() {
+    local rule=$1 pattern=$2 match folder
+    shift 2
+    local folders=()
+    for folder in "$@"; do if [ -d "$folder" ]; then folders+=("$folder"); fi; done
+    [ "${#folders[@]}" -gt 0 ] || return 0
+    while IFS= read -r match; do violation "$match  <- $rule"; done \
+        < <(grep -rnE --include='*.swift' -- "$pattern" "${folders[@]}" || true)
+}
+
+while IFS= read -r file; do
+    count=$(wc -l < "$file")
+    if [ "$count" -gt "$line_limit" ]; then violation "$file: $count lines, more than $line_limit"; fi
+done < <(find Sources -name '*.swift')
+
+forbid "try! is not used" '\btry!' Sources Tests Package.swift
+forbid "no unfinished work" '\b(TODO|FIXME|XXX)\b' Sources Tests
+forbid "Foundation is not imported here" '^[[:space:]]*(@[A-Za-z_]+ )*(public |internal |private |fileprivate )?import (struct |class |func |enum )?Foundation' \
+    "${foundation_free[@]/#/Sources/}"
+
+# Only commands talk to a terminal.
+talkative=()
+for folder in Sources/*/; do
+    case $folder in Sources/BackupCommands/ | Sources/backupfs/) ;; *) talkative+=("$folder") ;; esac
+done
+forbid "only BackupCommands prints" '(^|[^A-Za-z0-9_."])(print|debugPrint|dump)\(' "${talkative[@]}"
+
+# Whoever takes safety into their own hands says why, in the line itself or in the comment above (attributes may stand between).
+while IFS= read -r match; do
+    violation "$match  <- a comment above says why this is safe"
+done < <(find Sources -name '*.swift' -exec awk '
+    FNR == 1 { previous = "" }
+    /@unchecked Sendable|nonisolated\(unsafe\)|unsafeBitCast|unsafeDowncast/ && !/^[[:space:]]*\/\// {
+        if ($0 !~ /\/\// && previous !~ /^[[:space:]]*\/\//) print FILENAME ":" FNR ":" $0
+    }
+    !/^[[:space:]]*@[A-Za-z]+(\(.*\))?[[:space:]]*$/ { previous = $0 }
+' {} +)
+
+for entry in *; do
+    case $entry in
+        Package.swift | Package.resolved | Sources | Tests | mount-scripts | Docs | Makefile | README.md | CHANGELOG.md | LICENSE) ;;
+        *) violation "$entry: does not belong at the top level" ;;
+    esac
+done
+
+if command -v shellcheck >/dev/null; then
+    shellcheck mount-scripts/*.sh .ci/run || violations=$((violations + 1))
+else
+    echo "NOTE: shellcheck is not installed; the scripts were not checked." >&2
+fi
+
+if [ "$violations" -gt 0 ]; then
+    echo "tidy: $violations violations" >&2
+    exit 1
+fi
+echo "tidy: nothing to complain about"
