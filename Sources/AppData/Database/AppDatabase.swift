@@ -1,0 +1,154 @@
+import BackupCore
+import GRDB
+import Glibc
+import SystemIO
+
+/// The app's SQLite database. Each operation opens a connection of its own and closes it again, so that operations of several
+/// threads do not wait for one another, and a file that was put in the old one's place is seen.
+public struct AppDatabase: Sendable {
+    public let path: String
+    public let definition: AppDefinition
+    /// How long a writer waits for another one, in seconds.
+    public let busyTimeoutSeconds: Double
+
+    /// The database of a file that is there.
+    /// - Throws: `notFound`; `invalidContent` when it has not the definition's tables and columns.
+    public init(
+        opening path: String, definition: AppDefinition, busyTimeoutSeconds: Double = 5
+    ) throws(BackupError) {
+        guard let status = FileSystem.statusIfPresent(path), status.kind == .regular else {
+            throw BackupError(.notFound, "the database is not there", path: path, remedy: "Check the path.")
+        }
+        self.path = path
+        self.definition = definition
+        self.busyTimeoutSeconds = busyTimeoutSeconds
+        let missing = try read { connection throws(BackupError) in
+            try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).firstProblem()
+        }
+        if let missing {
+            throw BackupError(
+                .invalidContent, "the database is not one of \(definition.title): \(missing)", path: path,
+                remedy: "Check the path and the name of the app.")
+        }
+    }
+
+    /// Makes the embedded database, in WAL mode and with mode 0600, or brings one that is there to the newest schema.
+    public static func create(
+        at path: String, definition: AppDefinition, busyTimeoutSeconds: Double = 5
+    ) throws(BackupError) -> AppDatabase {
+        // Made here and not by SQLite, for its mode; the log files take theirs from it.
+        _ = try OwnedDescriptor.open(path, O_RDWR | O_CREAT, permissions: 0o600)
+        try DatabaseFailure.mapping(path) {
+            let queue = try DatabaseQueue(
+                path: path, configuration: configuration(isReadOnly: false, busyTimeoutSeconds: busyTimeoutSeconds))
+            defer { try? queue.close() }
+            try queue.writeWithoutTransaction { database in
+                _ = try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
+            }
+            var migrator = DatabaseMigrator()
+            for migration in definition.migrations {
+                migrator.registerMigration(migration.name) { try $0.execute(sql: migration.sql) }
+            }
+            try migrator.migrate(queue)
+        }
+        return try AppDatabase(opening: path, definition: definition, busyTimeoutSeconds: busyTimeoutSeconds)
+    }
+
+    /// A cheap fingerprint (a few system calls); it differs whenever something was committed since.
+    public func changeState() -> DatabaseChangeState { DatabaseChangeState(path: path) }
+
+    /// Runs `body` inside one read transaction: everything it reads and copies is of one instant, and writers are not held up.
+    public func readSnapshot<Result>(
+        _ body: (DatabaseSnapshot) throws(BackupError) -> Result
+    ) throws(BackupError) -> Result {
+        try read { connection throws(BackupError) in
+            try body(DatabaseSnapshot(connection: connection, definition: definition, path: path))
+        }
+    }
+
+    /// The mark of the last replacement, while it is there: what a crashed restore asks, to know whether it had committed.
+    public func restoreMarker() throws(BackupError) -> String? {
+        try read { connection throws(BackupError) in
+            let present = try DatabaseStatement(
+                connection, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '\(DatabaseReplacement.markerTable)'",
+                path: path)
+            guard try present.step() else { return nil }
+            let statement = try DatabaseStatement(connection, "SELECT id FROM \(DatabaseReplacement.markerTable)", path: path)
+            return try statement.step() ? statement.text(0) : nil
+        }
+    }
+
+    /// Removes the mark, when the restore that left it has ended.
+    public func removeRestoreMarker() throws(BackupError) {
+        guard try restoreMarker() != nil else { return }
+        try write { database in try database.execute(sql: "DROP TABLE IF EXISTS \(DatabaseReplacement.markerTable)") }
+    }
+
+    // MARK: Connections
+
+    func read<Result>(_ body: (OpaquePointer?) throws(BackupError) -> Result) throws(BackupError) -> Result {
+        let outcome: Swift.Result<Result, BackupError>
+        do {
+            outcome = try read(isReadOnly: true, body)
+        } catch let error where error.code == .readOnly || error.code == .accessDenied {
+            // A journal left by a crash must be rolled back, or a log's index made, before anything can be read.
+            guard access(path, W_OK) == 0 else { throw error }
+            outcome = try read(isReadOnly: false, body)
+        }
+        return try outcome.get()
+    }
+
+    /// - Returns: what the body gave or threw; throws itself only when the body was not reached, so that it never runs twice.
+    private func read<Result>(
+        isReadOnly: Bool, _ body: (OpaquePointer?) throws(BackupError) -> Result
+    ) throws(BackupError) -> Swift.Result<Result, BackupError> {
+        let queue = try open(isReadOnly: isReadOnly)
+        defer { try? queue.close() }
+        var outcome: Swift.Result<Result, BackupError>?
+        try DatabaseFailure.mapping(path) {
+            try queue.read { database in
+                // BEGIN alone takes no lock: the first read does, and from then on the state stands still.
+                _ = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master")
+                outcome = Swift.Result { () throws(BackupError) in try body(database.sqliteConnection) }
+            }
+        }
+        guard let outcome else { throw BackupError(.inputOutput, "the database gave no answer", path: path) }
+        return outcome
+    }
+
+    /// One transaction that takes the write lock at its beginning.
+    func write<Result>(_ body: (Database) throws -> Result) throws(BackupError) -> Result {
+        let queue = try open(isReadOnly: false)
+        defer { try? queue.close() }
+        return try DatabaseFailure.mapping(path) {
+            try queue.writeWithoutTransaction { database in
+                var result: Result?
+                try database.inTransaction(.immediate) {
+                    result = try body(database)
+                    return .commit
+                }
+                guard let result else { throw BackupError(.inputOutput, "the transaction gave no result", path: path) }
+                return result
+            }
+        }
+    }
+
+    private func open(isReadOnly: Bool) throws(BackupError) -> DatabaseQueue {
+        guard FileSystem.exists(path) else { throw BackupError(.notFound, "the database is not there", path: path) }
+        return try DatabaseFailure.mapping(path) {
+            try DatabaseQueue(
+                path: path,
+                configuration: Self.configuration(isReadOnly: isReadOnly, busyTimeoutSeconds: busyTimeoutSeconds))
+        }
+    }
+
+    private static func configuration(isReadOnly: Bool, busyTimeoutSeconds: Double) -> Configuration {
+        var configuration = Configuration()
+        configuration.readonly = isReadOnly
+        configuration.busyMode = .timeout(busyTimeoutSeconds)
+        // Records come in the order of the file: references are checked before, and at the end of the transaction.
+        configuration.foreignKeysEnabled = false
+        configuration.label = "backupfs"
+        return configuration
+    }
+}

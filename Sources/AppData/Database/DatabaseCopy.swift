@@ -1,0 +1,53 @@
+import BackupCore
+import GRDBSQLite
+import Glibc
+import SystemIO
+
+/// Copies an open database page by page through SQLite's backup interface.
+enum DatabaseCopy {
+    static func copy(from source: OpaquePointer?, path: String, to destination: String) throws(BackupError) {
+        // Made first, and exclusively: SQLite would take a file that is there, and would make one with the umask's mode.
+        let descriptor = try OwnedDescriptor.open(destination, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
+        do {
+            try copyPages(from: source, path: path, to: destination)
+            try markAsRollbackJournal(descriptor)
+        } catch {
+            _ = unlink(destination)
+            throw error
+        }
+    }
+
+    private static func copyPages(from source: OpaquePointer?, path: String, to destination: String) throws(BackupError) {
+        var target: OpaquePointer?
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX
+        defer { sqlite3_close_v2(target) }
+        guard sqlite3_open_v2(destination, &target, flags, nil) == SQLITE_OK else {
+            throw DatabaseFailure.last(target, path: destination)
+        }
+        // Nothing to protect: the file is thrown away unless the copy ends well, and whoever keeps it syncs it.
+        sqlite3_exec(target, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF", nil, nil, nil)
+        guard let backup = sqlite3_backup_init(target, "main", source, "main") else {
+            throw DatabaseFailure.last(target, path: destination)
+        }
+        // The source is inside its read transaction, so this one step sees that transaction's state, whoever writes meanwhile.
+        let result = sqlite3_backup_step(backup, -1)
+        let finished = sqlite3_backup_finish(backup)
+        guard result == SQLITE_DONE else {
+            throw DatabaseFailure.error(code: result, reason: String(cString: sqlite3_errstr(result)), path: path)
+        }
+        guard finished == SQLITE_OK else { throw DatabaseFailure.last(target, path: destination) }
+    }
+
+    /// Bytes 18 and 19 of the header are the file format's write and read version: 2 is write-ahead log, 1 is rollback journal.
+    /// Setting them is all that `PRAGMA journal_mode = DELETE` does to a database without a log, but for its change counter.
+    private static func markAsRollbackJournal(_ descriptor: borrowing OwnedDescriptor) throws(BackupError) {
+        guard try descriptor.status().size >= 100 else { return }
+        guard try descriptor.readExactly(at: 18, count: 2) != [1, 1] else { return }
+        let versions: [UInt8] = [1, 1]
+        var result: Result<Void, BackupError> = .success(())
+        versions.withUnsafeBytes { buffer in
+            result = Result { () throws(BackupError) in try descriptor.writeAll(buffer, at: 18) }
+        }
+        try result.get()
+    }
+}

@@ -1,0 +1,133 @@
+import BackupCore
+import GRDBSQLite
+
+/// Reads the definition's tables from an open connection. What a column holds is told as it is: a value of a kind that the
+/// field does not have is passed on as that kind, never bent until it fits.
+struct DatabaseRecordReader {
+    let connection: OpaquePointer?
+    let definition: AppDefinition
+    let path: String
+
+    func count(of collection: Int) throws(BackupError) -> Int {
+        let table = quotedIdentifier(definition.collections[collection].table)
+        let statement = try DatabaseStatement(connection, "SELECT count(*) FROM \(table)", path: path)
+        return try statement.step() ? Int(statement.integer(0)) : 0
+    }
+
+    /// In ascending order of the key.
+    func forEachRecord(
+        of collection: Int, _ body: (RecordBuffer) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        let description = definition.collections[collection]
+        let columns = description.fields.map { quotedIdentifier($0.column) }.joined(separator: ", ")
+        let key = quotedIdentifier(description.keyField.column)
+        // BINARY whatever the column's own collation is: comparisons of two exports rely on the order.
+        let statement = try DatabaseStatement(
+            connection, "SELECT \(columns) FROM \(quotedIdentifier(description.table)) ORDER BY \(key) COLLATE BINARY", path: path
+        )
+        let buffer = RecordBuffer(fieldCount: description.fields.count)
+        let types = description.fields.map(\.type)
+        while try statement.step() {
+            buffer.clear()
+            for index in 0..<types.count { Self.read(statement, Int32(index), types[index], into: buffer, index) }
+            try body(buffer)
+        }
+    }
+
+    private static func read(
+        _ statement: DatabaseStatement, _ column: Int32, _ type: FieldType, into buffer: RecordBuffer, _ index: Int
+    ) {
+        switch statement.columnType(column) {
+        case SQLITE_NULL: buffer.setNull(index)
+        case SQLITE_INTEGER:
+            let value = statement.integer(column)
+            if type == .boolean, value == 0 || value == 1 {
+                buffer.set(index, boolean: value == 1)
+            } else if type == .double, let real = Double(exactly: value) {
+                buffer.set(index, real: real)
+            } else {
+                buffer.set(index, integer: value)
+            }
+        case SQLITE_FLOAT: buffer.set(index, real: statement.real(column))
+        case SQLITE_BLOB: buffer.set(index, .blob, bytes: statement.bytes(column, isText: false))
+        default:
+            let bytes = statement.bytes(column, isText: true)
+            if type == .date, let text = DateText.normalised(bytes) {
+                buffer.set(index, text: text)
+            } else {
+                buffer.set(index, .text, bytes: bytes)
+            }
+        }
+    }
+
+    /// An object whose values lie in a table of keys and values; a row that is not there has the field's default.
+    /// - Parameter creationTime: the value of fields with that source, as text.
+    func object(_ object: ObjectDefinition, creationTime: String?, schemaVersion: Int?) throws(BackupError) -> RecordBuffer {
+        let rows = try keyValues(of: object)
+        let buffer = RecordBuffer(fieldCount: object.fields.count)
+        for (index, field) in object.fields.enumerated() {
+            switch field.source {
+            case .creationTime:
+                if let creationTime { buffer.set(index, text: creationTime) }
+            case .schemaVersion where schemaVersion != nil:
+                buffer.set(index, integer: Int64(schemaVersion ?? 0))
+            case .schemaVersion, .stored:
+                if let value = rows[field.column] ?? field.defaultValue.map(FieldValue.text) {
+                    Self.set(buffer, index, value, field.type)
+                }
+            }
+        }
+        return buffer
+    }
+
+    /// All rows of a key/value table; keys that are not text, and values that are null, are left out.
+    func keyValues(of object: ObjectDefinition) throws(BackupError) -> [String: FieldValue] {
+        let statement = try DatabaseStatement(
+            connection, "SELECT \"key\", \"value\" FROM \(quotedIdentifier(object.table))", path: path)
+        let buffer = RecordBuffer(fieldCount: 1)
+        var rows: [String: FieldValue] = [:]
+        while try statement.step() {
+            guard statement.columnType(0) == SQLITE_TEXT, statement.columnType(1) != SQLITE_NULL else { continue }
+            buffer.clear()
+            Self.read(statement, 1, .text, into: buffer, 0)
+            rows[statement.text(0)] = buffer.value(0)
+        }
+        return rows
+    }
+
+    /// Values of key/value tables are texts; the field says what they mean.
+    private static func set(_ buffer: RecordBuffer, _ index: Int, _ value: FieldValue, _ type: FieldType) {
+        guard let text = value.string else { return buffer.set(index, value) }
+        switch type {
+        case .integer:
+            if let number = Int64(text) { return buffer.set(index, integer: number) }
+        case .double:
+            if let number = Double(text), number.isFinite { return buffer.set(index, real: number) }
+        case .boolean:
+            if let flag = ["0": false, "1": true, "false": false, "true": true][text] { return buffer.set(index, boolean: flag) }
+        case .text, .decimalText, .date: break
+        }
+        buffer.set(index, value)
+    }
+
+    /// Everything, in the order of the envelope.
+    func visitAll(
+        with visitor: any RecordVisitor, creationTime: String?, schemaVersion: Int?
+    ) throws(BackupError) {
+        for member in definition.envelope {
+            switch member {
+            case .metadata:
+                try visitor.visit(
+                    metadata: object(definition.metadata, creationTime: creationTime, schemaVersion: schemaVersion))
+            case .settings:
+                guard let settings = definition.settings else { continue }
+                try visitor.visit(settings: object(settings, creationTime: creationTime, schemaVersion: schemaVersion))
+            case .collection(let collection):
+                try visitor.beginCollection(collection)
+                try forEachRecord(of: collection) { (record) throws(BackupError) in
+                    try visitor.visit(record: record, of: collection)
+                }
+            }
+        }
+    }
+}

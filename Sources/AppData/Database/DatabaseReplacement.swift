@@ -1,0 +1,83 @@
+import BackupCore
+import GRDB
+import GRDBSQLite
+import SystemIO
+
+extension AppDatabase {
+    /// Replaces all records, settings and stored metadata by those of `source`, in one transaction: afterwards the database
+    /// holds exactly the new data, or, after any error, exactly the old.
+    ///
+    /// - Parameters:
+    ///   - expectedCounts: number of records for each collection, as a validation before has counted them.
+    ///   - marker: left behind in the same transaction, so that `restoreMarker` tells after a crash whether it had committed.
+    /// - Returns: number of records inserted for each collection.
+    /// - Throws: `busy` when the app keeps its database locked; `invalidContent` for records that the definition does not allow,
+    ///   or that are not as many as expected. Only an error at the fault point `restore.committed` comes after the commit.
+    @discardableResult
+    public func replaceAll(
+        from source: some RecordSource, expectedCounts: [Int]? = nil, marker: String? = nil
+    ) throws(BackupError) -> [Int] {
+        let counts = try write { database in
+            try DatabaseReplacement(connection: database.sqliteConnection, definition: definition, path: path)
+                .run(source, expectedCounts: expectedCounts, marker: marker)
+        }
+        try FaultInjection.reached("restore.committed")
+        return counts
+    }
+}
+
+/// The steps of a replacement, inside its transaction.
+struct DatabaseReplacement {
+    static let markerTable = "backupfs_restore_marker"
+
+    let connection: OpaquePointer?
+    let definition: AppDefinition
+    let path: String
+
+    func run(_ source: some RecordSource, expectedCounts: [Int]?, marker: String?) throws(BackupError) -> [Int] {
+        try FaultInjection.reached("restore.transaction-begun")
+        if let marker { try leave(marker) }
+        for collection in definition.collections { try execute("DELETE FROM \(quotedIdentifier(collection.table))") }
+        try execute("DELETE FROM \(quotedIdentifier(definition.metadata.table))")
+        if let settings = definition.settings { try execute("DELETE FROM \(quotedIdentifier(settings.table))") }
+        try FaultInjection.reached("restore.rows-deleted")
+        let inserter = try RecordInserter(connection: connection, definition: definition, path: path)
+        try source.visit(with: inserter)
+        try inserter.insertSchemaVersion()
+        try FaultInjection.reached("restore.rows-inserted")
+        try verify(inserter.counts, expectedCounts: expectedCounts)
+        try FaultInjection.reached("restore.before-commit")
+        return inserter.counts
+    }
+
+    private func execute(_ sql: String) throws(BackupError) { try DatabaseStatement(connection, sql, path: path).run() }
+
+    private func leave(_ marker: String) throws(BackupError) {
+        try execute("DROP TABLE IF EXISTS \(Self.markerTable)")
+        try execute("CREATE TABLE \(Self.markerTable) (id TEXT)")
+        let statement = try DatabaseStatement(connection, "INSERT INTO \(Self.markerTable) (id) VALUES (?1)", path: path)
+        let buffer = RecordBuffer(fieldCount: 1)
+        buffer.set(0, text: marker)
+        try statement.bind(1, text: buffer.bytes(0))
+        try withExtendedLifetime(buffer) { () throws(BackupError) in try statement.run() }
+    }
+
+    private func verify(_ inserted: [Int], expectedCounts: [Int]?) throws(BackupError) {
+        let reader = DatabaseRecordReader(connection: connection, definition: definition, path: path)
+        for (index, collection) in definition.collections.enumerated() {
+            let present = try reader.count(of: index)
+            let expected = expectedCounts?[index] ?? inserted[index]
+            guard present == inserted[index], present == expected else {
+                throw BackupError(
+                    .invalidContent,
+                    "Import failed: \(present) of \(expected) \(collection.plural) are in the database", path: path)
+            }
+        }
+        let broken = try DatabaseStatement(connection, "PRAGMA foreign_key_check", path: path)
+        if try broken.step() {
+            throw BackupError(
+                .invalidContent, "Import failed: a record of the table \(broken.text(0)) refers to one that is not there",
+                path: path)
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import BackupCore
+import GRDBSQLite
+
+/// One consistent state of the app's data: what a single read transaction sees. Valid inside
+/// `AppDatabase.readSnapshot` only, on that thread.
+public final class DatabaseSnapshot: RecordSource {
+    public let definition: AppDefinition
+    private let reader: DatabaseRecordReader
+
+    init(connection: OpaquePointer?, definition: AppDefinition, path: String) {
+        self.definition = definition
+        reader = DatabaseRecordReader(connection: connection, definition: definition, path: path)
+    }
+
+    /// Number of records of the collection with this index.
+    public func count(of collection: Int) throws(BackupError) -> Int { try reader.count(of: collection) }
+
+    /// All records of a collection in ascending order of their key; the buffer is valid during the call only.
+    public func forEachRecord(
+        of collection: Int, _ body: (RecordBuffer) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        try reader.forEachRecord(of: collection, body)
+    }
+
+    /// The metadata object's values, with defaults for what is not stored; the creation time is missing.
+    public func metadata() throws(BackupError) -> RecordBuffer {
+        try reader.object(definition.metadata, creationTime: nil, schemaVersion: definition.schemaVersion)
+    }
+
+    /// The settings object's values, with defaults for what is not stored; `nil` when the app has none.
+    public func settings() throws(BackupError) -> RecordBuffer? {
+        guard let settings = definition.settings else { return nil }
+        return try reader.object(settings, creationTime: nil, schemaVersion: definition.schemaVersion)
+    }
+
+    /// A metadata value as text (`appVersion`, `deviceName`), `nil` when the definition has no such field or it has no value.
+    public func metadataText(_ name: String) throws(BackupError) -> String? {
+        guard let index = definition.metadata.fields.firstIndex(where: { $0.name == name }) else { return nil }
+        return try metadata().string(index)
+    }
+
+    public func visit(with visitor: any RecordVisitor) throws(BackupError) {
+        try reader.visitAll(with: visitor, creationTime: nil, schemaVersion: definition.schemaVersion)
+    }
+
+    /// Writes a copy of the whole database as this snapshot sees it: a file of its own, mode 0600, not in WAL mode, so that it
+    /// opens read-only wherever it lies. An unchanged database gives the same bytes every time. Not synced to disk.
+    /// - Parameter destination: must not exist; after an error it does not.
+    public func copyDatabase(to destination: String) throws(BackupError) {
+        try DatabaseCopy.copy(from: reader.connection, path: reader.path, to: destination)
+    }
+}

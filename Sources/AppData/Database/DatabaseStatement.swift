@@ -1,0 +1,82 @@
+import BackupCore
+import GRDBSQLite
+
+/// A prepared statement for loops over many rows, straight on SQLite's C interface; used by one thread, while its connection is
+/// open. Indices of parameters begin at 1 and of columns at 0, as in C.
+final class DatabaseStatement {
+    private let handle: OpaquePointer
+    private let connection: OpaquePointer?
+    private let path: String
+
+    init(_ connection: OpaquePointer?, _ sql: String, path: String) throws(BackupError) {
+        var statement: OpaquePointer?
+        guard sqlite3_prepare_v2(connection, sql, -1, &statement, nil) == SQLITE_OK, let statement else {
+            throw DatabaseFailure.last(connection, path: path)
+        }
+        handle = statement
+        self.connection = connection
+        self.path = path
+    }
+
+    deinit { sqlite3_finalize(handle) }
+
+    /// - Returns: false when there are no more rows.
+    func step() throws(BackupError) -> Bool {
+        switch sqlite3_step(handle) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        default: throw DatabaseFailure.last(connection, path: path)
+        }
+    }
+
+    /// Runs it once, for its effect, and makes it ready for the next time.
+    func run() throws(BackupError) {
+        let result = sqlite3_step(handle)
+        if result != SQLITE_DONE && result != SQLITE_ROW {
+            let failure = DatabaseFailure.last(connection, path: path)
+            sqlite3_reset(handle)
+            throw failure
+        }
+        sqlite3_reset(handle)
+    }
+
+    func bind(_ parameter: Int32, integer: Int64) { sqlite3_bind_int64(handle, parameter, integer) }
+    func bind(_ parameter: Int32, real: Double) { sqlite3_bind_double(handle, parameter, real) }
+    func bindNull(_ parameter: Int32) { sqlite3_bind_null(handle, parameter) }
+
+    /// SQLite reads the bytes during `run`, without a copy: they must stay where they are until then.
+    func bind(_ parameter: Int32, text: UnsafeRawBufferPointer) throws(BackupError) {
+        let characters = text.baseAddress?.assumingMemoryBound(to: CChar.self)
+        // A null destructor is SQLITE_STATIC.
+        let result = sqlite3_bind_text64(handle, parameter, characters, UInt64(text.count), nil, UInt8(SQLITE_UTF8))
+        guard result == SQLITE_OK else { throw DatabaseFailure.last(connection, path: path) }
+    }
+
+    func bind(_ parameter: Int32, blob: UnsafeRawBufferPointer) throws(BackupError) {
+        guard sqlite3_bind_blob64(handle, parameter, blob.baseAddress, UInt64(blob.count), nil) == SQLITE_OK else {
+            throw DatabaseFailure.last(connection, path: path)
+        }
+    }
+
+    func columnType(_ column: Int32) -> Int32 { sqlite3_column_type(handle, column) }
+    func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+    func real(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
+
+    /// The bytes of a text or blob, valid until the next step; a text may hold NUL bytes, and need not be valid UTF-8.
+    func bytes(_ column: Int32, isText: Bool) -> UnsafeRawBufferPointer {
+        let start = isText ? UnsafeRawPointer(sqlite3_column_text(handle, column)) : sqlite3_column_blob(handle, column)
+        return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
+    }
+
+    func text(_ column: Int32) -> String { String(decoding: bytes(column, isText: true), as: UTF8.self) }
+}
+
+/// A name as an SQL identifier.
+func quotedIdentifier(_ name: String) -> String {
+    var quoted = "\""
+    for character in name.unicodeScalars {
+        if character == "\"" { quoted += "\"" }
+        quoted.unicodeScalars.append(character)
+    }
+    return quoted + "\""
+}

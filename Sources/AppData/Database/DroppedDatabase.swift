@@ -1,0 +1,100 @@
+import BackupCore
+import GRDBSQLite
+import Glibc
+import SystemIO
+
+/// A database file from anywhere as a source of records. It is taken for hostile: opened read-only and immutable (a log or
+/// journal beside it is not looked at), its schema is not trusted to call functions, it is checked before anything is read, and
+/// an authorizer lets nothing through but reading the definition's own tables.
+public struct DroppedDatabase: RecordSource, Sendable {
+    public let path: String
+    public let definition: AppDefinition
+    /// The file's modification time stands for the creation time, which a database does not tell.
+    private let creationTime: String
+
+    /// Checks the whole file.
+    /// - Throws: `invalidContent` for a file that is no database, or not this app's; `damagedContent` for a damaged one.
+    public init(path: String, definition: AppDefinition) throws(BackupError) {
+        self.path = path
+        self.definition = definition
+        creationTime = ISO8601.format(try FileSystem.status(path).modificationTime.wholeSeconds)
+        try withConnection { connection throws(BackupError) in try check(connection) }
+    }
+
+    public func visit(with visitor: any RecordVisitor) throws(BackupError) {
+        try withConnection { connection throws(BackupError) in
+            restrict(connection)
+            let reader = DatabaseRecordReader(connection: connection, definition: definition, path: path)
+            try reader.visitAll(with: visitor, creationTime: creationTime, schemaVersion: nil)
+        }
+    }
+
+    private func withConnection(_ body: (OpaquePointer?) throws(BackupError) -> Void) throws(BackupError) {
+        var connection: OpaquePointer?
+        let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX
+        defer { sqlite3_close_v2(connection) }
+        guard sqlite3_open_v2(Self.uri(path), &connection, flags, nil) == SQLITE_OK else {
+            throw translated(DatabaseFailure.last(connection, path: path))
+        }
+        sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0)
+        let safety = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA query_only = ON"
+        guard sqlite3_exec(connection, safety, nil, nil, nil) == SQLITE_OK else {
+            throw translated(DatabaseFailure.last(connection, path: path))
+        }
+        try body(connection)
+    }
+
+    private func check(_ connection: OpaquePointer?) throws(BackupError) {
+        do throws(BackupError) {
+            let statement = try DatabaseStatement(connection, "PRAGMA quick_check(1)", path: path)
+            guard try statement.step(), statement.text(0) == "ok" else { throw damaged() }
+            let schema = DatabaseSchemaCheck(connection: connection, definition: definition, path: path)
+            if let problem = try schema.firstProblem() {
+                throw BackupError(.invalidContent, "Import failed: \(problem)", path: path)
+            }
+        } catch {
+            throw translated(error)
+        }
+    }
+
+    private func damaged() -> BackupError {
+        BackupError(.damagedContent, "This backup file is corrupted and cannot be restored.", path: path)
+    }
+
+    /// The source document's words for files that cannot be read.
+    private func translated(_ error: BackupError) -> BackupError {
+        guard error.code == .damagedContent || error.code == .accessDenied else { return error }
+        let header = Array("SQLite format 3\0".utf8)
+        let descriptor = try? OwnedDescriptor.open(path, O_RDONLY)
+        var start: [UInt8]?
+        if let descriptor { start = try? descriptor.readExactly(at: 0, count: header.count) }
+        if start == header { return damaged() }
+        return BackupError(
+            .invalidContent, "Invalid file format. Please select a valid backup file.", path: path,
+            findings: ["the file is not an SQLite database"])
+    }
+
+    /// Allows reading and nothing else: no pragma, no attached file, no function but those of our own statements, which use none.
+    private func restrict(_ connection: OpaquePointer?) {
+        sqlite3_set_authorizer(
+            connection,
+            { _, action, _, _, _, _ in
+                switch action {
+                case SQLITE_SELECT, SQLITE_READ: SQLITE_OK
+                default: SQLITE_DENY
+                }
+            }, nil)
+    }
+
+    /// The path as `file:` URI with every byte but the plainest in hexadecimal.
+    private static func uri(_ path: String) -> String {
+        var text = "file:"
+        for byte in FileSystem.absolutePath(path).utf8 {
+            switch byte {
+            case 47...57, 65...90, 97...122, 45, 46, 95: text.unicodeScalars.append(Unicode.Scalar(byte))
+            default: text += "%" + Hexadecimal.encode([byte])
+            }
+        }
+        return text + "?immutable=1&mode=ro"
+    }
+}

@@ -1,0 +1,57 @@
+import BackupCore
+
+/// An app as data: what it is called, what its records look like on the wire and in the database, what is checked.
+public struct AppDefinition: Sendable {
+    /// `ev-charging-tracker`.
+    public let name: String
+    /// For people.
+    public let title: String
+    /// The version of the wire format that is written.
+    public let schemaVersion: Int
+    /// The oldest version that can be read.
+    public let minimumSchemaVersion: Int
+    public let fileNames: FileNamePatterns
+    /// The members of the exported object, in order; every collection is in it once.
+    public let envelope: [EnvelopeMember]
+    public let metadata: ObjectDefinition
+    public let settings: ObjectDefinition?
+    /// In the order of the envelope.
+    public let collections: [CollectionDefinition]
+    public let media: MediaDefinition?
+    public let archiveLayout: [ArchiveRule]
+    public let migrations: [MigrationDefinition]
+    public let retention: RetentionDefinition
+    public let defaultStrategy: ImportStrategy
+
+    /// Names of the definitions that are part of the program.
+    public static let builtInNames = ["ev-charging-tracker"]
+
+    /// - Throws: `notFound` for a name that is not in `builtInNames`.
+    public static func builtIn(named name: String) throws(BackupError) -> AppDefinition {
+        let bytes: [UInt8]
+        switch name {
+        case "ev-charging-tracker": bytes = PackageResources.ev_charging_tracker_yaml
+        default:
+            throw BackupError(
+                .notFound, "there is no app called \(name)",
+                remedy: "Choose one of: \(builtInNames.joined(separator: ", ")).")
+        }
+        return try load(yaml: String(decoding: bytes, as: UTF8.self), path: "\(name).yaml")
+    }
+
+    /// Reads a definition.
+    /// - Throws: `invalidContent` whose message begins with the line ("line 12: …").
+    public static func load(yaml: String, path: String? = nil) throws(BackupError) -> AppDefinition {
+        do {
+            return try AppDefinitionReader.read(yaml)
+        } catch {
+            throw path.map(error.at) ?? error
+        }
+    }
+
+    /// - Returns: the index of the collection with this name on the wire.
+    public func collectionIndex(named name: String) -> Int? { collections.firstIndex { $0.name == name } }
+
+    /// - Returns: the index of the metadata field that has its value from `source`, the first if there are several.
+    func metadataIndex(source: FieldSource) -> Int? { metadata.fields.firstIndex { $0.source == source } }
+}

@@ -1,0 +1,173 @@
+import BackupCore
+import Yams
+
+/// Turns YAML into a definition, and refuses anything it does not know: a misspelt member would silently check nothing.
+enum AppDefinitionReader {
+    static let formatVersion = "1"
+
+    static func read(_ yaml: String) throws(BackupError) -> AppDefinition {
+        let root = DefinitionNode(node: try parse(yaml), place: "the definition")
+        try root.requireMapping(keys: [
+            "format", "name", "title", "schemaVersion", "minimumSchemaVersion", "fileNames", "strategy", "retention",
+            "envelope", "metadata", "settings", "collections", "media", "archiveLayout", "migrations",
+        ])
+        let format = try root.required("format")
+        guard try format.quoted() == formatVersion else { throw format.failure("must be \"\(formatVersion)\"") }
+        let schemaVersion = try root.required("schemaVersion").quotedInteger(in: 1...1_000_000)
+        let minimum = try root.required("minimumSchemaVersion")
+        let minimumVersion = try minimum.quotedInteger(in: 1...1_000_000)
+        guard minimumVersion <= schemaVersion else { throw minimum.failure("must not be above schemaVersion") }
+        let metadata = try DefinitionObjects.object(root.required("metadata"))
+        let settings = try root.optional("settings").map { (node) throws(BackupError) in try DefinitionObjects.object(node) }
+        let (envelope, collections) = try layOut(root, metadata: metadata, settings: settings)
+        return AppDefinition(
+            name: try identifier(root.required("name")), title: try root.required("title").text(),
+            schemaVersion: schemaVersion, minimumSchemaVersion: minimumVersion,
+            fileNames: try fileNames(root.required("fileNames")),
+            envelope: envelope, metadata: metadata, settings: settings, collections: collections, media: try media(root),
+            archiveLayout: try archiveLayout(root), migrations: try migrations(root),
+            retention: try retention(root.required("retention")),
+            defaultStrategy: try root.optional("strategy")?.choice(ImportStrategy.self) ?? .replace)
+    }
+
+    private static func parse(_ yaml: String) throws(BackupError) -> Node {
+        do {
+            guard let node = try Yams.compose(yaml: yaml) else {
+                throw DefinitionNode.failure(line: 1, "the definition is empty")
+            }
+            return node
+        } catch let error as BackupError {
+            throw error
+        } catch let error as YamlError {
+            switch error {
+            case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+                .composer(_, let problem, let mark, _):
+                throw DefinitionNode.failure(line: mark.line, problem)
+            default: throw DefinitionNode.failure(line: 1, "\(error)")
+            }
+        } catch {
+            throw DefinitionNode.failure(line: 1, "\(error)")
+        }
+    }
+
+    /// Collections in the order of the envelope, which names each member once.
+    private static func layOut(
+        _ root: DefinitionNode, metadata: ObjectDefinition, settings: ObjectDefinition?
+    ) throws(BackupError) -> ([EnvelopeMember], [CollectionDefinition]) {
+        let nodes = try root.required("collections").elements()
+        var declared: [(name: String, node: DefinitionNode)] = []
+        for node in nodes {
+            let name = try DefinitionObjects.collectionName(node)
+            guard !declared.contains(where: { $0.name == name }) else { throw node.failure("is a second \(name)") }
+            declared.append((name, node))
+        }
+        var envelope: [EnvelopeMember] = []
+        var order: [(name: String, node: DefinitionNode)] = []
+        let envelopeNode = try root.required("envelope")
+        for element in try envelopeNode.elements() {
+            let name = try element.text()
+            if name == metadata.name {
+                envelope.append(.metadata)
+            } else if name == settings?.name {
+                envelope.append(.settings)
+            } else if let entry = declared.first(where: { $0.name == name }) {
+                envelope.append(.collection(order.count))
+                order.append(entry)
+            } else {
+                throw element.failure("names \(name), which is neither a collection nor the metadata or settings")
+            }
+        }
+        let expectedCount = nodes.count + 1 + (settings == nil ? 0 : 1)
+        guard envelope.count == expectedCount, Set(order.map(\.name)).count == nodes.count, envelope.contains(.metadata) else {
+            throw envelopeNode.failure("must name the metadata, the settings and every collection exactly once")
+        }
+        let names = order.map(\.name)
+        var collections: [CollectionDefinition] = []
+        for entry in order { collections.append(try DefinitionObjects.collection(entry.node, collectionNames: names)) }
+        for (index, collection) in collections.enumerated() {
+            for field in collection.fields {
+                guard let reference = field.reference else { continue }
+                let target = collections[reference.collection].keyField
+                guard target.name == reference.field, target.type == field.type else {
+                    throw order[index].node.failure("has the field \(field.name), which must refer to a key of the same type")
+                }
+            }
+        }
+        return (envelope, collections)
+    }
+
+    /// Lower-case words joined by hyphens: it becomes part of paths and attributes.
+    private static func identifier(_ node: DefinitionNode) throws(BackupError) -> String {
+        let text = try node.text()
+        let isFine = text.utf8.allSatisfy { byte in
+            (97...122).contains(byte) || (48...57).contains(byte) || byte == UInt8(ascii: "-")
+        }
+        guard isFine, !text.isEmpty, text.utf8.count <= 64 else {
+            throw node.failure("must be of lower-case letters, digits and hyphens")
+        }
+        return text
+    }
+
+    private static func fileNames(_ node: DefinitionNode) throws(BackupError) -> FileNamePatterns {
+        try node.requireMapping(keys: ["export", "backup", "safety"])
+        return FileNamePatterns(
+            export: try pattern(node.required("export")), backup: try pattern(node.required("backup")),
+            safety: try pattern(node.required("safety")))
+    }
+
+    private static func pattern(_ node: DefinitionNode) throws(BackupError) -> FileNamePattern {
+        guard let pattern = FileNamePattern(try node.text()) else {
+            throw node.failure("must be a file's name with {stamp} in it once")
+        }
+        return pattern
+    }
+
+    private static func retention(_ node: DefinitionNode) throws(BackupError) -> RetentionDefinition {
+        try node.requireMapping(keys: ["keepLast", "keepWithinDays", "safetyKeepLast"])
+        return RetentionDefinition(
+            keepLast: try node.optional("keepLast")?.quotedInteger(in: 1...1_000_000),
+            keepWithinDays: try node.optional("keepWithinDays")?.quotedInteger(in: 1...1_000_000),
+            safetyKeepLast: try node.required("safetyKeepLast").quotedInteger(in: 1...1_000_000))
+    }
+
+    private static func media(_ root: DefinitionNode) throws(BackupError) -> MediaDefinition? {
+        guard let node = root.optional("media") else { return nil }
+        try node.requireMapping(keys: ["folder"])
+        let folder = try node.required("folder")
+        let text = try folder.text()
+        guard isSafeRelativePath(text) else { throw folder.failure("must be a path below the database's folder") }
+        return MediaDefinition(folder: text)
+    }
+
+    private static func archiveLayout(_ root: DefinitionNode) throws(BackupError) -> [ArchiveRule] {
+        guard let list = root.optional("archiveLayout") else { return [] }
+        var rules: [ArchiveRule] = []
+        for node in try list.elements() {
+            try node.requireMapping(keys: ["from", "to"])
+            let from = try node.required("from").text()
+            let to = try node.required("to")
+            let target = try to.quotedOrPlain()
+            guard target.isEmpty || isSafeRelativePath(target) else { throw to.failure("must be a relative path") }
+            rules.append(ArchiveRule(from: from, to: target))
+        }
+        return rules
+    }
+
+    private static func isSafeRelativePath(_ text: String) -> Bool {
+        let trimmed = text.hasSuffix("/") ? text.dropLast() : text[...]
+        let parts = trimmed.split(separator: "/", omittingEmptySubsequences: false)
+        return !parts.isEmpty && parts.allSatisfy { FileName($0).isSafeComponent }
+    }
+
+    private static func migrations(_ root: DefinitionNode) throws(BackupError) -> [MigrationDefinition] {
+        guard let list = root.optional("migrations") else { return [] }
+        var migrations: [MigrationDefinition] = []
+        for node in try list.elements() {
+            try node.requireMapping(keys: ["name", "sql"])
+            let name = try node.required("name").text()
+            guard !migrations.contains(where: { $0.name == name }) else { throw node.failure("is a second \(name)") }
+            migrations.append(MigrationDefinition(name: name, sql: try node.required("sql").text()))
+        }
+        return migrations
+    }
+}

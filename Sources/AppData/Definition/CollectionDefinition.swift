@@ -1,0 +1,31 @@
+/// A table of the app, which is exported as a JSON array.
+public struct CollectionDefinition: Sendable {
+    /// The member's name in JSON; also the name of `data/NAME.json`.
+    public let name: String
+    public let table: String
+    /// Fields in the order in which they are written.
+    public let fields: [FieldDefinition]
+    /// Index of the primary key in `fields`. Records are written in ascending order of it, and each value occurs once.
+    public let keyIndex: Int
+    /// "car", for messages.
+    public let singular: String
+    /// "cars", for summaries.
+    public let plural: String
+    /// Index of the date whose earliest and latest value a summary tells.
+    public let dateRangeIndex: Int?
+
+    public init(
+        name: String, table: String, fields: [FieldDefinition], keyIndex: Int, singular: String, plural: String,
+        dateRangeIndex: Int? = nil
+    ) {
+        self.name = name
+        self.table = table
+        self.fields = fields
+        self.keyIndex = keyIndex
+        self.singular = singular
+        self.plural = plural
+        self.dateRangeIndex = dateRangeIndex
+    }
+
+    public var keyField: FieldDefinition { fields[keyIndex] }
+}

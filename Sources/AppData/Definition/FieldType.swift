@@ -1,0 +1,13 @@
+/// How a field's value is written on the wire and kept in the database.
+public enum FieldType: String, Sendable, CaseIterable {
+    /// A whole number from -2^63 to 2^63-1.
+    case integer
+    /// A finite IEEE 754 double; written as the shortest digits that read back as the same bits, always with `.0` or exponent.
+    case double
+    case text
+    /// A decimal number inside a JSON string ("12.50"), kept to the letter: money.
+    case decimalText
+    case boolean
+    /// ISO 8601 with a time zone; kept as UTC text.
+    case date
+}

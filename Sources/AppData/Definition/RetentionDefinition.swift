@@ -1,0 +1,12 @@
+/// How many backups the app wants kept. The newest is always kept.
+public struct RetentionDefinition: Sendable, Equatable {
+    public let keepLast: Int?
+    public let keepWithinDays: Int?
+    public let safetyKeepLast: Int
+
+    public init(keepLast: Int?, keepWithinDays: Int?, safetyKeepLast: Int) {
+        self.keepLast = keepLast
+        self.keepWithinDays = keepWithinDays
+        self.safetyKeepLast = safetyKeepLast
+    }
+}

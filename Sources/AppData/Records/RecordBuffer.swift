@@ -1,0 +1,149 @@
+import BackupCore
+
+/// The values of one record on its way from a file or a database to the next place, used again for every record: a million
+/// records cost no allocation each.
+///
+/// It keeps apart what a definition keeps apart: a member that is missing from one that is null, and a value of a kind that
+/// does not fit from one that does. Used by one thread at a time.
+public final class RecordBuffer {
+    public enum Kind: UInt8, Sendable {
+        case missing, null, integer, real, text, boolean, blob
+        /// A number that the field cannot hold, in the digits it came in.
+        case number
+        /// A JSON array or object where a plain value belongs; its content is not kept.
+        case array, object
+    }
+
+    private struct Slot {
+        var kind = Kind.missing
+        /// Integer, double's bits, or 0 and 1.
+        var bits: Int64 = 0
+        var offset = 0
+        var count = 0
+    }
+
+    public let fieldCount: Int
+    private var slots: [Slot]
+    // Not an array: bytes are bound to SQLite statements by address, which must not move before the next change.
+    private var storage: UnsafeMutableRawPointer
+    private var capacity: Int
+    private var used = 0
+
+    public init(fieldCount: Int) {
+        self.fieldCount = fieldCount
+        slots = Array(repeating: Slot(), count: fieldCount)
+        capacity = 1024
+        storage = .allocate(byteCount: capacity, alignment: 8)
+    }
+
+    deinit { storage.deallocate() }
+
+    /// All fields become missing.
+    public func clear() {
+        for index in 0..<fieldCount { slots[index] = Slot() }
+        used = 0
+        // One huge text must not hold its memory until the end.
+        if capacity > 1 << 20 {
+            storage.deallocate()
+            capacity = 1024
+            storage = .allocate(byteCount: capacity, alignment: 8)
+        }
+    }
+
+    public func setNull(_ index: Int) { slots[index].kind = .null }
+    public func set(_ index: Int, kind: Kind) { slots[index].kind = kind }
+
+    public func set(_ index: Int, integer: Int64) {
+        slots[index].kind = .integer
+        slots[index].bits = integer
+    }
+
+    public func set(_ index: Int, real: Double) {
+        slots[index].kind = .real
+        slots[index].bits = Int64(bitPattern: real.bitPattern)
+    }
+
+    public func set(_ index: Int, boolean: Bool) {
+        slots[index].kind = .boolean
+        slots[index].bits = boolean ? 1 : 0
+    }
+
+    /// Copies the bytes.
+    /// - Parameter kind: `text`, `blob` or `number`.
+    public func set(_ index: Int, _ kind: Kind, bytes: UnsafeRawBufferPointer) {
+        reserve(bytes.count)
+        if let base = bytes.baseAddress { (storage + used).copyMemory(from: base, byteCount: bytes.count) }
+        slots[index].kind = kind
+        slots[index].offset = used
+        slots[index].count = bytes.count
+        used += bytes.count
+    }
+
+    public func set(_ index: Int, text: String) {
+        var text = text
+        text.withUTF8 { set(index, .text, bytes: UnsafeRawBufferPointer($0)) }
+    }
+
+    public func set(_ index: Int, _ value: FieldValue) {
+        switch value {
+        case .null: setNull(index)
+        case .integer(let number): set(index, integer: number)
+        case .real(let number): set(index, real: number)
+        case .boolean(let flag): set(index, boolean: flag)
+        case .text(let bytes): bytes.withUnsafeBytes { set(index, .text, bytes: $0) }
+        case .blob(let bytes): bytes.withUnsafeBytes { set(index, .blob, bytes: $0) }
+        }
+    }
+
+    /// Takes over a whole record.
+    public func set(_ record: Record) {
+        clear()
+        for (index, value) in record.values.enumerated() where index < fieldCount { set(index, value) }
+    }
+
+    public func kind(_ index: Int) -> Kind { slots[index].kind }
+    public func isNullOrMissing(_ index: Int) -> Bool { slots[index].kind == .null || slots[index].kind == .missing }
+
+    /// For `integer` only.
+    public func integer(_ index: Int) -> Int64 { slots[index].bits }
+    /// For `real` only.
+    public func real(_ index: Int) -> Double { Double(bitPattern: UInt64(bitPattern: slots[index].bits)) }
+    /// For `boolean` only.
+    public func boolean(_ index: Int) -> Bool { slots[index].bits != 0 }
+
+    /// The bytes of a text, blob or number; valid until the buffer changes. The address is never null, so that an empty text is
+    /// not taken for none.
+    public func bytes(_ index: Int) -> UnsafeRawBufferPointer {
+        let slot = slots[index]
+        return UnsafeRawBufferPointer(start: storage + slot.offset, count: slot.count)
+    }
+
+    public func string(_ index: Int) -> String? {
+        slots[index].kind == .text ? String(decoding: bytes(index), as: UTF8.self) : nil
+    }
+
+    /// The value by itself; what is missing or has no value of its own comes as null.
+    public func value(_ index: Int) -> FieldValue {
+        switch slots[index].kind {
+        case .missing, .null, .array, .object: .null
+        case .integer: .integer(integer(index))
+        case .real: .real(real(index))
+        case .boolean: .boolean(boolean(index))
+        case .text, .number: .text(Array(bytes(index)))
+        case .blob: .blob(Array(bytes(index)))
+        }
+    }
+
+    public func record() -> Record { Record(values: (0..<fieldCount).map(value)) }
+
+    private func reserve(_ count: Int) {
+        guard used + count > capacity else { return }
+        var newCapacity = capacity
+        while newCapacity < used + count { newCapacity *= 2 }
+        let grown = UnsafeMutableRawPointer.allocate(byteCount: newCapacity, alignment: 8)
+        grown.copyMemory(from: storage, byteCount: used)
+        storage.deallocate()
+        storage = grown
+        capacity = newCapacity
+    }
+}

@@ -1,0 +1,23 @@
+import BackupCore
+
+/// Receives the records of a `RecordSource`, in the order in which they lie there. Buffers are valid during the call only.
+public protocol RecordVisitor: AnyObject {
+    /// The metadata or settings object: once for each that is there.
+    func visit(metadata: RecordBuffer) throws(BackupError)
+    func visit(settings: RecordBuffer) throws(BackupError)
+    /// A collection is there, and its records follow; its index in the definition.
+    func beginCollection(_ collection: Int) throws(BackupError)
+    func visit(record: RecordBuffer, of collection: Int) throws(BackupError)
+    /// A member that the definition does not know: `cars.color`, or `comment` in the outermost object.
+    func visit(unknownField path: String) throws(BackupError)
+    /// Something stands where it cannot: "cars must be an array, not an object".
+    func visit(misplaced message: String) throws(BackupError)
+}
+
+extension RecordVisitor {
+    public func visit(metadata: RecordBuffer) throws(BackupError) {}
+    public func visit(settings: RecordBuffer) throws(BackupError) {}
+    public func beginCollection(_ collection: Int) throws(BackupError) {}
+    public func visit(unknownField path: String) throws(BackupError) {}
+    public func visit(misplaced message: String) throws(BackupError) {}
+}

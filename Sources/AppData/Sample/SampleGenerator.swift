@@ -1,0 +1,20 @@
+/// Numbers that look random and are the same on every machine and in every version (Guy Steele and others, "Fast Splittable
+/// Pseudorandom Number Generators": SplitMix64).
+struct SampleGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+
+    /// From 0 to `bound` - 1.
+    mutating func number(below bound: Int) -> Int { Int(next() % UInt64(bound)) }
+
+    mutating func choice<Element>(_ elements: [Element]) -> Element { elements[number(below: elements.count)] }
+}

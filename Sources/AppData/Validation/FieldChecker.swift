@@ -1,0 +1,69 @@
+import BackupCore
+
+/// Checks one value against its field's rules.
+struct FieldChecker {
+    let now: Timestamp
+
+    /// - Returns: what is wrong, beginning with the field's name; `nil` when nothing is.
+    func problem(_ buffer: RecordBuffer, _ index: Int, _ field: FieldDefinition) -> String? {
+        if let problem = FieldConformance.problem(buffer, index, field) { return problem }
+        if buffer.isNullOrMissing(index) { return nil }
+        switch field.type {
+        case .boolean: return nil
+        case .integer: return limitProblem(Double(buffer.integer(index)), field)
+        case .double: return buffer.real(index).isFinite ? limitProblem(buffer.real(index), field) : "\(field.name) is not finite"
+        case .decimalText: return decimalProblem(buffer.bytes(index), field)
+        case .date: return dateProblem(buffer.bytes(index), field)
+        case .text: return textProblem(buffer.bytes(index), field)
+        }
+    }
+
+    private func limitProblem(_ number: Double, _ field: FieldDefinition) -> String? {
+        guard let limit = field.limit, !limit.allows(number) else { return nil }
+        return "\(field.name) \(limit.requirement)"
+    }
+
+    private func decimalProblem(_ bytes: UnsafeRawBufferPointer, _ field: FieldDefinition) -> String? {
+        guard let number = DecimalText.value(bytes) else {
+            return "\(field.name) \"\(Self.shortened(bytes))\" is not a decimal number"
+        }
+        return limitProblem(number, field)
+    }
+
+    private func dateProblem(_ bytes: UnsafeRawBufferPointer, _ field: FieldDefinition) -> String? {
+        guard let date = DateText.time(bytes) else {
+            return "\(field.name) \"\(Self.shortened(bytes))\" is not an ISO 8601 date with a time zone"
+        }
+        switch field.dateRule {
+        case .any: return nil
+        case .notInFuture:
+            let limit = Timestamp(seconds: now.seconds + DateRule.futureSlackSeconds, nanoseconds: now.nanoseconds)
+            return date > limit ? "\(field.name) \(Self.shortened(bytes)) is in the future" : nil
+        case .withinYears(let years):
+            let limit = now.seconds + Int64(years) * DateRule.yearSeconds
+            return date.seconds > limit ? "\(field.name) \(Self.shortened(bytes)) is more than \(years) years ahead" : nil
+        }
+    }
+
+    private func textProblem(_ bytes: UnsafeRawBufferPointer, _ field: FieldDefinition) -> String? {
+        if let allowed = field.allowedValues, !allowed.contains(bytes) {
+            return "\(field.name) \"\(Self.shortened(bytes))\" is not known"
+        }
+        if field.isCurrency, !CurrencyCodes.all.contains(bytes) {
+            return "\(field.name) \"\(Self.shortened(bytes))\" is not a currency code"
+        }
+        return nil
+    }
+
+    static func shortened(_ bytes: UnsafeRawBufferPointer) -> String {
+        shortened(String(decoding: bytes.prefix(400), as: UTF8.self))
+    }
+
+    /// At most 80 characters, and no control characters: it goes to terminals and logs.
+    static func shortened(_ text: String) -> String {
+        let plain = text.unicodeScalars.prefix(80).map { $0.value < 32 || (127...159).contains($0.value) ? "\u{FFFD}" : $0 }
+        var result = ""
+        result.unicodeScalars.append(contentsOf: plain)
+        return text.unicodeScalars.count > 80 ? result + "…" : result
+    }
+}

@@ -1,0 +1,43 @@
+import BackupCore
+
+/// What a validated file holds: everything a preview tells.
+public struct ImportSummary: Sendable {
+    public struct CollectionCount: Sendable, Equatable {
+        /// `plannedMaintenance`.
+        public let name: String
+        public let singular: String
+        /// `maintenance records`.
+        public let plural: String
+        public let count: Int
+    }
+
+    /// Earliest and latest date of a collection.
+    public struct DateRange: Sendable, Equatable {
+        public let plural: String
+        public let earliest: Timestamp
+        public let latest: Timestamp
+    }
+
+    /// When the file was made.
+    public let createdAt: Timestamp?
+    public let schemaVersion: Int
+    /// The text members of the metadata object (`appVersion`, `deviceName`, `createdAt`).
+    public let metadata: [String: String]
+    /// One for each collection, in the definition's order.
+    public let counts: [CollectionCount]
+    public let dateRange: DateRange?
+    public let warnings: [String]
+    /// How often each member that the definition does not know occurs: `cars.color`. At most 100 names.
+    public let unknownFields: [String: Int]
+
+    public var appVersion: String? { metadata["appVersion"] }
+    public var deviceName: String? { metadata["deviceName"] }
+
+    /// Number of records for each collection of the definition: what `AppDatabase.replaceAll` is to insert.
+    public var recordCounts: [Int] { counts.map(\.count) }
+
+    /// `Imported 1 cars, 1 expenses, 1 maintenance records, 1 notifications.`
+    public var successMessage: String {
+        "Imported " + counts.map { "\($0.count) \($0.plural)" }.joined(separator: ", ") + "."
+    }
+}

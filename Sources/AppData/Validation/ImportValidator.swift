@@ -1,0 +1,26 @@
+import BackupCore
+import SystemIO
+
+/// Checks everything about a source of records before any data is touched. Goes through it once; memory is bounded by the
+/// keys of its records.
+public struct ImportValidator: Sendable {
+    /// Findings after which it stops looking for more.
+    public static let findingLimit = 100
+
+    public let definition: AppDefinition
+    /// What "in the future" is measured against.
+    public let now: Timestamp
+
+    public init(definition: AppDefinition, now: Timestamp = SystemClock.now()) {
+        self.definition = definition
+        self.now = now
+    }
+
+    /// - Throws: `invalidContent` whose message is the first finding after "Import failed: ", and whose findings are all of them;
+    ///   `unsupportedVersion` for a schema version that cannot be read; what the source throws when it cannot be read at all.
+    public func validate(_ source: some RecordSource) throws(BackupError) -> ImportSummary {
+        let visitor = ValidationVisitor(definition: definition, now: now)
+        try source.visit(with: visitor)
+        return try visitor.finish()
+    }
+}

@@ -1,0 +1,221 @@
+import BackupCore
+
+/// Collects findings, counts and keys while the records go by.
+final class ValidationVisitor: RecordVisitor {
+    private let definition: AppDefinition
+    private let checker: FieldChecker
+    private var findings: [String] = []
+    private var isIncompatible = false
+    private var warnings: [String] = []
+    private var schemaVersion: Int?
+    private var createdAt: Timestamp?
+    private var metadataTexts: [String: String] = [:]
+    private var hasMetadata = false
+    private var hasSettings = false
+    private var isPresent: [Bool]
+    /// Whether all of a collection's records have gone by.
+    private var isComplete: [Bool]
+    private var currentCollection: Int?
+    private var counts: [Int]
+    private var keys: [KeySet]
+    /// For each collection: keys referred to that had not been seen, and who did so first.
+    private var pendingReferences: [[FieldValue: String]]
+    private var isReported: [Set<FieldValue>]
+    private var earliest: Timestamp?
+    private var latest: Timestamp?
+    private var unknownFields: [String: Int] = [:]
+    private var unknownFieldCount = 0
+
+    init(definition: AppDefinition, now: Timestamp) {
+        self.definition = definition
+        checker = FieldChecker(now: now)
+        let count = definition.collections.count
+        isPresent = Array(repeating: false, count: count)
+        isComplete = isPresent
+        counts = Array(repeating: 0, count: count)
+        keys = Array(repeating: KeySet(), count: count)
+        pendingReferences = Array(repeating: [:], count: count)
+        isReported = Array(repeating: [], count: count)
+    }
+
+    private func add(_ finding: String) throws(BackupError) {
+        findings.append(finding)
+        if findings.count >= ImportValidator.findingLimit { throw failure() }
+    }
+
+    private func failure() -> BackupError {
+        if isIncompatible {
+            return BackupError(.unsupportedVersion, ImportMessages.incompatibleVersion, findings: findings)
+        }
+        return BackupError(.invalidContent, ImportMessages.failure(findings.first ?? "unknown reason"), findings: findings)
+    }
+
+    // MARK: Objects
+
+    func visit(metadata: RecordBuffer) throws(BackupError) {
+        hasMetadata = true
+        for (index, field) in definition.metadata.fields.enumerated() {
+            if field.source == .schemaVersion {
+                try check(schemaVersion: metadata, index, field)
+                continue
+            }
+            try check(metadata, index, field, of: definition.metadata)
+            guard let text = metadata.string(index) else { continue }
+            metadataTexts[field.name] = text
+            if field.source == .creationTime { createdAt = DateText.time(metadata.bytes(index)) }
+        }
+    }
+
+    func visit(settings: RecordBuffer) throws(BackupError) {
+        guard let object = definition.settings else { return }
+        hasSettings = true
+        for (index, field) in object.fields.enumerated() { try check(settings, index, field, of: object) }
+    }
+
+    private func check(
+        _ buffer: RecordBuffer, _ index: Int, _ field: FieldDefinition, of object: ObjectDefinition
+    ) throws(BackupError) {
+        if buffer.kind(index) == .missing {
+            if field.isRequired, !field.isNullable { try add("missing field \(object.name).\(field.name)") }
+        } else if let problem = checker.problem(buffer, index, field) {
+            try add("\(object.name): \(problem)")
+        }
+    }
+
+    private func check(schemaVersion buffer: RecordBuffer, _ index: Int, _ field: FieldDefinition) throws(BackupError) {
+        switch buffer.kind(index) {
+        case .missing: try add("missing field \(definition.metadata.name).\(field.name)")
+        case .integer where buffer.integer(index) >= Int64(definition.minimumSchemaVersion):
+            let version = buffer.integer(index)
+            schemaVersion = Int(version)
+            if version > Int64(definition.schemaVersion) {
+                warnings.append(ImportMessages.newerVersion)
+            } else if Int64(definition.schemaVersion) - version > 1 {
+                warnings.append(ImportMessages.muchOlderVersion)
+            }
+        case .integer:
+            isIncompatible = true
+            try add("schema version \(buffer.integer(index)) cannot be read, only \(definition.minimumSchemaVersion) and newer")
+        default:
+            isIncompatible = true
+            try add("\(definition.metadata.name).\(field.name) is not a whole number")
+        }
+    }
+
+    // MARK: Records
+
+    func beginCollection(_ collection: Int) throws(BackupError) {
+        if let currentCollection { isComplete[currentCollection] = true }
+        currentCollection = collection
+        isPresent[collection] = true
+    }
+
+    func visit(record: RecordBuffer, of index: Int) throws(BackupError) {
+        let collection = definition.collections[index]
+        counts[index] += 1
+        try noteKey(record, of: index)
+        for fieldIndex in 0..<collection.fields.count {
+            if let problem = checker.problem(record, fieldIndex, collection.fields[fieldIndex]) {
+                try add("\(label(record, of: index)): \(problem)")
+                continue
+            }
+            if let reference = collection.fields[fieldIndex].reference, !record.isNullOrMissing(fieldIndex) {
+                try check(reference: record.value(fieldIndex), to: reference.collection, record, of: index)
+            }
+        }
+        if let dateIndex = collection.dateRangeIndex, record.kind(dateIndex) == .text,
+            let date = DateText.time(record.bytes(dateIndex))
+        {
+            earliest = min(earliest ?? date, date)
+            latest = max(latest ?? date, date)
+        }
+    }
+
+    private func noteKey(_ record: RecordBuffer, of index: Int) throws(BackupError) {
+        let keyIndex = definition.collections[index].keyIndex
+        let isNew: Bool
+        switch (record.kind(keyIndex), definition.collections[index].keyField.type) {
+        case (.integer, .integer): isNew = keys[index].insert(record.integer(keyIndex))
+        case (.text, .text): isNew = keys[index].insert(Array(record.bytes(keyIndex)))
+        default: return
+        }
+        if !isNew { try add("\(label(record, of: index)) occurs twice") }
+    }
+
+    private func check(
+        reference key: FieldValue, to target: Int, _ record: RecordBuffer, of index: Int
+    ) throws(BackupError) {
+        guard !keys[target].contains(key), pendingReferences[target][key] == nil else { return }
+        let message = "\(label(record, of: index)) refers to unknown \(definition.collections[target].singular) \(Self.text(key))"
+        // What refers to a collection that is complete is reported at once, and remembered so as to be reported once.
+        pendingReferences[target][key] = message
+        if isComplete[target] {
+            isReported[target].insert(key)
+            try add(message)
+        }
+    }
+
+    /// "expense 1", or "expense number 3" when it has no key that can be told.
+    private func label(_ record: RecordBuffer, of index: Int) -> String {
+        let collection = definition.collections[index]
+        switch record.kind(collection.keyIndex) {
+        case .integer, .text: return "\(collection.singular) \(Self.text(record.value(collection.keyIndex)))"
+        default: return "\(collection.singular) number \(counts[index])"
+        }
+    }
+
+    private static func text(_ key: FieldValue) -> String {
+        switch key {
+        case .integer(let number): String(number)
+        default: FieldChecker.shortened(key.string ?? "")
+        }
+    }
+
+    // MARK: What does not fit
+
+    func visit(unknownField path: String) throws(BackupError) {
+        unknownFieldCount += 1
+        if unknownFields[path] != nil || unknownFields.count < 100 { unknownFields[path, default: 0] += 1 }
+    }
+
+    func visit(misplaced message: String) throws(BackupError) { try add(message) }
+
+    // MARK: The end
+
+    func finish() throws(BackupError) -> ImportSummary {
+        if !hasMetadata { try add("missing field \(definition.metadata.name)") }
+        for (index, collection) in definition.collections.enumerated() where !isPresent[index] {
+            try add("missing field \(collection.name)")
+        }
+        if let settings = definition.settings, settings.isRequired, !hasSettings { try add("missing field \(settings.name)") }
+        try reportPendingReferences()
+        guard findings.isEmpty, let schemaVersion else { throw failure() }
+        if unknownFieldCount > 0 {
+            let names = unknownFields.sorted { $0.key < $1.key }.map { "\($0.key) (\($0.value))" }
+            warnings.append("Unknown fields were ignored: \(names.joined(separator: ", ")).")
+        }
+        return ImportSummary(
+            createdAt: createdAt, schemaVersion: schemaVersion, metadata: metadataTexts,
+            counts: zip(definition.collections, counts).map {
+                ImportSummary.CollectionCount(name: $0.name, singular: $0.singular, plural: $0.plural, count: $1)
+            },
+            dateRange: dateRange(), warnings: warnings, unknownFields: unknownFields)
+    }
+
+    /// References to collections that came after, or not at all.
+    private func reportPendingReferences() throws(BackupError) {
+        for target in definition.collections.indices {
+            for (key, message) in pendingReferences[target].sorted(by: { $0.value < $1.value })
+            where !isReported[target].contains(key) && !keys[target].contains(key) {
+                try add(message)
+            }
+        }
+    }
+
+    private func dateRange() -> ImportSummary.DateRange? {
+        guard let earliest, let latest,
+            let collection = definition.collections.first(where: { $0.dateRangeIndex != nil })
+        else { return nil }
+        return ImportSummary.DateRange(plural: collection.plural, earliest: earliest, latest: latest)
+    }
+}

@@ -1,0 +1,40 @@
+import BackupCore
+
+/// What changed in a collection from one export to the next.
+public struct CollectionComparison: Sendable, Equatable {
+    /// Keys beyond this number are counted, but not told.
+    public static let keyLimit = 10_000
+
+    /// Records of one kind of change.
+    public struct Changes: Sendable, Equatable {
+        /// The exact number.
+        public var count = 0
+        /// The first keys, in the order of the collections.
+        public var keys: [JSONKey] = []
+
+        mutating func add(_ key: JSONKey) {
+            count += 1
+            if keys.count < CollectionComparison.keyLimit { keys.append(key) }
+        }
+    }
+
+    public var added = Changes()
+    public var changed = Changes()
+    public var removed = Changes()
+    public var unchangedCount = 0
+
+    public init() {}
+
+    /// Compares two arrays of objects (`data/COLLECTION.json`) by the member `key`. Both are read as streams; when both are in
+    /// ascending order of their keys, as exports are, in one pass, else in one for each 100,000 records. White space does not
+    /// count as a change, the order of members does.
+    ///
+    /// - Parameter old: `nil` when there is no export before: everything is added then.
+    /// - Throws: `damagedContent` when one of them is not such an array, or a key is missing or occurs twice.
+    public static func compare(
+        old: (any ByteSource)?, new: any ByteSource, key: String
+    ) throws(BackupError) -> CollectionComparison {
+        if let merged = try CollectionMerge.compare(old: old, new: new, key: key) { return merged }
+        return try CollectionPartitions.compare(old: old, new: new, key: key)
+    }
+}

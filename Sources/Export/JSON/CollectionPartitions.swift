@@ -1,0 +1,75 @@
+import BackupCore
+import SystemIO
+
+/// Compares collections in any order: the keys are divided into parts by their digest, and each part is compared in a pass of its
+/// own, so that memory is bounded by the part.
+enum CollectionPartitions {
+    static let recordsInPart = 100_000
+
+    private enum Origin { case old, new }
+
+    static func compare(
+        old: (any ByteSource)?, new: any ByteSource, key: String
+    ) throws(BackupError) -> CollectionComparison {
+        let count = max(
+            try old.map { (source) throws(BackupError) in try Self.count(source, key) } ?? 0, try Self.count(new, key))
+        let partCount = count / recordsInPart + 1
+        var result = CollectionComparison()
+        for part in 0..<partCount {
+            try compare(old: old, new: new, key: key, part: part, of: partCount, into: &result)
+        }
+        return result
+    }
+
+    private static func count(_ source: any ByteSource, _ key: String) throws(BackupError) -> Int {
+        let cursor = try RecordCursor(source, key: key)
+        var count = 0
+        while try cursor.advance() { count += 1 }
+        return count
+    }
+
+    private static func compare(
+        old: (any ByteSource)?, new: any ByteSource, key: String, part: Int, of partCount: Int,
+        into result: inout CollectionComparison
+    ) throws(BackupError) {
+        var before: [JSONKey: SHA256Digest] = [:]
+        var order: [JSONKey] = []
+        try forEach(old, key, part, partCount) { key, content throws(BackupError) in
+            guard before.updateValue(SHA256Hasher.hash(content), forKey: key) == nil else {
+                throw RecordCursor.damaged("the key \(key) occurs twice")
+            }
+            order.append(key)
+        }
+        var seen: Set<JSONKey> = []
+        try forEach(new, key, part, partCount) { key, content throws(BackupError) in
+            guard seen.insert(key).inserted else { throw RecordCursor.damaged("the key \(key) occurs twice") }
+            switch before[key] {
+            case nil: result.added.add(key)
+            case SHA256Hasher.hash(content): result.unchangedCount += 1
+            default: result.changed.add(key)
+            }
+        }
+        for key in order where !seen.contains(key) { result.removed.add(key) }
+    }
+
+    private static func forEach(
+        _ source: (any ByteSource)?, _ key: String, _ part: Int, _ partCount: Int,
+        _ body: (JSONKey, [UInt8]) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        guard let source else { return }
+        let cursor = try RecordCursor(source, key: key)
+        while try cursor.advance() {
+            guard let key = cursor.key, self.part(of: key, partCount) == part else { continue }
+            try body(key, cursor.content)
+        }
+    }
+
+    /// The same key falls into the same part in every pass.
+    private static func part(of key: JSONKey, _ partCount: Int) -> Int {
+        guard partCount > 1 else { return 0 }
+        switch key {
+        case .integer(let number): return Int(number.magnitude % UInt64(partCount))
+        case .text(let bytes): return Int(CRC32.of(bytes) % UInt32(partCount))
+        }
+    }
+}

@@ -1,0 +1,66 @@
+/// Turns the text of a JSON number into a value, exactly or not at all.
+enum JSONNumber {
+    private static let powers: [Double] = [
+        1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21,
+        1e22,
+    ]
+
+    /// - Returns: `nil` for what is not within 64 bits.
+    static func integer(_ text: UnsafeRawBufferPointer) -> Int64? {
+        var index = 0
+        let isNegative = text.first == UInt8(ascii: "-")
+        if isNegative { index = 1 }
+        var value: Int64 = 0
+        while index < text.count {
+            let digit = Int64(text[index]) - 48
+            let (product, overflow) = value.multipliedReportingOverflow(by: 10)
+            // Counted down for negative numbers: there is one more of them.
+            let (sum, carry) =
+                isNegative ? product.subtractingReportingOverflow(digit) : product.addingReportingOverflow(digit)
+            if overflow || carry { return nil }
+            value = sum
+            index += 1
+        }
+        return value
+    }
+
+    /// The nearest double.
+    /// - Returns: `nil` for what is too large, and for what is not zero but too small to be told from it.
+    static func double(_ text: UnsafeRawBufferPointer) -> Double? {
+        if let value = shortDouble(text) { return value }
+        guard let value = Double(String(decoding: text, as: UTF8.self)), value.isFinite else { return nil }
+        if value == 0 {
+            for byte in text {
+                if byte | 0x20 == UInt8(ascii: "e") { break }
+                if (49...57).contains(byte) { return nil }
+            }
+        }
+        return value
+    }
+
+    /// Numbers of few digits: when digits and power of ten are both exact doubles, one division or multiplication rounds right
+    /// (William Clinger, "How to Read Floating Point Numbers Accurately").
+    private static func shortDouble(_ text: UnsafeRawBufferPointer) -> Double? {
+        guard text.count <= 17 else { return nil }
+        var digits: UInt64 = 0
+        var fractionCount = 0
+        var isFraction = false
+        var index = 0
+        let isNegative = text.first == UInt8(ascii: "-")
+        if isNegative { index = 1 }
+        while index < text.count {
+            let byte = text[index]
+            if byte == UInt8(ascii: ".") {
+                isFraction = true
+            } else {
+                guard byte &- 48 < 10 else { return nil }
+                digits = digits * 10 + UInt64(byte - 48)
+                if isFraction { fractionCount += 1 }
+            }
+            index += 1
+        }
+        guard digits <= 1 << 53 else { return nil }
+        let value = Double(digits) / powers[fractionCount]
+        return isNegative ? -value : value
+    }
+}

@@ -1,0 +1,61 @@
+import BackupCore
+
+/// Writes JSON strings: text as it is, but for quotes, backslashes and control characters.
+enum JSONText {
+    private static let digits: [UInt8] = Array("0123456789abcdef".utf8)
+
+    /// - Returns: false when the text was not valid UTF-8; each wrong byte then is U+FFFD.
+    static func write(_ text: UnsafeRawBufferPointer, to output: OutputBuffer) throws(BackupError) -> Bool {
+        try output.append(UInt8(ascii: "\""))
+        var isValid = true
+        if let start = text.baseAddress?.assumingMemoryBound(to: UInt8.self) {
+            isValid = try writeContent(start, text.count, to: output)
+        }
+        try output.append(UInt8(ascii: "\""))
+        return isValid
+    }
+
+    private static func writeContent(
+        _ bytes: UnsafePointer<UInt8>, _ count: Int, to output: OutputBuffer
+    ) throws(BackupError) -> Bool {
+        var isValid = true
+        var index = 0
+        var start = 0
+        while true {
+            index += PlainTextScan.plainCount(bytes + index, count: count - index)
+            guard index < count else { break }
+            let byte = bytes[index]
+            if byte >= 0x80 {
+                let length = UTF8Sequence.length(bytes + index, count: count - index)
+                if length > 0 {
+                    index += length
+                    continue
+                }
+                isValid = false
+            }
+            try output.append(bytes + start, count: index - start)
+            try writeEscaped(byte, to: output)
+            index += 1
+            start = index
+        }
+        try output.append(bytes + start, count: index - start)
+        return isValid
+    }
+
+    private static func writeEscaped(_ byte: UInt8, to output: OutputBuffer) throws(BackupError) {
+        switch byte {
+        case UInt8(ascii: "\""): try output.append("\\\"")
+        case UInt8(ascii: "\\"): try output.append("\\\\")
+        case 8: try output.append("\\b")
+        case 9: try output.append("\\t")
+        case 10: try output.append("\\n")
+        case 12: try output.append("\\f")
+        case 13: try output.append("\\r")
+        case 0..<0x20:
+            try output.append("\\u00")
+            try output.append(digits[Int(byte >> 4)])
+            try output.append(digits[Int(byte & 15)])
+        default: try output.append("\u{FFFD}")
+        }
+    }
+}

@@ -1,0 +1,408 @@
+import AppData
+import BackupCore
+
+/// Reads JSON (RFC 8259, to the letter) token by token from a source of any size, with a buffer that grows only with the longest
+/// string.
+///
+/// Strict means: UTF-8 only and all of it valid, a byte order mark tolerated at the start, no trailing commas, no comments, no
+/// NaN, no leading zeros, no unknown escapes, no lone surrogates, no control characters in strings, no key twice in an object,
+/// no more than `depthLimit` containers within one another, nothing after the value. Used by one thread.
+public final class JSONTokenizer {
+    public enum Token: Sendable, Equatable {
+        case beginObject, endObject, beginArray, endArray
+        /// A member's name; its value is the next token.
+        case key
+        case string, number, `true`, `false`, null
+        /// The value has ended, and the source with it.
+        case end
+    }
+
+    private enum Expectation { case value, valueOrEnd, keyOrEnd, key, colon, commaOrEnd, nothing }
+
+    public static let depthLimit = 64
+    public static let stringLimitBytes = 64 << 20
+    static let numberLimitBytes = 1_000
+
+    private let source: any ByteSource
+    private var buffer: UnsafeMutablePointer<UInt8>
+    private var capacity: Int
+    private var position = 0
+    private var limit = 0
+    /// Offset in the source of the buffer's first byte.
+    private var bufferOffset: UInt64 = 0
+    private var isAtEnd = false
+
+    private var expectation = Expectation.value
+    private var depth = 0
+    /// Bit n is set when the container at depth n is an object.
+    private var objectBits: UInt64 = 0
+    private var keys = JSONKeyTracker()
+
+    /// Unescaped content of the last string, when it had escapes.
+    private var scratch: [UInt8] = []
+    private var textStart = 0
+    private var textCount = 0
+    private var isTextInScratch = false
+    /// Whether the last number has neither fraction nor exponent.
+    public private(set) var isInteger = false
+
+    /// - Parameter bufferSizeBytes: at least 64; tests use small ones, so that every token meets the buffer's end.
+    public init(_ source: any ByteSource, bufferSizeBytes: Int = 256 << 10) {
+        self.source = source
+        capacity = max(64, bufferSizeBytes)
+        buffer = .allocate(capacity: capacity)
+    }
+
+    deinit { buffer.deallocate() }
+
+    /// Gives the last key's or string's content, or the last number as it is written; the bytes are valid inside `body` only.
+    public func withText<Result>(_ body: (UnsafeRawBufferPointer) throws(BackupError) -> Result) throws(BackupError) -> Result {
+        if isTextInScratch {
+            // The array is not changed while the pointer is in use: `next` is not called from within.
+            var outcome: Swift.Result<Result, BackupError>?
+            scratch.withUnsafeBytes { bytes in
+                outcome = Swift.Result { () throws(BackupError) in try body(bytes) }
+            }
+            guard let outcome else { throw failure("no text") }
+            return try outcome.get()
+        }
+        return try body(UnsafeRawBufferPointer(start: buffer + textStart, count: textCount))
+    }
+
+    /// The last key, string or number as text.
+    public func text() -> String {
+        (try? withText { String(decoding: $0, as: UTF8.self) }) ?? ""
+    }
+
+    /// - Throws: `invalidContent` with line, column and byte of what is wrong; nothing can be read after it.
+    public func next() throws(BackupError) -> Token {
+        if bufferOffset == 0, position == 0 { try skipByteOrderMark() }
+        try skipSpace()
+        switch expectation {
+        case .value: return try value()
+        case .valueOrEnd:
+            if position < limit, buffer[position] == UInt8(ascii: "]") { return endContainer(.endArray) }
+            return try value()
+        case .keyOrEnd:
+            if position < limit, buffer[position] == UInt8(ascii: "}") { return endContainer(.endObject) }
+            return try key()
+        case .key: return try key()
+        case .colon:
+            guard position < limit else { throw failure("the file ends where a colon is expected") }
+            guard buffer[position] == UInt8(ascii: ":") else { throw failure("a colon is expected after a name") }
+            position += 1
+            try skipSpace()
+            return try value()
+        case .commaOrEnd: return try commaOrEnd()
+        case .nothing:
+            guard position >= limit else { throw failure("something follows the end of the data") }
+            return .end
+        }
+    }
+
+    /// Skips the rest of the value that began with `token`, checking it all the same.
+    public func skip(_ token: Token) throws(BackupError) {
+        guard token == .beginObject || token == .beginArray else { return }
+        let outer = depth - 1
+        while depth > outer { _ = try next() }
+    }
+
+    // MARK: Structure
+
+    private func commaOrEnd() throws(BackupError) -> Token {
+        let isObject = objectBits & (1 << UInt64(depth - 1)) != 0
+        guard position < limit else { throw failure("the file ends inside \(isObject ? "an object" : "an array")") }
+        switch buffer[position] {
+        case UInt8(ascii: ","):
+            position += 1
+            try skipSpace()
+            return isObject ? try key() : try value()
+        case UInt8(ascii: "}") where isObject: return endContainer(.endObject)
+        case UInt8(ascii: "]") where !isObject: return endContainer(.endArray)
+        default: throw failure("a comma or \(isObject ? "}" : "]") is expected")
+        }
+    }
+
+    private func endContainer(_ token: Token) -> Token {
+        position += 1
+        if token == .endObject { keys.endObject() }
+        depth -= 1
+        expectation = depth == 0 ? .nothing : .commaOrEnd
+        return token
+    }
+
+    private func beginContainer(_ token: Token) throws(BackupError) -> Token {
+        guard depth < Self.depthLimit else { throw failure("more than \(Self.depthLimit) levels are nested") }
+        position += 1
+        let bit: UInt64 = 1 << UInt64(depth)
+        if token == .beginObject {
+            objectBits |= bit
+            keys.beginObject()
+            expectation = .keyOrEnd
+        } else {
+            objectBits &= ~bit
+            expectation = .valueOrEnd
+        }
+        depth += 1
+        return token
+    }
+
+    private func key() throws(BackupError) -> Token {
+        guard position < limit else { throw failure("the file ends inside an object") }
+        guard buffer[position] == UInt8(ascii: "\"") else { throw failure("a name in double quotes is expected") }
+        let start = bufferOffset + UInt64(position)
+        try string()
+        let outcome = try withText { (bytes) throws(BackupError) in keys.note(bytes) }
+        switch outcome {
+        case .new: break
+        case .repeated: throw failure("the name \"\(text().prefix(80))\" occurs twice in an object", at: start)
+        case .tooMany: throw failure("an object has too many members", at: start)
+        }
+        expectation = .colon
+        return .key
+    }
+
+    private func value() throws(BackupError) -> Token {
+        guard position < limit else { throw failure("the file ends where a value is expected") }
+        let token: Token
+        switch buffer[position] {
+        case UInt8(ascii: "\""):
+            try string()
+            token = .string
+        case UInt8(ascii: "-"), 48...57:
+            try number()
+            token = .number
+        case UInt8(ascii: "{"): return try beginContainer(.beginObject)
+        case UInt8(ascii: "["): return try beginContainer(.beginArray)
+        case UInt8(ascii: "t"): token = try literal("true", .true)
+        case UInt8(ascii: "f"): token = try literal("false", .false)
+        case UInt8(ascii: "n"): token = try literal("null", .null)
+        default: throw failure("a value is expected")
+        }
+        expectation = depth == 0 ? .nothing : .commaOrEnd
+        return token
+    }
+
+    private func literal(_ word: StaticString, _ token: Token) throws(BackupError) -> Token {
+        let count = word.utf8CodeUnitCount
+        try ensure(count)
+        guard limit - position >= count else { throw failure("a value is expected") }
+        for index in 0..<count where buffer[position + index] != word.utf8Start[index] { throw failure("a value is expected") }
+        position += count
+        return token
+    }
+
+    // MARK: Numbers
+
+    private func number() throws(BackupError) {
+        try ensure(Self.numberLimitBytes + 1)
+        let start = position
+        isInteger = true
+        if buffer[position] == UInt8(ascii: "-") { position += 1 }
+        guard position < limit, isDigit(buffer[position]) else { throw failure("a digit is expected") }
+        if buffer[position] == UInt8(ascii: "0") {
+            position += 1
+            if position < limit, isDigit(buffer[position]) { throw failure("a number begins with a zero") }
+        } else {
+            skipDigits()
+        }
+        if position < limit, buffer[position] == UInt8(ascii: ".") {
+            isInteger = false
+            position += 1
+            guard position < limit, isDigit(buffer[position]) else { throw failure("a digit is expected after the point") }
+            skipDigits()
+        }
+        if position < limit, buffer[position] | 0x20 == UInt8(ascii: "e") {
+            isInteger = false
+            position += 1
+            if position < limit, buffer[position] == UInt8(ascii: "+") || buffer[position] == UInt8(ascii: "-") { position += 1 }
+            guard position < limit, isDigit(buffer[position]) else { throw failure("a digit is expected in the exponent") }
+            skipDigits()
+        }
+        guard position - start <= Self.numberLimitBytes else {
+            throw failure("a number has more than \(Self.numberLimitBytes) digits")
+        }
+        textStart = start
+        textCount = position - start
+        isTextInScratch = false
+    }
+
+    @inline(__always)
+    private func isDigit(_ byte: UInt8) -> Bool { byte &- 48 < 10 }
+
+    @inline(__always)
+    private func skipDigits() { while position < limit, isDigit(buffer[position]) { position += 1 } }
+
+    // MARK: Strings
+
+    /// From the opening quote to behind the closing one.
+    private func string() throws(BackupError) {
+        position += 1
+        var start = position
+        isTextInScratch = false
+        while true {
+            position += PlainTextScan.plainCount(buffer + position, count: limit - position)
+            if position - start + (isTextInScratch ? scratch.count : 0) > Self.stringLimitBytes {
+                throw failure("a string has more than \(Self.stringLimitBytes >> 20) MiB")
+            }
+            guard position < limit else {
+                if position - start > capacity / 2 {
+                    // A long string is gathered aside, so that the buffer keeps its size.
+                    moveToScratch(from: start)
+                    start = position
+                }
+                let kept = position - start
+                guard try fill(keepingFrom: start) else { throw failure("the file ends inside a string") }
+                start = position - kept
+                continue
+            }
+            let byte = buffer[position]
+            if byte == UInt8(ascii: "\"") {
+                if isTextInScratch {
+                    scratch.append(contentsOf: UnsafeBufferPointer(start: buffer + start, count: position - start))
+                } else {
+                    textStart = start
+                    textCount = position - start
+                }
+                position += 1
+                return
+            }
+            if byte == UInt8(ascii: "\\") {
+                moveToScratch(from: start)
+                try escape()
+                start = position
+            } else if byte < 0x20 {
+                throw failure("a control character is inside a string")
+            } else {
+                if limit - position < 4, !isAtEnd {
+                    let kept = position - start
+                    _ = try fill(keepingFrom: start)
+                    start = position - kept
+                }
+                let length = UTF8Sequence.length(buffer + position, count: limit - position)
+                guard length > 0 else { throw failure("a byte is not valid UTF-8") }
+                position += length
+            }
+        }
+    }
+
+    private func moveToScratch(from start: Int) {
+        if !isTextInScratch {
+            scratch.removeAll(keepingCapacity: scratch.capacity <= 1 << 20)
+            isTextInScratch = true
+        }
+        scratch.append(contentsOf: UnsafeBufferPointer(start: buffer + start, count: position - start))
+    }
+
+    private func escape() throws(BackupError) {
+        try ensure(12)
+        guard limit - position >= 2 else { throw failure("the file ends inside a string") }
+        let kind = buffer[position + 1]
+        let plain: UInt8
+        switch kind {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): plain = kind
+        case UInt8(ascii: "b"): plain = 8
+        case UInt8(ascii: "f"): plain = 12
+        case UInt8(ascii: "n"): plain = 10
+        case UInt8(ascii: "r"): plain = 13
+        case UInt8(ascii: "t"): plain = 9
+        case UInt8(ascii: "u"): return try unicodeEscape()
+        default: throw failure("an unknown escape is inside a string")
+        }
+        scratch.append(plain)
+        position += 2
+    }
+
+    private func unicodeEscape() throws(BackupError) {
+        let first = try hexadecimal(at: position + 2)
+        var code = first
+        var count = 6
+        if (0xD800...0xDBFF).contains(first) {
+            guard limit - position >= 8, buffer[position + 6] == UInt8(ascii: "\\"), buffer[position + 7] == UInt8(ascii: "u")
+            else { throw failure("half of a surrogate pair is inside a string") }
+            let second = try hexadecimal(at: position + 8)
+            guard (0xDC00...0xDFFF).contains(second) else { throw failure("half of a surrogate pair is inside a string") }
+            code = 0x10000 + (first - 0xD800) << 10 + (second - 0xDC00)
+            count = 12
+        }
+        guard let scalar = Unicode.Scalar(code) else { throw failure("half of a surrogate pair is inside a string") }
+        scratch.append(contentsOf: UTF8.encode(scalar).map { Array($0) } ?? [])
+        position += count
+    }
+
+    private func hexadecimal(at index: Int) throws(BackupError) -> UInt32 {
+        guard limit - index >= 4 else { throw failure("an escape needs four hexadecimal digits") }
+        var value: UInt32 = 0
+        for offset in 0..<4 {
+            let byte = buffer[index + offset]
+            let digit: UInt8
+            switch byte {
+            case 48...57: digit = byte - 48
+            case 65...70: digit = byte - 55
+            case 97...102: digit = byte - 87
+            default: throw failure("an escape needs four hexadecimal digits")
+            }
+            value = value << 4 | UInt32(digit)
+        }
+        return value
+    }
+
+    // MARK: Buffer
+
+    private func skipByteOrderMark() throws(BackupError) {
+        try ensure(3)
+        if limit - position >= 3, buffer[0] == 0xEF, buffer[1] == 0xBB, buffer[2] == 0xBF { position = 3 }
+    }
+
+    @inline(__always)
+    private func skipSpace() throws(BackupError) {
+        while true {
+            while position < limit {
+                let byte = buffer[position]
+                guard byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return }
+                position += 1
+            }
+            guard try fill(keepingFrom: position) else { return }
+        }
+    }
+
+    /// Sees to it that `count` bytes are in the buffer, or all that the source has left.
+    @inline(__always)
+    private func ensure(_ count: Int) throws(BackupError) {
+        while limit - position < count, !isAtEnd { _ = try fill(keepingFrom: position) }
+    }
+
+    /// Moves what is kept to the buffer's start and reads more behind it; positions move along.
+    /// - Returns: false when the source has no more.
+    private func fill(keepingFrom start: Int) throws(BackupError) -> Bool {
+        guard !isAtEnd else { return false }
+        let kept = limit - start
+        if start > 0 {
+            buffer.update(from: buffer + start, count: kept)
+            bufferOffset += UInt64(start)
+            position -= start
+            limit = kept
+        }
+        if capacity - limit < 1 + capacity / 2 {
+            let grown = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity * 2)
+            grown.update(from: buffer, count: limit)
+            buffer.deallocate()
+            buffer = grown
+            capacity *= 2
+        }
+        let room = UnsafeMutableRawBufferPointer(start: buffer + limit, count: capacity - limit)
+        let count = try source.read(at: bufferOffset + UInt64(limit), into: room)
+        if count == 0 { isAtEnd = true }
+        limit += count
+        return count > 0
+    }
+
+    // MARK: Errors
+
+    /// - Parameter offset: the place's byte in the source; where the reader is, when there is none.
+    func failure(_ what: String, at offset: UInt64? = nil) -> BackupError {
+        let offset = offset ?? bufferOffset + UInt64(position)
+        let place = (try? JSONPlace.find(offset, in: source)) ?? "byte \(offset)"
+        return BackupError(.invalidContent, ImportMessages.invalidFormat, findings: ["\(place): \(what)"])
+    }
+}

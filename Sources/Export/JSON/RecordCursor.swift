@@ -1,0 +1,98 @@
+import BackupCore
+
+/// Goes through an array of objects record by record, giving each one's key and its content in a form in which white space and
+/// ways of escaping make no difference.
+final class RecordCursor {
+    private let tokenizer: JSONTokenizer
+    private let keyName: [UInt8]
+    private(set) var key: JSONKey?
+    /// Tokens of the current record, in order, each with its text.
+    private(set) var content: [UInt8] = []
+
+    init(_ source: any ByteSource, key: String) throws(BackupError) {
+        tokenizer = JSONTokenizer(source)
+        keyName = Array(key.utf8)
+        guard try tokenizer.next() == .beginArray else { throw Self.damaged("it is not an array") }
+    }
+
+    static func damaged(_ reason: String) -> BackupError {
+        BackupError(.damagedContent, "an exported collection cannot be read: \(reason)")
+    }
+
+    /// - Returns: false when there are no more records.
+    func advance() throws(BackupError) -> Bool {
+        do throws(BackupError) {
+            return try readRecord()
+        } catch {
+            if error.code == .invalidContent { throw Self.damaged(error.findings.first ?? error.message) }
+            throw error
+        }
+    }
+
+    private func readRecord() throws(BackupError) -> Bool {
+        key = nil
+        content.removeAll(keepingCapacity: true)
+        switch try tokenizer.next() {
+        case .endArray:
+            _ = try tokenizer.next()
+            return false
+        case .beginObject: break
+        default: throw Self.damaged("one of its elements is not an object")
+        }
+        var depth = 1
+        while depth > 0 {
+            let token = try tokenizer.next()
+            switch token {
+            case .beginObject, .beginArray: depth += 1
+            case .endObject, .endArray: depth -= 1
+            default: break
+            }
+            try append(token)
+            guard token == .key, depth == 1 else { continue }
+            let isKey = try tokenizer.withText { (bytes) throws(BackupError) in bytes.elementsEqual(keyName) }
+            guard isKey else { continue }
+            let value = try tokenizer.next()
+            try append(value)
+            key = try key(from: value)
+        }
+        guard key != nil else { throw Self.damaged("one of its records has no key") }
+        return true
+    }
+
+    private func key(from token: JSONTokenizer.Token) throws(BackupError) -> JSONKey {
+        switch token {
+        case .string: return try tokenizer.withText { (bytes) throws(BackupError) in .text(Array(bytes)) }
+        case .number where tokenizer.isInteger:
+            if let number = try tokenizer.withText({ (bytes) throws(BackupError) in JSONNumber.integer(bytes) }) {
+                return .integer(number)
+            }
+        default: break
+        }
+        throw Self.damaged("the key of one of its records is neither a whole number nor a text")
+    }
+
+    private func append(_ token: JSONTokenizer.Token) throws(BackupError) {
+        switch token {
+        case .beginObject: content.append(1)
+        case .endObject: content.append(2)
+        case .beginArray: content.append(3)
+        case .endArray: content.append(4)
+        case .true: content.append(5)
+        case .false: content.append(6)
+        case .null: content.append(7)
+        case .key: try appendText(8)
+        case .string: try appendText(9)
+        case .number: try appendText(10)
+        case .end: break
+        }
+    }
+
+    private func appendText(_ kind: UInt8) throws(BackupError) {
+        content.append(kind)
+        try tokenizer.withText { (bytes) throws(BackupError) in
+            // The length keeps two texts from being taken for one.
+            withUnsafeBytes(of: UInt32(bytes.count)) { content.append(contentsOf: $0) }
+            content.append(contentsOf: bytes)
+        }
+    }
+}

@@ -1,0 +1,158 @@
+import AppData
+import BackupCore
+
+/// The app's export format as a source of records. Members may come in any order, in the envelope and in every object; what the
+/// definition does not know is checked as JSON and passed over.
+public struct WireReader: RecordSource, Sendable {
+    public let definition: AppDefinition
+    private let source: any ByteSource
+    private let bufferSizeBytes: Int
+
+    public init(_ source: any ByteSource, definition: AppDefinition, bufferSizeBytes: Int = 256 << 10) {
+        self.source = source
+        self.definition = definition
+        self.bufferSizeBytes = bufferSizeBytes
+    }
+
+    public func visit(with visitor: any RecordVisitor) throws(BackupError) {
+        let pass = WireReaderPass(
+            tokenizer: JSONTokenizer(source, bufferSizeBytes: bufferSizeBytes), definition: definition, visitor: visitor)
+        try pass.run()
+    }
+}
+
+/// One way through the file.
+private final class WireReaderPass {
+    private let tokenizer: JSONTokenizer
+    private let definition: AppDefinition
+    private let visitor: any RecordVisitor
+
+    init(tokenizer: JSONTokenizer, definition: AppDefinition, visitor: any RecordVisitor) {
+        self.tokenizer = tokenizer
+        self.definition = definition
+        self.visitor = visitor
+    }
+
+    func run() throws(BackupError) {
+        guard try tokenizer.next() == .beginObject else { throw tokenizer.failure("the outermost value is not an object") }
+        while try tokenizer.next() == .key {
+            let name = tokenizer.text()
+            // Swift would take texts that differ in normalisation for equal; names are compared by their bytes.
+            let isSame = { (other: String) in name.utf8.elementsEqual(other.utf8) }
+            let token = try tokenizer.next()
+            if isSame(definition.metadata.name) {
+                if let buffer = try object(definition.metadata, token) { try visitor.visit(metadata: buffer) }
+            } else if let settings = definition.settings, isSame(settings.name) {
+                if let buffer = try object(settings, token) { try visitor.visit(settings: buffer) }
+            } else if let index = definition.collections.firstIndex(where: { isSame($0.name) }) {
+                try collection(index, token)
+            } else {
+                try visitor.visit(unknownField: Self.shortened(name))
+                try tokenizer.skip(token)
+            }
+        }
+        // The closing brace has been read: what follows it is checked by asking for more.
+        _ = try tokenizer.next()
+    }
+
+    private func object(_ object: ObjectDefinition, _ token: JSONTokenizer.Token) throws(BackupError) -> RecordBuffer? {
+        guard token == .beginObject else {
+            if token == .null, !object.isRequired { return nil }
+            try visitor.visit(misplaced: "\(object.name) must be an object, not \(Self.name(of: token))")
+            try tokenizer.skip(token)
+            return nil
+        }
+        let buffer = RecordBuffer(fieldCount: object.fields.count)
+        try members(of: object.name, object.fields, FieldNameTable(object.fields), into: buffer)
+        return buffer
+    }
+
+    private func collection(_ index: Int, _ token: JSONTokenizer.Token) throws(BackupError) {
+        let collection = definition.collections[index]
+        try visitor.beginCollection(index)
+        guard token == .beginArray else {
+            try visitor.visit(misplaced: "\(collection.name) must be an array, not \(Self.name(of: token))")
+            return try tokenizer.skip(token)
+        }
+        let table = FieldNameTable(collection.fields)
+        let buffer = RecordBuffer(fieldCount: collection.fields.count)
+        var position = 0
+        while true {
+            let element = try tokenizer.next()
+            switch element {
+            case .endArray: return
+            case .beginObject:
+                buffer.clear()
+                try members(of: collection.name, collection.fields, table, into: buffer)
+                try visitor.visit(record: buffer, of: index)
+            default:
+                try visitor.visit(misplaced: "\(collection.name)[\(position)] must be an object, not \(Self.name(of: element))")
+                try tokenizer.skip(element)
+            }
+            position += 1
+        }
+    }
+
+    private func members(
+        of place: String, _ fields: [FieldDefinition], _ table: FieldNameTable, into buffer: RecordBuffer
+    ) throws(BackupError) {
+        var expected = 0
+        while try tokenizer.next() == .key {
+            let found = try tokenizer.withText { (name) throws(BackupError) in table.index(of: name, expecting: expected) }
+            guard let index = found else {
+                try visitor.visit(unknownField: "\(place).\(Self.shortened(tokenizer.text()))")
+                try tokenizer.skip(tokenizer.next())
+                continue
+            }
+            expected = index + 1
+            try value(tokenizer.next(), fields[index].type, into: buffer, index)
+        }
+    }
+
+    private func value(
+        _ token: JSONTokenizer.Token, _ type: FieldType, into buffer: RecordBuffer, _ index: Int
+    ) throws(BackupError) {
+        switch token {
+        case .string:
+            try tokenizer.withText { (bytes) throws(BackupError) in
+                if type == .date, let text = DateText.normalised(bytes) {
+                    buffer.set(index, text: text)
+                } else {
+                    buffer.set(index, .text, bytes: bytes)
+                }
+            }
+        case .number:
+            try tokenizer.withText { (bytes) throws(BackupError) in
+                if type == .double, let real = JSONNumber.double(bytes) {
+                    buffer.set(index, real: real)
+                } else if type == .integer, tokenizer.isInteger, let integer = JSONNumber.integer(bytes) {
+                    buffer.set(index, integer: integer)
+                } else {
+                    buffer.set(index, .number, bytes: bytes)
+                }
+            }
+        case .true: buffer.set(index, boolean: true)
+        case .false: buffer.set(index, boolean: false)
+        case .null: buffer.setNull(index)
+        default:
+            buffer.set(index, kind: token == .beginArray ? .array : .object)
+            try tokenizer.skip(token)
+        }
+    }
+
+    private static func name(of token: JSONTokenizer.Token) -> String {
+        switch token {
+        case .beginObject: "an object"
+        case .beginArray: "an array"
+        case .string: "a text"
+        case .number: "a number"
+        case .true, .false: "true or false"
+        default: "null"
+        }
+    }
+
+    /// A name from the file in a message: of bounded length.
+    private static func shortened(_ name: String) -> String {
+        name.unicodeScalars.count <= 80 ? name : String(String.UnicodeScalarView(name.unicodeScalars.prefix(80))) + "…"
+    }
+}

@@ -1,0 +1,196 @@
+import AppData
+import BackupCore
+import SystemIO
+
+/// Writes the app's export format: two spaces of indentation, members in the definition's order, `"key": value`, a line feed at
+/// the end. The same data gives the same bytes, always.
+public struct WireWriter {
+    private let definition: AppDefinition
+
+    public init(definition: AppDefinition) { self.definition = definition }
+
+    /// Writes all of a snapshot.
+    /// - Parameters:
+    ///   - createdAt: the creation time in the metadata; a fraction of a second is dropped.
+    ///   - recordWritten: called after every 1,000 records with their number so far, for progress.
+    /// - Throws: what the database or the sink throws.
+    public func write(
+        _ snapshot: DatabaseSnapshot, createdAt: Timestamp, to sink: any WireSink, recordWritten: ((Int) -> Void)? = nil
+    ) throws(BackupError) -> WireStatistics {
+        let pass = WireWriterPass(definition: definition, snapshot: snapshot, sink: sink, recordWritten: recordWritten)
+        return try pass.run(createdAt: createdAt)
+    }
+}
+
+/// One export on its way.
+private final class WireWriterPass {
+    private let definition: AppDefinition
+    private let snapshot: DatabaseSnapshot
+    private let sink: any WireSink
+    private let recordWritten: ((Int) -> Void)?
+    private let literal: OutputBuffer
+    private let records: OutputBuffer
+    private var statistics: WireStatistics
+    private var totalCount = 0
+
+    init(definition: AppDefinition, snapshot: DatabaseSnapshot, sink: any WireSink, recordWritten: ((Int) -> Void)?) {
+        self.definition = definition
+        self.snapshot = snapshot
+        self.sink = sink
+        self.recordWritten = recordWritten
+        literal = OutputBuffer { bytes throws(BackupError) in try sink.write(literal: bytes) }
+        records = OutputBuffer { bytes throws(BackupError) in try sink.write(collection: bytes) }
+        statistics = WireStatistics(recordCounts: Array(repeating: 0, count: definition.collections.count))
+    }
+
+    func run(createdAt: Timestamp) throws(BackupError) -> WireStatistics {
+        try literal.append("{")
+        var isFirst = true
+        for member in definition.envelope {
+            try literal.append(isFirst ? "\n  " : ",\n  ")
+            isFirst = false
+            switch member {
+            case .metadata: try metadata(createdAt)
+            case .settings:
+                guard let object = definition.settings, let buffer = try snapshot.settings() else { continue }
+                try self.object(object, buffer)
+            case .collection(let index): try collection(index)
+            }
+        }
+        try literal.append("\n}\n")
+        try literal.flush()
+        return statistics
+    }
+
+    private func metadata(_ createdAt: Timestamp) throws(BackupError) {
+        let buffer = try snapshot.metadata()
+        for (index, field) in definition.metadata.fields.enumerated() where field.source == .creationTime {
+            buffer.set(index, text: ISO8601.format(createdAt.wholeSeconds))
+        }
+        try object(definition.metadata, buffer)
+    }
+
+    private func object(_ object: ObjectDefinition, _ buffer: RecordBuffer) throws(BackupError) {
+        try name(object.name, to: literal)
+        let parts = MemberParts(object.fields, indentation: 4)
+        try members(object.fields, parts, buffer, to: literal, closing: "\n  }") { "\(object.name)" }
+    }
+
+    private func collection(_ index: Int) throws(BackupError) {
+        let collection = definition.collections[index]
+        try name(collection.name, to: literal)
+        try literal.flush()
+        try sink.beginCollection(collection.name)
+        try records.append("[")
+        let parts = MemberParts(collection.fields, indentation: 6)
+        var count = 0
+        try snapshot.forEachRecord(of: index) { (record) throws(BackupError) in
+            try records.append(count == 0 ? "\n    " : ",\n    ")
+            try members(collection.fields, parts, record, to: records, closing: "\n    }") {
+                "\(collection.singular) \(record.kind(collection.keyIndex) == .integer ? String(record.integer(collection.keyIndex)) : record.string(collection.keyIndex) ?? "?")"
+            }
+            count += 1
+            totalCount += 1
+            if let recordWritten, totalCount.isMultiple(of: 1_000) { recordWritten(totalCount) }
+        }
+        try records.append(count == 0 ? "]" : "\n  ]")
+        try records.flush()
+        try sink.endCollection(collection.name)
+        statistics.recordCounts[index] = count
+    }
+
+    private func name(_ name: String, to output: OutputBuffer) throws(BackupError) {
+        try output.append(MemberParts.quoted(name))
+        try output.append(": ")
+    }
+
+    /// An object from its opening to its closing brace.
+    private func members(
+        _ fields: [FieldDefinition], _ parts: MemberParts, _ record: RecordBuffer, to output: OutputBuffer, closing: String,
+        label: () -> String
+    ) throws(BackupError) {
+        try output.append(UInt8(ascii: "{"))
+        var isFirst = true
+        for index in 0..<fields.count {
+            let kind = record.kind(index)
+            if kind == .missing || (kind == .null && (fields[index].isNullable || !fields[index].isRequired)) { continue }
+            try parts.writeName(index, isFirst: isFirst, to: output)
+            isFirst = false
+            if try !value(record, index, kind, to: output) || !Self.fits(kind, fields[index].type) {
+                note("\(label()): \(fields[index].name) is not of the kind it should be")
+            }
+        }
+        if isFirst {
+            try output.append(UInt8(ascii: "}"))
+        } else {
+            try output.append(closing)
+        }
+    }
+
+    /// - Returns: false when JSON has no way to say it exactly.
+    private func value(
+        _ record: RecordBuffer, _ index: Int, _ kind: RecordBuffer.Kind, to output: OutputBuffer
+    ) throws(BackupError) -> Bool {
+        switch kind {
+        case .integer: try output.append(record.integer(index))
+        case .real:
+            let number = record.real(index)
+            // JSON has no infinity; as text it is at least not lost. Swift writes the shortest digits that read back the same.
+            try output.append(number.isFinite ? number.description : "\"\(number)\"")
+            return number.isFinite
+        case .boolean: try output.append(record.boolean(index) ? "true" : "false")
+        case .text, .number: return try JSONText.write(record.bytes(index), to: output)
+        case .blob:
+            try output.append("\"")
+            try output.append(Hexadecimal.encode(record.bytes(index)))
+            try output.append("\"")
+        case .null, .missing, .array, .object: try output.append("null")
+        }
+        return true
+    }
+
+    private static func fits(_ kind: RecordBuffer.Kind, _ type: FieldType) -> Bool {
+        switch (type, kind) {
+        case (.integer, .integer), (.double, .real), (.boolean, .boolean), (.text, .text), (.decimalText, .text), (.date, .text):
+            true
+        default: false
+        }
+    }
+
+    private func note(_ anomaly: String) {
+        statistics.anomalyCount += 1
+        if statistics.anomalies.count < 100 { statistics.anomalies.append(anomaly) }
+    }
+}
+
+/// The text before each member's value, made once: `,\n      "name": `.
+private struct MemberParts {
+    private let parts: [[UInt8]]
+
+    init(_ fields: [FieldDefinition], indentation: Int) {
+        let space = String(repeating: " ", count: indentation)
+        parts = fields.map { Array(",\n\(space)\(Self.quoted($0.name)): ".utf8) }
+    }
+
+    func writeName(_ index: Int, isFirst: Bool, to output: OutputBuffer) throws(BackupError) {
+        var outcome: Result<Void, BackupError> = .success(())
+        parts[index].withUnsafeBufferPointer { bytes in
+            guard let base = bytes.baseAddress else { return }
+            let skipped = isFirst ? 1 : 0
+            outcome = Result { () throws(BackupError) in
+                try output.append(base + skipped, count: bytes.count - skipped)
+            }
+        }
+        try outcome.get()
+    }
+
+    /// Names come from the definition; quotes in them are possible all the same.
+    static func quoted(_ name: String) -> String {
+        var text = "\""
+        for scalar in name.unicodeScalars {
+            if scalar == "\"" || scalar == "\\" { text += "\\" }
+            text.unicodeScalars.append(scalar)
+        }
+        return text + "\""
+    }
+}
