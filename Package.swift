@@ -58,5 +58,7 @@ let package = Package(
         .executableTarget(name: "backupfs", dependencies: ["BackupCommands"], swiftSettings: settings),
 
         .testTarget(name: "ExportTests", dependencies: ["Export", "AppData", "SystemIO", "BackupCore"], swiftSettings: settings),
+        .testTarget(
+            name: "FUSEBridgeTests", dependencies: ["FUSEBridge", "VirtualTree", "SystemIO", "BackupCore"], swiftSettings: settings),
     ]
 )

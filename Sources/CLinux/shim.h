@@ -2,10 +2,24 @@
 #ifndef BACKUPFS_CLINUX_SHIM_H
 #define BACKUPFS_CLINUX_SHIM_H
 #include <fcntl.h>
+#include <spawn.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 // renameat2(2) with RENAME_EXCHANGE: both paths change places in one step.
 static inline int backupfs_exchange(const char *first, const char *second) {
     return (int)syscall(SYS_renameat2, AT_FDCWD, first, AT_FDCWD, second, 2u);
 }
+// pipe2(2) with O_CLOEXEC: neither end is inherited by a program that another thread starts meanwhile.
+static inline int backupfs_pipe(int descriptors[2]) {
+    return (int)syscall(SYS_pipe2, descriptors, O_CLOEXEC);
+}
+// POSIX_SPAWN_SETSID: the started program becomes the leader of a new session, without a terminal.
+enum { backupfs_spawn_setsid = 0x80 };
+// Closes every descriptor from `first` on in the started program.
+extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
+static inline int backupfs_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
+    return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
+// syncfs(2): makes everything written to the file system of a descriptor durable.
+static inline int backupfs_sync_filesystem(int descriptor) { return (int)syscall(SYS_syncfs, descriptor); }
 #endif

@@ -1,0 +1,74 @@
+import BackupCore
+import Glibc
+import SystemIO
+
+/// Mounts in the background: this program is started anew in a session of its own, and whoever started it waits until the mount
+/// answers or has failed. (A program that has threads cannot be split by fork(2).)
+public enum BackgroundMount {
+    /// Names, in the started program's environment, the descriptor that it reports to.
+    static let environmentVariable = "BACKUPFS_READY_DESCRIPTOR"
+    private static let reportDescriptor: Int32 = 3
+
+    /// Starts this program with `arguments` and waits for its report.
+    ///
+    /// It gets `/dev/null` as standard input, the log as standard output and standard error, and no other open file of ours: a shell's
+    /// `$(…)` around this program ends when this program does. Its current folder is ours.
+    /// - Parameters:
+    ///   - arguments: without the program's name.
+    ///   - logPath: appended to; made, for the owner only, if it is not there.
+    ///   - executable: the program; by default this one, also if its file has been replaced meanwhile.
+    /// - Returns: the number of the process that serves the mount.
+    /// - Throws: the error that it reported, or `inputOutput` when it died without a word. It is not running then.
+    @discardableResult
+    public static func launch(
+        arguments: [String], logPath: String, executable: String = "/proc/self/exe"
+    ) throws(BackupError) -> Int32 {
+        let log = try OwnedDescriptor.open(logPath, O_WRONLY | O_CREAT | O_APPEND, permissions: 0o600)
+        let logSize = try log.status().size
+        let pipe = try Pipe()
+        let process = try spawn(executable, arguments, log: log, report: pipe.writer)
+        let reader = pipe.takeReader()
+        let report = ReadinessReport(encoded: ProgramStart.readAll(reader))
+        if case .ready = report { return process }
+        let exitCode = ProgramStart.wait(for: process)
+        if case .failed(let error) = report { throw error }
+        throw BackupError(
+            .inputOutput,
+            "the mount ended before it was ready (exit code \(exitCode))"
+                + lastWords(logPath, from: logSize),
+            remedy: "See \(logPath), or mount with -f to stay in the foreground.")
+    }
+
+    /// In the started program: where to report to. Takes the descriptor over, so that programs started from here do not inherit it.
+    /// - Returns: `nil` when this program was started in the ordinary way, or when it was called before.
+    public static func readinessChannel() -> ReadinessChannel? {
+        guard let text = getenv(environmentVariable), let number = Int32(String(cString: text)) else { return nil }
+        unsetenv(environmentVariable)
+        guard fcntl(number, F_SETFD, FD_CLOEXEC) == 0 else { return nil }
+        // The reader may be gone; that shall be an error of write(2) and not the end of the program.
+        signal(SIGPIPE, SIG_IGN)
+        return ReadinessChannel(OwnedDescriptor(owning: number, path: "readiness report"))
+    }
+
+    private static func spawn(
+        _ executable: String, _ arguments: [String], log: borrowing OwnedDescriptor, report: borrowing OwnedDescriptor
+    ) throws(BackupError) -> pid_t {
+        // Out of the way of the numbers that they get in the new program, where one would overwrite the other.
+        let log = try OwnedDescriptor.duplicate(log, from: 10)
+        let report = try OwnedDescriptor.duplicate(report, from: 10)
+        let name = CommandLine.arguments.first ?? "backupfs"
+        let variables = ProgramStart.currentEnvironment().filter { !$0.hasPrefix("\(environmentVariable)=") }
+        return try ProgramStart.spawn(
+            executable, arguments: [name] + arguments,
+            environment: variables + ["\(environmentVariable)=\(reportDescriptor)"],
+            descriptors: [log.rawValue, log.rawValue, report.rawValue], startsSession: true)
+    }
+
+    /// The last line that went to the log, to be shown at once.
+    private static func lastWords(_ logPath: String, from start: UInt64) -> String {
+        guard let file = try? SharedFile(path: logPath), file.size > start else { return "" }
+        let from = max(start, file.size > 2000 ? file.size - 2000 : 0)
+        let bytes = (try? file.readExactly(at: from, count: Int(file.size - from))) ?? []
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").last.map { ": \($0)" } ?? ""
+    }
+}

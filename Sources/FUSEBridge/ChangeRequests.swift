@@ -1,0 +1,71 @@
+import BackupCore
+import CFUSE
+import Glibc
+import VirtualTree
+
+/// Requests that make, remove and rename.
+enum ChangeRequests {
+    /// `RENAME_NOREPLACE` of renameat2(2), which Glibc's Swift module does not show.
+    private static let renameWithoutReplacing: UInt32 = 1
+
+    static func makeDirectory(_ raw: OpaquePointer?, parent: fuse_ino_t, name: UnsafePointer<CChar>?) {
+        let request = Request(raw)
+        do throws(BackupError) {
+            let name = try request.server.name(name)
+            let attributes = try request.tree.makeDirectory(name, in: InodeNumber(parent))
+            request.reply(entry: attributes)
+        } catch {
+            request.fail(error, "mkdir")
+        }
+    }
+
+    static func removeDirectory(_ raw: OpaquePointer?, parent: fuse_ino_t, name: UnsafePointer<CChar>?) {
+        let request = Request(raw)
+        do throws(BackupError) {
+            let name = try request.server.name(name)
+            try request.tree.removeDirectory(name, in: InodeNumber(parent))
+            request.succeed()
+        } catch {
+            request.fail(error, "rmdir")
+        }
+    }
+
+    static func removeFile(_ raw: OpaquePointer?, parent: fuse_ino_t, name: UnsafePointer<CChar>?) {
+        let request = Request(raw)
+        do throws(BackupError) {
+            let name = try request.server.name(name)
+            try request.tree.removeFile(name, in: InodeNumber(parent))
+            request.succeed()
+        } catch {
+            request.fail(error, "unlink")
+        }
+    }
+
+    static func rename(
+        _ raw: OpaquePointer?, parent: fuse_ino_t, name: UnsafePointer<CChar>?, newParent: fuse_ino_t,
+        newName: UnsafePointer<CChar>?, flags: UInt32
+    ) {
+        let request = Request(raw)
+        // RENAME_EXCHANGE and RENAME_WHITEOUT; EINVAL is what rename(2) says where a file system does not support a flag.
+        guard flags & ~renameWithoutReplacing == 0 else {
+            request.fail(number: EINVAL)
+            return
+        }
+        do throws(BackupError) {
+            let name = try request.server.name(name)
+            let newName = try request.server.name(newName)
+            try request.tree.rename(
+                name, in: InodeNumber(parent), to: newName, in: InodeNumber(newParent),
+                mayReplace: flags & renameWithoutReplacing == 0)
+            request.succeed()
+        } catch {
+            request.fail(error, "rename")
+        }
+    }
+
+    /// mknod(2), symlink(2) and link(2): EPERM is what each of them says where a file system has no such thing. Left out, libfuse
+    /// would answer ENOSYS, which programs show as "Function not implemented".
+    static func refuse(_ raw: OpaquePointer?) {
+        Request(raw).fail(number: EPERM)
+    }
+}

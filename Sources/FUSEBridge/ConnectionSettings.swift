@@ -1,0 +1,40 @@
+import CFUSE
+import Glibc
+
+/// What is agreed with the kernel when the mount begins.
+enum ConnectionSettings {
+    static func negotiate(_ connection: inout fuse_conn_info, maximumReadBytes: Int) {
+        connection.max_write = UInt32(MountOptions.largestRequestBytes)
+        // libfuse ends the session when this differs from the mount option of the same name.
+        connection.max_read = UInt32(maximumReadBytes)
+        connection.max_readahead = UInt32(MountOptions.largestRequestBytes)
+
+        want(FUSE_CAP_ASYNC_READ, &connection)
+        want(FUSE_CAP_ATOMIC_O_TRUNC, &connection)
+        want(FUSE_CAP_PARALLEL_DIROPS, &connection)
+        want(FUSE_CAP_READDIRPLUS, &connection)
+        // Attributes with the first part of a listing; with the rest only if the program asked for them.
+        want(FUSE_CAP_READDIRPLUS_AUTO, &connection)
+        // Pages are dropped when size or time turn out to differ. Files of snapshots never differ and keep theirs; the files
+        // in `live/` do.
+        want(FUSE_CAP_AUTO_INVAL_DATA, &connection)
+        // For answers out of a descriptor.
+        want(FUSE_CAP_SPLICE_WRITE, &connection)
+        want(FUSE_CAP_SPLICE_MOVE, &connection)
+
+        // Requests come through read(2): splicing them costs more for all but large writes.
+        refuse(FUSE_CAP_SPLICE_READ, &connection)
+        // A write must have reached the tree when its file is flushed: a restore begins there.
+        refuse(FUSE_CAP_WRITEBACK_CACHE, &connection)
+        // `snapshots/latest` points elsewhere after each backup.
+        refuse(FUSE_CAP_CACHE_SYMLINKS, &connection)
+    }
+
+    private static func want(_ capability: Int32, _ connection: inout fuse_conn_info) {
+        connection.want |= connection.capable & UInt32(bitPattern: capability)
+    }
+
+    private static func refuse(_ capability: Int32, _ connection: inout fuse_conn_info) {
+        connection.want &= ~UInt32(bitPattern: capability)
+    }
+}

@@ -1,0 +1,85 @@
+import BackupCore
+import CFUSE
+import Glibc
+import VirtualTree
+
+/// Requests about the content of a file.
+enum FileRequests {
+    /// `O_TRUNC` comes with the flags (`FUSE_CAP_ATOMIC_O_TRUNC`): emptying and opening is one step, and no separate setattr
+    /// without a handle arrives in between.
+    static func open(_ raw: OpaquePointer?, inode: fuse_ino_t, info: inout fuse_file_info) {
+        let request = Request(raw)
+        do throws(BackupError) {
+            let file = try request.tree.openFile(InodeNumber(inode), flags: info.flags, process: request.process)
+            request.reply(opened: file, info: &info)
+        } catch {
+            request.fail(error, "open")
+        }
+    }
+
+    static func create(_ raw: OpaquePointer?, parent: fuse_ino_t, name: UnsafePointer<CChar>?, info: inout fuse_file_info) {
+        let request = Request(raw)
+        do throws(BackupError) {
+            let name = try request.server.name(name)
+            let created = try request.tree.createFile(
+                name, in: InodeNumber(parent), flags: info.flags, process: request.process)
+            request.reply(created: created.attributes, file: created.file, info: &info)
+        } catch {
+            request.fail(error, "create")
+        }
+    }
+
+    static func read(_ raw: OpaquePointer?, handle: UInt64, size: Int, offset: off_t) {
+        let request = Request(raw)
+        do throws(BackupError) {
+            let loan = request.server.buffers.lend()
+            // The kernel asks for no more than was negotiated; were it otherwise, a short answer would look like the file's end.
+            guard size <= loan.bytes.count, offset >= 0 else {
+                throw BackupError(.invalidArgument, "a read of \(size) bytes at \(offset) is out of range")
+            }
+            let buffer = UnsafeMutableRawBufferPointer(rebasing: loan.bytes[..<size])
+            let count = try request.tree.read(HandleNumber(handle), at: UInt64(offset), into: buffer)
+            request.reply(bytes: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        } catch {
+            request.fail(error, "read")
+        }
+    }
+
+    /// `bytes` lie in the buffer that libfuse read the request into: they are not copied on their way to the tree.
+    static func write(_ raw: OpaquePointer?, handle: UInt64, bytes: UnsafeRawBufferPointer, offset: off_t) {
+        let request = Request(raw)
+        do throws(BackupError) {
+            guard offset >= 0 else { throw BackupError(.invalidArgument, "a write at \(offset) is out of range") }
+            try request.tree.write(HandleNumber(handle), at: UInt64(offset), bytes)
+            request.reply(writtenBytes: bytes.count)
+        } catch {
+            request.fail(error, "write")
+        }
+    }
+
+    static func flush(_ raw: OpaquePointer?, handle: UInt64) {
+        let request = Request(raw)
+        do throws(BackupError) {
+            try request.tree.flush(HandleNumber(handle), process: request.process)
+            request.succeed()
+        } catch {
+            request.fail(error, "flush")
+        }
+    }
+
+    static func synchronize(_ raw: OpaquePointer?, handle: UInt64) {
+        let request = Request(raw)
+        do throws(BackupError) {
+            try request.tree.synchronize(HandleNumber(handle))
+            request.succeed()
+        } catch {
+            request.fail(error, "fsync")
+        }
+    }
+
+    static func release(_ raw: OpaquePointer?, handle: UInt64) {
+        let request = Request(raw)
+        request.tree.release(HandleNumber(handle))
+        request.succeed()
+    }
+}

@@ -1,0 +1,147 @@
+import BackupCore
+
+/// The options of a mount, as `-o` gives them on a command line and in `/etc/fstab`.
+///
+/// | option | what it does |
+/// | --- | --- |
+/// | `allow_other`, `allow_root` | lets other users, or only root, use the mount; as a user this needs `user_allow_other` in `/etc/fuse.conf` |
+/// | `ro`, `rw` | read-only: nothing can be backed up, restored or deleted through the mount |
+/// | `uid=N`, `gid=N` | who owns the files; else whoever mounts |
+/// | `max_read=BYTES` | largest read request, 4,096 to 1,048,576 |
+/// | `fsname=NAME`, `subtype=NAME` | how the mount shows in `mount` and `df`; both `backupfs` |
+/// | `nonempty` | mounts over a folder that is not empty |
+/// | `auto_unmount` | lets fusermount3 unmount when the program dies |
+/// | `store=DIR` | the store |
+/// | `suid`, `dev`, `exec`, `sync`, `dirsync`, their opposites, `noatime`, `nodiratime`, `context=` and its like | given to the kernel |
+/// | `default_permissions` | is always on |
+/// | `x-…`, `_netdev`, `nofail`, `auto`, `noauto`, `user`, `users`, `nouser`, `owner`, `group`, `defaults`, `comment=`, `atime`, `relatime` and their like | ignored: they speak to mount(8) and systemd, or of access times, which are not kept |
+public struct MountOptions: Sendable, Equatable {
+    /// What Linux takes at most in one request: 256 pages.
+    public static let largestRequestBytes = 1 << 20
+
+    /// The store that `store=` named.
+    public var storePath: String?
+    public var allowsOthers = false
+    public var allowsRoot = false
+    public var isReadOnly = false
+    /// User and group that own the files; `nil` means whoever mounts.
+    public var ownerUser: UInt32?
+    public var ownerGroup: UInt32?
+    public var maximumReadBytes = MountOptions.largestRequestBytes
+    public var fileSystemName = "backupfs"
+    public var subtype = "backupfs"
+    public var allowsNonEmptyMountpoint = false
+    /// Options that go to the kernel or to fusermount3 as they are, in the order given.
+    public var passedOptions: [String] = []
+
+    public init() {}
+
+    /// - Parameter lists: the values of each `-o`: options with commas between them; a comma within an option is written `\,` and a
+    ///   backslash `\\`. Of contradicting options the last one counts.
+    /// - Throws: `usage`, naming an option that is not known or whose value is not right.
+    public init(parsing lists: [String]) throws(BackupError) {
+        for list in lists {
+            for option in Self.split(list) { try apply(option) }
+        }
+    }
+
+    /// How mounts of this subtype are called in `/proc/self/mountinfo`.
+    public var fileSystemType: String { "fuse.\(subtype)" }
+
+    /// The arguments for libfuse, without the program's name.
+    var libraryArguments: [String] {
+        var options = ["default_permissions", "fsname=\(fileSystemName)", "subtype=\(subtype)", "max_read=\(maximumReadBytes)"]
+        if allowsOthers { options.append("allow_other") }
+        if allowsRoot { options.append("allow_root") }
+        options.append(isReadOnly ? "ro" : "rw")
+        options += passedOptions
+        return options.flatMap { ["-o", Self.escape($0)] }
+    }
+
+    private static let passedNames: Set<String> = [
+        "suid", "nosuid", "dev", "nodev", "exec", "noexec", "sync", "async", "dirsync", "noatime", "nodiratime", "auto_unmount",
+    ]
+    private static let passedPrefixes = ["context=", "fscontext=", "defcontext=", "rootcontext="]
+    private static let ignoredNames: Set<String> = [
+        "_netdev", "nofail", "auto", "noauto", "user", "users", "nouser", "owner", "noowner", "group", "nogroup", "defaults",
+        "default_permissions", "atime", "relatime", "norelatime", "strictatime", "nostrictatime", "diratime", "lazytime",
+        "nolazytime", "",
+    ]
+    private static let ignoredPrefixes = ["x-", "X-", "comment=", "user="]
+
+    private mutating func apply(_ option: String) throws(BackupError) {
+        switch option {
+        case "allow_other": allowsOthers = true
+        case "allow_root": allowsRoot = true
+        case "ro": isReadOnly = true
+        case "rw": isReadOnly = false
+        case "nonempty": allowsNonEmptyMountpoint = true
+        case _ where Self.passedNames.contains(option) || Self.passedPrefixes.contains(where: option.hasPrefix):
+            passedOptions.append(option)
+        case _ where Self.ignoredNames.contains(option) || Self.ignoredPrefixes.contains(where: option.hasPrefix):
+            break
+        default: try applyValue(option)
+        }
+    }
+
+    private mutating func applyValue(_ option: String) throws(BackupError) {
+        let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let value = parts.count == 2 ? String(parts[1]) : ""
+        switch parts[0] {
+        case "store": storePath = try Self.text(value, of: option)
+        case "fsname": fileSystemName = try Self.text(value, of: option)
+        case "subtype": subtype = try Self.text(value, of: option)
+        case "uid": ownerUser = try Self.number(value, of: option, in: 0...UInt32.max - 1)
+        case "gid": ownerGroup = try Self.number(value, of: option, in: 0...UInt32.max - 1)
+        case "max_read":
+            maximumReadBytes = Int(try Self.number(value, of: option, in: 4096...UInt32(Self.largestRequestBytes)))
+        default:
+            throw BackupError(
+                .usage, "the mount option \"\(option)\" is not known",
+                remedy: "Leave it out; `backupfs mount --help` lists the options.")
+        }
+    }
+
+    private static func text(_ value: String, of option: String) throws(BackupError) -> String {
+        guard !value.isEmpty else { throw BackupError(.usage, "the mount option \"\(option)\" needs a value") }
+        return value
+    }
+
+    private static func number(_ value: String, of option: String, in range: ClosedRange<UInt32>) throws(BackupError) -> UInt32 {
+        guard let number = UInt32(value), range.contains(number) else {
+            throw BackupError(
+                .usage, "the mount option \"\(option)\" needs a number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    private static func split(_ list: String) -> [String] {
+        var options = [""]
+        var isEscaped = false
+        for character in list.unicodeScalars {
+            if isEscaped {
+                // Any other backslash is meant as it stands.
+                if character != ",", character != "\\" { options[options.count - 1] += "\\" }
+                options[options.count - 1].unicodeScalars.append(character)
+                isEscaped = false
+            } else if character == "\\" {
+                isEscaped = true
+            } else if character == "," {
+                options.append("")
+            } else {
+                options[options.count - 1].unicodeScalars.append(character)
+            }
+        }
+        if isEscaped { options[options.count - 1] += "\\" }
+        return options
+    }
+
+    private static func escape(_ option: String) -> String {
+        var text = ""
+        for character in option.unicodeScalars {
+            if character == "," || character == "\\" { text += "\\" }
+            text.unicodeScalars.append(character)
+        }
+        return text
+    }
+}

@@ -1,0 +1,86 @@
+import BackupCore
+import Glibc
+import SystemIO
+
+/// What is mounted where, as this process sees it (`/proc/self/mountinfo`). Reading it touches none of the mounts, so it does
+/// not hang on one whose daemon is dead.
+public struct MountTable: Sendable {
+    public struct Entry: Sendable, Equatable {
+        /// Absolute path of the mountpoint; bytes that are not UTF-8 come out as U+FFFD.
+        public let path: String
+        /// `fuse.backupfs`, `ext4`, …
+        public let fileSystemType: String
+        /// What was mounted: a device, or the `fsname=` option.
+        public let source: String
+        /// Device numbers, as in `st_dev` and below `/sys/class/bdi`.
+        public let major: UInt32
+        public let minor: UInt32
+
+        public var isFUSE: Bool {
+            fileSystemType == "fuse" || fileSystemType == "fuseblk" || fileSystemType.hasPrefix("fuse.")
+        }
+    }
+
+    /// In the order in which they were mounted: of several at one path the last is the one that is seen.
+    public let entries: [Entry]
+
+    /// The table as it is now.
+    public static func current() throws(BackupError) -> MountTable {
+        let path = "/proc/self/mountinfo"
+        let descriptor = try OwnedDescriptor.open(path, O_RDONLY)
+        // The size of a file in /proc is not known before it is read.
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = buffer.withUnsafeMutableBytes { Glibc.read(descriptor.rawValue, $0.baseAddress, $0.count) }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw SystemCall.error(errno, action: "read", path: path)
+            }
+            if count == 0 { break }
+            bytes += buffer[..<count]
+        }
+        return MountTable(parsing: bytes)
+    }
+
+    /// - Parameter bytes: lines as proc(5) describes them; lines that are not so are left out.
+    public init(parsing bytes: [UInt8]) {
+        entries = bytes.split(separator: UInt8(ascii: "\n")).compactMap { Self.entry($0) }
+    }
+
+    /// The mount that is seen at `path`, if it is a mountpoint.
+    /// - Parameter path: absolute, without symbolic links.
+    public func entry(at path: String) -> Entry? { entries.last { $0.path == path } }
+
+    public func entries(ofType type: String) -> [Entry] { entries.filter { $0.fileSystemType == type } }
+
+    /// `36 35 98:0 /root /mountpoint rw,noatime shared:1 - type source options`: there may be any number of fields before the `-`.
+    private static func entry(_ line: ArraySlice<UInt8>) -> Entry? {
+        let fields = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+        guard fields.count > 6, let dash = fields[6...].firstIndex(of: [UInt8(ascii: "-")]), dash + 2 < fields.count else {
+            return nil
+        }
+        let device = text(fields[2]).split(separator: ":").compactMap { UInt32($0) }
+        guard device.count == 2 else { return nil }
+        return Entry(
+            path: text(fields[4]), fileSystemType: text(fields[dash + 1]), source: text(fields[dash + 2]), major: device[0],
+            minor: device[1])
+    }
+
+    /// Undoes the kernel's `\040` for a space, and so on.
+    private static func text(_ field: ArraySlice<UInt8>) -> String {
+        var bytes: [UInt8] = []
+        var index = field.startIndex
+        while index < field.endIndex {
+            let digits = field[index...].dropFirst().prefix(3)
+            if field[index] == UInt8(ascii: "\\"), digits.count == 3, digits.allSatisfy({ (48...55).contains($0) }) {
+                bytes.append(UInt8(truncatingIfNeeded: digits.reduce(0) { $0 * 8 + Int($1 - 48) }))
+                index += 4
+            } else {
+                bytes.append(field[index])
+                index += 1
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

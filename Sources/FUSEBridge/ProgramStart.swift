@@ -1,0 +1,80 @@
+import BackupCore
+import Glibc
+import SystemIO
+
+/// Starts programs with posix_spawn(3), without fork(2), which is not safe where threads are.
+enum ProgramStart {
+    /// Starts `program` with no signal blocked or ignored: the thread that starts it may block some, and a shell whose SIGCHLD
+    /// is blocked waits for ever.
+    /// - Parameters:
+    ///   - program: path of the executable.
+    ///   - arguments: with the program's name first.
+    ///   - descriptors: what become its descriptors 1, 2, …; its descriptor 0 is `/dev/null`, and others it gets none. They must be
+    ///     above the numbers that they get.
+    ///   - startsSession: whether it leads a session of its own, without a terminal.
+    /// - Returns: its process number.
+    static func spawn(
+        _ program: String, arguments: [String], environment: [String]? = nil, descriptors: [Int32], startsSession: Bool = false
+    ) throws(BackupError) -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        for (index, descriptor) in descriptors.enumerated() {
+            posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(index + 1))
+        }
+        SpawnExtensions.closeDescriptors(from: Int32(descriptors.count + 1), in: &actions)
+
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigfillset(&signals)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        let flags = Int32(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) | (startsSession ? SpawnExtensions.newSession : 0)
+        posix_spawnattr_setflags(&attributes, Int16(flags))
+
+        var process: pid_t = 0
+        let result = CStrings.with(arguments) { arguments in
+            CStrings.with(environment ?? currentEnvironment()) { environment in
+                posix_spawn(&process, program, &actions, &attributes, arguments, environment)
+            }
+        }
+        guard result == 0 else { throw SystemCall.error(result, action: "start the program", path: program) }
+        return process
+    }
+
+    /// Waits until a program has ended.
+    /// - Returns: its exit code as a shell shows it: 128 and the signal's number when a signal ended it.
+    static func wait(for process: pid_t) -> Int32 {
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) == -1, errno == EINTR {}
+        let signal = status & 0x7f
+        return signal == 0 ? (status >> 8) & 0xff : 128 + signal
+    }
+
+    /// Reads a pipe to its end.
+    /// - Parameter limitBytes: what comes after so many bytes is read and dropped.
+    static func readAll(_ reader: borrowing OwnedDescriptor, limitBytes: Int = 1 << 16) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = buffer.withUnsafeMutableBytes { Glibc.read(reader.rawValue, $0.baseAddress, $0.count) }
+            if count == -1, errno == EINTR { continue }
+            if count <= 0 { return bytes }
+            bytes += buffer[..<count].prefix(max(0, limitBytes - bytes.count))
+        }
+    }
+
+    static func currentEnvironment() -> [String] {
+        var variables: [String] = []
+        var next = environ
+        while let variable = next.pointee {
+            variables.append(String(cString: variable))
+            next += 1
+        }
+        return variables
+    }
+}

@@ -1,0 +1,75 @@
+import BackupCore
+import Glibc
+import VirtualTree
+
+/// What every request needs besides its own arguments. libfuse carries a pointer to it as the session's user data, since its
+/// callbacks can capture nothing.
+final class TreeServer: Sendable {
+    let tree: any TreeOperations
+    /// Who owns every file: whoever mounted, unless the options say otherwise.
+    let ownerUser: uid_t
+    let ownerGroup: gid_t
+    let maximumReadBytes: Int
+    let buffers: BufferPool
+    private let reportFailure: FailureReport?
+
+    init(tree: any TreeOperations, options: MountOptions, reportFailure: FailureReport?) {
+        self.tree = tree
+        ownerUser = options.ownerUser ?? getuid()
+        ownerGroup = options.ownerGroup ?? getgid()
+        maximumReadBytes = options.maximumReadBytes
+        buffers = BufferPool(bufferSizeBytes: max(options.maximumReadBytes, MountOptions.largestRequestBytes))
+        self.reportFailure = reportFailure
+    }
+
+    /// - Returns: the errno for an error. What will be seen as an input/output error is reported in full first, since the errno
+    ///   says nothing of which file or chunk it was.
+    func errorNumber(_ error: BackupError, request: StaticString) -> Int32 {
+        let number = ErrorNumber.of(error.code)
+        if number == EIO { reportFailure?(request.description, error) }
+        return number
+    }
+
+    /// - Throws: `nameTooLong` for a component over 255 bytes (the kernel lets up to 1,024 pass).
+    func name(_ text: UnsafePointer<CChar>?) throws(BackupError) -> FileName {
+        guard let text else { throw BackupError(.invalidArgument, "the request has no name") }
+        let length = strlen(text)
+        guard length <= FileName.byteCountLimit else {
+            throw BackupError(.nameTooLong, "the name has \(length) bytes, more than \(FileName.byteCountLimit)")
+        }
+        return FileName(bytes: Array(UnsafeRawBufferPointer(start: text, count: length)))
+    }
+
+    func status(_ attributes: NodeAttributes) -> stat {
+        var value = stat()
+        value.st_ino = ino_t(attributes.inode.rawValue)
+        value.st_mode = fileType(attributes.kind) | mode_t(attributes.permissions & 0o7777)
+        // 1 also for folders: it tells find(1) that the count says nothing of the number of subfolders.
+        value.st_nlink = 1
+        value.st_uid = ownerUser
+        value.st_gid = ownerGroup
+        value.st_size = off_t(attributes.size)
+        // In units of 512 bytes whatever the block size; du(1) adds these up.
+        value.st_blocks = blkcnt_t((attributes.size + 511) / 512)
+        // The page size: copy programs use larger buffers by themselves, and programs that seek read no more than they need.
+        value.st_blksize = 4096
+        let time = timespec(
+            tv_sec: time_t(attributes.modificationTime.seconds), tv_nsec: Int(attributes.modificationTime.nanoseconds))
+        value.st_mtim = time
+        value.st_ctim = time
+        value.st_atim = time
+        return value
+    }
+
+    func fileType(_ kind: NodeAttributes.Kind) -> mode_t {
+        switch kind {
+        case .file: S_IFREG
+        case .directory: S_IFDIR
+        case .symbolicLink: S_IFLNK
+        }
+    }
+}
+
+/// Told of every request that failed with an input/output error: the request's name and the error. Called from the request's
+/// thread, from several at once; must return quickly.
+public typealias FailureReport = @Sendable (_ request: String, _ error: BackupError) -> Void

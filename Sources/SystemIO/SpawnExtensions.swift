@@ -1,0 +1,13 @@
+import CLinux
+import Glibc
+
+/// What posix_spawn(3) can do on Linux beyond POSIX.
+public enum SpawnExtensions {
+    /// A flag of posix_spawnattr_setflags(3): the started program leads a new session, without a terminal.
+    public static let newSession = Int32(backupfs_spawn_setsid)
+
+    /// The started program gets no descriptor from `first` on.
+    public static func closeDescriptors(from first: Int32, in actions: inout posix_spawn_file_actions_t) {
+        backupfs_spawn_close_from(&actions, first)
+    }
+}

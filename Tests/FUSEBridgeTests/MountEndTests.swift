@@ -1,0 +1,132 @@
+import BackupCore
+import Glibc
+import Testing
+
+@testable import FUSEBridge
+
+@Suite(.serialized, .disabled(if: TestMachine.skipsMountedTests, "BACKUPFS_SKIP_MOUNTED_TESTS=1: NO MOUNT IS TESTED"))
+struct MountEndTests {
+    private func isMounted(_ path: String) throws -> Bool { try MountTable.current().entry(at: path) != nil }
+
+    @Test func byFusermount() throws {
+        let mount = try MountedTree()
+        _ = try mount.output("fusermount3 -u $M")
+        #expect(try mount.waitForEnd() == .unmounted)
+        #expect(try !isMounted(mount.path))
+    }
+
+    @Test func byUmount() throws {
+        let mount = try MountedTree()
+        try Unmounter.unmount(mount.path + "/")
+        #expect(try mount.waitForEnd() == .unmounted)
+        #expect(try !isMounted(mount.path))
+    }
+
+    @Test func byUmountWhileAFileIsOpen() throws {
+        let tree = MemoryTree()
+        tree.add("f", .file([1]))
+        let mount = try MountedTree(tree)
+        let file = open("\(mount.path)/f", O_RDONLY | O_CLOEXEC)
+        #expect(file >= 0)
+        #expect {
+            try Unmounter.unmount(mount.path)
+        } throws: { error in
+            (error as? BackupError)?.code == .busy
+        }
+        #expect(try mount.output("cat $M/f | wc -c") == "1\n")
+        try Unmounter.unmount(mount.path, lazily: true)
+        #expect(try !isMounted(mount.path))
+        var byte: UInt8 = 0
+        #expect(read(file, &byte, 1) == 1)
+        close(file)
+        #expect(try mount.waitForEnd() == .unmounted)
+    }
+
+    @Test func byRequestWhileAFileIsOpen() throws {
+        let tree = MemoryTree()
+        tree.add("f", .file([1]))
+        let mount = try MountedTree(tree)
+        let file = open("\(mount.path)/f", O_RDONLY | O_CLOEXEC)
+        #expect(try mount.end() == .requested)
+        #expect(try !isMounted(mount.path))
+        var byte: UInt8 = 0
+        #expect(read(file, &byte, 1) == -1)
+        close(file)
+    }
+
+    @Test func whenTheOneWhoWaitsFails() throws {
+        try TestMachine.requireFUSE()
+        let folder = try TestMachine.makeTemporaryFolder()
+        defer { rmdir(folder) }
+        let session = try MountSession(tree: MemoryTree(), mountpoint: folder)
+        #expect {
+            try session.run(endsOnSignals: false) { () throws(BackupError) in throw BackupError(.interrupted, "nobody waits") }
+        } throws: { error in
+            (error as? BackupError)?.message == "nobody waits"
+        }
+        #expect(try !isMounted(folder))
+    }
+
+    @Test func whenTheKernelRefuses() throws {
+        try TestMachine.requireFUSE()
+        let folder = try TestMachine.makeTemporaryFolder()
+        let session = try MountSession(tree: MemoryTree(), mountpoint: folder)
+        rmdir(folder)
+        #expect {
+            try session.run(endsOnSignals: false) {}
+        } throws: { error in
+            (error as? BackupError)?.description
+                == "\(folder): could not mount: fuse: failed to access mountpoint \(folder): No such file or directory"
+        }
+    }
+
+    @Test(arguments: [SIGTERM, SIGINT, SIGHUP]) func bySignal(_ signal: Int32) async throws {
+        try TestMachine.requireFUSE()
+        let folder = try TestMachine.makeTemporaryFolder()
+        defer { rmdir(folder) }
+        await #expect(processExitsWith: .exitCode(7)) { [folder = folder as String, signal = signal as Int32] in
+            let session = try MountSession(tree: MemoryTree(), mountpoint: folder)
+            let end = try session.run { kill(getpid(), signal) }
+            exit(end == .signal(signal) ? 7 : 1)
+        }
+        #expect(try !isMounted(folder))
+    }
+
+    @Test func deadMountIsClearedAway() async throws {
+        try TestMachine.requireFUSE()
+        let folder = try TestMachine.makeTemporaryFolder()
+        defer {
+            _ = try? TestMachine.sh("umount -l \(folder) 2>/dev/null")
+            rmdir(folder)
+        }
+        await #expect(processExitsWith: .signal(SIGKILL)) { [folder = folder as String] in
+            let session = try MountSession(tree: MemoryTree(timeoutSeconds: 3600), mountpoint: folder)
+            _ = try session.run { kill(getpid(), SIGKILL) }
+        }
+        #expect(try isMounted(folder))
+        #expect(try TestMachine.sh("ls \(folder)").output.contains("Transport endpoint is not connected"))
+        // Somebody else's dead mount is left alone.
+        #expect {
+            try Mountpoint.prepare(folder, options: MountOptions(parsing: ["subtype=other"]))
+        } throws: { error in
+            (error as? BackupError)?.code == .busy
+        }
+        #expect(try Mountpoint.prepare(folder) == folder)
+        #expect(try !isMounted(folder))
+    }
+
+    @Test func deadMountIsUnmounted() async throws {
+        try TestMachine.requireFUSE()
+        let folder = try TestMachine.makeTemporaryFolder()
+        defer {
+            _ = try? TestMachine.sh("umount -l \(folder) 2>/dev/null")
+            rmdir(folder)
+        }
+        await #expect(processExitsWith: .signal(SIGKILL)) { [folder = folder as String] in
+            let session = try MountSession(tree: MemoryTree(), mountpoint: folder)
+            _ = try session.run { kill(getpid(), SIGKILL) }
+        }
+        try Unmounter.unmount(folder)
+        #expect(try !isMounted(folder))
+    }
+}

@@ -1,0 +1,137 @@
+import BackupCore
+import Glibc
+import Synchronization
+import Testing
+import VirtualTree
+
+@testable import FUSEBridge
+@testable import SystemIO
+
+/// A tree mounted in a temporary folder for the time of one test, and the tools that look at it.
+final class MountedTree {
+    let tree: MemoryTree
+    let path: String
+    private let session: MountSession
+    private let outcome: Outcome
+    private let thread: pthread_t
+    private let cleaner: Int32
+
+    /// How `run` ended; set once, by the session's thread, before it posts `ended`.
+    final class Outcome: @unchecked Sendable {
+        let session: MountSession
+        var ready = sem_t()
+        var result: Result<MountSession.End, BackupError>?
+
+        init(_ session: MountSession) {
+            self.session = session
+            sem_init(&ready, 0, 0)
+        }
+    }
+
+    init(_ tree: MemoryTree = MemoryTree(), options: MountOptions = MountOptions()) throws {
+        try TestMachine.requireFUSE()
+        self.tree = tree
+        path = try TestMachine.makeTemporaryFolder()
+        session = try MountSession(tree: tree, mountpoint: path, options: options)
+        outcome = Outcome(session)
+        cleaner = try TestMachine.startCleaner(path)
+        var thread = pthread_t()
+        let argument = Unmanaged.passRetained(outcome).toOpaque()
+        let created = pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument else { return nil }
+                let outcome = Unmanaged<Outcome>.fromOpaque(argument).takeRetainedValue()
+                outcome.result = Result { () throws(BackupError) in
+                    try outcome.session.run(endsOnSignals: false) { sem_post(&outcome.ready) }
+                }
+                sem_post(&outcome.ready)
+                return nil
+            }, argument)
+        try #require(created == 0)
+        self.thread = thread
+        sem_wait(&outcome.ready)
+        if case .failure(let error) = outcome.result { throw error }
+    }
+
+    /// Ends the mount in the ordinary way and says how it ended.
+    @discardableResult
+    func end() throws -> MountSession.End {
+        session.requestEnd()
+        return try waitForEnd()
+    }
+
+    /// Waits until somebody else has ended it.
+    func waitForEnd() throws -> MountSession.End {
+        pthread_join(thread, nil)
+        isJoined = true
+        return try #require(outcome.result).get()
+    }
+
+    private var isJoined = false
+
+    deinit {
+        if !isJoined {
+            session.requestEnd()
+            pthread_join(thread, nil)
+        }
+        _ = write(cleaner, "\n", 1)
+        close(cleaner)
+        _ = rmdir(path)
+    }
+
+    /// Runs a shell script with `$M` naming the mountpoint.
+    func sh(_ script: String) throws -> (exitCode: Int32, output: String) { try TestMachine.sh(script, mountpoint: path) }
+
+    /// Runs a shell script that must succeed.
+    func output(_ script: String, _ place: SourceLocation = #_sourceLocation) throws -> String {
+        let result = try sh(script)
+        #expect(result.exitCode == 0, "\(script): \(result.output)", sourceLocation: place)
+        return result.output
+    }
+}
+
+enum TestMachine {
+    struct Skipped: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    static let skipsMountedTests = getenv("BACKUPFS_SKIP_MOUNTED_TESTS").map { String(cString: $0) } == "1"
+
+    /// A machine without FUSE fails these tests: whoever wants that otherwise must say so.
+    static func requireFUSE() throws {
+        guard access("/dev/fuse", R_OK | W_OK) == 0 else {
+            throw Skipped(
+                description: "THERE IS NO USABLE /dev/fuse: mounted tests cannot run. "
+                    + "Set BACKUPFS_SKIP_MOUNTED_TESTS=1 to go without them.")
+        }
+    }
+
+    static func makeTemporaryFolder() throws -> String {
+        var template = Array("/tmp/backupfs-test-XXXXXX".utf8CString)
+        let made: String? = template.withUnsafeMutableBufferPointer { buffer in
+            buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) }
+        }
+        return try #require(made)
+    }
+
+    /// Should the test process crash, a shell that then sees the end of its input takes the mount away.
+    /// - Returns: the descriptor to write a line to when the mount is gone.
+    static func startCleaner(_ path: String) throws -> Int32 {
+        let pipe = try SystemIO.Pipe()
+        let reader = try OwnedDescriptor.duplicate(pipe.reader, from: 10)
+        // Twice removed, so that nobody has to wait for it.
+        let script = "(read line <&3 && exit; umount -l '\(path)' || fusermount3 -u -z '\(path)'; rmdir '\(path)') &"
+        let null = open("/dev/null", O_WRONLY | O_CLOEXEC)
+        defer { close(null) }
+        let process = try ProgramStart.spawn(
+            "/bin/sh", arguments: ["sh", "-c", script], descriptors: [null, null, reader.rawValue])
+        _ = ProgramStart.wait(for: process)
+        return fcntl(pipe.writer.rawValue, F_DUPFD_CLOEXEC, 3)
+    }
+
+    static func sh(_ script: String, mountpoint: String = "") throws -> (exitCode: Int32, output: String) {
+        let result = try HelperProgram.run("/bin/sh", ["-c", "M='\(mountpoint)'; export LC_ALL=C TZ=UTC; \(script)"])
+        return (result.exitCode, result.message)
+    }
+}
