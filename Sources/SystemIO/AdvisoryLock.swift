@@ -10,6 +10,8 @@ public final class AdvisoryLock: Sendable {
     /// - Throws: `busy` when somebody else has it.
     public init(path: String, exclusive: Bool = true) throws(BackupError) {
         let descriptor = try OwnedDescriptor.open(path, O_RDWR | O_CREAT, permissions: 0o600)
+        // A umask may have taken the owner's own bits from a new file; one that belongs to somebody else stays as it is.
+        _ = fchmod(descriptor.rawValue, 0o600)
         if SystemCall.retrying({ flock(descriptor.rawValue, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) }) == -1 {
             if errno == EWOULDBLOCK {
                 throw BackupError(

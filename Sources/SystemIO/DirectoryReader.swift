@@ -32,6 +32,14 @@ public struct DirectoryReader: ~Copyable {
         return OwnedDescriptor(owning: number, path: fullPath)
     }
 
+    /// mkdirat(2), for the owner only; nothing happens when something of that name is there.
+    public borrowing func makeDirectoryIfMissing(_ name: FileName) throws(BackupError) {
+        let fullPath = "\(path)/\(name)"
+        let folder = descriptor.rawValue
+        let result = try Self.withCString(name) { (cName) throws(BackupError) in mkdirat(folder, cName, 0o700) == 0 ? 0 : errno }
+        if result != 0, result != EEXIST { throw SystemCall.error(result, action: "make the folder", path: fullPath) }
+    }
+
     /// lstat of an entry.
     public borrowing func status(_ name: FileName) throws(BackupError) -> FileStatus {
         var value = stat()

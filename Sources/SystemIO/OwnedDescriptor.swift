@@ -1,4 +1,5 @@
 import BackupCore
+import CLinux
 import Glibc
 
 /// An open file that is closed when its owner lets go of it.
@@ -106,5 +107,22 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
         var value = stat()
         try SystemCall.check("read the attributes", path) { fstat(rawValue, &value) }
         return FileStatus(value)
+    }
+
+    /// syncfs(2): all files of the file system that holds this one survive a power cut. For many files it is one wait instead of many.
+    public borrowing func synchronizeFileSystem() throws(BackupError) {
+        try SystemCall.check("make durable", path) { backupfs_sync_filesystem(rawValue) }
+    }
+
+    /// futimens(3).
+    public borrowing func setModificationTime(_ time: Timestamp) throws(BackupError) {
+        let value = timespec(tv_sec: time_t(time.seconds), tv_nsec: Int(time.nanoseconds))
+        let times = [value, value]
+        try SystemCall.check("set the time", path) { futimens(rawValue, times) }
+    }
+
+    /// fchmod(2): the permission bits exactly, whatever the umask.
+    public borrowing func setPermissions(_ permissions: mode_t) throws(BackupError) {
+        try SystemCall.check("set the mode", path) { fchmod(rawValue, permissions) }
     }
 }

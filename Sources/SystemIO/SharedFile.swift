@@ -33,3 +33,20 @@ public final class SharedFile: ByteSource {
         try descriptor.readExactly(at: offset, count: count)
     }
 }
+
+extension SharedFile {
+    /// SHA-256 of the whole file, read once.
+    public func sha256() throws(BackupError) -> SHA256Digest {
+        var hasher = SHA256Hasher()
+        var buffer = [UInt8](repeating: 0, count: 1 << 20)
+        var offset: UInt64 = 0
+        while true {
+            let count = try buffer.withUnsafeMutableBytesThrowing { (bytes) throws(BackupError) in
+                try read(at: offset, into: bytes)
+            }
+            if count == 0 { return hasher.finish() }
+            buffer.withUnsafeBytes { hasher.update(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+            offset += UInt64(count)
+        }
+    }
+}

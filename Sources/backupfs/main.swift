@@ -1,1 +1,3 @@
-print("placeholder")
+import BackupCommands
+
+BackupFS.runAndExit()

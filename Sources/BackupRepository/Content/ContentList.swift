@@ -7,8 +7,8 @@ enum ContentList {
     private static let version: UInt16 = 1
     /// Lists may stand in lists; deeper than this nothing writes them.
     static let depthLimit = 8
-    /// So many pieces make up a file at most: 16 TiB of media.
-    static let pieceCountLimit = 16 << 20
+    /// So many pieces make up a file at most: 4 TiB of media, or a database of 64 GiB. It guards the memory of whoever opens one.
+    static let pieceCountLimit = 4 << 20
 
     static func encode(_ content: FileContent) -> [UInt8] {
         var writer = ByteWriter()

@@ -3,7 +3,16 @@ import BackupCore
 /// Follows the lists of a file's content down to its chunks.
 struct ContentResolver {
     /// Reads a chunk's plain bytes; used for lists, which are small.
-    let readChunk: (ChunkID) throws(BackupError) -> [UInt8]
+    private let readChunk: (ChunkID) throws(BackupError) -> [UInt8]
+
+    private let pieceCountLimit: Int
+
+    init(
+        pieceCountLimit: Int = ContentList.pieceCountLimit, readChunk: @escaping (ChunkID) throws(BackupError) -> [UInt8]
+    ) {
+        self.pieceCountLimit = pieceCountLimit
+        self.readChunk = readChunk
+    }
 
     /// A content without lists.
     /// - Throws: `repositoryDamaged` when a list does not give as many bytes as it should.
@@ -19,8 +28,8 @@ struct ContentResolver {
     ) throws(BackupError) {
         for element in content.elements {
             guard case .list(let id, let plainLength) = element else {
-                guard elements.count < ContentList.pieceCountLimit else {
-                    throw BackupError(.tooLarge, "a file has more than \(ContentList.pieceCountLimit) pieces")
+                guard elements.count < pieceCountLimit else {
+                    throw BackupError(.tooLarge, "a file has more than \(pieceCountLimit) pieces")
                 }
                 elements.append(element)
                 continue

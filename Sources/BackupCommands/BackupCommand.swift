@@ -1,0 +1,63 @@
+import ArgumentParser
+import BackupCore
+import Export
+import Operations
+import SystemIO
+
+struct BackupCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup",
+        abstract: "Back up now.",
+        discussion: """
+            Prints the new backup's name. Exit code 3: the backup was made, but some file could not be read.
+
+            Example:
+              backupfs backup --label before-upgrade --tag manual
+            """)
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+    @Option(name: .long, help: "The backup's name (default: the local time, as 2026-01-11_14-30-00).")
+    var label: String?
+    @Option(name: .long, help: "A word to find the backup by later.")
+    var tag: String?
+    @Flag(name: .long, help: "Only say what would be backed up.")
+    var dryRun = false
+
+    func run() throws {
+        let store = try store.open()
+        let printer = ProgressPrinter(isJSON: output.json)
+        defer { printer.finish() }
+        if dryRun {
+            let counts = try store.database.counts()
+            report(
+                .members([
+                    "message_type": .text("dry_run"), "app": .text(store.definition.name),
+                    "records": .object(counts.map { .init($0.name, .integer($0.count)) }),
+                    "media": .optional(store.mediaPath),
+                ]),
+                text: "Would back up " + counts.map { "\($0.count) \($0.plural)" }.joined(separator: ", ")
+                    + (store.mediaPath.map { " and the media folder \($0)" } ?? "") + ".")
+            return
+        }
+        let result = try BackupOperation(store: store).run(label: label, tag: tag, progress: printer.handler)
+        printer.finish()
+                report(
+            .members([
+                "message_type": .text("summary"), "snapshot": .text(result.snapshot.name.description),
+                "snapshot_id": .text(result.snapshot.id.hexadecimal), "created_at": .text(ISO8601.format(result.snapshot.creationTime)),
+                "files": .integer(result.snapshot.record.root.totals.fileCount), "bytes": .integer(result.snapshot.record.root.totals.byteCount),
+                "bytes_stored": .integer(result.storedBytes), "unreadable": .array(result.unreadable.map { .text($0) }),
+            ]),
+            text: result.snapshot.name.description)
+        if !result.unreadable.isEmpty {
+            throw BackupError(
+                .sourceUnreadable, "the backup \(result.snapshot.name) lacks \(result.unreadable.count) files that could not be read",
+                remedy: "Look at them and back up again.", findings: result.unreadable)
+        }
+    }
+
+    private func report(_ document: OrderedJSON, text: String) {
+        if output.json { Terminal.say(document.compactText + [10]) } else { Terminal.say(text) }
+    }
+}

@@ -1,0 +1,52 @@
+import ArgumentParser
+import BackupCore
+import Glibc
+import SystemIO
+
+/// The program: `backupfs VERB …`, and `backupfs MOUNTPOINT` for `backupfs mount MOUNTPOINT`.
+public struct BackupFS: ParsableCommand {
+    public static let configuration = CommandConfiguration(
+        commandName: "backupfs",
+        abstract: "Back up an app's data, and browse every backup as ordinary files.",
+        discussion: """
+            backupfs MOUNTPOINT mounts a folder in which the app's live data and all its backups are files.
+            Make a folder in snapshots/ to back up; copy a file into restore/ to restore it.
+
+            Example:
+              backupfs /mnt/backups
+              mkdir /mnt/backups/snapshots/before-upgrade
+              cp old.json /mnt/backups/restore/
+            """,
+        version: ProgramVersion.text,
+        subcommands: [
+            InitCommand.self, MountCommand.self, UnmountCommand.self, BackupCommand.self, SnapshotsCommand.self,
+            ListCommand.self, RestoreCommand.self, ExportCommand.self, StatusCommand.self,
+        ],
+        defaultSubcommand: MountCommand.self)
+
+    public init() {}
+
+    /// Parses the command line, runs the command and ends the process with its exit code (`ExitStatus`).
+    public static func runAndExit() -> Never {
+        // A reader that goes away (`backupfs ls | head`) is an error of write(2), not a signal.
+        signal(SIGPIPE, SIG_IGN)
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+            Glibc.exit(ExitStatus.success.rawValue)
+        } catch let error as BackupError {
+            Terminal.complain(error)
+            Glibc.exit(ExitStatus(error.code).rawValue)
+        } catch let code as ExitCode {
+            Glibc.exit(code.rawValue)
+        } catch {
+            // Help and version come as errors too, but are what was asked for.
+            let isSuccess = exitCode(for: error).isSuccess
+            let text = fullMessage(for: error)
+            if !text.isEmpty {
+                if isSuccess { Terminal.say(text) } else { Terminal.complain(text) }
+            }
+            Glibc.exit(isSuccess ? ExitStatus.success.rawValue : ExitStatus.usage.rawValue)
+        }
+    }
+}

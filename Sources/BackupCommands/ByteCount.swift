@@ -1,0 +1,14 @@
+/// Sizes for people, in powers of 1,024 as `ls -h` shows them.
+enum ByteCount {
+    static func text(_ count: UInt64) -> String {
+        if count < 1_024 { return "\(count) B" }
+        var tenths = count * 10 / 1_024
+        var unit = 0
+        let units = ["KiB", "MiB", "GiB", "TiB", "PiB"]
+        while tenths >= 10_240, unit < units.count - 1 {
+            tenths /= 1_024
+            unit += 1
+        }
+        return "\(tenths / 10).\(tenths % 10) \(units[unit])"
+    }
+}

@@ -1,0 +1,30 @@
+import BackupCore
+
+/// Exit codes, as users of restic expect them. The one place that makes them from errors.
+enum ExitStatus: Int32 {
+    case success = 0
+    case failure = 1
+    case usage = 2
+    /// The backup was made, but some source could not be read.
+    case sourceUnreadable = 3
+    case noRepository = 10
+    /// Somebody else works with the store.
+    case locked = 11
+    case wrongPassword = 12
+    case interrupted = 130
+
+    init(_ code: BackupError.Code) {
+        switch code {
+        case .usage: self = .usage
+        case .sourceUnreadable: self = .sourceUnreadable
+        case .noRepository: self = .noRepository
+        case .locked, .busy: self = .locked
+        case .wrongPassword: self = .wrongPassword
+        case .interrupted: self = .interrupted
+        case .invalidContent, .damagedContent, .unsupportedVersion, .noSpace, .tooLarge, .readOnly, .notPermitted,
+            .accessDenied, .repositoryDamaged, .inputOutput, .notFound, .alreadyExists, .notADirectory, .isADirectory,
+            .notEmpty, .nameTooLong, .noAttribute, .invalidArgument, .notSupported, .crossDevice, .badHandle:
+            self = .failure
+        }
+    }
+}

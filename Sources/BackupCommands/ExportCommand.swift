@@ -1,0 +1,55 @@
+import ArgumentParser
+import BackupCore
+import Export
+import Operations
+import SystemIO
+
+struct ExportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write the app's data, or a backup, as one file that needs no special program.",
+        discussion: """
+            Without SNAP the live data is exported. --json and --zip write one file, under the app's own file name in the current folder
+            unless --output says otherwise ("-" is standard output). --csv writes a folder with one file for each collection.
+
+            Example:
+              backupfs export --json
+              backupfs export latest --zip --output /media/usb/cars.zip
+              backupfs export --csv ~/spreadsheets
+            """)
+
+    @OptionGroup var store: StoreOptions
+    @Argument(help: ArgumentHelp("A backup's name, or \"latest\" (default: the live data).", valueName: "snap"))
+    var snapshot: String?
+    @Flag(name: .long, help: "The app's own export format (the default).")
+    var json = false
+    @Flag(name: .long, help: "Everything, as one ZIP archive.")
+    var zip = false
+    @Option(name: .long, help: ArgumentHelp("One CSV file for each collection, into this folder.", valueName: "dir"))
+    var csv: String?
+    @Option(name: [.short, .long], help: ArgumentHelp("The file to write; \"-\" for standard output.", valueName: "file"))
+    var output: String?
+
+    func validate() throws {
+        if [json, zip, csv != nil].count(where: { $0 }) > 1 {
+            throw ValidationError("Choose one of --json, --zip and --csv.")
+        }
+        if csv != nil, output != nil { throw ValidationError("--csv names its folder itself; leave out --output.") }
+    }
+
+    func run() throws {
+        let store = try store.open()
+        let export = ExportOperation(store: store, snapshotName: snapshot)
+        if let csv {
+            let files = try export.writeCSV(to: csv)
+            for file in files { Terminal.say(file) }
+            return
+        }
+        let form: ExportOperation.Form = zip ? .archive : .json
+        if output == "-" {
+            try export.write(form, toDescriptor: 1)
+            return
+        }
+        Terminal.say(try export.write(form, to: output))
+    }
+}

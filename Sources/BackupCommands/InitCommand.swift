@@ -1,0 +1,61 @@
+import ArgumentParser
+import BackupCore
+import Export
+import Operations
+import SystemIO
+
+struct InitCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "init",
+        abstract: "Make a store.",
+        discussion: """
+            Without --database the store holds the app's data itself; with it, the app's own files are adopted where they lie.
+
+            Example:
+              backupfs init --sample
+              backupfs init --store /srv/cars --database /home/me/cars.sqlite
+            """)
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+    @Option(name: .long, help: "The app: a built-in one, or a definition file (NAME.yaml).")
+    var app = StoreCreation.defaultApp
+    @Option(name: .long, help: ArgumentHelp("The app's SQLite database, left where it lies.", valueName: "file"))
+    var database: String?
+    @Option(name: .long, help: ArgumentHelp("The app's media folder, left where it lies.", valueName: "dir"))
+    var media: String?
+    @Option(name: .long, help: ArgumentHelp("Where the repository goes, or an existing one to go on with.", valueName: "path"))
+    var repository: String?
+    @Flag(name: .long, help: "Fill a new database with sample data.")
+    var sample = false
+    @Option(name: .long, help: ArgumentHelp("How many expenses the sample data has.", visibility: .hidden))
+    var sampleExpenses = StoreCreation.defaultSampleRecordCount
+
+    func validate() throws {
+        if sample, database != nil {
+            throw ValidationError("--sample fills a new database; it cannot be used together with --database.")
+        }
+        if sampleExpenses < 0 || sampleExpenses > 100_000_000 {
+            throw ValidationError("--sample-expenses is 0 to 100000000.")
+        }
+    }
+
+    func run() throws {
+        let path = try store.path()
+        var creation = StoreCreation(app: app)
+        creation.databasePath = database
+        creation.mediaPath = media
+        creation.repositoryPath = repository
+        creation.sampleRecordCount = sample ? sampleExpenses : nil
+        let made = try creation.create(at: path)
+        if output.json {
+            let document = OrderedJSON.members([
+                "message_type": .text("initialized"), "store": .text(path), "app": .text(made.definition.name),
+            ])
+            Terminal.say(document.compactText + [10])
+        } else {
+            Terminal.say("Made the store \(path) for \(made.definition.title).")
+            Terminal.say("Mount it with: backupfs MOUNTPOINT\(store.store == nil ? "" : " --store \(path)")")
+        }
+    }
+}

@@ -1,0 +1,19 @@
+import ArgumentParser
+import BackupCore
+import Operations
+
+/// Options every verb has.
+struct StoreOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The store's folder (default: $BACKUPFS_STORE, else $XDG_DATA_HOME/backupfs, else ~/.local/share/backupfs).",
+            valueName: "dir"))
+    var store: String?
+
+    init() {}
+
+    func path() throws(BackupError) -> String { try StoreLocation.resolve(store) }
+
+    func open() throws(BackupError) -> Store { try Store.open(path()) }
+}

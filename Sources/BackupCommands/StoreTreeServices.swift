@@ -1,0 +1,73 @@
+import AppData
+import BackupCore
+import BackupRepository
+import Export
+import Operations
+import SystemIO
+import VirtualTree
+
+/// What the mounted tree asks for, answered by the operations.
+final class StoreTreeServices: TreeServices {
+    private let store: Store
+    private let live: LiveData
+    private let readmeText: [UInt8]
+
+    /// - Throws: when the spool cannot be cleared of what an earlier mount left in it.
+    init(store: Store) throws(BackupError) {
+        self.store = store
+        live = LiveData(store: store)
+        readmeText = store.readme
+        // The mount lock is held: dropped files of another mount cannot be there.
+        let spool = try DirectoryReader(path: store.paths.spool)
+        for name in try spool.names() where name.description.hasPrefix("drop-") {
+            try FileSystem.removeFile("\(store.paths.spool)/\(name)")
+        }
+    }
+
+    func readme() -> [UInt8] { readmeText }
+
+    func status() throws(BackupError) -> [UInt8] { try StatusDocument(of: store).json.prettyText }
+
+    func liveView() throws(BackupError) -> any LiveView { try live.view() }
+
+    func createSnapshot(named name: String) throws(BackupError) {
+        _ = try BackupOperation(store: store).run(label: name, tag: nil, progress: nil)
+    }
+
+    func removeSnapshot(_ snapshot: Snapshot) throws(BackupError) { try store.removeSnapshot(snapshot) }
+
+    func renameSnapshot(_ snapshot: Snapshot, to name: FileName) throws(BackupError) {
+        try store.renameSnapshot(snapshot, to: name)
+    }
+
+    func setPinned(_ snapshot: Snapshot, _ isPinned: Bool) throws(BackupError) { try store.setPinned(snapshot, isPinned) }
+
+    func exportFileName(of snapshot: Snapshot) -> String { store.definition.fileNames.backup.name(at: snapshot.creationTime) }
+
+    func safetyFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) { store.safetyFile(of: snapshot) }
+
+    func archiveTable(of members: [ArchiveMember]) throws(BackupError) -> ExtentTable { try ZIPLayout.table(for: members) }
+
+    var spoolPath: String { store.paths.spool }
+
+    func isComplete(_ path: String) -> Bool { RestoreRunner(store: store).isComplete(path) }
+
+    func submit(_ submission: DropSubmission) throws(BackupError) -> DropOutcome {
+        let runner = RestoreRunner(store: store)
+        switch submission.purpose {
+        case .preview:
+            let report = try runner.preview(path: submission.spoolPath, name: submission.name)
+            return DropOutcome(text: Array(report.text.utf8), json: report.json.prettyText)
+        case .restore:
+            let report = try runner.run(path: submission.spoolPath, name: submission.name, progress: nil)
+            return DropOutcome(text: Array(report.text.utf8), json: report.json.prettyText)
+        }
+    }
+
+    func restoreReports() -> [ReportText] {
+        [("last.json", store.paths.lastRestoreJSON), ("last.txt", store.paths.lastRestoreText)].compactMap { name, path in
+            guard let status = FileSystem.statusIfPresent(path), let content = try? FileSystem.readFile(path) else { return nil }
+            return ReportText(name: name, content: content, modificationTime: status.modificationTime)
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import BackupCore
+import Glibc
+import SystemIO
+
+/// What the commands print. Nothing is coloured or animated unless a person sits at a terminal.
+enum Terminal {
+    /// One line, or several, to standard output.
+    static func say(_ text: String) { put(Array((text.hasSuffix("\n") ? text : text + "\n").utf8), STDOUT_FILENO) }
+
+    static func say(_ bytes: [UInt8]) { put(bytes, STDOUT_FILENO) }
+
+    /// To standard error.
+    static func complain(_ text: String) { put(Array((text.hasSuffix("\n") ? text : text + "\n").utf8), STDERR_FILENO) }
+
+    /// An error, its findings and what to do, in plain words.
+    static func complain(_ error: BackupError) {
+        var text = "backupfs: \(error.description)"
+        for finding in error.findings where finding != error.message { text += "\n  \(finding)" }
+        complain(text)
+    }
+
+    static var isErrorTerminal: Bool { isatty(STDERR_FILENO) == 1 }
+    static var isInputTerminal: Bool { isatty(STDIN_FILENO) == 1 }
+
+    /// Asks and reads one line.
+    /// - Returns: `nil` at the end of the input.
+    static func ask(_ question: String) -> String? {
+        put(Array(question.utf8), STDERR_FILENO)
+        return readLine(strippingNewline: true)
+    }
+
+    private static func put(_ bytes: [UInt8], _ descriptor: Int32) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 {
+                if errno == EINTR { continue }
+                return
+            }
+            rest = rest.dropFirst(count)
+        }
+    }
+}

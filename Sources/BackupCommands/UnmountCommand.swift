@@ -1,0 +1,45 @@
+import ArgumentParser
+import BackupCore
+import Export
+import FUSEBridge
+import Glibc
+import Operations
+import SystemIO
+
+struct UnmountCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "umount",
+        abstract: "Unmount.",
+        discussion: """
+            Without a mountpoint, wherever the store is mounted. Returns when the mount has ended.
+
+            Example:
+              backupfs umount /mnt/backups
+            """)
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+    @Argument(help: "Where it is mounted.")
+    var mountpoint: String?
+
+    func run() throws {
+        let paths = try? StorePaths(root: store.path())
+        let mounted = paths.flatMap { MountRecord.mountpoint($0) }
+        guard let target = mountpoint ?? mounted else {
+            throw BackupError(.notFound, "the store is not mounted", path: paths?.root, remedy: "Name the mountpoint.")
+        }
+        try Unmounter.unmount(target)
+        // The process that served it ends by itself; whoever mounts again right away must not meet it.
+        if let paths, mounted != nil {
+            var waited = 0
+            while waited < 10_000, MountRecord.mountpoint(paths) == mounted {
+                usleep(5_000)
+                waited += 5
+            }
+        }
+        if output.json {
+            let document = OrderedJSON.members(["message_type": .text("unmounted"), "mountpoint": .text(target)])
+            Terminal.say(document.compactText + [10])
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import BackupCore
+
+/// A JSON value whose members keep their order, for the small documents this program writes about itself (`status.json`,
+/// `manifest.json`, reports). The app's own data never goes through it: that is streamed.
+public indirect enum OrderedJSON: Sendable, Equatable {
+    case null
+    case boolean(Bool)
+    case integer(Int64)
+    case text(String)
+    case array([OrderedJSON])
+    case object([Member])
+    /// JSON text that this program wrote earlier, taken over as it is.
+    case written([UInt8])
+
+    public struct Member: Sendable, Equatable {
+        public let name: String
+        public let value: OrderedJSON
+
+        public init(_ name: String, _ value: OrderedJSON) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// An object from name and value pairs, in their order.
+    public static func members(_ pairs: KeyValuePairs<String, OrderedJSON>) -> OrderedJSON {
+        .object(pairs.map { Member($0.key, $0.value) })
+    }
+
+    /// - Returns: `nil` for text that is not an object of ours.
+    public static func verbatim(_ text: [UInt8]) -> OrderedJSON? {
+        guard text.first == UInt8(ascii: "{"), text.suffix(2).elementsEqual("}\n".utf8) else { return nil }
+        return .written(Array(text.dropLast()))
+    }
+
+    public static func optional(_ text: String?) -> OrderedJSON { text.map { .text($0) } ?? .null }
+
+    public static func integer<Value: BinaryInteger>(_ value: Value) -> OrderedJSON {
+        let number: Int64 = Int64(truncatingIfNeeded: value)
+        return OrderedJSON.integer(number)
+    }
+
+    /// Indented by two spaces, with a newline at the end, as `jq` prints it.
+    public var prettyText: [UInt8] {
+        var output: [UInt8] = []
+        append(to: &output, indentation: 0)
+        output.append(UInt8(ascii: "\n"))
+        return output
+    }
+
+    /// On one line, without a newline at the end.
+    public var compactText: [UInt8] {
+        var output: [UInt8] = []
+        append(to: &output, indentation: nil)
+        return output
+    }
+
+    private func append(to output: inout [UInt8], indentation: Int?) {
+        switch self {
+        case .null: output += "null".utf8
+        case .boolean(let value): output += (value ? "true" : "false").utf8
+        case .integer(let value): output += String(value).utf8
+        case .text(let text): Self.append(text, to: &output)
+        case .written(let text): Self.append(written: text, to: &output, indentation: indentation)
+        case .array(let values):
+            Self.appendList(values.count, "[", "]", to: &output, indentation) { index, deeper, output in
+                values[index].append(to: &output, indentation: deeper)
+            }
+        case .object(let members):
+            Self.appendList(members.count, "{", "}", to: &output, indentation) { index, deeper, output in
+                Self.append(members[index].name, to: &output)
+                output += (deeper == nil ? ":" : ": ").utf8
+                members[index].value.append(to: &output, indentation: deeper)
+            }
+        }
+    }
+
+    /// Its lines are indented to where it stands now; a newline inside a text is always escaped, so every newline is one of layout.
+    private static func append(written text: [UInt8], to output: inout [UInt8], indentation: Int?) {
+        for byte in text {
+            guard byte == 10 else {
+                output.append(byte)
+                continue
+            }
+            guard let indentation else { continue }
+            output.append(byte)
+            output += String(repeating: " ", count: indentation).utf8
+        }
+    }
+
+    private static func appendList(
+        _ count: Int, _ open: String, _ close: String, to output: inout [UInt8], _ indentation: Int?,
+        item: (Int, Int?, inout [UInt8]) -> Void
+    ) {
+        output += open.utf8
+        for index in 0..<count {
+            if index > 0 { output.append(UInt8(ascii: ",")) }
+            if let indentation { output += ("\n" + String(repeating: " ", count: indentation + 2)).utf8 }
+            item(index, indentation.map { $0 + 2 }, &output)
+        }
+        if count > 0, let indentation { output += ("\n" + String(repeating: " ", count: indentation)).utf8 }
+        output += close.utf8
+    }
+
+    private static func append(_ text: String, to output: inout [UInt8]) {
+        output.append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""): output += "\\\"".utf8
+            case UInt8(ascii: "\\"): output += "\\\\".utf8
+            case 10: output += "\\n".utf8
+            case 13: output += "\\r".utf8
+            case 9: output += "\\t".utf8
+            case 0..<32: output += "\\u00\(Hexadecimal.encode([byte]))".utf8
+            default: output.append(byte)
+            }
+        }
+        output.append(UInt8(ascii: "\""))
+    }
+}

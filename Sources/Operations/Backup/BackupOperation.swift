@@ -1,0 +1,137 @@
+import AppData
+import BackupCore
+import BackupRepository
+import Export
+import Restore
+import SystemIO
+
+/// A backup: the app's records, database and media as they are at one instant, durable and visible in one step.
+public struct BackupOperation: Sendable {
+    static let phase = "Creating backup..."
+
+    private let store: Store
+
+    public init(store: Store) { self.store = store }
+
+    /// - Parameters:
+    ///   - label: the snapshot's name; the local time if not given.
+    ///   - tag: kept with the snapshot.
+    /// - Throws: `busy` while another operation runs, `alreadyExists` for a label that is taken, …; no snapshot is left then.
+    public func run(label: String?, tag: String?, progress: ProgressHandler?) throws(BackupError) -> BackupResult {
+        let lock = try store.lockForOperation()
+        defer { withExtendedLifetime(lock) {} }
+        return try store.monitor.run("backup", phase: Self.phase, progress) { (report) throws(BackupError) in
+            try make(.snapshot, label: label, tag: tag, report)
+        }
+    }
+
+    /// For whoever holds the operation lock.
+    func make(
+        _ kind: SnapshotKind, label: String?, tag: String?, _ report: @escaping ProgressHandler
+    ) throws(BackupError) -> BackupResult {
+        try store.repository.refresh()
+        let createdAt = SystemClock.now()
+        let name = try snapshotName(kind, label, createdAt)
+        let rendering = try AppRendering(of: store.database, in: store.paths.spool, createdAt: createdAt.wholeSeconds)
+        let writer = try store.repository.makeWriter()
+        let parent = store.repository.snapshots(kind: .snapshot).last
+
+        var entries: [TreeEntry] = []
+        entries += try storeRecords(rendering, writer, createdAt)
+        var unreadable: [String] = []
+        if let mediaPath = store.mediaPath {
+            var media = MediaBackup(writer: writer, report: report)
+            let stored = try media.store(mediaPath)
+            unreadable = media.unreadable
+            let status = try FileSystem.status(mediaPath)
+            entries.append(
+                .directory(name: "media", mode: status.mode, modificationTime: status.modificationTime, stored: stored))
+        }
+        // What is computed from stored files must be able to read them.
+        try writer.publishChunks()
+        let changes = try ChangesDocument(from: parent, to: entries, rendering, store.definition, in: store.repository).json
+        entries.append(try file("changes.json", changes.prettyText, writer, createdAt))
+        let manifest = ManifestDocument(
+            store: store, rendering: rendering, parent: parent, label: name, tag: tag, createdAt: createdAt,
+            content: try Directory(entries: entries).totals, unreadable: unreadable)
+        entries.append(try file("manifest.json", manifest.json.prettyText, writer, createdAt))
+
+        let root = try writer.store(entries)
+        try writer.publishChunks()
+        let layout = Dictionary(store.definition.archiveLayout.map { ($0.from, $0.to) }) { first, _ in first }
+        let members = try SnapshotArchive.members(
+            of: store.repository.directory(root), layout: layout, time: createdAt, in: store.repository)
+        let storedBytes = writer.storedByteCount
+        let record = SnapshotRecord(
+            kind: kind, name: name, creationTime: createdAt, parent: parent?.id, root: root,
+            archiveSizeBytes: try ZIPLayout.archivedSize(of: members), archiveLayout: layout,
+            attributes: manifest.attributes(totals: root.totals, storedBytes: storedBytes))
+        return BackupResult(snapshot: try writer.commit(record), storedBytes: storedBytes, unreadable: unreadable)
+    }
+
+    /// The export, its collections and the database. The export consists of the very chunks of the collections: only what lies between them
+    /// is its own.
+    private func storeRecords(
+        _ rendering: AppRendering, _ writer: BackupWriter, _ time: Timestamp
+    ) throws(BackupError) -> [TreeEntry] {
+        var contents: [FileContent] = []
+        var collections: [TreeEntry] = []
+        var position: UInt64 = 0
+        for (name, range) in rendering.collections {
+            contents.append(FileContent(literal: try bytes(rendering.export, position..<range.lowerBound)))
+            let stored = try writer.store(SourceRange(rendering.export, range), policy: .structuredText)
+            contents.append(stored.content)
+            collections.append(.file(name: FileName("\(name).json"), mode: 0o600, modificationTime: time, stored: stored))
+            position = range.upperBound
+        }
+        contents.append(FileContent(literal: try bytes(rendering.export, position..<rendering.export.size)))
+        let export = StoredFile(
+            content: FileContent.concatenating(contents), checksums: try SourceChecksums.of(rendering.export))
+        let database = try writer.store(
+            rendering.database, policy: .database(pageSizeBytes: rendering.databasePageSizeBytes()))
+        return [
+            .directory(name: "data", mode: 0o700, modificationTime: time, stored: try writer.store(collections)),
+            .file(name: "database.sqlite", mode: 0o600, modificationTime: time, stored: database),
+            .file(name: "export.json", mode: 0o600, modificationTime: time, stored: export),
+        ]
+    }
+
+    private func bytes(_ source: SpoolFile, _ range: Range<UInt64>) throws(BackupError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: Int(range.upperBound - range.lowerBound))
+        let count = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
+            try source.read(at: range.lowerBound, into: buffer)
+        }
+        guard count == bytes.count else { throw BackupError(.inputOutput, "the rendered export became shorter") }
+        return bytes
+    }
+
+    private func file(
+        _ name: FileName, _ text: [UInt8], _ writer: BackupWriter, _ time: Timestamp
+    ) throws(BackupError) -> TreeEntry {
+        .file(name: name, mode: 0o600, modificationTime: time, stored: try writer.store(text, policy: .structuredText))
+    }
+
+    /// The label, or the local time; a second backup within one second gets `_2`.
+    private func snapshotName(_ kind: SnapshotKind, _ label: String?, _ time: Timestamp) throws(BackupError) -> FileName {
+        if let label {
+            let name = FileName(label)
+            guard name.isSafeComponent, name != "latest", !label.hasPrefix(".") else {
+                throw BackupError(.invalidArgument, "this cannot be the name of a backup", path: label, remedy: "Choose another name.")
+            }
+            if store.repository.snapshot(named: name) != nil {
+                throw BackupError(
+                    .alreadyExists, "there is a backup of that name already", path: label, remedy: "Choose another name.")
+            }
+            return name
+        }
+        // Safety backups have names that nobody gives a backup of his own.
+        let stamp = (kind == .safety ? "~safety-" : "") + SystemClock.localStamp(time)
+        var name = FileName(stamp)
+        var number = 2
+        while store.repository.snapshot(named: name) != nil {
+            name = FileName("\(stamp)_\(number)")
+            number += 1
+        }
+        return name
+    }
+}

@@ -1,0 +1,88 @@
+import AppData
+import BackupCore
+import BackupRepository
+import Export
+
+/// `changes.json`: records and files that were added, changed and removed since the snapshot before. Counts are exact; of each kind the
+/// first 10,000 are named.
+struct ChangesDocument {
+    let json: OrderedJSON
+
+    /// - Parameters:
+    ///   - parent: the snapshot before; everything is added without one.
+    ///   - entries: the new snapshot's files so far.
+    ///   - rendering: where the new collections can be read.
+    init(
+        from parent: Snapshot?, to entries: [TreeEntry], _ rendering: AppRendering, _ definition: AppDefinition,
+        in repository: Repository
+    ) throws(BackupError) {
+        var oldRoot: Directory?
+        if let parent { oldRoot = try repository.rootDirectory(of: parent) }
+        let newRoot = try Directory(entries: entries)
+        let oldData = try Self.folder("data", in: oldRoot, repository)
+        let newData = try Self.folder("data", in: newRoot, repository)
+
+        var collections: [OrderedJSON.Member] = []
+        for (name, range) in rendering.collections {
+            let fileName = FileName("\(name).json")
+            let old = oldData?.entry(named: fileName)
+            let comparison: CollectionComparison?
+            if let old, old.checksums == newData?.entry(named: fileName)?.checksums {
+                comparison = nil
+            } else {
+                var source: StoredSource?
+                if let old { source = StoredSource(try repository.extents(of: old.content), in: repository) }
+                let key = definition.collections.first { $0.name == name }?.keyField.name ?? "id"
+                comparison = try CollectionComparison.compare(old: source, new: SourceRange(rendering.export, range), key: key)
+            }
+            collections.append(.init(name, Self.describe(comparison)))
+        }
+
+        var media = TreeComparison(repository: repository)
+        try media.compare(
+            Self.folder("media", in: oldRoot, repository), Self.folder("media", in: newRoot, repository), prefix: [])
+        json = .members([
+            "since": parent.map { .members(["id": .text($0.id.hexadecimal), "name": .text($0.name.description)]) } ?? .null,
+            "records": .object(collections),
+            "files": Self.describe(media),
+        ])
+    }
+
+    private static func folder(
+        _ name: FileName, in root: Directory?, _ repository: Repository
+    ) throws(BackupError) -> Directory? {
+        guard let entry = root?.entry(named: name), entry.kind == .directory else { return nil }
+        return try repository.directory(of: entry)
+    }
+
+    private static func describe(_ comparison: CollectionComparison?) -> OrderedJSON {
+        func keys(_ changes: CollectionComparison.Changes?) -> OrderedJSON {
+            .array((changes?.keys ?? []).map { .key($0) })
+        }
+        return .members([
+            "added": .integer(comparison?.added.count ?? 0), "changed": .integer(comparison?.changed.count ?? 0),
+            "removed": .integer(comparison?.removed.count ?? 0), "addedKeys": keys(comparison?.added),
+            "changedKeys": keys(comparison?.changed), "removedKeys": keys(comparison?.removed),
+        ])
+    }
+
+    private static func describe(_ comparison: TreeComparison) -> OrderedJSON {
+        func paths(_ changes: TreeComparison.Changes) -> OrderedJSON {
+            .array(changes.paths.map { .text(FileName(bytes: $0).description) })
+        }
+        return .members([
+            "added": .integer(comparison.added.count), "changed": .integer(comparison.changed.count),
+            "removed": .integer(comparison.removed.count), "addedPaths": paths(comparison.added),
+            "changedPaths": paths(comparison.changed), "removedPaths": paths(comparison.removed),
+        ])
+    }
+}
+
+extension OrderedJSON {
+    fileprivate static func key(_ key: JSONKey) -> OrderedJSON {
+        switch key {
+        case .integer(let number): .integer(number)
+        case .text(let bytes): .text(String(decoding: bytes, as: UTF8.self))
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import AppData
+import BackupCore
+import BackupRepository
+import Export
+import SystemIO
+
+/// What a snapshot is: `manifest.json`, and the attributes of its folder. Small, without a list of files.
+struct ManifestDocument {
+    private let store: Store
+    private let rendering: AppRendering
+    private let tag: String?
+    let json: OrderedJSON
+
+    /// - Parameter content: totals of everything but this document.
+    init(
+        store: Store, rendering: AppRendering, parent: Snapshot?, label: FileName, tag: String?, createdAt: Timestamp,
+        content: DirectoryTotals, unreadable: [String]
+    ) {
+        self.store = store
+        self.rendering = rendering
+        self.tag = tag
+        let definition = store.definition
+        json = .members([
+            "formatVersion": .integer(1),
+            "name": .text(label.description),
+            "createdAt": .text(ISO8601.format(createdAt)),
+            "app": .text(definition.name),
+            "appVersion": .text(rendering.appVersion),
+            "schemaVersion": .integer(definition.schemaVersion),
+            "deviceName": .text(rendering.deviceName),
+            "tag": .optional(tag),
+            "parent": parent.map { .members(["id": .text($0.id.hexadecimal), "name": .text($0.name.description)]) } ?? .null,
+            "records": .object(rendering.counts.map { .init($0.name, .integer($0.count)) }),
+            "recordCount": .integer(Self.total(rendering)),
+            "fileCount": .integer(content.fileCount),
+            "sizeBytes": .integer(content.byteCount),
+            "unreadable": .array(unreadable.map { .text($0) }),
+        ])
+    }
+
+    private static func total(_ rendering: AppRendering) -> Int { rendering.counts.reduce(0) { $0 + $1.count } }
+
+    /// The names are those of the extended attributes, without `user.backupfs.`.
+    func attributes(totals: DirectoryTotals, storedBytes: UInt64) -> [String: String] {
+        var attributes = [
+            "app": store.definition.name, "app-version": rendering.appVersion,
+            "schema-version": String(store.definition.schemaVersion), "device": rendering.deviceName,
+            "records": String(Self.total(rendering)), "files": String(totals.fileCount), "size": String(totals.byteCount),
+            "stored-size": String(storedBytes),
+        ]
+        if let tag { attributes["tag"] = tag }
+        return attributes
+    }
+}

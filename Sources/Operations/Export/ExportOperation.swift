@@ -1,0 +1,98 @@
+import AppData
+import BackupCore
+import BackupRepository
+import Export
+import Glibc
+import SystemIO
+
+/// Writes the live data, or a backup, as files that need no special program.
+public struct ExportOperation: Sendable {
+    public enum Form: Sendable { case json, archive }
+
+    private let store: Store
+    private let snapshotName: String?
+
+    /// - Parameter snapshotName: `nil` for the live data.
+    public init(store: Store, snapshotName: String?) {
+        self.store = store
+        self.snapshotName = snapshotName
+    }
+
+    /// Writes a file, which is there as a whole or not at all.
+    /// - Parameter path: the app's own file name in the current folder if not given.
+    /// - Returns: the path.
+    @discardableResult
+    public func write(_ form: Form, to path: String?) throws(BackupError) -> String {
+        let (table, time) = try content(form)
+        let target = path ?? defaultName(form, time)
+        let draft = "\(target).part-\(RandomToken.make())"
+        do {
+            let file = try OwnedDescriptor.open(draft, O_WRONLY | O_CREAT | O_EXCL)
+            try store.repository.copy(table) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
+            try file.synchronize()
+            try FileSystem.rename(draft, to: target)
+            try FileSystem.synchronizeDirectory(FileSystem.parentPath(target))
+        } catch {
+            unlink(draft)
+            throw error
+        }
+        return target
+    }
+
+    /// - Parameter descriptor: stays open.
+    public func write(_ form: Form, toDescriptor descriptor: Int32) throws(BackupError) {
+        let (table, _) = try content(form)
+        let file = OwnedDescriptor(owning: dup(descriptor), path: "standard output")
+        try store.repository.copy(table) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
+    }
+
+    /// One CSV file for each collection (RFC 4180).
+    /// - Returns: the files' paths.
+    public func writeCSV(to folder: String) throws(BackupError) -> [String] {
+        guard let snapshotName else { return try writeCSV(of: store.database, to: folder) }
+        // A backup's rows are in its database: the same as in its export, and read the same way as those of the live data.
+        guard
+            let entry = try store.repository.rootDirectory(of: store.snapshot(named: snapshotName))
+                .entry(named: "database.sqlite")
+        else { throw BackupError(.notFound, "the backup has no database", path: snapshotName) }
+        let table = try store.repository.extents(of: entry.content)
+        return try store.withWorkFolder { (work) throws(BackupError) in
+            let path = "\(work)/database.sqlite"
+            let copy = try OwnedDescriptor.open(path, O_WRONLY | O_CREAT | O_EXCL)
+            try store.repository.copy(table) { (bytes) throws(BackupError) in try copy.writeAll(bytes) }
+            return try writeCSV(of: AppDatabase(opening: path, definition: store.definition), to: folder)
+        }
+    }
+
+    private func writeCSV(of database: AppDatabase, to folder: String) throws(BackupError) -> [String] {
+        try database.readSnapshot { (snapshot) throws(BackupError) in
+            try CSVWriter(definition: store.definition).write(snapshot, toFolder: folder).map(\.path)
+        }
+    }
+
+    private func content(_ form: Form) throws(BackupError) -> (ExtentTable, Timestamp) {
+        let name = FileName(form == .json ? "export.json" : "archive.zip")
+        guard let snapshotName else {
+            let view = try LiveData(store: store).view()
+            guard let entry = try view.entry(at: [name]) else { throw BackupError(.notFound, "there is no live data") }
+            return (try entry.content(), SystemClock.now())
+        }
+        let snapshot = try store.snapshot(named: snapshotName)
+        switch form {
+        case .archive:
+            let members = try SnapshotArchive.members(of: snapshot, in: store.repository)
+            return (try ZIPLayout.table(for: members), snapshot.creationTime)
+        case .json:
+            guard let entry = try store.repository.rootDirectory(of: snapshot).entry(named: name) else {
+                throw BackupError(.notFound, "the backup has no export", path: snapshotName)
+            }
+            return (try store.repository.extents(of: entry.content), snapshot.creationTime)
+        }
+    }
+
+    private func defaultName(_ form: Form, _ time: Timestamp) -> String {
+        let name = store.definition.fileNames.export.name(at: time)
+        guard form == .archive, name.hasSuffix(".json") else { return name }
+        return name.dropLast(5) + ".zip"
+    }
+}

@@ -1,0 +1,36 @@
+import BackupCore
+import Synchronization
+import SystemIO
+
+/// Checksums of live media files, kept for as long as a file is the same by identity, size and times.
+final class LiveChecksums: Sendable {
+    private struct Key: Hashable {
+        let device: UInt64
+        let inode: UInt64
+        let size: UInt64
+        let modificationTime: Timestamp
+        let changeTime: Timestamp
+    }
+
+    private static let countLimit = 200_000
+
+    private let known = Mutex<[Key: Checksums]>([:])
+
+    func checksums(of status: FileStatus, _ open: () throws(BackupError) -> SharedFile) throws(BackupError) -> Checksums {
+        let key = Key(
+            device: status.device, inode: status.inode, size: status.size, modificationTime: status.modificationTime,
+            changeTime: status.changeTime)
+        if let checksums = known.withLock({ $0[key] }) { return checksums }
+        let file = try open()
+        let checksums = try SourceChecksums.of(file)
+        // Written to while it was read: right for nothing, and not kept.
+        guard try file.status() == status else {
+            throw BackupError(.inputOutput, "the file changed while it was read", path: file.path, remedy: "Try again.")
+        }
+        known.withLock { known in
+            if known.count >= Self.countLimit { known.removeAll() }
+            known[key] = checksums
+        }
+        return checksums
+    }
+}

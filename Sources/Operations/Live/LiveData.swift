@@ -1,0 +1,43 @@
+import AppData
+import BackupCore
+import Synchronization
+import SystemIO
+
+/// The app's data as it is now, for `live/`. Rendering costs time and space, so one rendering serves until the database changes.
+public final class LiveData: Sendable {
+    private struct State {
+        var view: LiveState?
+        var databaseState: DatabaseChangeState?
+    }
+
+    private let store: Store
+    private let checksums = LiveChecksums()
+    private let state = Mutex(State())
+    /// Held while rendering, so that many readers who ask at once render once.
+    private let rendering = Mutex(())
+
+    public init(store: Store) { self.store = store }
+
+    /// The newest consistent view.
+    public func view() throws(BackupError) -> any LiveView {
+        if let current = current(store.database.changeState()) { return current }
+        let outcome: Result<LiveState, BackupError> = rendering.withLock { _ in
+            Result { () throws(BackupError) in try render() }
+        }
+        return try outcome.get()
+    }
+
+    private func current(_ databaseState: DatabaseChangeState) -> LiveState? {
+        state.withLock { $0.databaseState == databaseState ? $0.view : nil }
+    }
+
+    private func render() throws(BackupError) -> LiveState {
+        // Taken before reading: what is committed meanwhile makes the view old, never the other way round.
+        let databaseState = store.database.changeState()
+        if let current = current(databaseState) { return current }
+        let made = try AppRendering(of: store.database, in: store.paths.spool, createdAt: SystemClock.now().wholeSeconds)
+        let view = LiveState(rendering: made, media: store.mediaPath.map(LiveMedia.init), checksums: checksums)
+        state.withLock { $0 = State(view: view, databaseState: databaseState) }
+        return view
+    }
+}

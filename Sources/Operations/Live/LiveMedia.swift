@@ -1,0 +1,81 @@
+import BackupCore
+import Glibc
+import Restore
+import SystemIO
+
+/// The app's media folder as it is now. Paths are lists of names as bytes; links are never followed.
+struct LiveMedia: Sendable {
+    let path: String
+
+    struct Item: Sendable {
+        let name: FileName
+        let status: FileStatus
+        /// For links.
+        let target: [UInt8]
+    }
+
+    /// What is in the folder, sorted by name; `nil` when it is no folder.
+    func items(in folder: ArraySlice<FileName>) throws(BackupError) -> [Item]? {
+        do {
+            return try withFolder(folder) { (reader: borrowing DirectoryReader) throws(BackupError) in
+                var items: [Item] = []
+                for name in try reader.names() where !MediaFolder.isOurs(name) {
+                    // Gone since the folder was listed, or a device: not shown.
+                    guard let item = try? Self.item(name, reader) else { continue }
+                    items.append(item)
+                }
+                return items
+            }
+        } catch where error.code == .notFound || error.code == .notADirectory {
+            return nil
+        }
+    }
+
+    func item(at path: ArraySlice<FileName>) throws(BackupError) -> Item? {
+        guard let name = path.last, !MediaFolder.isOurs(name) else { return nil }
+        do {
+            return try withFolder(path.dropLast()) { (reader: borrowing DirectoryReader) throws(BackupError) in
+                try Self.item(name, reader)
+            }
+        } catch where error.code == .notFound || error.code == .notADirectory {
+            return nil
+        }
+    }
+
+    /// Opens a file for reading.
+    /// - Parameter expected: what the file was when its size was told.
+    /// - Throws: `inputOutput` when the file has changed since.
+    func open(_ path: ArraySlice<FileName>, expected: FileStatus) throws(BackupError) -> SharedFile {
+        guard let name = path.last else { throw BackupError(.isADirectory, "this is a folder") }
+        let file = try withFolder(path.dropLast()) { (reader: borrowing DirectoryReader) throws(BackupError) in
+            try SharedFile(reader.open(name, O_RDONLY))
+        }
+        guard file.size == expected.size else {
+            throw BackupError(.inputOutput, "the file changed while it was opened", path: name.description, remedy: "Try again.")
+        }
+        return file
+    }
+
+    private static func item(_ name: FileName, _ reader: borrowing DirectoryReader) throws(BackupError) -> Item? {
+        let status = try reader.status(name)
+        switch status.kind {
+        case .other: return nil
+        case .symbolicLink: return Item(name: name, status: status, target: try reader.readLink(name))
+        case .regular, .directory: return Item(name: name, status: status, target: [])
+        }
+    }
+
+    private func withFolder<Result>(
+        _ folder: ArraySlice<FileName>, _ body: (borrowing DirectoryReader) throws(BackupError) -> Result
+    ) throws(BackupError) -> Result {
+        try Self.descend(folder, DirectoryReader(path: path), body)
+    }
+
+    private static func descend<Result>(
+        _ folder: ArraySlice<FileName>, _ reader: borrowing DirectoryReader,
+        _ body: (borrowing DirectoryReader) throws(BackupError) -> Result
+    ) throws(BackupError) -> Result {
+        guard let first = folder.first else { return try body(reader) }
+        return try descend(folder.dropFirst(), reader.openDirectory(first), body)
+    }
+}

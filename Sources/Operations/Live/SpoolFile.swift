@@ -1,0 +1,27 @@
+import BackupCore
+import SystemIO
+
+/// A rendered file without a name: it vanishes with its last reader, also after a crash.
+public final class SpoolFile: ByteSource {
+    private let file: SharedFile
+    /// Size in bytes.
+    public let size: UInt64
+
+    /// Takes over a finished file and removes its name.
+    init(consuming path: String) throws(BackupError) {
+        file = try SharedFile(path: path)
+        size = file.size
+        try FileSystem.removeFile(path)
+    }
+
+    public func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
+        try file.read(at: offset, into: buffer)
+    }
+
+    /// All of it.
+    var content: ContentPiece { .source(self, offset: 0, length: size) }
+
+    func content(_ range: Range<UInt64>) -> ContentPiece {
+        .source(self, offset: range.lowerBound, length: range.upperBound - range.lowerBound)
+    }
+}

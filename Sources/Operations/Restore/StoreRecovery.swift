@@ -1,0 +1,39 @@
+import BackupCore
+import BackupRepository
+import Restore
+import SystemIO
+
+extension Store {
+    /// Finishes or undoes a restore that a crash interrupted, and reports it. For whoever holds the operation lock.
+    func recoverRestore() throws(BackupError) {
+        guard let result = try RestoreRecovery.run(journalPath: paths.restoreJournal, database: database) else { return }
+        let safety = result.safetySnapshot.flatMap { repository.snapshot(id: $0) }
+        let now = SystemClock.now()
+        try writeReport(
+            RestoreReport(
+                result: result.outcome == .completed ? .completed : .undone, fileName: result.fileName, startedAt: now,
+                finishedAt: now, safetyBackup: safety.map { safetyFileName(of: $0) }))
+        try RestoreRecovery.forget(journalPath: paths.restoreJournal)
+    }
+
+    /// `restore/last.json` and `restore/last.txt`.
+    func writeReport(_ report: RestoreReport) throws(BackupError) {
+        try FileSystem.writeFileAtomically(paths.lastRestoreJSON, report.json.prettyText)
+        try FileSystem.writeFileAtomically(paths.lastRestoreText, Array(report.text.utf8))
+    }
+
+    /// What a safety backup is called in `safety/`, and whether it is the archive: an app with media needs all of it.
+    public func safetyFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) {
+        let name = definition.fileNames.safety.name(at: snapshot.creationTime)
+        guard mediaPath != nil else { return (name, false) }
+        let stem = name.hasSuffix(".json") ? String(name.dropLast(5)) : name
+        return (stem + ".zip", true)
+    }
+
+    /// The same with the number that a clash within one second gives it.
+    func safetyFileName(of snapshot: Snapshot) -> String {
+        let all = repository.snapshots(kind: .safety)
+        let names = UniqueFileNames.make(all.map { safetyFile(of: $0).name })
+        return zip(all, names).first { $0.0.id == snapshot.id }?.1 ?? safetyFile(of: snapshot).name
+    }
+}

@@ -1,0 +1,93 @@
+import BackupCore
+import Export
+import SystemIO
+import Synchronization
+
+/// What the running operation does, for `status.json` here and in other processes, and what failed last.
+public final class OperationMonitor: Sendable {
+    private struct State {
+        var name: String?
+        var startedAt: Timestamp?
+        var progress: OperationProgress?
+        var lastWrittenAt: Timestamp?
+    }
+
+    private let recordPath: String
+    private let errorPath: String
+    private let state = Mutex(State())
+
+    init(recordPath: String, errorPath: String) {
+        self.recordPath = recordPath
+        self.errorPath = errorPath
+    }
+
+    /// Runs an operation under a name, passing its progress on.
+    /// - Parameter handler: told of progress as well.
+    func run<Result>(
+        _ name: String, phase: String, _ handler: ProgressHandler?,
+        _ body: (_ report: @escaping ProgressHandler) throws(BackupError) -> Result
+    ) throws(BackupError) -> Result {
+        state.withLock { $0 = State(name: name, startedAt: SystemClock.now(), progress: OperationProgress(phase: phase)) }
+        note(OperationProgress(phase: phase), handler)
+        defer {
+            state.withLock { $0 = State() }
+            try? FileSystem.removeFile(recordPath)
+        }
+        do {
+            return try body { [self] progress in note(progress, handler) }
+        } catch {
+            recordFailure(of: name, error)
+            throw error
+        }
+    }
+
+    private func note(_ progress: OperationProgress, _ handler: ProgressHandler?) {
+        let now = SystemClock.now()
+        let mustWrite = state.withLock { state in
+            let isNewPhase = state.progress?.phase != progress.phase || state.lastWrittenAt == nil
+            state.progress = progress
+            // Readers want to see movement, not every step of it.
+            guard isNewPhase || state.lastWrittenAt.map({ now.seconds > $0.seconds }) ?? true else { return false }
+            state.lastWrittenAt = now
+            return true
+        }
+        handler?(progress)
+        if mustWrite, let document = currentOperation() {
+            // For other processes' eyes only: if it cannot be written, nothing is lost.
+            try? FileSystem.writeForReaders(recordPath, document.prettyText)
+        }
+    }
+
+    /// The operation of this process, or `nil`.
+    func currentOperation() -> OrderedJSON? {
+        let state = state.withLock { $0 }
+        guard let name = state.name, let startedAt = state.startedAt, let progress = state.progress else { return nil }
+        return .members([
+            "operation": .text(name), "startedAt": .text(ISO8601.format(startedAt.wholeSeconds)), "phase": .text(progress.phase),
+            "percent": progress.percent.map { .integer($0) } ?? .null, "processedItems": .integer(progress.processedItems),
+            "totalItems": .integer(progress.totalItems),
+        ])
+    }
+
+    /// The operation some process has recorded, as text; it means something only while the operation lock is held.
+    func recordedText() -> [UInt8]? { try? FileSystem.readFile(recordPath, limitBytes: 1 << 16) }
+
+    /// The name of the operation that some process has recorded.
+    func recordedOperation() -> String? {
+        guard let text = recordedText() else { return nil }
+        let line = String(decoding: text, as: UTF8.self).split(separator: "\n").first { $0.contains("\"operation\"") }
+        return line?.split(separator: "\"").dropFirst(2).first.map(String.init)
+    }
+
+    private func recordFailure(of name: String, _ error: BackupError) {
+        let document = OrderedJSON.members([
+            "operation": .text(name), "at": .text(ISO8601.format(SystemClock.now().wholeSeconds)),
+            "code": .text(error.code.rawValue), "message": .text(error.message), "path": .optional(error.path),
+            "remedy": .optional(error.remedy),
+        ])
+        try? FileSystem.writeForReaders(errorPath, document.prettyText)
+    }
+
+    /// The last failure, as JSON text; `nil` when nothing failed yet.
+    func lastFailureText() -> [UInt8]? { try? FileSystem.readFile(errorPath, limitBytes: 1 << 20) }
+}

@@ -1,0 +1,42 @@
+import AppData
+import BackupCore
+
+/// `README.txt` of the mounted tree: how to use this folder.
+enum ReadmeText {
+    static func make(_ definition: AppDefinition) -> [UInt8] {
+        let keep = definition.retention.safetyKeepLast
+        let text = """
+            \(definition.title): live data and backups, as ordinary files
+            \(String(repeating: "=", count: definition.title.count + 43))
+
+            live/         the app's data as it is now: export.json, archive.zip, database.sqlite
+            snapshots/    every backup; snapshots/latest is the newest
+            exports/      every backup as one file under the app's own file name
+            restore/      copy a file in, and it replaces the app's data
+            safety/       backups that restores made before they changed anything (the newest \(keep))
+            status.json   the state, for programs
+
+            Back up now        mkdir snapshots/before-upgrade
+            Rename a backup    mv snapshots/before-upgrade snapshots/version-2
+            Delete a backup    rmdir snapshots/version-2
+            Read a backup      ls snapshots/latest
+                               unzip -t snapshots/latest/archive.zip
+                               sqlite3 snapshots/latest/database.sqlite .tables
+            Check every byte   cd snapshots/latest && sha256sum -c SHA256SUMS
+            One checksum       getfattr -n user.checksum.sha256 snapshots/latest/export.json
+
+            Restore            cp old.json restore/
+            Look first         cp old.json restore/preview/ && cat restore/preview/old.json.preview.txt
+            How did it go?     cat restore/last.txt
+            Undo a restore     cp safety/NAME restore/
+
+            restore/ takes .json exports, archive.zip and database.sqlite. A file is checked whole before anything changes; if it is refused, the copy
+            fails and the data stays as it was. Importing will DELETE ALL existing data. A safety backup is made first.
+
+            Backups and exports are not encrypted: anybody who can read this folder can read your data. Encrypt a copy before you
+            hand it to somebody else, for example with gpg.
+
+            """
+        return Array(text.utf8)
+    }
+}

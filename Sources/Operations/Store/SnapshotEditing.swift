@@ -1,0 +1,38 @@
+import BackupCore
+import BackupRepository
+
+/// Deleting, renaming and pinning backups: short operations, but operations.
+extension Store {
+    /// A backup by its name; `latest` is the newest.
+    /// - Throws: `notFound`.
+    public func snapshot(named name: String) throws(BackupError) -> Snapshot {
+        try repository.refresh()
+        if name == "latest" {
+            guard let newest = repository.snapshots(kind: .snapshot).last else {
+                throw BackupError(.notFound, "there are no backups yet", remedy: "Make one with: backupfs backup")
+            }
+            return newest
+        }
+        guard let snapshot = repository.snapshots(kind: .snapshot).first(where: { $0.name == FileName(name) }) else {
+            throw BackupError(.notFound, "there is no such backup", path: name, remedy: "See: backupfs snapshots")
+        }
+        return snapshot
+    }
+
+    public func removeSnapshot(_ snapshot: Snapshot) throws(BackupError) {
+        let lock = try lockForOperation()
+        defer { withExtendedLifetime(lock) {} }
+        try repository.removeSnapshot(snapshot.id)
+    }
+
+    /// - Throws: `alreadyExists`.
+    public func renameSnapshot(_ snapshot: Snapshot, to name: FileName) throws(BackupError) {
+        let lock = try lockForOperation()
+        defer { withExtendedLifetime(lock) {} }
+        try repository.renameSnapshot(snapshot.id, to: name)
+    }
+
+    public func setPinned(_ snapshot: Snapshot, _ isPinned: Bool) throws(BackupError) {
+        try repository.setPinned(snapshot.id, isPinned)
+    }
+}

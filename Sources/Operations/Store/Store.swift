@@ -1,0 +1,101 @@
+import AppData
+import BackupCore
+import BackupRepository
+import SystemIO
+
+/// The folder that ties it together: settings, spool, journal and, by default, the repository and the app's own data.
+public final class Store: Sendable {
+    public let paths: StorePaths
+    public let settings: StoreSettings
+    public let definition: AppDefinition
+    public let database: AppDatabase
+    public let repository: Repository
+    /// The app's media folder, if it has one.
+    public let mediaPath: String?
+    /// What runs now, for `status.json`.
+    public let monitor: OperationMonitor
+
+    /// Opens a store and finishes what a crash interrupted.
+    /// - Throws: `noRepository` when there is no store.
+    public static func open(_ path: String) throws(BackupError) -> Store {
+        let paths = StorePaths(root: path)
+        guard FileSystem.exists(paths.settings) else {
+            throw BackupError(
+                .noRepository, "there is no backupfs store here", path: path,
+                remedy: "Make one with: backupfs init --store \(path)")
+        }
+        let store = try Store(paths: paths)
+        try store.recover()
+        return store
+    }
+
+    private init(paths: StorePaths) throws(BackupError) {
+        self.paths = paths
+        settings = try StoreSettings.read(paths.settings)
+        definition = try Self.definition(settings.app, in: paths)
+        repository = try Repository.open(at: paths.resolve(settings.repositoryPath))
+        database = try AppDatabase(opening: paths.resolve(settings.databasePath), definition: definition)
+        mediaPath = settings.mediaPath.map { paths.resolve($0) }
+        monitor = OperationMonitor(recordPath: paths.operationRecord, errorPath: paths.lastErrorRecord)
+        for folder in [paths.spool, paths.restoreReports] { try FileSystem.makeDirectories(folder) }
+    }
+
+    /// A built-in app, or a definition file of the store.
+    static func definition(_ app: String, in paths: StorePaths) throws(BackupError) -> AppDefinition {
+        guard app.hasSuffix(".yaml") else { return try AppDefinition.builtIn(named: app) }
+        let path = paths.resolve(app)
+        let text = String(decoding: try FileSystem.readFile(path), as: UTF8.self)
+        do {
+            return try AppDefinition.load(yaml: text)
+        } catch {
+            throw error.at(path)
+        }
+    }
+
+    /// Takes the store for one operation; released with the value.
+    /// - Throws: `busy` while another operation runs, in this process or another.
+    func lockForOperation() throws(BackupError) -> AdvisoryLock {
+        do {
+            return try AdvisoryLock(path: paths.operationLock)
+        } catch where error.code == .busy {
+            let running = monitor.recordedOperation()
+            throw BackupError(
+                .busy, running.map { "another operation is running: \($0)" } ?? "another operation is running",
+                path: paths.root, remedy: "Wait until it has finished and try again.")
+        }
+    }
+
+    /// Whether an operation runs now, in any process.
+    public var isOperationRunning: Bool { (try? AdvisoryLock(path: paths.operationLock)) == nil }
+
+    /// Finishes or undoes a restore that a crash interrupted, and removes what operations left lying. While another process works, all
+    /// of it is that process's own.
+    private func recover() throws(BackupError) {
+        guard let lock = try? lockForOperation() else { return }
+        try withExtendedLifetime(lock) { () throws(BackupError) in
+            try recoverRestore()
+            let spool = try DirectoryReader(path: paths.spool)
+            for name in try spool.names() where name.description.hasPrefix(Self.workPrefix) {
+                try FileSystem.removeTree("\(paths.spool)/\(name)")
+            }
+        }
+    }
+
+    /// Names of what an operation works on start so; a crash leaves them to the next start.
+    static let workPrefix = "work-"
+
+    /// Makes a folder for one operation's temporary files and removes it afterwards, however the operation ends.
+    func withWorkFolder<Result>(
+        _ body: (_ path: String) throws(BackupError) -> Result
+    ) throws(BackupError) -> Result {
+        let path = "\(paths.spool)/\(Self.workPrefix)\(RandomToken.make())"
+        try FileSystem.makeDirectories(path)
+        defer { try? FileSystem.removeTree(path) }
+        return try body(path)
+    }
+}
+
+extension Store {
+    /// `README.txt` of the mounted tree.
+    public var readme: [UInt8] { ReadmeText.make(definition) }
+}

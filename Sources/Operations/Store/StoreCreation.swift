@@ -1,0 +1,110 @@
+import AppData
+import BackupCore
+import BackupRepository
+import Glibc
+import SystemIO
+
+/// What a new store is to be like.
+public struct StoreCreation: Sendable {
+    /// A built-in app's name, or the path of a definition file, which is copied into the store.
+    public var app: String
+    /// The app's own database, left where it lies; `nil` makes one in the store.
+    public var databasePath: String?
+    public var mediaPath: String?
+    /// Where the repository goes, or an existing one to go on with; `nil` puts it into the store.
+    public var repositoryPath: String?
+    /// How many expenses of sample data to put into a new database; `nil` for none.
+    public var sampleRecordCount: Int?
+
+    public static let defaultApp = "ev-charging-tracker"
+    public static let defaultSampleRecordCount = 1_200
+
+    public init(app: String = StoreCreation.defaultApp) { self.app = app }
+
+    /// Makes the store beside its place and renames it there: a crash leaves no half store.
+    /// - Throws: `alreadyExists` when there is a store, or anything else, at `path`.
+    public func create(at path: String) throws(BackupError) -> Store {
+        if FileSystem.exists(StorePaths(root: path).settings) {
+            throw BackupError(.alreadyExists, "there is a backupfs store here already", path: path)
+        }
+        try FileSystem.makeDirectories(FileSystem.parentPath(path))
+        let draft = "\(path).new-\(RandomToken.make())"
+        do throws(BackupError) {
+            try build(at: draft)
+            guard rename(draft, path) == 0 else {
+                let code = errno
+                if code == ENOTEMPTY || code == EEXIST || code == ENOTDIR {
+                    throw BackupError(
+                        .alreadyExists, "something else is here already", path: path,
+                        remedy: "Choose an empty folder for the store.")
+                }
+                throw SystemCall.error(code, action: "make the store", path: path)
+            }
+        } catch {
+            try? FileSystem.removeTree(draft)
+            throw error
+        }
+        try FileSystem.synchronizeDirectory(FileSystem.parentPath(path))
+        return try Store.open(path)
+    }
+
+    private func build(at path: String) throws(BackupError) {
+        let paths = StorePaths(root: path)
+        try FileSystem.makeDirectories(path)
+        var settings = StoreSettings(
+            app: app, databasePath: "app/database.sqlite", mediaPath: nil, repositoryPath: "repository")
+        if app.hasSuffix(".yaml") {
+            settings.app = "app.yaml"
+            try FileSystem.writeFileAtomically("\(path)/app.yaml", FileSystem.readFile(app))
+        }
+        let definition = try Store.definition(settings.app, in: paths)
+
+        if let databasePath {
+            settings.databasePath = FileSystem.absolutePath(databasePath)
+            guard FileSystem.exists(settings.databasePath) else {
+                throw BackupError(
+                    .notFound, "there is no database here", path: settings.databasePath,
+                    remedy: "Name the app's SQLite file with --database.")
+            }
+            // Fails here, and not at the first backup, when the file is not this app's database.
+            _ = try AppDatabase(opening: settings.databasePath, definition: definition)
+        } else {
+            try FileSystem.makeDirectories("\(path)/app")
+            let database = try AppDatabase.create(at: "\(path)/app/database.sqlite", definition: definition)
+            if let sampleRecordCount {
+                try database.replaceAll(from: SampleData(definition: definition, expenseCount: sampleRecordCount))
+            }
+        }
+        if let media = definition.media {
+            if let mediaPath {
+                settings.mediaPath = FileSystem.absolutePath(mediaPath)
+                guard FileSystem.statusIfPresent(mediaPath)?.kind == .directory else {
+                    throw BackupError(.notFound, "there is no media folder here", path: mediaPath)
+                }
+            } else {
+                // Where the app keeps it: beside its database.
+                settings.mediaPath = "\(FileSystem.parentPath(settings.databasePath))/\(media.folder)"
+                let folder = paths.resolve("\(FileSystem.parentPath(settings.databasePath))/\(media.folder)")
+                if databasePath == nil {
+                    try FileSystem.makeDirectories(folder)
+                } else if FileSystem.statusIfPresent(folder)?.kind != .directory {
+                    throw BackupError(.notFound, "the app's media folder is not there", path: folder, remedy: "Name it with --media.")
+                }
+            }
+        } else if let mediaPath {
+            throw BackupError(
+                .usage, "the app \(definition.name) has no media folder", path: mediaPath, remedy: "Leave out --media.")
+        }
+        if let repositoryPath {
+            settings.repositoryPath = FileSystem.absolutePath(repositoryPath)
+            if FileSystem.exists("\(settings.repositoryPath)/config") {
+                _ = try Repository.open(at: settings.repositoryPath)
+            } else {
+                _ = try Repository.create(at: settings.repositoryPath)
+            }
+        } else {
+            _ = try Repository.create(at: "\(path)/repository")
+        }
+        try FileSystem.writeFileAtomically(paths.settings, Array(settings.yaml.utf8))
+    }
+}

@@ -1,0 +1,33 @@
+import BackupCore
+import SystemIO
+
+/// Where everything lies in a store.
+public struct StorePaths: Sendable {
+    public let root: String
+
+    public init(root: String) { self.root = root }
+
+    var settings: String { "\(root)/store.yaml" }
+    /// Held by whoever runs an operation.
+    var operationLock: String { "\(root)/operation.lock" }
+    /// Held by whoever has the store mounted.
+    public var mountLock: String { "\(root)/mount.lock" }
+    /// Where the store is mounted, while the mount lock is held.
+    public var mountRecord: String { "\(root)/mountpoint" }
+    /// What the background mount has to say.
+    public var mountLog: String { "\(root)/mount.log" }
+    /// What the running operation does, for other processes.
+    var operationRecord: String { "\(root)/operation.json" }
+    /// The last operation that failed.
+    var lastErrorRecord: String { "\(root)/last-error.json" }
+    /// Dropped files, and copies that an operation works on.
+    public var spool: String { "\(root)/spool" }
+    /// The crash journal of a restore.
+    var restoreJournal: String { "\(root)/restore.journal" }
+    var restoreReports: String { "\(root)/restore" }
+    public var lastRestoreJSON: String { "\(restoreReports)/last.json" }
+    public var lastRestoreText: String { "\(restoreReports)/last.txt" }
+
+    /// A path of the settings, seen from the store.
+    func resolve(_ path: String) -> String { path.hasPrefix("/") ? path : "\(root)/\(path)" }
+}

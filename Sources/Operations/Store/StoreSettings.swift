@@ -1,0 +1,76 @@
+import BackupCore
+import SystemIO
+import Yams
+
+/// `store.yaml`: which app the store is for and where its parts lie. Paths are absolute or relative to the store's folder.
+public struct StoreSettings: Sendable, Equatable {
+    /// The store layout this program writes and reads.
+    static let formatVersion = "1"
+
+    /// A built-in app's name, or the name of a definition file in the store.
+    public var app: String
+    public var databasePath: String
+    /// `nil` when the app has no media folder.
+    public var mediaPath: String?
+    public var repositoryPath: String
+
+    /// - Throws: `invalidContent` naming the line or the key.
+    static func read(_ path: String) throws(BackupError) -> StoreSettings {
+        let bytes = try FileSystem.readFile(path, limitBytes: 1 << 20)
+        let node: Yams.Node?
+        do {
+            node = try Yams.compose(yaml: String(decoding: bytes, as: UTF8.self))
+        } catch {
+            throw BackupError(.invalidContent, "the settings are not valid YAML: \(error)", path: path)
+        }
+        guard let mapping = node?.mapping else {
+            throw BackupError(.invalidContent, "the settings are empty", path: path, remedy: "Make the store anew with init.")
+        }
+        var values: [String: String] = [:]
+        for (key, value) in mapping {
+            guard let key = key.string, let value = value.scalar?.string else {
+                throw BackupError(.invalidContent, "every setting is a name and a text", path: path)
+            }
+            values[key] = value
+        }
+        func take(_ key: String) throws(BackupError) -> String {
+            guard let value = values.removeValue(forKey: key) else {
+                throw BackupError(.invalidContent, "the setting \(key) is missing", path: path)
+            }
+            return value
+        }
+        let version = try take("formatVersion")
+        guard version == formatVersion else {
+            throw BackupError(
+                .unsupportedVersion, "the store has format version \(version); this program reads \(formatVersion)", path: path,
+                remedy: "Use a newer backupfs.")
+        }
+        let settings = StoreSettings(
+            app: try take("app"), databasePath: try take("database"), mediaPath: values.removeValue(forKey: "media"),
+            repositoryPath: try take("repository"))
+        if let unknown = values.keys.sorted().first {
+            throw BackupError(.invalidContent, "the setting \(unknown) is not known", path: path, remedy: "Remove it.")
+        }
+        return settings
+    }
+
+    /// The file's text, with comments for whoever opens it.
+    var yaml: String {
+        func quoted(_ text: String) -> String {
+            "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+        }
+        var text = """
+            # Settings of this backupfs store. Paths are absolute, or relative to this file's folder.
+            formatVersion: "\(Self.formatVersion)"
+            # The app whose data is backed up: a built-in app, or a definition file beside this one.
+            app: \(quoted(app))
+            # The app's SQLite database.
+            database: \(quoted(databasePath))
+            # Where the backups are kept.
+            repository: \(quoted(repositoryPath))
+
+            """
+        if let mediaPath { text += "# The app's media folder.\nmedia: \(quoted(mediaPath))\n" }
+        return text
+    }
+}

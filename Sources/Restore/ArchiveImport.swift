@@ -1,0 +1,104 @@
+import AppData
+import BackupCore
+import Export
+import Glibc
+import SystemIO
+
+/// A dropped archive: where the export and the media lie in it, checked before anything is believed.
+struct ArchiveImport: Sendable {
+    private static let exportName = "export.json"
+    private static let mediaFolder = "media/"
+
+    private let reader: ZIPReader
+    private let path: String
+    private let exportEntry: ZIPEntry
+    /// The media folder's path in the archive, with its slash.
+    private let mediaPrefix: [UInt8]
+
+    /// - Parameter unpackedLimitBytes: what the archive may unpack to; usually what the disk has room for.
+    init(path: String, definition: AppDefinition, unpackedLimitBytes: UInt64) throws(BackupError) {
+        reader = try ZIPReader(path: path, limits: ZIPLimits(totalSizeBytes: unpackedLimitBytes))
+        self.path = path
+        let exportPath = Self.archivePath(Self.exportName, definition)
+        mediaPrefix = Array(Self.archivePath(Self.mediaFolder, definition).utf8)
+        guard let entry = reader.entries(strippingCommonFolder: true).first(where: { $0.path.elementsEqual(exportPath.utf8) })
+        else {
+            throw BackupError(
+                .invalidContent, "Import failed: the archive has no \(exportPath)", path: path,
+                findings: ["the archive is not a backup of \(definition.title)"])
+        }
+        exportEntry = entry
+    }
+
+    private static func archivePath(_ path: String, _ definition: AppDefinition) -> String {
+        guard let rule = definition.archiveLayout.first(where: { path.hasPrefix($0.from) }) else { return path }
+        return rule.to + path.dropFirst(rule.from.count)
+    }
+
+    private var entries: ZIPEntryList { reader.entries(strippingCommonFolder: true) }
+
+    var warnings: [String] { reader.warnings }
+
+    /// Whether the archive says what the media folder is to hold, be it nothing. One without any leaves the folder alone.
+    var hasMedia: Bool { entries.contains { $0.path.starts(with: mediaPrefix) } }
+
+    /// Bytes that the media files need on disk.
+    var mediaSizeBytes: UInt64 { entries.reduce(0) { $1.path.starts(with: mediaPrefix) ? $0 + $1.size : $0 } }
+
+    /// Reads every entry through: CRC-32, and SHA-256 where the archive's own `SHA256SUMS` has it. The export goes to a file on the way.
+    /// - Throws: `damagedContent`.
+    func check(writingExportTo exportPath: String) throws(BackupError) {
+        var expected = try listedDigests()
+        let export = try OwnedDescriptor.open(exportPath, O_WRONLY | O_CREAT | O_EXCL)
+        for entry in entries where !entry.isDirectory {
+            let isExport = entry.path == exportEntry.path
+            var hasher = SHA256Hasher()
+            try reader.extract(entry) { (bytes) throws(BackupError) in
+                hasher.update(bytes)
+                if isExport { try export.writeAll(bytes) }
+            }
+            let digest = hasher.finish()
+            guard let listed = expected.removeValue(forKey: entry.path) else { continue }
+            guard listed == digest else { throw Self.damaged(path, "the SHA-256 of \(entry.name) is not the one in SHA256SUMS") }
+        }
+        if let missing = expected.keys.min(by: { $0.lexicographicallyPrecedes($1) }) {
+            throw Self.damaged(path, "\(FileName(bytes: missing)) is in SHA256SUMS, but not in the archive")
+        }
+    }
+
+    /// The archive's own list of digests; empty when it has none.
+    private func listedDigests() throws(BackupError) -> [[UInt8]: SHA256Digest] {
+        guard let entry = entries.first(where: { $0.path.elementsEqual("SHA256SUMS".utf8) }) else { return [:] }
+        // 64 digits and a path for each entry, at most.
+        let limit = entries.reduce(0) { $0 + $1.path.count * 2 + 80 } + 4_096
+        return try ChecksumListingReader.read(reader.content(of: entry, limitBytes: limit), path: path)
+    }
+
+    /// Unpacks the media files into `folder`, which must be there and empty. Not durable yet.
+    func stageMedia(in folder: String) throws(BackupError) {
+        var folders: [(path: [UInt8], time: Timestamp)] = []
+        for entry in entries where entry.path.starts(with: mediaPrefix) && entry.path.count > mediaPrefix.count {
+            let relative = Array(entry.path.dropFirst(mediaPrefix.count))
+            if entry.isDirectory {
+                let relative = Array(relative.dropLast())
+                try StagedPath.makeDirectories(relative, in: folder)
+                folders.append((relative, entry.modificationTime))
+                continue
+            }
+            if let slash = relative.lastIndex(of: UInt8(ascii: "/")) {
+                try StagedPath.makeDirectories(Array(relative[..<slash]), in: folder)
+            }
+            let file = try StagedPath.create(relative, in: folder)
+            try reader.extract(entry) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
+            if let permissions = entry.permissions { try file.setPermissions(mode_t(permissions & 0o777 | 0o600)) }
+            try file.setModificationTime(entry.modificationTime)
+        }
+        // Last, since every file made in a folder changes its time.
+        for (path, time) in folders.reversed() { try StagedPath.setDirectoryTime(path, in: folder, time) }
+    }
+
+    private static func damaged(_ path: String, _ finding: String) -> BackupError {
+        BackupError(
+            .damagedContent, "This backup file is corrupted and cannot be restored.", path: path, findings: [finding])
+    }
+}

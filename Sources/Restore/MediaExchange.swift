@@ -1,0 +1,22 @@
+import BackupCore
+import SystemIO
+
+/// Puts a staged media folder in the old one's place, by one rename.
+enum MediaExchange {
+    /// - Returns: whether the staged folder is in place already.
+    static func isDone(_ media: RestoreJournal.Media) throws(BackupError) -> Bool {
+        try FileSystem.status(media.path).inode == media.stagedInode
+    }
+
+    /// Durable when it returns; does nothing when it is done already.
+    static func publish(_ media: RestoreJournal.Media) throws(BackupError) {
+        if try isDone(media) { return }
+        try FileSystem.exchange(media.stagingPath, media.path)
+        try FileSystem.synchronizeDirectory(FileSystem.parentPath(media.path))
+    }
+
+    /// Removes what lies at the staging path: the old folder after the exchange, the new one before it.
+    static func removeStaged(_ media: RestoreJournal.Media) throws(BackupError) {
+        try FileSystem.removeTree(media.stagingPath)
+    }
+}

@@ -1,0 +1,90 @@
+import BackupCore
+import SystemIO
+
+/// What a restore is about to do, on disk before it does it, so that a crash at any point ends in the old state or the new one.
+///
+/// The database decides: its one transaction also writes a marker with the journal's operation, so after a crash the marker tells whether it was
+/// committed. The media folder follows it: staged beside the old one, exchanged with it by one rename after the commit.
+struct RestoreJournal: Sendable, Equatable {
+    enum State: String, Sendable {
+        /// Written before the transaction begins.
+        case prepared
+        /// Written after everything is published: what is left is tidying up.
+        case published
+    }
+
+    var state: State
+    /// A random token.
+    let operation: String
+    /// The dropped file's name, for the report.
+    let fileName: String
+    /// The safety backup's snapshot.
+    let safetySnapshot: SnapshotID?
+    let media: Media?
+
+    struct Media: Sendable, Equatable {
+        let path: String
+        let stagingPath: String
+        /// The staged folder's inode: found at `path` after the exchange, at `stagingPath` before it.
+        let stagedInode: UInt64
+    }
+
+    private static let magic: [UInt8] = Array("BFSJ".utf8)
+    private static let version: UInt16 = 1
+
+    /// Durable when it returns.
+    func write(to path: String) throws(BackupError) {
+        var writer = ByteWriter()
+        writer.append(raw: Self.magic)
+        writer.append(Self.version)
+        writer.append(state.rawValue)
+        writer.append(operation)
+        writer.append(fileName)
+        writer.append(safetySnapshot?.hexadecimal ?? "")
+        writer.append(media?.path ?? "")
+        writer.append(media?.stagingPath ?? "")
+        writer.append(media?.stagedInode ?? 0)
+        writer.append(CRC32.of(writer.bytes))
+        try FileSystem.writeFileAtomically(path, writer.bytes)
+    }
+
+    /// - Returns: `nil` when there is none.
+    /// - Throws: `damagedContent`, `unsupportedVersion`.
+    static func read(_ path: String) throws(BackupError) -> RestoreJournal? {
+        guard FileSystem.exists(path) else { return nil }
+        let bytes = try FileSystem.readFile(path, limitBytes: 1 << 20)
+        do {
+            return try decode(bytes)
+        } catch where error.code == .repositoryDamaged {
+            throw BackupError(
+                .damagedContent, "the journal of an interrupted restore is damaged: \(error.message)", path: path,
+                remedy: "Keep a copy of the store, check the app's data, and then remove this file.")
+        }
+    }
+
+    private static func decode(_ bytes: [UInt8]) throws(BackupError) -> RestoreJournal {
+        guard bytes.count > 10, CRC32.of(Array(bytes.dropLast(4))) == bytes.suffix(4).littleEndianUInt32 else {
+            throw BackupError(.repositoryDamaged, "its checksum differs")
+        }
+        var reader = ByteReader(bytes[..<(bytes.count - 4)])
+        guard try reader.readRaw(count: 4).elementsEqual(magic) else { throw BackupError(.repositoryDamaged, "it is something else") }
+        let version = try reader.read(UInt16.self)
+        guard version == Self.version else {
+            throw BackupError(.unsupportedVersion, "the journal has version \(version)", remedy: "Use a newer backupfs.")
+        }
+        guard let state = State(rawValue: try reader.readText()) else { throw BackupError(.repositoryDamaged, "its state is unknown") }
+        let operation = try reader.readText()
+        let fileName = try reader.readText()
+        let safety = try reader.readText()
+        let path = try reader.readText()
+        let stagingPath = try reader.readText()
+        let inode = try reader.read(UInt64.self)
+        return RestoreJournal(
+            state: state, operation: operation, fileName: fileName, safetySnapshot: SnapshotID(hexadecimal: safety),
+            media: path.isEmpty ? nil : Media(path: path, stagingPath: stagingPath, stagedInode: inode))
+    }
+}
+
+extension ArraySlice<UInt8> {
+    fileprivate var littleEndianUInt32: UInt32 { reversed().reduce(0) { $0 << 8 | UInt32($1) } }
+}

@@ -1,0 +1,48 @@
+import AppData
+import BackupCore
+import SystemIO
+
+/// Finishes or undoes a restore that a crash interrupted. It may be interrupted itself, at any point, and run again.
+public enum RestoreRecovery {
+    public enum Outcome: Sendable, Equatable {
+        /// The database had committed: the restore was finished.
+        case completed
+        /// It had not: everything is as it was before the restore.
+        case undone
+    }
+
+    public struct Result: Sendable {
+        public let outcome: Outcome
+        /// The dropped file's name.
+        public let fileName: String
+        public let safetySnapshot: SnapshotID?
+    }
+
+    /// - Returns: `nil` when there was nothing to recover.
+    /// - Throws: `busy` when the app holds its database locked; then nothing was changed and it can be tried again.
+    public static func run(journalPath: String, database: AppDatabase) throws(BackupError) -> Result? {
+        guard var journal = try RestoreJournal.read(journalPath) else { return nil }
+        let hasCommitted: Bool
+        switch journal.state {
+        case .published: hasCommitted = true
+        case .prepared: hasCommitted = try database.restoreMarker() == journal.operation
+        }
+        if hasCommitted {
+            if let media = journal.media { try MediaExchange.publish(media) }
+            if journal.state != .published {
+                journal.state = .published
+                try journal.write(to: journalPath)
+            }
+            try database.removeRestoreMarker()
+        }
+        if let media = journal.media { try MediaExchange.removeStaged(media) }
+        return Result(
+            outcome: hasCommitted ? .completed : .undone, fileName: journal.fileName, safetySnapshot: journal.safetySnapshot)
+    }
+
+    /// The last step, after the outcome has been reported: forgets the restore.
+    public static func forget(journalPath: String) throws(BackupError) {
+        try FileSystem.removeFile(journalPath)
+        try FileSystem.synchronizeDirectory(FileSystem.parentPath(journalPath))
+    }
+}

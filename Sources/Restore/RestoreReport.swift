@@ -1,0 +1,132 @@
+import BackupCore
+import Export
+import SystemIO
+
+/// How a restore went, or what one would do: `last.json` and `last.txt`, and what the commands print.
+public struct RestoreReport: Sendable {
+    public enum Result: String, Sendable {
+        case success
+        /// The file was not accepted; nothing was changed.
+        case refused
+        /// It failed on the way; everything is as it was.
+        case failed
+        /// A crash interrupted it before the data was changed.
+        case undone
+        /// A crash interrupted it after the data was changed; the next start finished it.
+        case completed
+        /// Nothing was to be changed: it only says what would happen.
+        case preview
+    }
+
+    static let deletionWarning = "Importing will DELETE ALL existing data. This cannot be undone."
+
+    public var result: Result
+    public var fileName: String
+    public var startedAt: Timestamp
+    public var finishedAt: Timestamp
+    public var checked: CheckedImport?
+    /// The safety backup's file name in `safety/`.
+    public var safetyBackup: String?
+    public var error: BackupError?
+
+    public init(
+        result: Result, fileName: String, startedAt: Timestamp, finishedAt: Timestamp, checked: CheckedImport? = nil,
+        safetyBackup: String? = nil, error: BackupError? = nil
+    ) {
+        self.result = result
+        self.fileName = fileName
+        self.startedAt = startedAt
+        self.finishedAt = finishedAt
+        self.checked = checked
+        self.safetyBackup = safetyBackup
+        self.error = error
+    }
+
+    /// One sentence.
+    var message: String {
+        if let error { return error.message }
+        switch result {
+        case .success: return checked?.summary.successMessage ?? "The data was imported."
+        case .preview: return "The file can be restored."
+        case .completed: return "The restore was interrupted after the data had been replaced, and has been finished."
+        case .undone: return "The restore was interrupted before the data had been replaced. The data is as it was."
+        case .refused, .failed: return "The data was not imported."
+        }
+    }
+
+    public var json: OrderedJSON {
+        let summary = checked?.summary
+        return .members([
+            "result": .text(result.rawValue),
+            "success": .boolean(result == .success || result == .completed),
+            "file": .text(fileName),
+            "format": .optional(checked?.format.rawValue),
+            "strategy": .text("replace"),
+            "startedAt": .text(ISO8601.format(startedAt.wholeSeconds)),
+            "finishedAt": .text(ISO8601.format(finishedAt.wholeSeconds)),
+            "message": .text(message),
+            "errors": .array(errors.map { .text($0) }),
+            "warnings": .array((checked?.warnings ?? []).map { .text($0) }),
+            "source": summary == nil
+                ? .null
+                : .members([
+                    "createdAt": .optional(summary?.createdAt.map { ISO8601.format($0) }),
+                    "deviceName": .optional(summary?.deviceName),
+                    "appVersion": .optional(summary?.appVersion),
+                    "schemaVersion": .integer(summary?.schemaVersion ?? 0),
+                ]),
+            "counts": .object((summary?.counts ?? []).map { .init($0.name, .integer($0.count)) }),
+            "dateRange": summary?.dateRange.map {
+                .array([.text(ISO8601.format($0.earliest)), .text(ISO8601.format($0.latest))])
+            } ?? .null,
+            "unknownFields": .object(
+                (summary?.unknownFields ?? [:]).sorted { $0.key < $1.key }.map { .init($0.key, .integer($0.value)) }),
+            "safetyBackup": .optional(safetyBackup),
+        ])
+    }
+
+    private var errors: [String] {
+        guard let error else { return [] }
+        return [error.message] + error.findings.filter { $0 != error.message }
+    }
+
+    public var text: String {
+        var lines: [String] = []
+        switch result {
+        case .success, .completed: lines.append("\(fileName): \(message)")
+        case .preview: lines.append("\(fileName): can be restored. Nothing was changed.")
+        case .refused, .failed: lines.append("\(fileName): not restored. \(message)")
+        case .undone: lines.append("\(fileName): \(message)")
+        }
+        lines.append("Time: \(SystemClock.localText(finishedAt))")
+        if let summary = checked?.summary {
+            if let device = summary.deviceName { lines.append("Source device: \(device)") }
+            if let time = summary.createdAt { lines.append("Export date: \(ISO8601.format(time))") }
+            if let version = summary.appVersion { lines.append("App version: \(version)") }
+            lines.append("Schema version: \(summary.schemaVersion)")
+            for count in summary.counts { lines.append("\(Self.capitalised(count.plural)): \(count.count)") }
+            if let range = summary.dateRange {
+                lines.append(
+                    "\(Self.capitalised(range.plural)) from \(ISO8601.format(range.earliest)) to \(ISO8601.format(range.latest))")
+            }
+            for (field, count) in summary.unknownFields.sorted(by: { $0.key < $1.key }) {
+                lines.append("Unknown field, ignored: \(field) (\(count) times)")
+            }
+        }
+        for warning in checked?.warnings ?? [] { lines.append("Warning: \(warning)") }
+        for finding in error?.findings ?? [] where finding != error?.message { lines.append("- \(finding)") }
+        if let remedy = error?.remedy { lines.append(remedy) }
+        switch result {
+        case .refused, .failed: lines.append("The data is as it was. Copy the file again to try again.")
+        case .success, .completed, .undone: break
+        case .preview: lines.append(Self.deletionWarning)
+        }
+        if let safetyBackup {
+            lines.append("Safety backup of the data before: safety/\(safetyBackup)")
+            if result == .success || result == .completed { lines.append("Undo with: cp safety/\(safetyBackup) restore/") }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func capitalised(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
+}

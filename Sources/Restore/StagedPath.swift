@@ -1,0 +1,42 @@
+import BackupCore
+import Glibc
+import SystemIO
+
+/// Files and folders of a staged media folder, by names that are bytes. Each step opens the next folder without following links, so that
+/// nothing lands outside.
+enum StagedPath {
+    /// Makes the folder at `path` (components joined by `/`) and those above it, unless they are there.
+    static func makeDirectories(_ path: [UInt8], in root: String) throws(BackupError) {
+        try descend(path.split(separator: UInt8(ascii: "/"))[...], from: DirectoryReader(path: root)) {
+            (_: borrowing DirectoryReader) throws(BackupError) in
+        }
+    }
+
+    /// Makes a new file; its folder is there.
+    static func create(_ path: [UInt8], in root: String) throws(BackupError) -> OwnedDescriptor {
+        let components = path.split(separator: UInt8(ascii: "/"))
+        guard let name = components.last else { throw BackupError(.invalidArgument, "a name is empty", path: root) }
+        return try descend(components.dropLast(), from: DirectoryReader(path: root)) {
+            (folder: borrowing DirectoryReader) throws(BackupError) in
+            try folder.open(FileName(bytes: Array(name)), O_WRONLY | O_CREAT | O_EXCL)
+        }
+    }
+
+    static func setDirectoryTime(_ path: [UInt8], in root: String, _ time: Timestamp) throws(BackupError) {
+        try descend(path.split(separator: UInt8(ascii: "/"))[...], from: DirectoryReader(path: root)) {
+            (folder: borrowing DirectoryReader) throws(BackupError) in try folder.descriptor.setModificationTime(time)
+        }
+    }
+
+    private static func descend<Result: ~Copyable>(
+        _ components: ArraySlice<ArraySlice<UInt8>>, from folder: borrowing DirectoryReader,
+        _ body: (borrowing DirectoryReader) throws(BackupError) -> Result
+    ) throws(BackupError) -> Result {
+        guard let first = components.first else { return try body(folder) }
+        let name = FileName(bytes: Array(first))
+        guard name.isSafeComponent else { throw BackupError(.invalidContent, "a name in the archive is not safe: \(name)") }
+        try folder.makeDirectoryIfMissing(name)
+        let next = try folder.openDirectory(name)
+        return try descend(components.dropFirst(), from: next, body)
+    }
+}

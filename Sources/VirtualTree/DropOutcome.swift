@@ -1,0 +1,12 @@
+/// What became of a dropped file that was accepted.
+public struct DropOutcome: Sendable {
+    /// What a person should know of it; the text of `NAME.preview.txt` for a preview.
+    public let text: [UInt8]
+    /// The same for programs.
+    public let json: [UInt8]
+
+    public init(text: [UInt8], json: [UInt8]) {
+        self.text = text
+        self.json = json
+    }
+}

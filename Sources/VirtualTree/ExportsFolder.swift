@@ -1,0 +1,36 @@
+import BackupCore
+import BackupRepository
+
+/// `exports/`: each snapshot as one flat file under the app's own file name.
+final class ExportsFolder: FolderNode {
+    let inode: InodeNumber
+    private let context: TreeContext
+
+    init(inode: InodeNumber, context: TreeContext) {
+        self.inode = inode
+        self.context = context
+    }
+
+    func attributes() throws(BackupError) -> NodeAttributes {
+        let newest = try nodes().last
+        return context.folderAttributes(inode, time: try newest?.node.attributes().modificationTime ?? context.mountTime)
+    }
+
+    private func nodes() throws(BackupError) -> [(name: FileName, node: any Node)] {
+        try context.repository.refresh()
+        let snapshots = context.repository.snapshots(kind: .snapshot)
+        let names = UniqueFileNames.make(snapshots.map { context.services.exportFileName(of: $0) })
+        return zip(snapshots, names).map { snapshot, name in
+            let file = SnapshotFile(snapshot, .export, inode: inode.snapshot(snapshot.id), context: context)
+            return (FileName(name), file)
+        }
+    }
+
+    func child(named name: FileName) throws(BackupError) -> any Node {
+        if name.bytes.first == UInt8(ascii: ".") { throw .notFound(name) }
+        guard let found = try nodes().first(where: { $0.name == name }) else { throw .notFound(name) }
+        return found.node
+    }
+
+    func listing() throws(BackupError) -> FolderListing { FolderListing(try nodes()) }
+}

@@ -1,0 +1,28 @@
+import BackupCore
+
+/// A folder of the tree. What a folder does not allow answers EROFS.
+protocol FolderNode: Node {
+    /// - Throws: `notFound`.
+    func child(named name: FileName) throws(BackupError) -> any Node
+    /// What is in it now; the listing stays as it is while it is read, whatever happens meanwhile.
+    func listing() throws(BackupError) -> FolderListing
+
+    func makeDirectory(_ name: FileName) throws(BackupError) -> any Node
+    func removeDirectory(_ name: FileName) throws(BackupError)
+    func createFile(_ name: FileName) throws(BackupError) -> any FileNode
+    func removeFile(_ name: FileName) throws(BackupError)
+    func rename(_ name: FileName, to newName: FileName, in newParent: any FolderNode, mayReplace: Bool) throws(BackupError)
+}
+
+extension FolderNode {
+    func makeDirectory(_ name: FileName) throws(BackupError) -> any Node { throw .readOnlyHere }
+    func removeDirectory(_ name: FileName) throws(BackupError) { throw .readOnlyHere }
+    func createFile(_ name: FileName) throws(BackupError) -> any FileNode { throw .readOnlyHere }
+    func removeFile(_ name: FileName) throws(BackupError) { throw .readOnlyHere }
+
+    func rename(
+        _ name: FileName, to newName: FileName, in newParent: any FolderNode, mayReplace: Bool
+    ) throws(BackupError) {
+        throw .readOnlyHere
+    }
+}

@@ -1,0 +1,24 @@
+import BackupCore
+
+extension InodeNumber {
+    /// The number of a child, from its folder's number and its name: the same after every mount, without any table.
+    ///
+    /// FNV-1a over the parent's number and the name, finished with the 64-bit mixer of MurmurHash3 and cut to 63 bits. Two of a million files
+    /// share a number with a probability of 5e-8; numbers below 1,024 are kept for the fixed nodes.
+    func child(_ name: FileName) -> InodeNumber {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        var parent = rawValue
+        for _ in 0..<8 {
+            hash = (hash ^ (parent & 0xff)) &* 0x100_0000_01b3
+            parent >>= 8
+        }
+        for byte in name.bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        hash = (hash ^ (hash >> 33)) &* 0xff51_afd7_ed55_8ccd
+        hash = (hash ^ (hash >> 33)) &* 0xc4ce_b9fe_1a85_ec53
+        hash = (hash ^ (hash >> 33)) & UInt64(Int64.max)
+        return InodeNumber(hash < 1_024 ? hash + 1_024 : hash)
+    }
+
+    /// The number of a snapshot's folder: by the snapshot, not by its name, which may change.
+    func snapshot(_ id: SnapshotID) -> InodeNumber { child(FileName(bytes: id.digest.bytes)) }
+}

@@ -1,0 +1,27 @@
+import BackupCore
+import BackupRepository
+
+/// `snapshots/latest`.
+final class LatestLink: LinkNode {
+    let inode: InodeNumber
+    private let snapshot: Snapshot
+    private let context: TreeContext
+
+    init(inode: InodeNumber, target: Snapshot, context: TreeContext) {
+        self.inode = inode
+        snapshot = target
+        self.context = context
+    }
+
+    func attributes() throws(BackupError) -> NodeAttributes {
+        NodeAttributes(
+            inode: inode, kind: .symbolicLink, permissions: 0o777, size: UInt64(snapshot.name.bytes.count),
+            modificationTime: snapshot.creationTime)
+    }
+
+    /// Asked for each time, since the newest may be another by now.
+    func target() throws(BackupError) -> [UInt8] {
+        try context.repository.refresh()
+        return (context.repository.snapshots(kind: .snapshot).last ?? snapshot).name.bytes
+    }
+}

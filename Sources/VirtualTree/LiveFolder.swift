@@ -1,0 +1,64 @@
+import BackupCore
+
+/// `live/` and the folders in it. Every question is put to the newest view: it is the same one until the data changes.
+final class LiveFolder: FolderNode {
+    let inode: InodeNumber
+    private let path: [FileName]
+    private let context: TreeContext
+
+    init(inode: InodeNumber, path: [FileName], context: TreeContext) {
+        self.inode = inode
+        self.path = path
+        self.context = context
+    }
+
+    func attributes() throws(BackupError) -> NodeAttributes {
+        // `ls` of the mountpoint must not render the live data.
+        guard !path.isEmpty else { return context.folderAttributes(inode, time: context.mountTime) }
+        guard let entry = try context.services.liveView().entry(at: path), entry.kind == .directory else {
+            throw .notFound(path.last ?? "live")
+        }
+        return Self.attributes(entry, inode, context)
+    }
+
+    static func attributes(_ entry: LiveEntry, _ inode: InodeNumber, _ context: TreeContext) -> NodeAttributes {
+        let kind: NodeAttributes.Kind =
+            switch entry.kind {
+            case .file: .file
+            case .directory: .directory
+            case .symbolicLink: .symbolicLink
+            }
+        return NodeAttributes(
+            inode: inode, kind: kind,
+            permissions: kind == .symbolicLink
+                ? 0o777 : context.permissions(UInt32(entry.permissions), isFolder: kind == .directory),
+            size: kind == .directory ? 0 : entry.size, modificationTime: entry.modificationTime)
+    }
+
+    private func node(_ entry: LiveEntry) -> any Node {
+        let childPath = path + [entry.name]
+        let childInode = inode.child(entry.name)
+        switch entry.kind {
+        case .file: return LiveFile(inode: childInode, path: childPath, context: context)
+        case .directory: return LiveFolder(inode: childInode, path: childPath, context: context)
+        case .symbolicLink: return LiveLink(inode: childInode, path: childPath, context: context)
+        }
+    }
+
+    func child(named name: FileName) throws(BackupError) -> any Node {
+        // Probes of file managers must not render anything; hidden media files are real and are looked up.
+        if path.isEmpty, name.bytes.first == UInt8(ascii: ".") { throw .notFound(name) }
+        guard let entry = try context.services.liveView().entry(at: path + [name]) else { throw .notFound(name) }
+        return node(entry)
+    }
+
+    func listing() throws(BackupError) -> FolderListing {
+        guard let entries = try context.services.liveView().children(of: path) else { throw .notFound(path.last ?? "live") }
+        return FolderListing(count: entries.count) { [self] index in
+            let entry = entries[index]
+            return FolderListing.Child(
+                name: entry.name, attributes: Self.attributes(entry, inode.child(entry.name), context),
+                node: { [self] in node(entry) })
+        }
+    }
+}

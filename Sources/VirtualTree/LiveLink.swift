@@ -1,0 +1,25 @@
+import BackupCore
+
+/// A symbolic link in the app's media folder.
+final class LiveLink: LinkNode {
+    let inode: InodeNumber
+    private let path: [FileName]
+    private let context: TreeContext
+
+    init(inode: InodeNumber, path: [FileName], context: TreeContext) {
+        self.inode = inode
+        self.path = path
+        self.context = context
+    }
+
+    private func entry() throws(BackupError) -> LiveEntry {
+        guard let entry = try context.services.liveView().entry(at: path), entry.kind == .symbolicLink else {
+            throw .notFound(path.last ?? "live")
+        }
+        return entry
+    }
+
+    func attributes() throws(BackupError) -> NodeAttributes { LiveFolder.attributes(try entry(), inode, context) }
+
+    func target() throws(BackupError) -> [UInt8] { try context.repository.readAll(try entry().content()) }
+}

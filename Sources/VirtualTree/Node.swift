@@ -1,0 +1,37 @@
+import BackupCore
+
+/// A file, folder or link of the tree. Nodes hold what they need to answer; they never hold an open file.
+protocol Node: AnyObject, Sendable {
+    var inode: InodeNumber { get }
+    func attributes() throws(BackupError) -> NodeAttributes
+
+    /// `nil` for what has no checksums (folders, `README.txt`).
+    func checksums() throws(BackupError) -> Checksums?
+    /// Whether `checksums` gives any, without computing them.
+    var hasChecksums: Bool { get }
+    /// `nil` for what is not a file.
+    var mimeType: String? { get }
+    /// Attributes beside the checksums and the MIME type, by full name.
+    func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)]
+    func setExtendedAttribute(_ name: String, to value: [UInt8]) throws(BackupError)
+    func removeExtendedAttribute(_ name: String) throws(BackupError)
+    func setAttributes(_ change: AttributeChange) throws(BackupError) -> NodeAttributes
+}
+
+extension Node {
+    func checksums() throws(BackupError) -> Checksums? { nil }
+    var hasChecksums: Bool { false }
+    var mimeType: String? { nil }
+    func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] { [] }
+
+    func setExtendedAttribute(_ name: String, to value: [UInt8]) throws(BackupError) { throw .readOnlyHere }
+    func removeExtendedAttribute(_ name: String) throws(BackupError) { throw .readOnlyHere }
+    func setAttributes(_ change: AttributeChange) throws(BackupError) -> NodeAttributes { throw .readOnlyHere }
+}
+
+extension BackupError {
+    /// Writing where nothing may be written.
+    static var readOnlyHere: BackupError {
+        BackupError(.readOnly, "nothing can be changed here", remedy: "Copy the file out and change the copy.")
+    }
+}

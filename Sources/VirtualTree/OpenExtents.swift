@@ -1,0 +1,30 @@
+import BackupCore
+import BackupRepository
+
+/// An open file that is a table of extents: every file of the tree but the dropped ones.
+final class OpenExtents: OpenFile {
+    private let table: ExtentTable
+    private let repository: Repository
+    let keepsCache: Bool
+    let usesDirectIO: Bool
+    /// Named in errors.
+    private let path: String
+
+    init(_ table: ExtentTable, repository: Repository, path: String, isImmutable: Bool) {
+        self.table = table
+        self.repository = repository
+        self.path = path
+        keepsCache = isImmutable
+        usesDirectIO = !isImmutable
+    }
+
+    var size: UInt64? { table.size }
+
+    func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
+        do {
+            return try repository.read(table, at: offset, into: buffer)
+        } catch {
+            throw error.at(path)
+        }
+    }
+}

@@ -1,0 +1,14 @@
+import BackupCore
+
+/// One of the files in `restore/` that tell how the last restore went.
+public struct ReportText: Sendable {
+    public let name: String
+    public let content: [UInt8]
+    public let modificationTime: Timestamp
+
+    public init(name: String, content: [UInt8], modificationTime: Timestamp) {
+        self.name = name
+        self.content = content
+        self.modificationTime = modificationTime
+    }
+}

@@ -1,0 +1,26 @@
+import BackupCore
+
+/// `restore/`: a file copied in replaces the app's data.
+final class RestoreFolder: DropFolder {
+    let inode: InodeNumber
+    let context: TreeContext
+    let inbox = DropInbox()
+    let purpose = DropSubmission.Purpose.restore
+    private let preview: PreviewFolder
+
+    init(inode: InodeNumber, context: TreeContext) {
+        self.inode = inode
+        self.context = context
+        preview = PreviewFolder(inode: inode.child("preview"), context: context)
+    }
+
+    func fixedNodes() throws(BackupError) -> [(name: FileName, node: any Node)] {
+        var nodes: [(name: FileName, node: any Node)] = [("preview", preview)]
+        for report in context.services.restoreReports() {
+            let name = FileName(report.name)
+            let file = TextFile(name, in: inode, context: context, time: report.modificationTime) { report.content }
+            nodes.append((name, file))
+        }
+        return nodes
+    }
+}

@@ -1,0 +1,43 @@
+import BackupCore
+
+/// The mountpoint.
+final class RootFolder: FolderNode {
+    let inode = InodeNumber.root
+    private let context: TreeContext
+    private let nodes: [(name: FileName, node: any Node)]
+
+    init(context: TreeContext) {
+        self.context = context
+        let parent = InodeNumber.root
+        let services = context.services
+        nodes = [
+            ("README.txt", TextFile("README.txt", in: parent, context: context) { services.readme() }),
+            ("exports", ExportsFolder(inode: parent.child("exports"), context: context)),
+            ("live", LiveFolder(inode: parent.child("live"), path: [], context: context)),
+            ("restore", RestoreFolder(inode: parent.child("restore"), context: context)),
+            ("safety", SafetyFolder(inode: parent.child("safety"), context: context)),
+            ("snapshots", SnapshotsFolder(inode: parent.child("snapshots"), context: context)),
+            (
+                "status.json",
+                TextFile("status.json", in: parent, context: context) { () throws(BackupError) in
+                    try services.status()
+                }
+            ),
+        ]
+    }
+
+    func attributes() throws(BackupError) -> NodeAttributes { context.folderAttributes(inode, time: context.mountTime) }
+
+    func child(named name: FileName) throws(BackupError) -> any Node {
+        guard let found = nodes.first(where: { $0.name == name }) else { throw .notFound(name) }
+        return found.node
+    }
+
+    func listing() throws(BackupError) -> FolderListing { FolderListing(nodes) }
+}
+
+extension BackupError {
+    static func notFound(_ name: FileName) -> BackupError {
+        BackupError(.notFound, "there is no such file or folder", path: name.description)
+    }
+}

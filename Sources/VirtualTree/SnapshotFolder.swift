@@ -1,0 +1,76 @@
+import BackupCore
+import BackupRepository
+import SystemIO
+
+/// `snapshots/NAME/`: the stored tree and the views made of it.
+final class SnapshotFolder: FolderNode {
+    let inode: InodeNumber
+    private let snapshot: Snapshot
+    private let context: TreeContext
+
+    init(_ snapshot: Snapshot, inode: InodeNumber, context: TreeContext) {
+        self.snapshot = snapshot
+        self.inode = inode
+        self.context = context
+    }
+
+    private static let attributePrefix = "user.backupfs."
+    private static let pinnedName = "user.backupfs.pinned"
+
+    func attributes() throws(BackupError) -> NodeAttributes {
+        var attributes = context.folderAttributes(inode, time: snapshot.creationTime, isImmutable: true)
+        // The name may be given to another snapshot, or taken away, at any time.
+        attributes.entryTimeoutSeconds = 0
+        return attributes
+    }
+
+    private var stored: StoredFolder {
+        StoredFolder(nil, in: snapshot, path: snapshot.name.description, inode: inode, context: context)
+    }
+
+    private func views() -> [(name: FileName, node: any Node)] {
+        [
+            ("MD5SUMS", ListingFile(.md5, snapshot, inode: inode.child("MD5SUMS"), context: context)),
+            ("SHA256SUMS", ListingFile(.sha256, snapshot, inode: inode.child("SHA256SUMS"), context: context)),
+            ("archive.zip", ArchiveFile(snapshot, inode: inode.child("archive.zip"), context: context)),
+        ]
+    }
+
+    func child(named name: FileName) throws(BackupError) -> any Node {
+        if let view = views().first(where: { $0.name == name }) { return view.node }
+        return try stored.child(named: name)
+    }
+
+    func listing() throws(BackupError) -> FolderListing {
+        let views = FolderListing(views())
+        let files = try stored.listing()
+        return FolderListing(count: views.count + files.count) { (index) throws(BackupError) in
+            index < views.count ? try views.child(index) : try files.child(index - views.count)
+        }
+    }
+
+    func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] {
+        // Another node of the same snapshot may have pinned it since this one was made.
+        let current = context.repository.snapshot(id: snapshot.id) ?? snapshot
+        var attributes = current.record.attributes.map { (name: Self.attributePrefix + $0.key, value: $0.value) }
+        attributes.append((Self.attributePrefix + "created-at", ISO8601.format(current.creationTime)))
+        attributes.append((Self.pinnedName, current.isPinned ? "1" : "0"))
+        if let time = current.verifiedAt { attributes.append((Self.attributePrefix + "verified-at", ISO8601.format(time))) }
+        return attributes.sorted { $0.name < $1.name }
+    }
+
+    func setExtendedAttribute(_ name: String, to value: [UInt8]) throws(BackupError) {
+        guard name == Self.pinnedName else { throw .readOnlyHere }
+        switch value {
+        case [UInt8(ascii: "1")]: try context.services.setPinned(snapshot, true)
+        case [UInt8(ascii: "0")]: try context.services.setPinned(snapshot, false)
+        default:
+            throw BackupError(.invalidArgument, "user.backupfs.pinned is 1 or 0", path: snapshot.name.description)
+        }
+    }
+
+    func removeExtendedAttribute(_ name: String) throws(BackupError) {
+        guard name == Self.pinnedName else { throw .readOnlyHere }
+        try context.services.setPinned(snapshot, false)
+    }
+}

@@ -1,0 +1,111 @@
+import BackupCore
+import BackupRepository
+
+/// `snapshots/`: `mkdir` backs up, `rmdir` deletes, `rename` relabels.
+final class SnapshotsFolder: FolderNode {
+    static let latestName: FileName = "latest"
+
+    let inode: InodeNumber
+    private let context: TreeContext
+
+    init(inode: InodeNumber, context: TreeContext) {
+        self.inode = inode
+        self.context = context
+    }
+
+    func attributes() throws(BackupError) -> NodeAttributes {
+        let newest = try snapshots().last
+        return context.folderAttributes(inode, time: newest?.creationTime ?? context.mountTime)
+    }
+
+    /// Those of other processes are seen at once as well.
+    private func snapshots() throws(BackupError) -> [Snapshot] {
+        try context.repository.refresh()
+        return context.repository.snapshots(kind: .snapshot)
+    }
+
+    func child(named name: FileName) throws(BackupError) -> any Node {
+        // File managers and shells probe for dozens of hidden names; none of them can be a snapshot.
+        if name.bytes.first == UInt8(ascii: ".") { throw .notFound(name) }
+        let snapshots = try snapshots()
+        if name == Self.latestName {
+            guard let newest = snapshots.last else { throw .notFound(name) }
+            return LatestLink(inode: inode.child(name), target: newest, context: context)
+        }
+        guard let snapshot = snapshots.first(where: { $0.name == name }) else { throw .notFound(name) }
+        return SnapshotFolder(snapshot, inode: inode.snapshot(snapshot.id), context: context)
+    }
+
+    func listing() throws(BackupError) -> FolderListing {
+        let snapshots = try snapshots()
+        var nodes: [(name: FileName, node: any Node)] = snapshots.map {
+            ($0.name, SnapshotFolder($0, inode: inode.snapshot($0.id), context: context))
+        }
+        if let newest = snapshots.last {
+            let link = LatestLink(inode: inode.child(Self.latestName), target: newest, context: context)
+            nodes.append((Self.latestName, link))
+        }
+        return FolderListing(nodes)
+    }
+
+    func makeDirectory(_ name: FileName) throws(BackupError) -> any Node {
+        let label = try Self.label(name)
+        if try snapshots().contains(where: { $0.name == name }) {
+            throw BackupError(.alreadyExists, "there is a backup of that name already", path: label, remedy: "Choose another name.")
+        }
+        try context.services.createSnapshot(named: label)
+        return try child(named: name)
+    }
+
+    func removeDirectory(_ name: FileName) throws(BackupError) {
+        try context.services.removeSnapshot(snapshot(name))
+    }
+
+    func removeFile(_ name: FileName) throws(BackupError) {
+        if name == Self.latestName { throw .readOnlyHere }
+        _ = try snapshot(name)
+        throw BackupError(.isADirectory, "a backup is a folder", path: name.description, remedy: "Use rmdir to delete a backup.")
+    }
+
+    func createFile(_ name: FileName) throws(BackupError) -> any FileNode {
+        throw BackupError(
+            .notPermitted, "only folders can be made here", path: name.description,
+            remedy: "Make a folder to back up; copy files into restore/ to restore.")
+    }
+
+    func rename(
+        _ name: FileName, to newName: FileName, in newParent: any FolderNode, mayReplace: Bool
+    ) throws(BackupError) {
+        guard newParent.inode == inode else {
+            throw BackupError(.crossDevice, "a backup stays in snapshots/", path: name.description)
+        }
+        let snapshot = try snapshot(name)
+        _ = try Self.label(newName)
+        if newName == snapshot.name { return }
+        if try snapshots().contains(where: { $0.name == newName }) {
+            throw BackupError(.alreadyExists, "there is a backup of that name already", path: newName.description, remedy: "Choose another name.")
+        }
+        try context.services.renameSnapshot(snapshot, to: newName)
+    }
+
+    private func snapshot(_ name: FileName) throws(BackupError) -> Snapshot {
+        if name == Self.latestName {
+            throw BackupError(.notADirectory, "latest is a link to the newest backup", path: "latest")
+        }
+        guard let snapshot = try snapshots().first(where: { $0.name == name }) else { throw .notFound(name) }
+        return snapshot
+    }
+
+    /// A snapshot's label: valid UTF-8 without control characters, not hidden, not `latest`.
+    private static func label(_ name: FileName) throws(BackupError) -> String {
+        guard name != latestName else { throw BackupError(.alreadyExists, "latest always names the newest backup", path: "latest") }
+        guard let text = String(validating: name.bytes, as: UTF8.self), name.isSafeComponent,
+            !name.bytes.contains(where: { $0 < 32 || $0 == 127 }), name.bytes.first != UInt8(ascii: ".")
+        else {
+            throw BackupError(
+                .notPermitted, "this cannot be the name of a backup", path: name.description,
+                remedy: "Use a name that does not start with a dot and has no control characters.")
+        }
+        return text
+    }
+}

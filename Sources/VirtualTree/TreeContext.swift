@@ -1,0 +1,44 @@
+import BackupCore
+import BackupRepository
+import SystemIO
+
+/// What every node needs: the services, the repository and how the tree is shown.
+final class TreeContext: Sendable {
+    let services: any TreeServices
+    let repository: Repository
+    /// Other users may see the tree (`allow_other`): then files show their own modes, otherwise only the owner's bits.
+    let isSharedWithOthers: Bool
+    let archives: ArchiveCache
+    /// When the tree was mounted: the time of folders that have no other.
+    let mountTime: Timestamp
+
+    /// Snapshots never change: the kernel may keep what it knows of them for as long as it likes (a year, in seconds).
+    static let immutableTimeoutSeconds = 31_536_000.0
+
+    init(services: any TreeServices, repository: Repository, isSharedWithOthers: Bool) {
+        self.services = services
+        self.repository = repository
+        self.isSharedWithOthers = isSharedWithOthers
+        archives = ArchiveCache()
+        mountTime = SystemClock.now()
+    }
+
+    /// Folders are writable by their mode, also where nothing may be written: otherwise the kernel would say EACCES
+    /// where EROFS is the truth.
+    var folderPermissions: UInt16 { isSharedWithOthers ? 0o755 : 0o700 }
+
+    var filePermissions: UInt16 { isSharedWithOthers ? 0o644 : 0o600 }
+
+    /// The permissions a stored or live file is shown with: always readable and, by mode, writable for its owner.
+    func permissions(_ mode: UInt32, isFolder: Bool) -> UInt16 {
+        let owner: UInt16 = isFolder ? 0o700 : 0o600
+        return (UInt16(mode & 0o777) | owner) & (isSharedWithOthers ? 0o777 : 0o700)
+    }
+
+    func folderAttributes(_ inode: InodeNumber, time: Timestamp, isImmutable: Bool = false) -> NodeAttributes {
+        NodeAttributes(
+            inode: inode, kind: .directory, permissions: folderPermissions, size: 0, modificationTime: time,
+            isImmutable: isImmutable, entryTimeoutSeconds: isImmutable ? Self.immutableTimeoutSeconds : 0,
+            attributeTimeoutSeconds: isImmutable ? Self.immutableTimeoutSeconds : 0)
+    }
+}

@@ -1,0 +1,36 @@
+import BackupCore
+import BackupRepository
+
+/// What the tree asks of the rest of the program: to act, and to render what is not stored. The program's wiring implements it;
+/// tests use a small one of their own.
+public protocol TreeServices: AnyObject, Sendable {
+    /// `README.txt`.
+    func readme() -> [UInt8]
+    /// `status.json` as of now.
+    func status() throws(BackupError) -> [UInt8]
+
+    /// The app's data as it is now. The same view comes back until the data changes.
+    func liveView() throws(BackupError) -> any LiveView
+
+    /// Backs up; returns when the backup is durable. Throws `busy` while another operation runs.
+    func createSnapshot(named name: String) throws(BackupError)
+    func removeSnapshot(_ snapshot: Snapshot) throws(BackupError)
+    func renameSnapshot(_ snapshot: Snapshot, to name: FileName) throws(BackupError)
+    func setPinned(_ snapshot: Snapshot, _ isPinned: Bool) throws(BackupError)
+
+    /// The app's own file name for a snapshot's export, without a suffix against clashes.
+    func exportFileName(of snapshot: Snapshot) -> String
+    /// The name of a safety backup's file, and whether it is the archive (an app with media) or the export.
+    func safetyFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool)
+    /// Lays the members out as one archive.
+    func archiveTable(of members: [ArchiveMember]) throws(BackupError) -> ExtentTable
+
+    /// Where dropped files are spooled; on the same file system as the rest of the store.
+    var spoolPath: String { get }
+    /// Whether a dropped file is whole (its JSON is closed, its ZIP has an end): a file still being written is not.
+    func isComplete(_ path: String) -> Bool
+    /// Restores, or tells what a restore would do. Returns when it is done and durable.
+    func submit(_ submission: DropSubmission) throws(BackupError) -> DropOutcome
+    /// `last.json` and `last.txt` of `restore/`; empty before the first restore.
+    func restoreReports() -> [ReportText]
+}

@@ -1,0 +1,183 @@
+import BackupCore
+import BackupRepository
+import Glibc
+import SystemIO
+
+/// The tree: live data, snapshots, exports, safety backups and the drop folder, as files and folders. It knows nothing of FUSE.
+public final class VirtualTree: TreeOperations {
+    private let context: TreeContext
+    private let root: RootFolder
+    private let nodes: NodeTable
+    private let files = HandleTable<any OpenFile>()
+    private let folders = HandleTable<OpenFolder>()
+
+    /// - Parameter isSharedWithOthers: mounted with `allow_other`: files show their own modes, not only the owner's bits.
+    public init(services: any TreeServices, repository: Repository, isSharedWithOthers: Bool) {
+        context = TreeContext(services: services, repository: repository, isSharedWithOthers: isSharedWithOthers)
+        root = RootFolder(context: context)
+        nodes = NodeTable(root: root)
+    }
+
+    /// Open files and folders, and nodes the kernel knows; all none when everything was given back.
+    public var openCounts: (files: Int, folders: Int, nodes: Int) { (files.count, folders.count, nodes.count) }
+
+    private func folder(_ inode: InodeNumber) throws(BackupError) -> any FolderNode {
+        guard let folder = try nodes.node(inode) as? any FolderNode else {
+            throw BackupError(.notADirectory, "this is not a folder")
+        }
+        return folder
+    }
+
+    // MARK: Names
+
+    public func lookUp(_ name: FileName, in parent: InodeNumber) throws(BackupError) -> NodeAttributes {
+        guard name.bytes.count <= FileName.byteCountLimit else {
+            throw BackupError(.nameTooLong, "the name is longer than \(FileName.byteCountLimit) bytes")
+        }
+        let node = try folder(parent).child(named: name)
+        let attributes = try node.attributes()
+        nodes.retain(node)
+        return attributes
+    }
+
+    public func forget(_ inode: InodeNumber, count: UInt64) { nodes.forget(inode, count: count) }
+
+    public func readLink(_ inode: InodeNumber) throws(BackupError) -> [UInt8] {
+        guard let link = try nodes.node(inode) as? any LinkNode else {
+            throw BackupError(.invalidArgument, "this is not a symbolic link")
+        }
+        return try link.target()
+    }
+
+    public func makeDirectory(_ name: FileName, in parent: InodeNumber) throws(BackupError) -> NodeAttributes {
+        let node = try folder(parent).makeDirectory(name)
+        let attributes = try node.attributes()
+        nodes.retain(node)
+        return attributes
+    }
+
+    public func removeDirectory(_ name: FileName, in parent: InodeNumber) throws(BackupError) {
+        try folder(parent).removeDirectory(name)
+    }
+
+    public func removeFile(_ name: FileName, in parent: InodeNumber) throws(BackupError) {
+        try folder(parent).removeFile(name)
+    }
+
+    public func rename(
+        _ name: FileName, in parent: InodeNumber, to newName: FileName, in newParent: InodeNumber, mayReplace: Bool
+    ) throws(BackupError) {
+        try folder(parent).rename(name, to: newName, in: folder(newParent), mayReplace: mayReplace)
+    }
+
+    // MARK: Attributes
+
+    public func attributes(of inode: InodeNumber, handle: HandleNumber?) throws(BackupError) -> NodeAttributes {
+        var attributes = try nodes.node(inode).attributes()
+        if let handle, let open = try? files.get(handle), let size = open.size { attributes.size = size }
+        return attributes
+    }
+
+    public func setAttributes(
+        of inode: InodeNumber, to change: AttributeChange, handle: HandleNumber?
+    ) throws(BackupError) -> NodeAttributes {
+        try nodes.node(inode).setAttributes(change)
+    }
+
+    public func space() throws(BackupError) -> FileSystemSpace { try FileSystem.space(at: context.services.spoolPath) }
+
+    // MARK: Files
+
+    public func openFile(_ inode: InodeNumber, flags: Int32, process: Int32) throws(BackupError) -> OpenedFile {
+        guard let file = try nodes.node(inode) as? any FileNode else {
+            throw BackupError(.isADirectory, "this is not a file")
+        }
+        return opened(try file.open(flags: flags, process: process))
+    }
+
+    public func createFile(
+        _ name: FileName, in parent: InodeNumber, flags: Int32, process: Int32
+    ) throws(BackupError) -> (attributes: NodeAttributes, file: OpenedFile) {
+        let file = try folder(parent).createFile(name)
+        let open = try file.open(flags: flags, process: process)
+        let attributes = try file.attributes()
+        nodes.retain(file)
+        return (attributes, opened(open))
+    }
+
+    private func opened(_ open: any OpenFile) -> OpenedFile {
+        OpenedFile(handle: files.insert(open), keepsCache: open.keepsCache, usesDirectIO: open.usesDirectIO)
+    }
+
+    public func read(
+        _ handle: HandleNumber, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(BackupError) -> Int {
+        try files.get(handle).read(at: offset, into: buffer)
+    }
+
+    public func write(_ handle: HandleNumber, at offset: UInt64, _ bytes: UnsafeRawBufferPointer) throws(BackupError) {
+        try files.get(handle).write(at: offset, bytes)
+    }
+
+    public func flush(_ handle: HandleNumber, process: Int32) throws(BackupError) {
+        try files.get(handle).flush(process: process)
+    }
+
+    public func synchronize(_ handle: HandleNumber) throws(BackupError) { try files.get(handle).synchronize() }
+
+    public func release(_ handle: HandleNumber) { files.remove(handle)?.release() }
+
+    // MARK: Folders
+
+    public func openDirectory(_ inode: InodeNumber) throws(BackupError) -> HandleNumber {
+        folders.insert(OpenFolder(try folder(inode)))
+    }
+
+    public func readDirectory(
+        _ handle: HandleNumber, from offset: UInt64, countsLookUps: Bool,
+        _ body: (_ name: FileName, _ attributes: NodeAttributes, _ nextOffset: UInt64) -> Bool
+    ) throws(BackupError) {
+        let folder = try folders.get(handle)
+        let listing = try folder.listing(from: offset)
+        if offset < 2 {
+            let own = try folder.node.attributes()
+            if offset < 1, !body(".", own, 1) { return }
+            if !body("..", own, 2) { return }
+        }
+        var index = Int(max(offset, 2) - 2)
+        while index < listing.count {
+            let child = try listing.child(index)
+            let node = countsLookUps ? try child.node() : nil
+            if let node { nodes.retain(node) }
+            guard body(child.name, child.attributes, UInt64(index) + 3) else {
+                if let node { nodes.forget(node.inode, count: 1) }
+                return
+            }
+            index += 1
+        }
+    }
+
+    public func releaseDirectory(_ handle: HandleNumber) { _ = folders.remove(handle) }
+
+    // MARK: Extended attributes
+
+    public func extendedAttribute(_ name: String, of inode: InodeNumber) throws(BackupError) -> [UInt8] {
+        guard name.hasPrefix("user.") else { throw .noAttribute(name) }
+        return try ExtendedAttributes.value(of: name, node: nodes.node(inode))
+    }
+
+    public func extendedAttributeNames(of inode: InodeNumber) throws(BackupError) -> [String] {
+        try ExtendedAttributes.names(of: nodes.node(inode))
+    }
+
+    public func setExtendedAttribute(_ name: String, of inode: InodeNumber, to value: [UInt8]) throws(BackupError) {
+        guard name.hasPrefix("user.") else {
+            throw BackupError(.notSupported, "only attributes that start with user. can be set", path: name)
+        }
+        try nodes.node(inode).setExtendedAttribute(name, to: value)
+    }
+
+    public func removeExtendedAttribute(_ name: String, of inode: InodeNumber) throws(BackupError) {
+        try nodes.node(inode).removeExtendedAttribute(name)
+    }
+}
