@@ -45,7 +45,7 @@ struct BackupCommand: ParsableCommand {
                 report(
             .members([
                 "message_type": .text("summary"), "snapshot": .text(result.snapshot.name.description),
-                "snapshot_id": .text(result.snapshot.id.hexadecimal), "created_at": .text(ISO8601.format(result.snapshot.creationTime)),
+                "snapshot_id": .text(result.snapshot.id.hexadecimal), "created_at": .text(ISO8601.format(result.snapshot.creationTime.wholeSeconds)),
                 "files": .integer(result.snapshot.record.root.totals.fileCount), "bytes": .integer(result.snapshot.record.root.totals.byteCount),
                 "bytes_stored": .integer(result.storedBytes), "unreadable": .array(result.unreadable.map { .text($0) }),
             ]),

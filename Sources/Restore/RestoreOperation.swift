@@ -62,7 +62,7 @@ public struct RestoreOperation: Sendable {
     public func run(
         _ checked: CheckedImport, fileName: String, report: ProgressHandler,
         makeSafetyBackup: () throws(BackupError) -> SnapshotID
-    ) throws(BackupError) -> SnapshotID {
+    ) throws(BackupError) {
         report(OperationProgress(phase: Self.importingPhase))
         try requireRoom(for: checked)
         let safety = try makeSafetyBackup()
@@ -88,7 +88,6 @@ public struct RestoreOperation: Sendable {
         try database.removeRestoreMarker()
         try FaultInjection.reached("restore.marker-removed")
         if let media { try MediaExchange.removeStaged(media) }
-        return safety
     }
 
     /// After a failure: the transaction has been rolled back, unless the failure came after its commit.

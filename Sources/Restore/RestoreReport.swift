@@ -87,7 +87,13 @@ public struct RestoreReport: Sendable {
 
     private var errors: [String] {
         guard let error else { return [] }
-        return [error.message] + error.findings.filter { $0 != error.message }
+        return [error.message] + details
+    }
+
+    /// Findings that the message does not say already.
+    private var details: [String] {
+        guard let error else { return [] }
+        return error.findings.filter { !error.message.hasSuffix($0) }
     }
 
     public var text: String {
@@ -114,7 +120,7 @@ public struct RestoreReport: Sendable {
             }
         }
         for warning in checked?.warnings ?? [] { lines.append("Warning: \(warning)") }
-        for finding in error?.findings ?? [] where finding != error?.message { lines.append("- \(finding)") }
+        for finding in details { lines.append("- \(finding)") }
         if let remedy = error?.remedy { lines.append(remedy) }
         switch result {
         case .refused, .failed: lines.append("The data is as it was. Copy the file again to try again.")

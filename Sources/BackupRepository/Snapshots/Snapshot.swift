@@ -28,6 +28,9 @@ public struct Snapshot: Hashable, Sendable {
         self.verifiedAt = verifiedAt
     }
 
+    /// The attribute of the record that holds the time stamp of the snapshot's flat file names.
+    public static let stampAttribute = "stamp"
+
     /// The same snapshot under another name.
     func named(_ name: FileName) -> Snapshot {
         Snapshot(id: id, record: record, name: name, isPinned: isPinned, verifiedAt: verifiedAt)

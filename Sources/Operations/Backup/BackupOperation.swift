@@ -65,7 +65,8 @@ public struct BackupOperation: Sendable {
         let record = SnapshotRecord(
             kind: kind, name: name, creationTime: createdAt, parent: parent?.id, root: root,
             archiveSizeBytes: try ZIPLayout.archivedSize(of: members), archiveLayout: layout,
-            attributes: manifest.attributes(totals: root.totals, storedBytes: storedBytes))
+            attributes: manifest.attributes(
+                totals: root.totals, storedBytes: storedBytes, stamp: SnapshotStamp.unused(at: createdAt, kind, in: store.repository)))
         return BackupResult(snapshot: try writer.commit(record), storedBytes: storedBytes, unreadable: unreadable)
     }
 
@@ -125,13 +126,11 @@ public struct BackupOperation: Sendable {
             return name
         }
         // Safety backups have names that nobody gives a backup of his own.
-        let stamp = (kind == .safety ? "~safety-" : "") + SystemClock.localStamp(time)
-        var name = FileName(stamp)
-        var number = 2
-        while store.repository.snapshot(named: name) != nil {
-            name = FileName("\(stamp)_\(number)")
-            number += 1
+        let prefix = kind == .safety ? "~safety-" : ""
+        for candidate in SnapshotStamp.candidates(at: time) {
+            let name = FileName(prefix + candidate)
+            if store.repository.snapshot(named: name) == nil { return name }
         }
-        return name
+        throw BackupError(.alreadyExists, "too many backups were made within one second", remedy: "Try again.")
     }
 }

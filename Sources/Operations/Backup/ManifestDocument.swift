@@ -23,7 +23,7 @@ struct ManifestDocument {
         json = .members([
             "formatVersion": .integer(1),
             "name": .text(label.description),
-            "createdAt": .text(ISO8601.format(createdAt)),
+            "createdAt": .text(ISO8601.format(createdAt.wholeSeconds)),
             "app": .text(definition.name),
             "appVersion": .text(rendering.appVersion),
             "schemaVersion": .integer(definition.schemaVersion),
@@ -41,12 +41,12 @@ struct ManifestDocument {
     private static func total(_ rendering: AppRendering) -> Int { rendering.counts.reduce(0) { $0 + $1.count } }
 
     /// The names are those of the extended attributes, without `user.backupfs.`.
-    func attributes(totals: DirectoryTotals, storedBytes: UInt64) -> [String: String] {
+    func attributes(totals: DirectoryTotals, storedBytes: UInt64, stamp: String) -> [String: String] {
         var attributes = [
             "app": store.definition.name, "app-version": rendering.appVersion,
             "schema-version": String(store.definition.schemaVersion), "device": rendering.deviceName,
             "records": String(Self.total(rendering)), "files": String(totals.fileCount), "size": String(totals.byteCount),
-            "stored-size": String(storedBytes),
+            "stored-size": String(storedBytes), SnapshotStamp.attribute: stamp,
         ]
         if let tag { attributes["tag"] = tag }
         return attributes

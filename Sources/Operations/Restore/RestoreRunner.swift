@@ -39,12 +39,11 @@ public struct RestoreRunner: Sendable {
                     report.checked = checked
                     report.result = .failed
                     let backup = BackupOperation(store: store)
-                    let safety = try operation.run(checked, fileName: name, report: notify) { () throws(BackupError) in
+                    try operation.run(checked, fileName: name, report: notify) { () throws(BackupError) in
                         let made = try backup.make(.safety, label: nil, tag: nil, notify).snapshot
-                        report.safetyBackup = store.safetyFileName(of: made)
+                        report.safetyBackup = store.safetyFile(of: made).name
                         return made.id
                     }
-                    _ = safety
                 }
             }
         } catch {

@@ -12,7 +12,7 @@ extension Store {
         try writeReport(
             RestoreReport(
                 result: result.outcome == .completed ? .completed : .undone, fileName: result.fileName, startedAt: now,
-                finishedAt: now, safetyBackup: safety.map { safetyFileName(of: $0) }))
+                finishedAt: now, safetyBackup: safety.map { safetyFile(of: $0).name }))
         try RestoreRecovery.forget(journalPath: paths.restoreJournal)
     }
 
@@ -22,18 +22,16 @@ extension Store {
         try FileSystem.writeFileAtomically(paths.lastRestoreText, Array(report.text.utf8))
     }
 
+    /// The app's own file name for a backup, in `exports/`.
+    public func exportFileName(of snapshot: Snapshot) -> String {
+        definition.fileNames.backup.name(stamp: SnapshotStamp.of(snapshot))
+    }
+
     /// What a safety backup is called in `safety/`, and whether it is the archive: an app with media needs all of it.
     public func safetyFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) {
-        let name = definition.fileNames.safety.name(at: snapshot.creationTime)
+        let name = definition.fileNames.safety.name(stamp: SnapshotStamp.of(snapshot))
         guard mediaPath != nil else { return (name, false) }
         let stem = name.hasSuffix(".json") ? String(name.dropLast(5)) : name
         return (stem + ".zip", true)
-    }
-
-    /// The same with the number that a clash within one second gives it.
-    func safetyFileName(of snapshot: Snapshot) -> String {
-        let all = repository.snapshots(kind: .safety)
-        let names = UniqueFileNames.make(all.map { safetyFile(of: $0).name })
-        return zip(all, names).first { $0.0.id == snapshot.id }?.1 ?? safetyFile(of: snapshot).name
     }
 }

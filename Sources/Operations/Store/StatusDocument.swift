@@ -55,7 +55,7 @@ public struct StatusDocument: Sendable {
 
     private static func describe(_ snapshot: Snapshot) -> OrderedJSON {
         .members([
-            "name": .text(snapshot.name.description), "createdAt": .text(ISO8601.format(snapshot.creationTime)),
+            "name": .text(snapshot.name.description), "createdAt": .text(ISO8601.format(snapshot.creationTime.wholeSeconds)),
             "id": .text(snapshot.id.hexadecimal), "sizeBytes": .integer(snapshot.record.root.totals.byteCount),
         ])
     }

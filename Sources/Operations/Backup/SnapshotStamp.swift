@@ -1,0 +1,26 @@
+import BackupCore
+import BackupRepository
+import SystemIO
+
+/// The local time in a snapshot's flat file names (`exports/`, `safety/`). Each snapshot keeps the one it was made with, so that its file is
+/// called the same for ever, whatever others are deleted.
+enum SnapshotStamp {
+    /// Kept among the snapshot's attributes; not shown as an extended attribute.
+    static let attribute = Snapshot.stampAttribute
+
+    /// `2026-01-11_14-30-00`, then `…_2`, `…_3` for more of them within one second.
+    static func candidates(at time: Timestamp) -> some Sequence<String> {
+        let stamp = SystemClock.localStamp(time)
+        return (1...10_000).lazy.map { $0 == 1 ? stamp : "\(stamp)_\($0)" }
+    }
+
+    /// The first that no other snapshot of the kind has.
+    static func unused(at time: Timestamp, _ kind: SnapshotKind, in repository: Repository) -> String {
+        let taken = Set(repository.snapshots(kind: kind).map { of($0) })
+        return candidates(at: time).first { !taken.contains($0) } ?? RandomToken.make()
+    }
+
+    static func of(_ snapshot: Snapshot) -> String {
+        snapshot.record.attributes[attribute] ?? SystemClock.localStamp(snapshot.creationTime)
+    }
+}
