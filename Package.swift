@@ -57,6 +57,9 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(name: "backupfs", dependencies: ["BackupCommands"], swiftSettings: settings),
 
+        .testTarget(
+            name: "BackupRepositoryTests", dependencies: ["BackupRepository", "SystemIO", "BackupCore"], exclude: ["Fixtures"],
+            swiftSettings: settings),
         .testTarget(name: "ExportTests", dependencies: ["Export", "AppData", "SystemIO", "BackupCore"], swiftSettings: settings),
         .testTarget(
             name: "FUSEBridgeTests", dependencies: ["FUSEBridge", "VirtualTree", "SystemIO", "BackupCore"], swiftSettings: settings),
