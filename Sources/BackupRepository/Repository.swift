@@ -74,11 +74,15 @@ extension Repository {
             throw BackupError(
                 .noRepository, "there is no repository here", path: path, remedy: "Check the path, or make one there first.")
         }
+        let configuration: RepositoryConfiguration
         do {
-            return try Repository(layout: layout, configuration: try RepositoryConfiguration(decoding: bytes))
+            configuration = try RepositoryConfiguration(decoding: bytes)
         } catch {
             throw error.at(layout.config)
         }
+        // Programs that copy repositories may leave out empty folders. Where nothing can be written, nothing needs them.
+        for folder in layout.folders where !FileSystem.exists(folder) { try? OwnerOnly.makeFolder(folder) }
+        return try Repository(layout: layout, configuration: configuration)
     }
 
     /// Whether a repository lies in the folder; it may still be damaged or of a later version.
