@@ -12,6 +12,11 @@ struct MountCommand: ParsableCommand {
         discussion: """
             Returns when the mount is ready. Without --store the default store is mounted, and made on first use.
 
+            Mount options: ro, rw; allow_other, allow_root (let others in); uid=N, gid=N (who owns the files); store=DIR; nonempty; auto_unmount;
+            fsname=NAME, subtype=NAME; max_read=BYTES; suid, dev, exec, sync, dirsync and their opposites; noatime, nodiratime; context=.
+            Those for mount(8) and systemd (x-..., _netdev, nofail, noauto, user, defaults, ...) are taken and ignored.
+            In /etc/fstab: STORE MOUNTPOINT fuse.backupfs OPTIONS 0 0
+
             Example:
               backupfs mount /mnt/backups
               backupfs /mnt/backups -o allow_other,ro
@@ -25,8 +30,27 @@ struct MountCommand: ParsableCommand {
         name: .customShort("o"),
         help: ArgumentHelp("Mount options, separated by commas, as in fstab; store=DIR names the store.", valueName: "options"))
     var options: [String] = []
-    @Argument(help: "The empty folder to mount on.")
-    var mountpoint: String
+    @Argument(help: ArgumentHelp("The empty folder to mount on.", valueName: "mountpoint"))
+    var first: String
+    /// mount(8) gives a source and a mountpoint, then options.
+    @Argument(help: .hidden)
+    var second: String?
+
+    private var mountpoint: String { second ?? first }
+
+    /// The store that `/etc/fstab` names in its first field; the words that say nothing there are not a store.
+    private var sourceStore: String? {
+        guard second != nil, !["", "none", "backupfs"].contains(first) else { return nil }
+        return first
+    }
+
+    func validate() throws {
+        if let source = sourceStore, !source.hasPrefix("/") {
+            throw ValidationError(
+                "\"\(source)\" is neither a command nor, as the first of two arguments (STORE MOUNTPOINT, as in /etc/fstab), "
+                    + "an absolute path.")
+        }
+    }
 
     func run() throws {
         let channel = BackgroundMount.readinessChannel()
@@ -42,14 +66,15 @@ struct MountCommand: ParsableCommand {
     private func mount(_ channel: ReadinessChannel?) throws {
         let mountOptions = try MountOptions(parsing: options)
         try FUSEAvailability.check(mountOptions)
-        let path = try StoreLocation.resolve(store.store ?? mountOptions.storePath)
+        let namedStore = store.store ?? mountOptions.storePath ?? sourceStore
+        let path = try StoreLocation.resolve(namedStore)
         if !foreground, channel == nil {
             _ = try Mountpoint.prepare(mountpoint, options: mountOptions)
-            try makeDefaultStore(path, mountOptions)
+            if namedStore == nil { try makeDefaultStore(path) }
             try launch(storePath: path)
             return
         }
-        try makeDefaultStore(path, mountOptions)
+        if namedStore == nil { try makeDefaultStore(path) }
         let store = try Store.open(path)
         let lock = try MountRecord.lock(store.paths)
         defer { withExtendedLifetime(lock) {} }
@@ -64,8 +89,8 @@ struct MountCommand: ParsableCommand {
     }
 
     /// The default store comes into being with its first mount; one that was named must be there.
-    private func makeDefaultStore(_ path: String, _ options: MountOptions) throws {
-        guard store.store == nil, options.storePath == nil, !FileSystem.exists("\(path)/store.yaml") else { return }
+    private func makeDefaultStore(_ path: String) throws {
+        guard !FileSystem.exists("\(path)/store.yaml") else { return }
         do {
             _ = try StoreCreation().create(at: path)
         } catch {

@@ -54,6 +54,8 @@ public struct StoreCreation: Sendable {
         var settings = StoreSettings(
             app: app, databasePath: "app/database.sqlite", mediaPath: nil, repositoryPath: "repository")
         if app.hasSuffix(".yaml") {
+            // From where it lies, so that an error names the file that its author knows.
+            _ = try Store.definition(FileSystem.absolutePath(app), in: paths)
             settings.app = "app.yaml"
             try FileSystem.writeFileAtomically("\(path)/app.yaml", FileSystem.readFile(app))
         }
@@ -88,7 +90,8 @@ public struct StoreCreation: Sendable {
                 if databasePath == nil {
                     try FileSystem.makeDirectories(folder)
                 } else if FileSystem.statusIfPresent(folder)?.kind != .directory {
-                    throw BackupError(.notFound, "the app's media folder is not there", path: folder, remedy: "Name it with --media.")
+                    throw BackupError(
+                        .notFound, "the app's media folder is not there", path: folder, remedy: "Name it with --media.")
                 }
             }
         } else if let mediaPath {
