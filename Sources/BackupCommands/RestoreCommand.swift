@@ -38,8 +38,8 @@ struct RestoreCommand: ParsableCommand {
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }
         let restore = RestoreRunner(store: store)
-        try restore.withSource(named: source) { (path, name) throws(BackupError) in
-            let preview = try restore.preview(path: path, name: name)
+        try restore.withSource(named: source) { path, name, origin in
+            let preview = try restore.preview(path: path, name: name, origin: origin)
             if dryRun {
                 show(preview.json, preview.text)
                 return
@@ -55,7 +55,7 @@ struct RestoreCommand: ParsableCommand {
                     throw BackupError(.interrupted, "cancelled; nothing was changed")
                 }
             }
-            let result = try restore.run(path: path, name: name, progress: printer.handler)
+            let result = try restore.run(path: path, name: name, origin: origin, progress: printer.handler)
             printer.finish()
             show(result.json, result.text)
         }

@@ -11,13 +11,24 @@ struct ArchiveImport: Sendable {
 
     private let reader: ZIPReader
     private let path: String
+    private let origin: ImportOrigin
     private let exportEntry: ZIPEntry
     /// The media folder's path in the archive, with its slash.
     private let mediaPrefix: [UInt8]
 
-    /// - Parameter unpackedLimitBytes: what the archive may unpack to; usually what the disk has room for.
-    init(path: String, definition: AppDefinition, unpackedLimitBytes: UInt64) throws(BackupError) {
-        reader = try ZIPReader(path: path, limits: ZIPLimits(totalSizeBytes: unpackedLimitBytes))
+    /// - Parameters:
+    ///   - origin: whether the archive comes from our own repository or from anywhere.
+    ///   - unpackedLimitBytes: what the archive may unpack to; usually what the disk has room for.
+    init(
+        path: String, origin: ImportOrigin, definition: AppDefinition, unpackedLimitBytes: UInt64
+    ) throws(BackupError) {
+        var limits = ZIPLimits(totalSizeBytes: unpackedLimitBytes)
+        limits.acceptsUnixBackslashes = true
+        limits.acceptsSymbolicLinks = true
+        // A folder of zeros is no bomb when we have packed it ourselves.
+        if origin == .ownRepository { limits.ratio = .max }
+        reader = try ZIPReader(path: path, limits: limits)
+        self.origin = origin
         self.path = path
         let exportPath = Self.archivePath(Self.exportName, definition)
         mediaPrefix = Array(Self.archivePath(Self.mediaFolder, definition).utf8)
@@ -51,6 +62,10 @@ struct ArchiveImport: Sendable {
         var expected = try listedDigests()
         let export = try OwnedDescriptor.open(exportPath, O_WRONLY | O_CREAT | O_EXCL)
         for entry in entries where !entry.isDirectory {
+            if entry.isSymbolicLink {
+                _ = try linkTarget(entry)
+                continue
+            }
             let isExport = entry.path == exportEntry.path
             var hasher = SHA256Hasher()
             try reader.extract(entry) { (bytes) throws(BackupError) in
@@ -88,6 +103,10 @@ struct ArchiveImport: Sendable {
             if let slash = relative.lastIndex(of: UInt8(ascii: "/")) {
                 try StagedPath.makeDirectories(Array(relative[..<slash]), in: folder)
             }
+            if entry.isSymbolicLink {
+                try StagedPath.createLink(relative, to: linkTarget(entry), in: folder, entry.modificationTime)
+                continue
+            }
             let file = try StagedPath.create(relative, in: folder)
             try reader.extract(entry) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
             if let permissions = entry.permissions { try file.setPermissions(mode_t(permissions & 0o777 | 0o600)) }
@@ -95,6 +114,37 @@ struct ArchiveImport: Sendable {
         }
         // Last, since every file made in a folder changes its time.
         for (path, time) in folders.reversed() { try StagedPath.setDirectoryTime(path, in: folder, time) }
+    }
+
+    /// Where a link points to.
+    /// - Throws: `invalidContent` for a link outside of the media folder, and for one of a foreign archive that leaves it.
+    private func linkTarget(_ entry: ZIPEntry) throws(BackupError) -> [UInt8] {
+        let target = try reader.content(of: entry, limitBytes: Int(PATH_MAX) - 1)
+        guard entry.path.starts(with: mediaPrefix), !target.isEmpty, !target.contains(0),
+            origin == .ownRepository || Self.stays(target, at: Array(entry.path.dropFirst(mediaPrefix.count)))
+        else {
+            throw BackupError(
+                .invalidContent, "Import failed: the link \(entry.name) points outside of the media folder", path: path,
+                remedy: "A backup of this store can be restored with: backupfs restore NAME")
+        }
+        return target
+    }
+
+    /// Whether a link at `path` stays inside the folder, whatever links lie on its way: it is relative, climbs first and no higher than the
+    /// folder, and then only descends. (A `..` behind a name could climb out of where another link leads.)
+    private static func stays(_ target: [UInt8], at path: [UInt8]) -> Bool {
+        guard target.first != UInt8(ascii: "/") else { return false }
+        var depth = path.split(separator: UInt8(ascii: "/")).count - 1
+        var isDescending = false
+        for component in target.split(separator: UInt8(ascii: "/")) where !component.elementsEqual([46]) {
+            if component.elementsEqual([46, 46]) {
+                depth -= 1
+                if isDescending || depth < 0 { return false }
+            } else {
+                isDescending = true
+            }
+        }
+        return true
     }
 
     private static func damaged(_ path: String, _ finding: String) -> BackupError {

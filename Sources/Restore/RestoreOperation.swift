@@ -28,7 +28,7 @@ public struct RestoreOperation: Sendable {
 
     /// Checks a file whole and changes nothing.
     /// - Throws: what is wrong with the file: `invalidContent`, `damagedContent`, `unsupportedVersion`, `tooLarge`.
-    public func check(_ path: String) throws(BackupError) -> CheckedImport {
+    public func check(_ path: String, origin: ImportOrigin = .foreign) throws(BackupError) -> CheckedImport {
         switch try DroppedFormat.detect(path) {
         case .json:
             return try check(json: path, format: .json, archive: nil)
@@ -38,7 +38,8 @@ public struct RestoreOperation: Sendable {
             return CheckedImport(format: .sqlite, summary: summary, records: .database(source), archive: nil)
         case .zip:
             let room = try FileSystem.space(at: workPath).availableBytes
-            let archive = try ArchiveImport(path: path, definition: definition, unpackedLimitBytes: room)
+            let archive = try ArchiveImport(
+                path: path, origin: origin, definition: definition, unpackedLimitBytes: room)
             let exportPath = "\(workPath)/export.json"
             try archive.check(writingExportTo: exportPath)
             return try check(json: exportPath, format: .zip, archive: archive)

@@ -22,6 +22,18 @@ enum StagedPath {
         }
     }
 
+    /// Makes a symbolic link, whose folder is there.
+    static func createLink(
+        _ path: [UInt8], to target: [UInt8], in root: String, _ time: Timestamp
+    ) throws(BackupError) {
+        let components = path.split(separator: UInt8(ascii: "/"))
+        guard let name = components.last else { throw BackupError(.invalidArgument, "a name is empty", path: root) }
+        try descend(components.dropLast(), from: DirectoryReader(path: root)) {
+            (folder: borrowing DirectoryReader) throws(BackupError) in
+            try folder.createLink(FileName(bytes: Array(name)), to: target, modificationTime: time)
+        }
+    }
+
     static func setDirectoryTime(_ path: [UInt8], in root: String, _ time: Timestamp) throws(BackupError) {
         try descend(path.split(separator: UInt8(ascii: "/"))[...], from: DirectoryReader(path: root)) {
             (folder: borrowing DirectoryReader) throws(BackupError) in try folder.descriptor.setModificationTime(time)

@@ -89,6 +89,22 @@ public struct DirectoryReader: ~Copyable {
         return names.sorted()
     }
 
+    /// symlinkat(2), with the link's own modification time.
+    public borrowing func createLink(
+        _ name: FileName, to target: [UInt8], modificationTime: Timestamp
+    ) throws(BackupError) {
+        let fullPath = "\(path)/\(name)"
+        let folder = descriptor.rawValue
+        let value = timespec(tv_sec: time_t(modificationTime.seconds), tv_nsec: Int(modificationTime.nanoseconds))
+        let times = [value, value]
+        try Self.withCString(name) { (cName) throws(BackupError) in
+            _ = try Self.withCString(FileName(bytes: target)) { (cTarget) throws(BackupError) in
+                try SystemCall.check("make the link", fullPath) { symlinkat(cTarget, folder, cName) }
+            }
+            try SystemCall.check("set the time", fullPath) { utimensat(folder, cName, times, AT_SYMLINK_NOFOLLOW) }
+        }
+    }
+
     static func removeContents(of path: String) throws(BackupError) {
         try DirectoryReader(descriptor: OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)).removeContents()
     }

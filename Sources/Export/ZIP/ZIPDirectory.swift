@@ -87,11 +87,14 @@ struct ZIPDirectory: Sendable {
             throw ZIPFailure.tooLarge("The name \(ZIPFailure.quoted(name)), or all names together, are too long.")
         }
         let flags: UInt16 = header.littleEndian(8)
-        try ZIPEntryRules.checkName(name, isUTF8: flags & ZIPFormat.utf8Flag != 0)
         try ZIPEntryRules.checkFlags(flags, method: header.littleEndian(10), name: name)
         let host = header.littleEndian(4, UInt16.self) >> 8
+        try ZIPEntryRules.checkName(
+            name, isUTF8: flags & ZIPFormat.utf8Flag != 0,
+            acceptsBackslash: limits.acceptsUnixBackslashes && host == ZIPFormat.unixHost)
         let attributes: UInt32 = header.littleEndian(38)
-        try ZIPEntryRules.checkKind(attributes: attributes, name: name)
+        try ZIPEntryRules.checkKind(
+            attributes: attributes, name: name, acceptsLink: limits.acceptsSymbolicLinks && host == ZIPFormat.unixHost)
         let extra = try ZIPExtraFields(header.dropFirst(ZIPFormat.centralHeaderSize + nameLength).prefix(extraLength), name: name)
         let disk: UInt16 = header.littleEndian(34)
         guard disk == 0 || disk == ZIPFormat.limit16 else {

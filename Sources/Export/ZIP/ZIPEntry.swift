@@ -14,6 +14,8 @@ public struct ZIPEntry: Sendable {
     public let compressedSize: UInt64
     /// CRC-32 of the unpacked bytes, as the archive has it.
     public let crc32: UInt32
+    /// The content is then where the link points to.
+    public let isSymbolicLink: Bool
     let isDeflated: Bool
     /// Where the entry's data starts in the archive.
     let dataOffset: UInt64

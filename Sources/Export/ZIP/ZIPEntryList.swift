@@ -20,6 +20,7 @@ public struct ZIPEntryList: RandomAccessCollection, Sendable {
             permissions: record.hasMode ? UInt32(record.mode & 0o7777) : nil,
             modificationTime: Timestamp(seconds: record.modificationSeconds), size: record.size,
             compressedSize: record.compressedSize, crc32: record.crc32,
+            isSymbolicLink: UInt32(record.mode) & ZIPFormat.fileTypeMask == ZIPFormat.symbolicLinkType,
             isDeflated: record.method == ZIPFormat.deflateMethod, dataOffset: record.dataOffset)
     }
 }

@@ -8,12 +8,12 @@ enum ZIPEntryRules {
     private static let deflateRatioLimit: UInt64 = 1_032
 
     /// - Throws: `invalidContent` for a name that would leave the folder it is unpacked to, or cannot be created.
-    static func checkName(_ name: ArraySlice<UInt8>, isUTF8: Bool) throws(BackupError) {
+    static func checkName(_ name: ArraySlice<UInt8>, isUTF8: Bool, acceptsBackslash: Bool) throws(BackupError) {
         let shown = ZIPFailure.quoted(name)
         guard let first = name.first else { throw ZIPFailure.refused("An entry of the archive has no name.") }
         guard first != UInt8(ascii: "/") else { throw ZIPFailure.refused("The entry \(shown) has an absolute path.") }
         guard !name.contains(0) else { throw ZIPFailure.refused("The name \(shown) contains a NUL byte.") }
-        guard !name.contains(UInt8(ascii: "\\")) else { throw ZIPFailure.refused("The name \(shown) contains a backslash.") }
+        guard acceptsBackslash || !name.contains(UInt8(ascii: "\\")) else { throw ZIPFailure.refused("The name \(shown) contains a backslash.") }
         guard !isUTF8 || String(validating: name, as: UTF8.self) != nil else {
             throw ZIPFailure.damaged("The name \(shown) is marked as UTF-8 and is not.")
         }
@@ -39,13 +39,14 @@ enum ZIPEntryRules {
     }
 
     /// Files and folders only, and all signs of which of the two it is must agree.
-    static func checkKind(attributes: UInt32, name: ArraySlice<UInt8>) throws(BackupError) {
+    static func checkKind(attributes: UInt32, name: ArraySlice<UInt8>, acceptsLink: Bool) throws(BackupError) {
         let isDirectory = name.last == UInt8(ascii: "/")
         // Whatever system the archive claims to come from: some programs look at the mode regardless.
         switch attributes >> 16 & ZIPFormat.fileTypeMask {
         case 0: break
         case ZIPFormat.regularFileType where !isDirectory: break
         case ZIPFormat.directoryType where isDirectory: break
+        case ZIPFormat.symbolicLinkType where acceptsLink && !isDirectory: break
         case ZIPFormat.regularFileType, ZIPFormat.directoryType:
             throw ZIPFailure.refused("The entry \(ZIPFailure.quoted(name)) is a file by one sign and a folder by another.")
         default: throw ZIPFailure.refused("The entry \(ZIPFailure.quoted(name)) is a link or a device.")

@@ -41,4 +41,5 @@ enum ZIPFormat {
     static let fileTypeMask: UInt32 = 0o170000
     static let regularFileType: UInt32 = 0o100000
     static let directoryType: UInt32 = 0o040000
+    static let symbolicLinkType: UInt32 = 0o120000
 }

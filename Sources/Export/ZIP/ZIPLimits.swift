@@ -13,6 +13,11 @@ public struct ZIPLimits: Sendable {
     /// Up to this unpacked size in bytes no ratio is asked for.
     public var ratioFreeSizeBytes: UInt64 = 100 << 20
 
+    /// Names with a backslash, in archives made on Unix, where it is a character like any other. Elsewhere it separates folders.
+    public var acceptsUnixBackslashes = false
+    /// Symbolic links, in archives made on Unix; where they point to is for the caller to judge. Nothing can lie below one.
+    public var acceptsSymbolicLinks = false
+
     /// - Parameter totalSizeBytes: usually what the disk has room for.
     public init(totalSizeBytes: UInt64) { self.totalSizeBytes = totalSizeBytes }
 }

@@ -7,7 +7,8 @@ import SystemIO
 /// Driven by the central directory, so entries that were streamed (java.util.zip) are read too. ZIP64 is read; methods are
 /// "stored" and "deflated". Refused are encryption, split archives, anything in front of the first entry, between entries or
 /// behind the end, overlapping entries, headers that contradict each other, two entries of one name, entries below a file,
-/// links and devices, and names that are absolute, contain `..`, `.`, an empty component, a backslash or a NUL byte.
+/// devices, links and names with a backslash unless `ZIPLimits` accepts them, and names that are absolute, contain `..`, `.`, an
+/// empty component or a NUL byte.
 ///
 /// Opening reads all headers and no content; memory grows with the number of entries only.
 public struct ZIPReader: Sendable {

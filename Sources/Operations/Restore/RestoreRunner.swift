@@ -12,10 +12,12 @@ public struct RestoreRunner: Sendable {
 
     /// Checks a file and tells what restoring it would do. Changes nothing and waits for nobody.
     /// - Throws: what is wrong with the file.
-    public func preview(path: String, name: String) throws(BackupError) -> RestoreReport {
+    public func preview(
+        path: String, name: String, origin: ImportOrigin = .foreign
+    ) throws(BackupError) -> RestoreReport {
         let startedAt = SystemClock.now()
         return try store.withWorkFolder { (folder) throws(BackupError) in
-            let checked = try operation(in: folder).check(path)
+            let checked = try operation(in: folder).check(path, origin: origin)
             return RestoreReport(
                 result: .preview, fileName: name, startedAt: startedAt, finishedAt: SystemClock.now(), checked: checked)
         }
@@ -24,7 +26,9 @@ public struct RestoreRunner: Sendable {
     /// Replaces the app's data by a file's. `restore/last.*` tell how it went, also when it throws.
     /// - Throws: `busy` while another operation runs (then nothing is reported: the report is the other's); what is wrong with the file; what went
     ///   wrong on the way. The data is as it was then.
-    public func run(path: String, name: String, progress: ProgressHandler?) throws(BackupError) -> RestoreReport {
+    public func run(
+        path: String, name: String, origin: ImportOrigin = .foreign, progress: ProgressHandler?
+    ) throws(BackupError) -> RestoreReport {
         let lock = try store.lockForOperation()
         defer { withExtendedLifetime(lock) {} }
         // Left by a crash of another process, or by a database that was locked at the time.
@@ -35,7 +39,7 @@ public struct RestoreRunner: Sendable {
             try store.monitor.run("restore", phase: "Restoring data...", progress) { (notify) throws(BackupError) in
                 try store.withWorkFolder { (folder) throws(BackupError) in
                     let operation = operation(in: folder)
-                    let checked = try operation.check(path)
+                    let checked = try operation.check(path, origin: origin)
                     report.checked = checked
                     report.result = .failed
                     let backup = BackupOperation(store: store)
@@ -79,13 +83,13 @@ public struct RestoreRunner: Sendable {
 
     /// Runs `body` with a file to restore: the file of that name, or, if there is none, the backup of that name as an archive.
     public func withSource(
-        named source: String, _ body: (_ path: String, _ name: String) throws -> Void
+        named source: String, _ body: (_ path: String, _ name: String, _ origin: ImportOrigin) throws -> Void
     ) throws {
         if let status = FileSystem.statusIfPresent(source) {
             guard status.kind == .regular else {
                 throw BackupError(.isADirectory, "this is not a file", path: source, remedy: "Name a .json, .zip or .sqlite file.")
             }
-            try body(source, FileSystem.lastComponent(source))
+            try body(source, FileSystem.lastComponent(source), .foreign)
             return
         }
         guard !source.contains("/") else {
@@ -97,6 +101,6 @@ public struct RestoreRunner: Sendable {
         defer { try? FileSystem.removeTree(folder) }
         let path = "\(folder)/archive.zip"
         try ExportOperation(store: store, snapshotName: source).write(.archive, to: path)
-        try body(path, snapshot.name.description)
+        try body(path, snapshot.name.description, .ownRepository)
     }
 }
