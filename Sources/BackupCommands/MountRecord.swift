@@ -1,23 +1,48 @@
 import BackupCore
 import Export
+import FUSEBridge
+import Glibc
 import Operations
 import SystemIO
 
 /// Where a store is mounted: one mount at a time, since the drop folder and the spool belong to it.
 enum MountRecord {
-    /// Held for as long as the store is mounted.
+    /// Held for as long as the store is mounted. A mount that is just ending (umount(8) returns before the process that served it has ended) is
+    /// waited for.
     /// - Throws: `locked`, saying where it is mounted.
     static func lock(_ paths: StorePaths) throws(BackupError) -> AdvisoryLock {
-        do {
-            return try AdvisoryLock(path: paths.mountLock)
-        } catch where error.code == .busy {
-            throw mounted(paths)
+        var waitedMilliseconds = 0
+        while true {
+            do {
+                return try AdvisoryLock(path: paths.mountLock)
+            } catch where error.code == .busy {
+                guard waitedMilliseconds < endingTimeoutMilliseconds, !isMounted(paths) else { throw mounted(paths) }
+                usleep(10_000)
+                waitedMilliseconds += 10
+            }
         }
+    }
+
+    private static let endingTimeoutMilliseconds = 10_000
+
+    /// Whether the recorded mountpoint is one: the record stays until the process ends, the mount goes before.
+    private static func isMounted(_ paths: StorePaths) -> Bool {
+        guard let bytes = try? FileSystem.readFile(paths.mountRecord, limitBytes: 1 << 16),
+            let table = try? MountTable.current()
+        else { return false }
+        return table.entry(at: String(decoding: bytes, as: UTF8.self)) != nil
     }
 
     static func requireUnmounted(_ paths: StorePaths) throws(BackupError) { _ = try lock(paths) }
 
     private static func mounted(_ paths: StorePaths) -> BackupError {
+        guard isMounted(paths) else {
+            return BackupError(
+                .locked, "an earlier mount of the store has been unmounted, but the process that serves it has not ended",
+                path: paths.root,
+                remedy: "Something still uses it, perhaps in a container or another mount namespace; end that, or the process "
+                    + "itself with SIGTERM.")
+        }
         let place = mountpoint(paths).map { " on \($0)" } ?? ""
         return BackupError(
             .locked, "the store is mounted already\(place)", path: paths.root,

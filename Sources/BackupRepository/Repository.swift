@@ -42,6 +42,7 @@ extension Repository {
     /// folder in which `create` can be called again.
     /// - Throws: `alreadyExists` when there is a repository; `notEmpty` when there is anything else.
     public static func create(at path: String) throws(BackupError) -> Repository {
+        let path = FileSystem.absolutePath(path)
         let layout = RepositoryLayout(path: path)
         if FileSystem.exists(layout.config) { throw Self.exists(path) }
         if FileSystem.exists(path) {
@@ -65,7 +66,8 @@ extension Repository {
     /// Opens a repository. A missing, damaged or foreign catalog is rebuilt from the packs.
     /// - Throws: `noRepository`, `unsupportedVersion`, `repositoryDamaged` when the config is.
     public static func open(at path: String) throws(BackupError) -> Repository {
-        let layout = RepositoryLayout(path: path)
+        // A mount leaves the folder it was started in.
+        let layout = RepositoryLayout(path: FileSystem.absolutePath(path))
         let bytes: [UInt8]
         do {
             bytes = try FileSystem.readFile(layout.config, limitBytes: RepositoryConfiguration.byteCountLimit)
@@ -177,7 +179,7 @@ extension Repository {
     }
 
     public func directory(_ stored: StoredDirectory) throws(BackupError) -> Directory {
-        if let known = directories.withLock({ $0.value(for: stored.content) }) { return known }
+        if let known = directories.withLock({ $0.value(for: stored.content) }), known.totals == stored.totals { return known }
         let directory = try Directory(decoding: try bytes(of: stored.content, limitBytes: Directory.byteCountLimit))
         guard directory.totals == stored.totals else {
             throw BackupError(.repositoryDamaged, "a folder's totals are not those that the folder above it has")

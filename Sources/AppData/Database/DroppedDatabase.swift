@@ -45,32 +45,32 @@ public struct DroppedDatabase: RecordSource, Sendable {
     }
 
     private func check(_ connection: OpaquePointer?) throws(BackupError) {
+        var problem: String?
         do throws(BackupError) {
             let statement = try DatabaseStatement(connection, "PRAGMA quick_check(1)", path: path)
             guard try statement.step(), statement.text(0) == "ok" else { throw damaged() }
-            let schema = DatabaseSchemaCheck(connection: connection, definition: definition, path: path)
-            if let problem = try schema.firstProblem() {
-                throw BackupError(.invalidContent, "Import failed: \(problem)", path: path)
-            }
+            problem = try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).firstProblem()
         } catch {
             throw translated(error)
         }
+        if let problem { throw BackupError(.invalidContent, ImportMessages.failure(problem), path: path) }
     }
 
     private func damaged() -> BackupError {
-        BackupError(.damagedContent, "This backup file is corrupted and cannot be restored.", path: path)
+        BackupError(.damagedContent, ImportMessages.corruptedFile, path: path)
     }
 
     /// The source document's words for files that cannot be read.
     private func translated(_ error: BackupError) -> BackupError {
-        guard error.code == .damagedContent || error.code == .accessDenied else { return error }
+        // SQLite also says "error" of a header that asks for what it does not know.
+        guard [.damagedContent, .accessDenied, .invalidContent].contains(error.code) else { return error }
         let header = Array("SQLite format 3\0".utf8)
         let descriptor = try? OwnedDescriptor.open(path, O_RDONLY)
         var start: [UInt8]?
         if let descriptor { start = try? descriptor.readExactly(at: 0, count: header.count) }
         if start == header { return damaged() }
         return BackupError(
-            .invalidContent, "Invalid file format. Please select a valid backup file.", path: path,
+            .invalidContent, ImportMessages.invalidFormat, path: path,
             findings: ["the file is not an SQLite database"])
     }
 

@@ -57,11 +57,15 @@ public final class BackupWriter {
     }
 
     /// Stores a folder's directory object. Its files and folders must have been stored by this writer, or be taken from a snapshot
-    /// of the repository.
-    /// - Throws: `invalidArgument` for names that occur twice or cannot be stored.
+    /// that was there when the writer was made.
+    /// - Throws: `invalidArgument` for names that occur twice or cannot be stored; `repositoryDamaged` when what was taken over is
+    ///   not in the repository.
     public func store(_ entries: some Sequence<TreeEntry>) throws(BackupError) -> StoredDirectory {
         var compacted: [TreeEntry] = []
-        for entry in entries { compacted.append(entry.replacing(content: try compact(entry))) }
+        for entry in entries {
+            try requireStored(entry.content)
+            compacted.append(entry.replacing(content: try compact(entry)))
+        }
         let directory = try Directory(entries: compacted)
         let bytes = directory.encode()
         // What is stored must be readable before anything refers to it.
@@ -69,6 +73,17 @@ public final class BackupWriter {
             throw BackupError(.invalidArgument, "a folder does not survive being written")
         }
         return StoredDirectory(content: try store(bytes, policy: .metadata).content, totals: directory.totals)
+    }
+
+    /// A snapshot that refers to what is not there would be lost from the start. What stands in lists is not followed: it is there
+    /// whenever its list is, since both were stored together and are removed together.
+    private func requireStored(_ content: FileContent) throws(BackupError) {
+        for element in content.elements {
+            switch element {
+            case .literal: continue
+            case .chunk(let id, _), .list(let id, _): try store.require(id)
+            }
+        }
     }
 
     /// Contents that were composed of many elements go to lists, as if they had been stored in one piece.

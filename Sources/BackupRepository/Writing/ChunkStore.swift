@@ -50,6 +50,20 @@ final class ChunkStore {
         }
     }
 
+    /// Makes sure that a chunk which was not stored by this backup, but is referred to, is there for a new snapshot to rely on.
+    /// - Throws: `repositoryDamaged`.
+    func require(_ id: ChunkID) throws(BackupError) {
+        try guarded { () throws(BackupError) in
+            if open.values.contains(where: { $0.contains(id) }) { return }
+            guard let known = try catalog.findIntact(id) else {
+                throw BackupError(
+                    .repositoryDamaged, "chunk \(id), which a new snapshot refers to, is not in the repository",
+                    path: layout.packs, remedy: "Store the file anew instead of taking it from an older snapshot.")
+            }
+            reliedOn.insert(known.pack)
+        }
+    }
+
     /// Where a chunk of this backup or an earlier one lies; a pack that is still open has the name `PackID.unpublished`.
     func locate(_ id: ChunkID) throws(BackupError) -> StoredChunk? {
         for pack in open.values {

@@ -11,11 +11,13 @@ public final class ContentWriter {
     private let compression: ChunkEncoder.Compression
     private let kind: PackKind
     private var cutter: ChunkCutter
-    private var hasher = ContentHasher()
+    private var hasher: ContentHasher? = ContentHasher()
     private var list: ContentListBuilder
     /// The start of a chunk whose end has not come yet.
     private var partial: [UInt8] = []
     private var isUsable = true
+    /// Bytes taken so far.
+    public private(set) var byteCount: UInt64 = 0
 
     init(store: ChunkStore, cutter: ChunkCutter, policy: ChunkingPolicy) {
         self.store = store
@@ -25,14 +27,12 @@ public final class ContentWriter {
         list = ContentListBuilder { (bytes) throws(BackupError) in try store.storeList(bytes) }
     }
 
-    /// Bytes taken so far.
-    public var byteCount: UInt64 { hasher.byteCount }
-
     /// - Throws: `noSpace`, `inputOutput`; the writer is of no further use then.
     public func append(_ bytes: UnsafeRawBufferPointer) throws(BackupError) {
         try requireUsable()
         isUsable = false
-        hasher.update(bytes)
+        hasher?.update(bytes)
+        byteCount += UInt64(bytes.count)
         var rest = bytes
         while !rest.isEmpty {
             guard let count = cutter.scan(rest) else {
@@ -59,28 +59,22 @@ public final class ContentWriter {
     public func finish() throws(BackupError) -> StoredFile {
         try requireUsable()
         isUsable = false
-        let byteCount = hasher.byteCount
+        guard let checksums = hasher.take()?.finish() else { throw Self.unusable }
         if byteCount <= Self.literalLimitBytes {
-            return StoredFile(content: FileContent(literal: partial), checksums: finishHasher())
+            return StoredFile(content: FileContent(literal: partial), checksums: checksums)
         }
         if !partial.isEmpty { try emitPartial() }
         let content = try list.finish()
         guard content.size == byteCount else {
             throw BackupError(.repositoryDamaged, "a file of \(byteCount) bytes became \(content.size) bytes of chunks")
         }
-        return StoredFile(content: content, checksums: finishHasher())
+        return StoredFile(content: content, checksums: checksums)
     }
 
-    private func finishHasher() -> Checksums {
-        var finished = ContentHasher()
-        swap(&finished, &hasher)
-        return finished.finish()
-    }
+    private static let unusable = BackupError(.invalidArgument, "a file is written to after it was finished or failed")
 
     private func requireUsable() throws(BackupError) {
-        guard isUsable else {
-            throw BackupError(.invalidArgument, "a file is written to after it was finished or failed")
-        }
+        guard isUsable else { throw Self.unusable }
     }
 
     private func emitPartial() throws(BackupError) {

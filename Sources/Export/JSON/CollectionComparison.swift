@@ -26,7 +26,7 @@ public struct CollectionComparison: Sendable, Equatable {
     public init() {}
 
     /// Compares two arrays of objects (`data/COLLECTION.json`) by the member `key`. Both are read as streams; when both are in
-    /// ascending order of their keys, as exports are, in one pass, else in one for each 100,000 records. White space does not
+    /// ascending order of their keys, as exports are, in one pass, else in one for each 250,000 records. White space does not
     /// count as a change, the order of members does.
     ///
     /// - Parameter old: `nil` when there is no export before: everything is added then.

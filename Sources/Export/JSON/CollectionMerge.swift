@@ -44,7 +44,7 @@ private final class OrderedCursor {
     var content: [UInt8] { cursor.content }
 
     init(_ source: any ByteSource, key: String) throws(BackupError) {
-        cursor = try RecordCursor(source, key: key)
+        cursor = RecordCursor(source, key: key)
         try advance()
     }
 

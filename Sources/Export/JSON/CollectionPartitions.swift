@@ -4,7 +4,7 @@ import SystemIO
 /// Compares collections in any order: the keys are divided into parts by their digest, and each part is compared in a pass of its
 /// own, so that memory is bounded by the part.
 enum CollectionPartitions {
-    static let recordsInPart = 100_000
+    static let recordsInPart = 250_000
 
     private enum Origin { case old, new }
 
@@ -22,7 +22,7 @@ enum CollectionPartitions {
     }
 
     private static func count(_ source: any ByteSource, _ key: String) throws(BackupError) -> Int {
-        let cursor = try RecordCursor(source, key: key)
+        let cursor = RecordCursor(source, key: key)
         var count = 0
         while try cursor.advance() { count += 1 }
         return count
@@ -57,7 +57,7 @@ enum CollectionPartitions {
         _ body: (JSONKey, [UInt8]) throws(BackupError) -> Void
     ) throws(BackupError) {
         guard let source else { return }
-        let cursor = try RecordCursor(source, key: key)
+        let cursor = RecordCursor(source, key: key)
         while try cursor.advance() {
             guard let key = cursor.key, self.part(of: key, partCount) == part else { continue }
             try body(key, cursor.content)

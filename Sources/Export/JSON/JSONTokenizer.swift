@@ -274,7 +274,7 @@ public final class JSONTokenizer {
             } else if byte < 0x20 {
                 throw failure("a control character is inside a string")
             } else {
-                if limit - position < 4, !isAtEnd {
+                while limit - position < 4, !isAtEnd {
                     let kept = position - start
                     _ = try fill(keepingFrom: start)
                     start = position - kept

@@ -5,14 +5,14 @@ import BackupCore
 final class RecordCursor {
     private let tokenizer: JSONTokenizer
     private let keyName: [UInt8]
+    private var hasBegun = false
     private(set) var key: JSONKey?
     /// Tokens of the current record, in order, each with its text.
     private(set) var content: [UInt8] = []
 
-    init(_ source: any ByteSource, key: String) throws(BackupError) {
+    init(_ source: any ByteSource, key: String) {
         tokenizer = JSONTokenizer(source)
         keyName = Array(key.utf8)
-        guard try tokenizer.next() == .beginArray else { throw Self.damaged("it is not an array") }
     }
 
     static func damaged(_ reason: String) -> BackupError {
@@ -22,6 +22,10 @@ final class RecordCursor {
     /// - Returns: false when there are no more records.
     func advance() throws(BackupError) -> Bool {
         do throws(BackupError) {
+            if !hasBegun {
+                guard try tokenizer.next() == .beginArray else { throw Self.damaged("it is not an array") }
+                hasBegun = true
+            }
             return try readRecord()
         } catch {
             if error.code == .invalidContent { throw Self.damaged(error.findings.first ?? error.message) }
