@@ -1,8 +1,10 @@
 import BackupCore
+import CLinux
 import Glibc
 
-/// A lock on a file (flock(2)) that keeps other processes, and other holders in this one, away. The kernel drops it when its
-/// holder ends, however it ends.
+/// A lock on a file that keeps other processes, and other holders in this one, away (Linux's open file description locks, fcntl(2)). The
+/// kernel drops it when its holder ends, however it ends. Unlike flock(2) it can be asked about without being taken, so that whoever only
+/// looks never makes somebody else's attempt fail.
 public final class AdvisoryLock: Sendable {
     private let descriptor: OwnedDescriptor
 
@@ -12,13 +14,20 @@ public final class AdvisoryLock: Sendable {
         let descriptor = try OwnedDescriptor.open(path, O_RDWR | O_CREAT, permissions: 0o600)
         // A umask may have taken the owner's own bits from a new file; one that belongs to somebody else stays as it is.
         _ = fchmod(descriptor.rawValue, 0o600)
-        if SystemCall.retrying({ flock(descriptor.rawValue, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) }) == -1 {
-            if errno == EWOULDBLOCK {
+        if SystemCall.retrying({ backupfs_lock(descriptor.rawValue, exclusive ? 1 : 0) }) == -1 {
+            if errno == EAGAIN || errno == EACCES {
                 throw BackupError(
                     .busy, "another operation is running", path: path, remedy: "Wait until it has finished and try again.")
             }
             throw SystemCall.error(errno, action: "lock", path: path)
         }
         self.descriptor = descriptor
+    }
+
+    /// Whether somebody holds the lock now, in whatever way. Takes nothing.
+    /// - Returns: false also when the file is not there.
+    public static func isHeld(path: String) -> Bool {
+        guard let descriptor = try? OwnedDescriptor.open(path, O_RDONLY) else { return false }
+        return SystemCall.retrying({ backupfs_is_locked(descriptor.rawValue) }) == 1
     }
 }

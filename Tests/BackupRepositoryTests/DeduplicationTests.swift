@@ -72,6 +72,23 @@ import Testing
         #expect(try repository.file("file-5001", in: "b") == Array(unchanged.utf8))
     }
 
+    /// A file that is taken over from another snapshot must be there.
+    @Test func filesAreTakenOverFromOtherSnapshots() throws {
+        let photo = TestData.random(2_000_000, seed: 8)
+        try repository.makeWriter().commit(named: "a", files: [("x", photo, .media)])
+        let snapshot = try #require(repository.snapshot(named: "a"))
+        let root = try repository.rootDirectory(of: snapshot)
+        var writer = try repository.makeWriter()
+        try writer.commit(named: "b", entries: root.entries)
+        #expect(writer.storedByteCount == 0)
+        #expect(try repository.file("x", in: "b") == photo)
+        let foreign = try Repository.create(at: folder("foreign"))
+        writer = try foreign.makeWriter()
+        #expect(errorCode { _ = try writer.store(root.entries) } == .repositoryDamaged)
+        #expect(errorCode { _ = try writer.commit(named: "c", entries: []) } == .invalidArgument)
+        #expect(foreign.snapshots().isEmpty)
+    }
+
     /// What an interrupted or removed backup stored is found again.
     @Test func chunksOfRemovedSnapshotsAreFoundAgain() throws {
         let photo = TestData.random(2_000_000, seed: 5)

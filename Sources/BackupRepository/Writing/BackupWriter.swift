@@ -148,6 +148,7 @@ public final class BackupWriter {
     public func commit(_ record: SnapshotRecord) throws(BackupError) -> Snapshot {
         guard lock != nil else { throw BackupError(.invalidArgument, "a backup is committed after it was finished") }
         do {
+            try requireStored(record.root.content)
             try store.publishAll()
             try FaultInjection.reached("backup.catalog-updated")
             // From the moment in which the record may have become visible, the packs must stay, whatever happens.
