@@ -22,4 +22,15 @@ static inline int backupfs_spawn_close_from(posix_spawn_file_actions_t *actions,
 }
 // syncfs(2): makes everything written to the file system of a descriptor durable.
 static inline int backupfs_sync_filesystem(int descriptor) { return (int)syscall(SYS_syncfs, descriptor); }
+// Open file description locks (fcntl(2)) on the whole file: fcntl is variadic, and the commands need _GNU_SOURCE.
+static inline int backupfs_lock(int descriptor, int exclusive) {
+    struct flock lock = {.l_type = exclusive ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET};
+    return fcntl(descriptor, 37 /* F_OFD_SETLK */, &lock);
+}
+// 1 when another open file description holds a lock, 0 when none does, -1 and errno.
+static inline int backupfs_is_locked(int descriptor) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(descriptor, 36 /* F_OFD_GETLK */, &lock) == -1) return -1;
+    return lock.l_type != F_UNLCK;
+}
 #endif

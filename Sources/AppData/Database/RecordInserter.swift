@@ -7,6 +7,7 @@ final class RecordInserter: RecordVisitor {
     private let definition: AppDefinition
     private let path: String
     private let statements: [DatabaseStatement]
+    private let rules: [[FieldRule]]
     private(set) var counts: [Int]
 
     init(connection: OpaquePointer?, definition: AppDefinition, path: String) throws(BackupError) {
@@ -23,15 +24,14 @@ final class RecordInserter: RecordVisitor {
                     connection, "INSERT INTO \(quotedIdentifier(collection.table)) (\(columns)) VALUES (\(marks))", path: path))
         }
         self.statements = statements
+        rules = definition.collections.map { $0.fields.map { FieldRule($0, now: Timestamp(seconds: 0)) } }
     }
 
     func visit(record: RecordBuffer, of collection: Int) throws(BackupError) {
-        let fields = definition.collections[collection].fields
         let statement = statements[collection]
-        for index in 0..<fields.count {
-            if let problem = FieldConformance.problem(record, index, fields[index]) {
-                throw refusal("\(definition.collections[collection].singular): \(problem)")
-            }
+        let rules = rules[collection]
+        for index in 0..<rules.count {
+            if !rules[index].fits(record.kind(index)) { throw refusal(record, index, of: collection) }
             try Self.bind(record, index, to: Int32(index + 1), of: statement)
         }
         try statement.run()
@@ -91,6 +91,12 @@ final class RecordInserter: RecordVisitor {
         case .text: try statement.bind(parameter, text: record.bytes(index))
         case .blob: try statement.bind(parameter, blob: record.bytes(index))
         }
+    }
+
+    private func refusal(_ record: RecordBuffer, _ index: Int, of collection: Int) -> BackupError {
+        let field = definition.collections[collection].fields[index]
+        let problem = FieldConformance.problem(record, index, field) ?? "\(field.name) is not valid"
+        return refusal("\(definition.collections[collection].singular): \(problem)")
     }
 
     private func refusal(_ message: String) -> BackupError {

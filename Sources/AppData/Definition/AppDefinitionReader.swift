@@ -43,6 +43,9 @@ enum AppDefinitionReader {
             case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
                 .composer(_, let problem, let mark, _):
                 throw DefinitionNode.failure(line: mark.line, problem)
+            case .duplicatedKeysInMapping(let names, let context):
+                let list = names.sorted().joined(separator: ", ")
+                throw DefinitionNode.failure(line: context.mark.line, "the members that begin here have \(list) more than once")
             default: throw DefinitionNode.failure(line: 1, "\(error)")
             }
         } catch {

@@ -100,6 +100,7 @@ enum DefinitionObjects {
     private static func currency(_ node: DefinitionNode, _ type: FieldType) throws(BackupError) -> Bool {
         guard let member = node.optional("currency") else { return false }
         guard type == .text else { throw member.failure("is for text only") }
+        guard node.optional("values") == nil else { throw member.failure("cannot be together with values") }
         return try member.boolean()
     }
 

@@ -23,24 +23,35 @@ public final class RecordBuffer {
     }
 
     public let fieldCount: Int
-    private var slots: [Slot]
-    // Not an array: bytes are bound to SQLite statements by address, which must not move before the next change.
+    // Not arrays: the loops over millions of values pay for neither bounds nor uniqueness checks, and the bytes are bound
+    // to SQLite statements by address, which must not move before the next change. Indices are checked by precondition.
+    private let slots: UnsafeMutablePointer<Slot>
     private var storage: UnsafeMutableRawPointer
     private var capacity: Int
     private var used = 0
 
     public init(fieldCount: Int) {
         self.fieldCount = fieldCount
-        slots = Array(repeating: Slot(), count: fieldCount)
+        slots = .allocate(capacity: max(1, fieldCount))
+        slots.initialize(repeating: Slot(), count: fieldCount)
         capacity = 1024
         storage = .allocate(byteCount: capacity, alignment: 8)
     }
 
-    deinit { storage.deallocate() }
+    deinit {
+        slots.deallocate()
+        storage.deallocate()
+    }
+
+    @inline(__always)
+    private func slot(_ index: Int) -> UnsafeMutablePointer<Slot> {
+        precondition(index >= 0 && index < fieldCount, "a record has no such field")
+        return slots + index
+    }
 
     /// All fields become missing.
     public func clear() {
-        for index in 0..<fieldCount { slots[index] = Slot() }
+        slots.update(repeating: Slot(), count: fieldCount)
         used = 0
         // One huge text must not hold its memory until the end.
         if capacity > 1 << 20 {
@@ -50,22 +61,22 @@ public final class RecordBuffer {
         }
     }
 
-    public func setNull(_ index: Int) { slots[index].kind = .null }
-    public func set(_ index: Int, kind: Kind) { slots[index].kind = kind }
+    public func setNull(_ index: Int) { slot(index).pointee.kind = .null }
+    public func set(_ index: Int, kind: Kind) { slot(index).pointee.kind = kind }
 
     public func set(_ index: Int, integer: Int64) {
-        slots[index].kind = .integer
-        slots[index].bits = integer
+        slot(index).pointee.kind = .integer
+        slot(index).pointee.bits = integer
     }
 
     public func set(_ index: Int, real: Double) {
-        slots[index].kind = .real
-        slots[index].bits = Int64(bitPattern: real.bitPattern)
+        slot(index).pointee.kind = .real
+        slot(index).pointee.bits = Int64(bitPattern: real.bitPattern)
     }
 
     public func set(_ index: Int, boolean: Bool) {
-        slots[index].kind = .boolean
-        slots[index].bits = boolean ? 1 : 0
+        slot(index).pointee.kind = .boolean
+        slot(index).pointee.bits = boolean ? 1 : 0
     }
 
     /// Copies the bytes.
@@ -73,9 +84,9 @@ public final class RecordBuffer {
     public func set(_ index: Int, _ kind: Kind, bytes: UnsafeRawBufferPointer) {
         reserve(bytes.count)
         if let base = bytes.baseAddress { (storage + used).copyMemory(from: base, byteCount: bytes.count) }
-        slots[index].kind = kind
-        slots[index].offset = used
-        slots[index].count = bytes.count
+        slot(index).pointee.kind = kind
+        slot(index).pointee.offset = used
+        slot(index).pointee.count = bytes.count
         used += bytes.count
     }
 
@@ -101,30 +112,32 @@ public final class RecordBuffer {
         for (index, value) in record.values.enumerated() where index < fieldCount { set(index, value) }
     }
 
-    public func kind(_ index: Int) -> Kind { slots[index].kind }
-    public func isNullOrMissing(_ index: Int) -> Bool { slots[index].kind == .null || slots[index].kind == .missing }
+    public func kind(_ index: Int) -> Kind { slot(index).pointee.kind }
+    public func isNullOrMissing(_ index: Int) -> Bool {
+        slot(index).pointee.kind == .null || slot(index).pointee.kind == .missing
+    }
 
     /// For `integer` only.
-    public func integer(_ index: Int) -> Int64 { slots[index].bits }
+    public func integer(_ index: Int) -> Int64 { slot(index).pointee.bits }
     /// For `real` only.
-    public func real(_ index: Int) -> Double { Double(bitPattern: UInt64(bitPattern: slots[index].bits)) }
+    public func real(_ index: Int) -> Double { Double(bitPattern: UInt64(bitPattern: slot(index).pointee.bits)) }
     /// For `boolean` only.
-    public func boolean(_ index: Int) -> Bool { slots[index].bits != 0 }
+    public func boolean(_ index: Int) -> Bool { slot(index).pointee.bits != 0 }
 
     /// The bytes of a text, blob or number; valid until the buffer changes. The address is never null, so that an empty text is
     /// not taken for none.
     public func bytes(_ index: Int) -> UnsafeRawBufferPointer {
-        let slot = slots[index]
+        let slot = slot(index).pointee
         return UnsafeRawBufferPointer(start: storage + slot.offset, count: slot.count)
     }
 
     public func string(_ index: Int) -> String? {
-        slots[index].kind == .text ? String(decoding: bytes(index), as: UTF8.self) : nil
+        slot(index).pointee.kind == .text ? String(decoding: bytes(index), as: UTF8.self) : nil
     }
 
     /// The value by itself; what is missing or has no value of its own comes as null.
     public func value(_ index: Int) -> FieldValue {
-        switch slots[index].kind {
+        switch slot(index).pointee.kind {
         case .missing, .null, .array, .object: .null
         case .integer: .integer(integer(index))
         case .real: .real(real(index))

@@ -34,15 +34,11 @@ struct FieldChecker {
         guard let date = DateText.time(bytes) else {
             return "\(field.name) \"\(Self.shortened(bytes))\" is not an ISO 8601 date with a time zone"
         }
-        switch field.dateRule {
-        case .any: return nil
-        case .notInFuture:
-            let limit = Timestamp(seconds: now.seconds + DateRule.futureSlackSeconds, nanoseconds: now.nanoseconds)
-            return date > limit ? "\(field.name) \(Self.shortened(bytes)) is in the future" : nil
-        case .withinYears(let years):
-            let limit = now.seconds + Int64(years) * DateRule.yearSeconds
-            return date.seconds > limit ? "\(field.name) \(Self.shortened(bytes)) is more than \(years) years ahead" : nil
+        guard date > field.dateRule.latest(now: now) else { return nil }
+        if case .withinYears(let years) = field.dateRule {
+            return "\(field.name) \(Self.shortened(bytes)) is more than \(years) years ahead"
         }
+        return "\(field.name) \(Self.shortened(bytes)) is in the future"
     }
 
     private func textProblem(_ bytes: UnsafeRawBufferPointer, _ field: FieldDefinition) -> String? {

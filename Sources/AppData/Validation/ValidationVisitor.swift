@@ -4,6 +4,7 @@ import BackupCore
 final class ValidationVisitor: RecordVisitor {
     private let definition: AppDefinition
     private let checker: FieldChecker
+    private let plans: [ValidationPlan]
     private var findings: [String] = []
     private var isIncompatible = false
     private var warnings: [String] = []
@@ -29,6 +30,7 @@ final class ValidationVisitor: RecordVisitor {
     init(definition: AppDefinition, now: Timestamp) {
         self.definition = definition
         checker = FieldChecker(now: now)
+        plans = definition.collections.map { ValidationPlan($0, now: now) }
         let count = definition.collections.count
         isPresent = Array(repeating: false, count: count)
         isComplete = isPresent
@@ -111,30 +113,37 @@ final class ValidationVisitor: RecordVisitor {
     }
 
     func visit(record: RecordBuffer, of index: Int) throws(BackupError) {
-        let collection = definition.collections[index]
         counts[index] += 1
         try noteKey(record, of: index)
-        for fieldIndex in 0..<collection.fields.count {
-            if let problem = checker.problem(record, fieldIndex, collection.fields[fieldIndex]) {
-                try add("\(label(record, of: index)): \(problem)")
+        let plan = plans[index]
+        for fieldIndex in 0..<plan.rules.count {
+            let rule = plan.rules[fieldIndex]
+            guard rule.passes(record, fieldIndex, plan.isChosenText) else {
+                try addProblem(record, of: index, fieldIndex)
                 continue
             }
-            if let reference = collection.fields[fieldIndex].reference, !record.isNullOrMissing(fieldIndex) {
-                try check(reference: record.value(fieldIndex), to: reference.collection, record, of: index)
+            if rule.referenceTarget >= 0, !record.isNullOrMissing(fieldIndex) {
+                try check(reference: record.value(fieldIndex), to: rule.referenceTarget, record, of: index)
             }
         }
-        if let dateIndex = collection.dateRangeIndex, record.kind(dateIndex) == .text,
-            let date = DateText.time(record.bytes(dateIndex))
+        if plan.dateRangeIndex >= 0, record.kind(plan.dateRangeIndex) == .text,
+            let date = DateText.time(record.bytes(plan.dateRangeIndex))
         {
             earliest = min(earliest ?? date, date)
             latest = max(latest ?? date, date)
         }
     }
 
+    private func addProblem(_ record: RecordBuffer, of index: Int, _ fieldIndex: Int) throws(BackupError) {
+        let field = definition.collections[index].fields[fieldIndex]
+        let problem = checker.problem(record, fieldIndex, field) ?? "\(field.name) is not valid"
+        try add("\(label(record, of: index)): \(problem)")
+    }
+
     private func noteKey(_ record: RecordBuffer, of index: Int) throws(BackupError) {
-        let keyIndex = definition.collections[index].keyIndex
+        let keyIndex = plans[index].keyIndex
         let isNew: Bool
-        switch (record.kind(keyIndex), definition.collections[index].keyField.type) {
+        switch (record.kind(keyIndex), plans[index].keyType) {
         case (.integer, .integer): isNew = keys[index].insert(record.integer(keyIndex))
         case (.text, .text): isNew = keys[index].insert(Array(record.bytes(keyIndex)))
         default: return

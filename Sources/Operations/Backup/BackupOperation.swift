@@ -32,7 +32,9 @@ public struct BackupOperation: Sendable {
         try store.repository.refresh()
         let createdAt = SystemClock.now()
         let name = try snapshotName(kind, label, createdAt)
-        let rendering = try AppRendering(of: store.database, in: store.paths.spool, createdAt: createdAt.wholeSeconds)
+        let rendering = try store.withWorkFolder { (folder) throws(BackupError) in
+            try AppRendering(of: store.database, in: folder, createdAt: createdAt.wholeSeconds)
+        }
         let writer = try store.repository.makeWriter()
         let parent = store.repository.snapshots(kind: .snapshot).last
 

@@ -17,17 +17,12 @@ final class AppRendering: Sendable {
     let deviceName: String
 
     /// - Parameters:
-    ///   - folder: for the spool files; must be on a disk with room for them.
+    ///   - folder: for the spool files: empty, and on a disk with room for them. They lose their names at once.
     ///   - createdAt: the creation time that the export tells.
     init(of database: AppDatabase, in folder: String, createdAt: Timestamp) throws(BackupError) {
         self.createdAt = createdAt
-        let token = RandomToken.make()
-        let exportPath = "\(folder)/\(Store.workPrefix)\(token).json"
-        let databasePath = "\(folder)/\(Store.workPrefix)\(token).sqlite"
-        defer {
-            unlink(exportPath)
-            unlink(databasePath)
-        }
+        let exportPath = "\(folder)/live.json"
+        let databasePath = "\(folder)/live.sqlite"
         let sink = RangeRecordingSink(try OwnedDescriptor.open(exportPath, O_WRONLY | O_CREAT | O_EXCL))
         let definition = database.definition
         (counts, appVersion, deviceName) = try database.readSnapshot { (snapshot) throws(BackupError) in

@@ -35,7 +35,9 @@ public final class LiveData: Sendable {
         // Taken before reading: what is committed meanwhile makes the view old, never the other way round.
         let databaseState = store.database.changeState()
         if let current = current(databaseState) { return current }
-        let made = try AppRendering(of: store.database, in: store.paths.spool, createdAt: SystemClock.now().wholeSeconds)
+        let made = try store.withWorkFolder { (folder) throws(BackupError) in
+            try AppRendering(of: store.database, in: folder, createdAt: SystemClock.now().wholeSeconds)
+        }
         let view = LiveState(rendering: made, media: store.mediaPath.map(LiveMedia.init), checksums: checksums)
         state.withLock { $0 = State(view: view, databaseState: databaseState) }
         return view

@@ -96,10 +96,9 @@ public struct RestoreRunner: Sendable {
             throw BackupError(.notFound, "there is no such file", path: source, remedy: "Check the path.")
         }
         let snapshot = try store.snapshot(named: source)
-        let folder = "\(store.paths.spool)/\(Store.workPrefix)\(RandomToken.make())"
-        try FileSystem.makeDirectories(folder)
-        defer { try? FileSystem.removeTree(folder) }
-        let path = "\(folder)/archive.zip"
+        let folder = try WorkFolder(in: store.paths.spool)
+        defer { folder.remove() }
+        let path = "\(folder.path)/archive.zip"
         try ExportOperation(store: store, snapshotName: source).write(.archive, to: path)
         try body(path, snapshot.name.description, .ownRepository)
     }

@@ -66,32 +66,28 @@ public final class Store: Sendable {
     }
 
     /// Whether an operation runs now, in any process.
-    public var isOperationRunning: Bool { (try? AdvisoryLock(path: paths.operationLock)) == nil }
+    public var isOperationRunning: Bool { AdvisoryLock.isHeld(path: paths.operationLock) }
 
     /// Finishes or undoes a restore that a crash interrupted, and removes what operations left lying. While another process works, all
     /// of it is that process's own.
     private func recover() throws(BackupError) {
-        guard let lock = try? lockForOperation() else { return }
+        // Most often there is nothing to do, and a lock taken for nothing would refuse somebody's backup.
+        guard try FileSystem.exists(paths.restoreJournal) || !WorkFolder.abandoned(in: paths.spool).isEmpty,
+            let lock = try? lockForOperation()
+        else { return }
         try withExtendedLifetime(lock) { () throws(BackupError) in
             try recoverRestore()
-            let spool = try DirectoryReader(path: paths.spool)
-            for name in try spool.names() where name.description.hasPrefix(Self.workPrefix) {
-                try FileSystem.removeTree("\(paths.spool)/\(name)")
-            }
+            try WorkFolder.sweep(paths.spool)
         }
     }
-
-    /// Names of what an operation works on start so; a crash leaves them to the next start.
-    static let workPrefix = "work-"
 
     /// Makes a folder for one operation's temporary files and removes it afterwards, however the operation ends.
     func withWorkFolder<Result>(
         _ body: (_ path: String) throws(BackupError) -> Result
     ) throws(BackupError) -> Result {
-        let path = "\(paths.spool)/\(Self.workPrefix)\(RandomToken.make())"
-        try FileSystem.makeDirectories(path)
-        defer { try? FileSystem.removeTree(path) }
-        return try body(path)
+        let folder = try WorkFolder(in: paths.spool)
+        defer { folder.remove() }
+        return try body(folder.path)
     }
 }
 

@@ -1,0 +1,64 @@
+import BackupCore
+
+/// What must hold for a field's value, without references to anything, so that the check of a value that is well costs no more
+/// than a few comparisons. A value that does not pass is looked at again, in full, to say what is wrong.
+struct FieldRule {
+    let type: FieldType
+    let mayBeNull: Bool
+    let mayBeMissing: Bool
+    private let limit: Double
+    private let isLimitAllowed: Bool
+    private let latest: Timestamp
+    /// Whether the text must be in a set.
+    private let isChosen: Bool
+    /// Index of the collection that the value refers to, or -1.
+    let referenceTarget: Int
+
+    init(_ field: FieldDefinition, now: Timestamp) {
+        type = field.type
+        mayBeNull = field.isNullable || !field.isRequired
+        mayBeMissing = field.isNullable || !field.isRequired
+        limit = field.limit?.value ?? -.infinity
+        isLimitAllowed = field.limit?.isInclusive ?? true
+        latest = field.dateRule.latest(now: now)
+        isChosen = field.allowedValues != nil || field.isCurrency
+        referenceTarget = field.reference?.collection ?? -1
+    }
+
+    /// Whether the value is of the field's kind, whatever it is.
+    @inline(__always)
+    func fits(_ kind: RecordBuffer.Kind) -> Bool {
+        switch kind {
+        case .null: mayBeNull
+        case .missing: mayBeMissing
+        case .integer: type == .integer
+        case .real: type == .double
+        case .boolean: type == .boolean
+        case .text: type == .text || type == .date || type == .decimalText
+        case .blob, .number, .array, .object: false
+        }
+    }
+
+    /// - Parameter chosen: the set that a chosen text must be in.
+    @inline(__always)
+    func passes(_ buffer: RecordBuffer, _ index: Int, _ chosen: (Int, UnsafeRawBufferPointer) -> Bool) -> Bool {
+        let kind = buffer.kind(index)
+        guard fits(kind) else { return false }
+        if kind == .null || kind == .missing { return true }
+        switch type {
+        case .boolean: return true
+        case .integer: return isAboveLimit(Double(buffer.integer(index)))
+        case .double: return buffer.real(index).isFinite && isAboveLimit(buffer.real(index))
+        case .text: return !isChosen || chosen(index, buffer.bytes(index))
+        case .date:
+            guard let date = DateText.time(buffer.bytes(index)) else { return false }
+            return date <= latest
+        case .decimalText:
+            guard let value = DecimalText.value(buffer.bytes(index)) else { return false }
+            return isAboveLimit(value)
+        }
+    }
+
+    @inline(__always)
+    private func isAboveLimit(_ number: Double) -> Bool { isLimitAllowed ? number >= limit : number > limit }
+}
