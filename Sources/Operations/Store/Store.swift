@@ -72,9 +72,8 @@ public final class Store: Sendable {
     /// of it is that process's own.
     private func recover() throws(BackupError) {
         // Most often there is nothing to do, and a lock taken for nothing would refuse somebody's backup.
-        guard try FileSystem.exists(paths.restoreJournal) || !WorkFolder.abandoned(in: paths.spool).isEmpty,
-            let lock = try? lockForOperation()
-        else { return }
+        let leftovers = try WorkFolder.abandoned(in: paths.spool)
+        guard FileSystem.exists(paths.restoreJournal) || !leftovers.isEmpty, let lock = try? lockForOperation() else { return }
         try withExtendedLifetime(lock) { () throws(BackupError) in
             try recoverRestore()
             try WorkFolder.sweep(paths.spool)
