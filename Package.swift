@@ -60,8 +60,11 @@ let package = Package(
         .testTarget(
             name: "BackupRepositoryTests", dependencies: ["BackupRepository", "SystemIO", "BackupCore"], exclude: ["Fixtures"],
             swiftSettings: settings),
+        .testTarget(name: "AppDataTests", dependencies: ["AppData", "SystemIO", "BackupCore"], swiftSettings: settings),
         .testTarget(name: "ExportTests", dependencies: ["Export", "AppData", "SystemIO", "BackupCore"], swiftSettings: settings),
         .testTarget(
             name: "FUSEBridgeTests", dependencies: ["FUSEBridge", "VirtualTree", "SystemIO", "BackupCore"], swiftSettings: settings),
+        .testTarget(
+            name: "ReadmeTests", dependencies: ["SystemIO", "BackupCore"], swiftSettings: settings),
     ]
 )

@@ -45,7 +45,7 @@ enum AppDefinitionReader {
                 throw DefinitionNode.failure(line: mark.line, problem)
             case .duplicatedKeysInMapping(let names, let context):
                 let list = names.sorted().joined(separator: ", ")
-                throw DefinitionNode.failure(line: context.mark.line, "the members that begin here have \(list) more than once")
+                throw DefinitionNode.failure(line: context.mark.line, "\(list) is there more than once")
             default: throw DefinitionNode.failure(line: 1, "\(error)")
             }
         } catch {

@@ -1,0 +1,328 @@
+import AppData
+import BackupCore
+import Foundation
+import Glibc
+import SystemIO
+import Testing
+
+@Suite("The app's database")
+struct AppDatabaseTests {
+    private let folder: AppDataTestFolder
+    private let definition: AppDefinition
+    private var path: String { folder.file("app.sqlite") }
+
+    init() throws {
+        folder = try AppDataTestFolder()
+        definition = try AppDefinition.builtIn(named: "ev-charging-tracker")
+    }
+
+    private func small() throws -> AppDatabase {
+        let database = try AppDatabase.create(at: path, definition: definition, busyTimeoutSeconds: 0.2)
+        try database.replaceAll(from: ListedRecords.small())
+        return database
+    }
+
+    @Test("is made by migration: WAL, for its owner only, and again without harm")
+    func creation() throws {
+        _ = try AppDatabase.create(at: path, definition: definition)
+        _ = try AppDatabase.create(at: path, definition: definition)
+        #expect(try FileSystem.status(path).mode & 0o777 == 0o600)
+        #expect(try sqlite(path, "pragma journal_mode; pragma integrity_check") == "wal\nok\n")
+        #expect(try sqlite(path, "select key || '=' || value from app_metadata") == "schema_version=1\n")
+        let tables = try sqlite(path, "select name from sqlite_master where type = 'table' and name not like 'grdb%' order by 1")
+        #expect(tables == "app_metadata\ncars\ndelayed_notifications\nexpenses\nplanned_maintenance\nuser_settings\n")
+    }
+
+    @Test("replacing puts in exactly what the source has")
+    func replacement() throws {
+        _ = try small()
+        #expect(
+            try sqlite(
+                path,
+                "select id, date, energy_charged, typeof(energy_charged), cost, typeof(cost), notes is null, is_initial_record, car_id from expenses order by id"
+            ) == """
+                1|2026-01-10T18:30:00Z|45.5|real|12.50|text|1|0|1
+                2|2026-01-10T18:30:00Z|45.5|real|0.10|text|1|0|1
+                3|2026-01-10T18:30:00Z|45.5|real|12345678901234.56|text|1|0|1
+
+                """)
+        #expect(
+            try sqlite(
+                path, "select key, value from app_metadata order by key; select key, value from user_settings order by key")
+                    == """
+                    app_version|2026.1.1
+                    device_name|iPhone 15 Pro
+                    schema_version|1
+                    preferred_currency|KZT
+                    preferred_language|ru
+
+                    """)
+        #expect(try sqlite(path, "select name, battery_capacity, selected_for_tracking from cars") == "Tesla|60.0|1\n")
+    }
+
+    @Test("numbers and texts of every kind come back as they went in")
+    func fidelity() throws {
+        let database = try AppDatabase.create(at: path, definition: definition)
+        var source = try ListedRecords.small()
+        let numbers: [Double] = [-0.0, 0, 5e-324, 1e300, 0.1, 1.7976931348623157e308, 45, 1e15, 9007199254740993]
+        let texts: [[UInt8]] = [
+            [], Array("e\u{301}".utf8), Array("\u{E9}".utf8), [0], [0x61, 0, 0x62], Array("😀\u{2028}'\"\\".utf8),
+            Array(repeating: 120, count: 100_000), Array("NULL".utf8), Array("123".utf8),
+        ]
+        let template = source.collections[1].records[0]
+        source.collections[1].records = numbers.indices.map { index in
+            var record = template
+            record[0] = .integer([Int64.min, -1, 0, 1, 2, 3, 4, 5, Int64.max][index])
+            record[2] = .real(numbers[index])
+            record[6] = .text(texts[index])
+            return record
+        }
+        let expected = source.collections[1].records.map { Record(values: $0) }
+        try database.replaceAll(from: source)
+        var found: [Record] = []
+        try database.readSnapshot { (snapshot) throws(BackupError) in
+            try snapshot.forEachRecord(of: 1) { found.append($0.record()) }
+        }
+        #expect(found == expected)
+        for (left, right) in zip(found, numbers) {
+            guard case .real(let value) = left.values[2] else { throw BackupError(.invalidContent, "not a real") }
+            #expect(value.bitPattern == right.bitPattern)
+        }
+    }
+
+    @Test("any error leaves the old data, to the byte")
+    func rollback() throws {
+        let database = try small()
+        try sqlite(path, "pragma wal_checkpoint(truncate)")
+        let before = try FileSystem.readFile(path)
+        var broken = try ListedRecords.small()
+        broken.failure = BackupError(.inputOutput, "the file broke off")
+        #expect(throws: BackupError.self) { try database.replaceAll(from: broken, marker: "m1") }
+        var repeated = try ListedRecords.small()
+        repeated.collections[1].records.append(repeated.collections[1].records[0])
+        let duplicate = try #require(throws: BackupError.self) { try database.replaceAll(from: repeated) }
+        #expect(duplicate.code == .invalidContent)
+        var wrong = try ListedRecords.small()
+        wrong.collections[1].records[2][4] = .text("far")
+        let mismatch = try #require(throws: BackupError.self) { try database.replaceAll(from: wrong) }
+        #expect(mismatch.message == "Import failed: expense: odometer must be a whole number, not a text")
+        var short = try ListedRecords.small()
+        short.collections[1].records.removeLast()
+        let count = try #require(throws: BackupError.self) {
+            try database.replaceAll(from: short, expectedCounts: [1, 3, 0, 0])
+        }
+        #expect(count.message == "Import failed: 2 of 3 expenses are in the database")
+        #expect(try FileSystem.readFile(path) == before)
+        #expect(try database.restoreMarker() == nil)
+        #expect(try sqlite(path, "select count(*), sum(id) from expenses") == "3|6\n")
+    }
+
+    @Test("a replacement's mark is there with its data, until it is removed")
+    func marker() throws {
+        let database = try small()
+        #expect(try database.restoreMarker() == nil)
+        try database.removeRestoreMarker()
+        try database.replaceAll(from: ListedRecords.small(), marker: "restore-17")
+        #expect(try database.restoreMarker() == "restore-17")
+        try database.replaceAll(from: ListedRecords.small(), marker: "restore-18")
+        #expect(try database.restoreMarker() == "restore-18")
+        #expect(try sqlite(path, "select id from backupfs_restore_marker") == "restore-18\n")
+        try database.removeRestoreMarker()
+        #expect(try database.restoreMarker() == nil)
+        #expect(try sqlite(path, "select count(*) from sqlite_master where name like 'backupfs%'") == "0\n")
+    }
+
+    @Test("an app that holds its database locked is told as busy, and reading goes on")
+    func busy() throws {
+        let database = try small()
+        let holder = Process()
+        holder.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        holder.arguments = ["sqlite3", path]
+        let input = Foundation.Pipe()
+        let output = Foundation.Pipe()
+        holder.standardInput = input
+        holder.standardOutput = output
+        try holder.run()
+        defer {
+            try? input.fileHandleForWriting.close()
+            holder.waitUntilExit()
+        }
+        try input.fileHandleForWriting.write(contentsOf: Data("begin immediate; select 'held';\n".utf8))
+        #expect(output.fileHandleForReading.availableData == Data("held\n".utf8))
+        let error = try #require(throws: BackupError.self) { try database.replaceAll(from: ListedRecords.small()) }
+        #expect(error.code == .busy)
+        #expect(error.message == "the app holds its database locked")
+        let count = try database.readSnapshot { (snapshot) throws(BackupError) in try snapshot.count(of: 1) }
+        #expect(count == 3)
+    }
+
+    @Test("a snapshot stands still while the app writes, its copy too")
+    func isolation() throws {
+        let database = try small()
+        let copy = folder.file("copy.sqlite")
+        let ids = try database.readSnapshot { (snapshot) throws(BackupError) -> [Int64] in
+            let outcome = Result {
+                try sqlite(path, "delete from expenses where id = 2; insert into user_settings values ('x', 'y')")
+            }
+            guard case .success("") = outcome else { throw BackupError(.busy, "the writer was held up") }
+            var ids: [Int64] = []
+            try snapshot.forEachRecord(of: 1) { ids.append($0.integer(0)) }
+            try snapshot.copyDatabase(to: copy)
+            return ids
+        }
+        #expect(ids == [1, 2, 3])
+        #expect(try sqlite(copy, "select group_concat(id) from expenses; select count(*) from user_settings") == "1,2,3\n2\n")
+        #expect(try sqlite(path, "select group_concat(id) from expenses") == "1,3\n")
+    }
+
+    @Test("a copy is whole, not in WAL mode, for its owner only, and always the same")
+    func copies() throws {
+        let database = try small()
+        for name in ["one.sqlite", "two.sqlite"] {
+            try database.readSnapshot { (snapshot) throws(BackupError) in try snapshot.copyDatabase(to: folder.file(name)) }
+        }
+        let first = try FileSystem.readFile(folder.file("one.sqlite"))
+        #expect(try FileSystem.readFile(folder.file("two.sqlite")) == first)
+        #expect(Array(first[18..<20]) == [1, 1])
+        #expect(try FileSystem.status(folder.file("one.sqlite")).mode & 0o777 == 0o600)
+        #expect(!FileSystem.exists(folder.file("one.sqlite-wal")))
+        #expect(!FileSystem.exists(folder.file("one.sqlite-journal")))
+        try FileSystem.makeDirectories(folder.file("readonly"))
+        try FileSystem.rename(folder.file("one.sqlite"), to: folder.file("readonly/one.sqlite"))
+        chmod(folder.file("readonly"), 0o500)
+        defer { chmod(folder.file("readonly"), 0o700) }
+        let answer = try sqlite(
+            "file:\(folder.file("readonly/one.sqlite"))?mode=ro", "pragma journal_mode; pragma integrity_check")
+        #expect(answer == "delete\nok\n")
+        let error = try #require(throws: BackupError.self) {
+            try database.readSnapshot { (snapshot) throws(BackupError) in
+                try snapshot.copyDatabase(to: folder.file("two.sqlite"))
+            }
+        }
+        #expect(error.code == .alreadyExists)
+        #expect(FileSystem.exists(folder.file("two.sqlite")))
+    }
+
+    @Test("the change state changes with every commit, and with nothing else")
+    func changeState() throws {
+        let database = try small()
+        let settled = { () -> DatabaseChangeState in
+            // Older than the clock's tick: only then can equal states be told.
+            usleep(30_000)
+            return database.changeState()
+        }
+        _ = try database.readSnapshot { (snapshot) throws(BackupError) in try snapshot.count(of: 0) }
+        var last = settled()
+        #expect(database.changeState() == last)
+        for _ in 0..<3 {
+            _ = try database.readSnapshot { (snapshot) throws(BackupError) in try snapshot.count(of: 0) }
+            #expect(settled() == last)
+        }
+        for sql in [
+            "update cars set name = 'A'", "update cars set name = 'B'", "pragma journal_mode = delete",
+            "update cars set name = 'C'",
+        ] {
+            try sqlite(path, sql)
+            let now = settled()
+            #expect(now != last, "\(sql)")
+            last = now
+        }
+        try database.replaceAll(from: ListedRecords.small())
+        #expect(settled() != last)
+    }
+
+    @Test("two states taken around a commit differ, however fast it was")
+    func fastChanges() throws {
+        let database = try small()
+        for index in 0..<20 {
+            let before = database.changeState()
+            try sqlite(path, "update cars set current_mileage = \(index)")
+            #expect(database.changeState() != before)
+        }
+    }
+
+    @Test("changes in a log that stays open are seen")
+    func openLog() throws {
+        let database = try small()
+        let writer = Process()
+        writer.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        writer.arguments = ["sqlite3", path]
+        let input = Foundation.Pipe()
+        let output = Foundation.Pipe()
+        writer.standardInput = input
+        writer.standardOutput = output
+        try writer.run()
+        defer {
+            try? input.fileHandleForWriting.close()
+            writer.waitUntilExit()
+        }
+        var states: Set<DatabaseChangeState> = [database.changeState()]
+        for index in 1...10 {
+            let line = "update cars set current_mileage = \(index); select 'done';\n"
+            try input.fileHandleForWriting.write(contentsOf: Data(line.utf8))
+            #expect(output.fileHandleForReading.availableData == Data("done\n".utf8))
+            usleep(25_000)
+            states.insert(database.changeState())
+            let mileage = try database.readSnapshot { (snapshot) throws(BackupError) -> Int64 in
+                var value: Int64 = 0
+                try snapshot.forEachRecord(of: 0) { value = $0.integer(5) }
+                return value
+            }
+            #expect(mileage == Int64(index))
+        }
+        #expect(states.count == 11)
+    }
+
+    @Test("a database of something else is refused, and so is none")
+    func wrongDatabase() throws {
+        let missing = try #require(throws: BackupError.self) { try AppDatabase(opening: path, definition: definition) }
+        #expect(missing.code == .notFound)
+        try sqlite(path, "create table cars (id, name)")
+        let other = try #require(throws: BackupError.self) { try AppDatabase(opening: path, definition: definition) }
+        #expect(other.code == .invalidContent)
+        #expect(other.message == "the database is not one of EV Charging Tracker: there is no table app_metadata")
+        try FileSystem.writeFileAtomically(folder.file("text"), Array(repeating: 65, count: 5_000))
+        let text = try #require(throws: BackupError.self) {
+            try AppDatabase(opening: folder.file("text"), definition: definition)
+        }
+        #expect(text.code == .damagedContent)
+    }
+
+    @Test("an interrupted writer's journal is rolled back before reading")
+    func hotJournal() throws {
+        _ = try small()
+        try sqlite(path, "pragma journal_mode = delete")
+        // What a crash in mid-transaction leaves: pages written, and the journal that undoes them.
+        let script = """
+            import sqlite3, os, sys
+            db = sqlite3.connect(sys.argv[1], isolation_level=None)
+            db.execute('pragma cache_size = 1'); db.execute('begin')
+            db.execute("with recursive n(i) as (select 1 union all select i + 1 from n limit 5000) insert into user_settings select 'k' || i, hex(randomblob(200)) from n")
+            os.kill(os.getpid(), 9)
+            """
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["python3", "-c", script, path]
+        try process.run()
+        process.waitUntilExit()
+        #expect(FileSystem.exists(path + "-journal"))
+        let database = try AppDatabase(opening: path, definition: definition)
+        let count = try database.readSnapshot { (snapshot) throws(BackupError) in try snapshot.count(of: 1) }
+        #expect(count == 3)
+        #expect(try sqlite(path, "select count(*) from user_settings; pragma integrity_check") == "2\nok\n")
+    }
+
+    @Test("an error of the caller inside a snapshot comes out once, as it is")
+    func callerErrors() throws {
+        let database = try small()
+        var runs = 0
+        let error = try #require(throws: BackupError.self) {
+            try database.readSnapshot { (_) throws(BackupError) in
+                runs += 1
+                throw BackupError(.accessDenied, "the caller's own")
+            }
+        }
+        #expect(error.message == "the caller's own")
+        #expect(runs == 1)
+    }
+}
