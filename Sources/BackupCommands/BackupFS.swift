@@ -35,8 +35,13 @@ public struct BackupFS: ParsableCommand {
             try command.run()
             Glibc.exit(ExitStatus.success.rawValue)
         } catch let error as BackupError {
-            Terminal.complain(error)
-            Glibc.exit(ExitStatus(error.code).rawValue)
+            let status = ExitStatus(error.code)
+            if CommandLine.arguments.contains("--json") {
+                Terminal.complain(json: error, status: status)
+            } else {
+                Terminal.complain(error)
+            }
+            Glibc.exit(status.rawValue)
         } catch let code as ExitCode {
             Glibc.exit(code.rawValue)
         } catch {

@@ -1,4 +1,5 @@
 import BackupCore
+import Export
 import Glibc
 import SystemIO
 
@@ -17,6 +18,16 @@ enum Terminal {
         var text = "backupfs: \(error.description)"
         for finding in error.findings where !error.message.hasSuffix(finding) { text += "\n  \(finding)" }
         complain(text)
+    }
+
+    /// The same for programs, as one line, also to standard error.
+    static func complain(json error: BackupError, status: ExitStatus) {
+        let document = OrderedJSON.members([
+            "message_type": .text("exit_error"), "code": .integer(status.rawValue), "error": .text(error.code.rawValue),
+            "message": .text(error.message), "path": .optional(error.path), "remedy": .optional(error.remedy),
+            "findings": .array(error.findings.map { .text($0) }),
+        ])
+        put(document.compactText + [10], STDERR_FILENO)
     }
 
     static var isErrorTerminal: Bool { isatty(STDERR_FILENO) == 1 }

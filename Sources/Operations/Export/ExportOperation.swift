@@ -18,13 +18,18 @@ public struct ExportOperation: Sendable {
         self.snapshotName = snapshotName
     }
 
-    /// Writes a file, which is there as a whole or not at all.
+    /// Writes a file, which is there as a whole or not at all. A device or a pipe is written to as it is.
     /// - Parameter path: the app's own file name in the current folder if not given.
     /// - Returns: the path.
     @discardableResult
     public func write(_ form: Form, to path: String?) throws(BackupError) -> String {
         let (table, time) = try content(form)
         let target = path ?? defaultName(form, time)
+        if let status = FileSystem.statusIfPresent(target), status.kind != .regular {
+            let file = try OwnedDescriptor.open(target, O_WRONLY)
+            try store.repository.copy(table) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
+            return target
+        }
         let draft = "\(target).part-\(RandomToken.make())"
         do {
             let file = try OwnedDescriptor.open(draft, O_WRONLY | O_CREAT | O_EXCL)
