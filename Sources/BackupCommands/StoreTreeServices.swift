@@ -31,7 +31,9 @@ final class StoreTreeServices: TreeServices {
     func liveView() throws(BackupError) -> any LiveView { try live.view() }
 
     func createSnapshot(named name: String) throws(BackupError) {
-        _ = try BackupOperation(store: store).run(label: name, tag: nil, progress: nil)
+        let result = try BackupOperation(store: store).run(label: name, tag: nil, progress: nil)
+        // The backup is there and listed; whoever made it must not believe that it is whole.
+        if let incompleteness = result.incompleteness { throw incompleteness }
     }
 
     func removeSnapshot(_ snapshot: Snapshot) throws(BackupError) { try store.removeSnapshot(snapshot) }

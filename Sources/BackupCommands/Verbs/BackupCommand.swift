@@ -42,19 +42,17 @@ struct BackupCommand: ParsableCommand {
         }
         let result = try BackupOperation(store: store).run(label: label, tag: tag, progress: printer.handler)
         printer.finish()
-                report(
+        report(
             .members([
                 "message_type": .text("summary"), "snapshot": .text(result.snapshot.name.description),
-                "snapshot_id": .text(result.snapshot.id.hexadecimal), "created_at": .text(ISO8601.format(result.snapshot.creationTime.wholeSeconds)),
-                "files": .integer(result.snapshot.record.root.totals.fileCount), "bytes": .integer(result.snapshot.record.root.totals.byteCount),
+                "snapshot_id": .text(result.snapshot.id.hexadecimal),
+                "created_at": .text(ISO8601.format(result.snapshot.creationTime.wholeSeconds)),
+                "files": .integer(result.snapshot.record.root.totals.fileCount),
+                "bytes": .integer(result.snapshot.record.root.totals.byteCount),
                 "bytes_stored": .integer(result.storedBytes), "unreadable": .array(result.unreadable.map { .text($0) }),
             ]),
             text: result.snapshot.name.description)
-        if !result.unreadable.isEmpty {
-            throw BackupError(
-                .sourceUnreadable, "the backup \(result.snapshot.name) lacks \(result.unreadable.count) files that could not be read",
-                remedy: "Look at them and back up again.", findings: result.unreadable)
-        }
+        if let incompleteness = result.incompleteness { throw incompleteness }
     }
 
     private func report(_ document: OrderedJSON, text: String) {

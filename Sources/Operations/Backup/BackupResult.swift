@@ -1,3 +1,4 @@
+import BackupCore
 import BackupRepository
 
 /// What a backup made.
@@ -7,4 +8,12 @@ public struct BackupResult: Sendable {
     public let storedBytes: UInt64
     /// Media files that could not be read, and why; the snapshot lacks them.
     public let unreadable: [String]
+
+    /// What to say of a backup that was made, but is not whole; `nil` when it is.
+    public var incompleteness: BackupError? {
+        guard !unreadable.isEmpty else { return nil }
+        return BackupError(
+            .sourceUnreadable, "the backup \(snapshot.name) lacks \(unreadable.count) files that could not be read",
+            remedy: "Look at them and back up again.", findings: unreadable)
+    }
 }
