@@ -1,0 +1,58 @@
+import SystemIO
+import Testing
+
+/// Documents that go stale fail here.
+@Suite struct DocumentTests {
+    private static func documents() throws -> [Document] {
+        let root = Machine.projectPath
+        var paths = ["\(root)/README.md", "\(root)/CHANGELOG.md"]
+        for folder in ["\(root)/Docs", "\(root)/Docs/decisions"] {
+            let names = try DirectoryReader(path: folder).names().map(\.description)
+            paths += names.filter { $0.hasSuffix(".md") }.sorted().map { "\(folder)/\($0)" }
+        }
+        return try paths.map { try Document(path: $0) }
+    }
+
+    @Test func `every link inside the project leads somewhere`() throws {
+        for document in try Self.documents() {
+            for link in document.localLinks {
+                let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+                let path = parts[0].isEmpty ? document.path : "\(FileSystem.parentPath(document.path))/\(parts[0])"
+                #expect(FileSystem.exists(path), "\(document.path): \(link)")
+                guard parts.count == 2, path.hasSuffix(".md"), FileSystem.exists(path) else { continue }
+                #expect(try Document(path: path).anchors.contains(String(parts[1])), "\(document.path): \(link)")
+            }
+        }
+    }
+
+    @Test func `every verb and option stands in the document of the commands`() throws {
+        let text = try Document(path: "\(Machine.projectPath)/Docs/commands.md").text
+        let program = try Machine.binaryPath()
+        let verbs = try Self.help(program, "").matches(of: /(?m)^  ([a-z]+)(?: \(default\))? {2,}[A-Z]/).map { String($0.1) }
+        #expect(verbs.count >= 9)
+        for verb in verbs {
+            let section = text.split(separator: "\n## ").first { $0.hasPrefix("`backupfs \(verb)") }
+            guard let section else {
+                Issue.record("Docs/commands.md has no section for \(verb)")
+                continue
+            }
+            let options = try Self.help(program, verb).matches(of: /(?m)^  (?:(-[a-z]), )?(-{1,2}[a-z-]+)/)
+                .flatMap { [$0.1, $0.2].compactMap { $0.map(String.init) } }
+            #expect(options.contains("--store"))
+            let common: Set = ["--version", "-h", "--help"]
+            for option in options where !common.contains(option) {
+                #expect(section.contains("`\(option)"), "Docs/commands.md: \(verb) \(option)")
+            }
+        }
+    }
+
+    private static func help(_ program: String, _ verb: String) throws -> String {
+        let output = "/tmp/backupfs-readmetests-help-\(RandomToken.make())"
+        defer { try? FileSystem.removeFile(output) }
+        // Lines are broken by the width of the terminal; where there is none, by this one.
+        let result = try Shell.run(
+            "'\(program)' \(verb) --help", environment: ["COLUMNS": "80", "PATH": "/usr/bin:/bin"], outputPath: output)
+        #expect(result.exitCode == 0)
+        return result.text
+    }
+}

@@ -1,0 +1,18 @@
+import Testing
+
+/// What the documents show is what comes out.
+@Suite(.serialized, .disabled(if: Machine.skipsMountedTests)) struct TourTests {
+    @Test func `the tour of the readme gives exactly what it shows`() throws {
+        try Walkthrough.use { walkthrough in
+            try walkthrough.mountAsMakeDoes()
+            try walkthrough.run(Document(path: "\(Machine.projectPath)/README.md"))
+            try walkthrough.unmountAsMakeDoes()
+        }
+    }
+
+    @Test func `the guide's app with photos works as shown`() throws {
+        try Walkthrough.use { walkthrough in
+            try walkthrough.run(Document(path: "\(Machine.projectPath)/Docs/guide.md"))
+        }
+    }
+}
