@@ -36,8 +36,11 @@ public struct AppDatabase: Sendable {
     public static func create(
         at path: String, definition: AppDefinition, busyTimeoutSeconds: Double = 5
     ) throws(BackupError) -> AppDatabase {
-        // Made here and not by SQLite, for its mode; the log files take theirs from it.
-        _ = try OwnedDescriptor.open(path, O_RDWR | O_CREAT, permissions: 0o600)
+        if !FileSystem.exists(path) {
+            // Made here and not by SQLite, for its mode; the log files take theirs from it. Never opened when it is there:
+            // closing it would drop the locks of this process's other connections.
+            _ = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
+        }
         try DatabaseFailure.mapping(path) {
             let queue = try DatabaseQueue(
                 path: path, configuration: configuration(isReadOnly: false, busyTimeoutSeconds: busyTimeoutSeconds))
@@ -54,7 +57,7 @@ public struct AppDatabase: Sendable {
         return try AppDatabase(opening: path, definition: definition, busyTimeoutSeconds: busyTimeoutSeconds)
     }
 
-    /// A cheap fingerprint (a few system calls); it differs whenever something was committed since.
+    /// A cheap fingerprint (two system calls); it differs whenever something was committed since.
     public func changeState() -> DatabaseChangeState { DatabaseChangeState(path: path) }
 
     /// Runs `body` inside one read transaction: everything it reads and copies is of one instant, and writers are not held up.

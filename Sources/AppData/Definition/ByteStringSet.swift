@@ -1,5 +1,5 @@
 /// A fixed set of texts that is asked with bytes: no String is made, and two texts are the same only if their bytes are.
-public struct ByteStringSet: Sendable {
+public final class ByteStringSet: Sendable {
     /// In the order given.
     public let members: [String]
     private let bytes: [UInt8]

@@ -1,7 +1,27 @@
 /// Decimal numbers inside JSON strings, kept to the letter: "12.50".
 enum DecimalText {
+    /// Short numbers without sign or exponent, which nearly all are.
+    private static func plainValue(_ bytes: UnsafeRawBufferPointer) -> Double? {
+        guard (1...15).contains(bytes.count) else { return nil }
+        var digits: UInt64 = 0
+        var scale: UInt64 = 1
+        var point = -1
+        for index in 0..<bytes.count {
+            let digit = bytes[index] &- 48
+            if digit < 10 {
+                digits = digits * 10 + UInt64(digit)
+                if point >= 0 { scale *= 10 }
+            } else {
+                guard bytes[index] == UInt8(ascii: "."), point < 0, index > 0, index < bytes.count - 1 else { return nil }
+                point = index
+            }
+        }
+        return Double(digits) / Double(scale)
+    }
+
     /// - Returns: the number for comparisons, or `nil` when it is not of the form `-?digits[.digits][e[±]digits]`.
     static func value(_ bytes: UnsafeRawBufferPointer) -> Double? {
+        if let value = plainValue(bytes) { return value }
         guard bytes.count <= 400 else { return nil }
         var index = 0
         func digits() -> Int {

@@ -2,7 +2,7 @@ import BackupCore
 
 /// The keys of the objects that are open, so that one that comes twice is noticed. Memory is bounded by a limit for each object
 /// and one for all.
-struct JSONKeyTracker: ~Copyable {
+final class JSONKeyTracker {
     static let keyCountLimit = 100_000
     static let byteLimit = 64 << 20
 
@@ -12,61 +12,103 @@ struct JSONKeyTracker: ~Copyable {
         let count: Int
     }
 
-    private var entries: [Entry] = []
-    private var bytes: [UInt8] = []
+    // Not arrays: every key of every record passes here, and an array inside a class pays for exclusivity and uniqueness checks.
+    private var entries: UnsafeMutablePointer<Entry>
+    private var entryCount = 0
+    private var entryCapacity = 64
+    private var bytes: UnsafeMutableRawPointer
+    private var byteCount = 0
+    private var byteCapacity = 1_024
     /// Index in `entries` where the keys of each open object begin.
-    private var starts: [Int] = []
-    /// For objects of many keys: by hash the entries that have it.
+    private let starts: UnsafeMutablePointer<Int>
+    private var depth = 0
+
+    /// For an object of many keys: by hash the entries that have it.
     private var index: [UInt64: [Int]] = [:]
     private var indexedDepth = -1
     /// Hashes that nobody can prepare for.
-    private let seed = UInt64.random(in: 1...UInt64.max) | 1
+    private let seed = UInt64.random(in: 1...UInt64.max)
 
-    mutating func beginObject() { starts.append(entries.count) }
+    /// - Parameter depthLimit: the caller opens no more objects within one another.
+    init(depthLimit: Int) {
+        entries = .allocate(capacity: entryCapacity)
+        bytes = .allocate(byteCount: byteCapacity, alignment: 8)
+        starts = .allocate(capacity: depthLimit)
+    }
 
-    mutating func endObject() {
-        guard let start = starts.popLast() else { return }
-        if indexedDepth == starts.count {
+    deinit {
+        entries.deallocate()
+        bytes.deallocate()
+        starts.deallocate()
+    }
+
+    func beginObject() {
+        starts[depth] = entryCount
+        depth += 1
+    }
+
+    func endObject() {
+        depth -= 1
+        if indexedDepth == depth {
             index = [:]
             indexedDepth = -1
         }
-        if start < entries.count {
-            bytes.removeSubrange(entries[start].offset...)
-            entries.removeSubrange(start...)
-        }
+        guard entryCount > starts[depth] else { return }
+        entryCount = starts[depth]
+        byteCount = entries[entryCount].offset
     }
 
     enum Outcome { case new, repeated, tooMany }
 
-    mutating func note(_ key: UnsafeRawBufferPointer) -> Outcome {
-        guard let start = starts.last else { return .new }
+    func note(_ key: UnsafeRawBufferPointer) -> Outcome {
+        let start = starts[depth - 1]
         let hash = hash(key)
-        let count = entries.count - start
-        guard count < Self.keyCountLimit, bytes.count + key.count <= Self.byteLimit else { return .tooMany }
-        if count < 48 {
-            for entry in start..<entries.count where entries[entry].hash == hash && isEqual(entry, key) { return .repeated }
+        guard entryCount - start < Self.keyCountLimit, byteCount + key.count <= Self.byteLimit else { return .tooMany }
+        if entryCount - start < 48 {
+            for entry in start..<entryCount where entries[entry].hash == hash && isEqual(entry, key) { return .repeated }
         } else {
-            if indexedDepth != starts.count - 1 { buildIndex(from: start) }
+            if indexedDepth != depth - 1 { buildIndex(from: start) }
             for entry in index[hash] ?? [] where isEqual(entry, key) { return .repeated }
-            index[hash, default: []].append(entries.count)
+            index[hash, default: []].append(entryCount)
         }
-        entries.append(Entry(hash: hash, offset: bytes.count, count: key.count))
-        bytes.append(contentsOf: key)
+        append(key, hash)
         return .new
     }
 
-    private mutating func buildIndex(from start: Int) {
+    private func append(_ key: UnsafeRawBufferPointer, _ hash: UInt64) {
+        if entryCount == entryCapacity {
+            let grown = UnsafeMutablePointer<Entry>.allocate(capacity: entryCapacity * 2)
+            grown.update(from: entries, count: entryCount)
+            entries.deallocate()
+            entries = grown
+            entryCapacity *= 2
+        }
+        while byteCount + key.count > byteCapacity {
+            let grown = UnsafeMutableRawPointer.allocate(byteCount: byteCapacity * 2, alignment: 8)
+            grown.copyMemory(from: bytes, byteCount: byteCount)
+            bytes.deallocate()
+            bytes = grown
+            byteCapacity *= 2
+        }
+        entries[entryCount] = Entry(hash: hash, offset: byteCount, count: key.count)
+        entryCount += 1
+        if let base = key.baseAddress { (bytes + byteCount).copyMemory(from: base, byteCount: key.count) }
+        byteCount += key.count
+    }
+
+    private func buildIndex(from start: Int) {
         index = [:]
-        for entry in start..<entries.count { index[entries[entry].hash, default: []].append(entry) }
-        indexedDepth = starts.count - 1
+        for entry in start..<entryCount { index[entries[entry].hash, default: []].append(entry) }
+        indexedDepth = depth - 1
     }
 
     private func isEqual(_ entry: Int, _ key: UnsafeRawBufferPointer) -> Bool {
         let known = entries[entry]
         guard known.count == key.count else { return false }
-        return bytes[known.offset..<known.offset + known.count].elementsEqual(key)
+        return UnsafeRawBufferPointer(start: bytes + known.offset, count: known.count).elementsEqual(key)
     }
 
+    @inline(__always)
     private func hash(_ key: UnsafeRawBufferPointer) -> UInt64 {
         var hash = seed &+ UInt64(key.count)
         var offset = 0

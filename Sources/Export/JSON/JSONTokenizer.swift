@@ -36,7 +36,7 @@ public final class JSONTokenizer {
     private var depth = 0
     /// Bit n is set when the container at depth n is an object.
     private var objectBits: UInt64 = 0
-    private var keys = JSONKeyTracker()
+    private let keys = JSONKeyTracker(depthLimit: JSONTokenizer.depthLimit)
 
     /// Unescaped content of the last string, when it had escapes.
     private var scratch: [UInt8] = []

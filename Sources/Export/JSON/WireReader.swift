@@ -63,7 +63,7 @@ private final class WireReaderPass {
             return nil
         }
         let buffer = RecordBuffer(fieldCount: object.fields.count)
-        try members(of: object.name, object.fields, FieldNameTable(object.fields), into: buffer)
+        try members(of: object.name, object.fields.map(\.type), FieldNameTable(object.fields), into: buffer)
         return buffer
     }
 
@@ -75,6 +75,7 @@ private final class WireReaderPass {
             return try tokenizer.skip(token)
         }
         let table = FieldNameTable(collection.fields)
+        let types = collection.fields.map(\.type)
         let buffer = RecordBuffer(fieldCount: collection.fields.count)
         var position = 0
         while true {
@@ -83,7 +84,7 @@ private final class WireReaderPass {
             case .endArray: return
             case .beginObject:
                 buffer.clear()
-                try members(of: collection.name, collection.fields, table, into: buffer)
+                try members(of: collection.name, types, table, into: buffer)
                 try visitor.visit(record: buffer, of: index)
             default:
                 try visitor.visit(misplaced: "\(collection.name)[\(position)] must be an object, not \(Self.name(of: element))")
@@ -94,7 +95,7 @@ private final class WireReaderPass {
     }
 
     private func members(
-        of place: String, _ fields: [FieldDefinition], _ table: FieldNameTable, into buffer: RecordBuffer
+        of place: String, _ types: [FieldType], _ table: FieldNameTable, into buffer: RecordBuffer
     ) throws(BackupError) {
         var expected = 0
         while try tokenizer.next() == .key {
@@ -105,7 +106,7 @@ private final class WireReaderPass {
                 continue
             }
             expected = index + 1
-            try value(tokenizer.next(), fields[index].type, into: buffer, index)
+            try value(tokenizer.next(), types[index], into: buffer, index)
         }
     }
 
