@@ -27,6 +27,10 @@ static inline int backupfs_lock(int descriptor, int exclusive) {
     struct flock lock = {.l_type = exclusive ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET};
     return fcntl(descriptor, 37 /* F_OFD_SETLK */, &lock);
 }
+static inline int backupfs_unlock(int descriptor) {
+    struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+    return fcntl(descriptor, 37 /* F_OFD_SETLK */, &lock);
+}
 // 1 when another open file description holds a lock, 0 when none does, -1 and errno.
 static inline int backupfs_is_locked(int descriptor) {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

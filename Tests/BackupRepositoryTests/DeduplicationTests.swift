@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func oneByteAtTheStartStoresFewChunks() throws {
-        let photo = TestData.random(20_000_000, seed: 2)
+        let photo = TestData.random(12_000_000, seed: 2)
         _ = try storedBytes("a", [("x", photo, .media)])
         #expect(try storedBytes("b", [("x", [1] + photo, .media)]) < 5_000_000)
         let rows = TestData.rows(100_000, seed: 3)

@@ -160,9 +160,9 @@ import Testing
     @Test func longContentsGoToLists() throws {
         let repository = try Repository.create(at: folder("repository"))
         let writer = try repository.makeWriter()
-        let database = TestData.random(25_000_000, seed: 51)
+        let database = TestData.random(8_000_000, seed: 51)
         let stored = try writer.store(database, policy: .database(pageSizeBytes: 512))
-        #expect(stored.content.elements.count <= 16 && stored.content.size == 25_000_000)
+        #expect(stored.content.elements.count <= 16 && stored.content.size == 8_000_000)
         #expect(stored.content.elements.contains { if case .list = $0 { true } else { false } })
         let parts = (0..<40).map { index in
             FileContent.concatenating([FileContent(literal: Array("\(index):".utf8)), stored.content])

@@ -35,10 +35,13 @@ struct TestData {
     /// Bytes that do not compress.
     static func random(_ count: Int, seed: UInt64) -> [UInt8] {
         var generator = TestData(seed: seed)
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(count + 8)
-        while bytes.count < count { withUnsafeBytes(of: generator.next().littleEndian) { bytes.append(contentsOf: $0) } }
-        return Array(bytes[..<count])
+        return [UInt8](unsafeUninitializedCapacity: count + 8) { buffer, initializedCount in
+            let words = UnsafeMutableRawBufferPointer(buffer)
+            for offset in stride(from: 0, to: count, by: 8) {
+                words.storeBytes(of: generator.next().littleEndian, toByteOffset: offset, as: UInt64.self)
+            }
+            initializedCount = count
+        }
     }
 
     /// Rows of JSON, about 60 bytes each.

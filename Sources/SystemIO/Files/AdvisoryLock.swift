@@ -24,6 +24,10 @@ public final class AdvisoryLock: Sendable {
         self.descriptor = descriptor
     }
 
+    /// Not left to close(2): a program that another thread is just starting has a copy of the descriptor until it runs, and would hold
+    /// the lock for that long.
+    deinit { _ = backupfs_unlock(descriptor.rawValue) }
+
     /// Whether somebody holds the lock now, in whatever way. Takes nothing.
     /// - Returns: false also when the file is not there.
     public static func isHeld(path: String) -> Bool {
