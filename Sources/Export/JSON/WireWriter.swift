@@ -87,7 +87,7 @@ private final class WireWriterPass {
         try snapshot.forEachRecord(of: index) { (record) throws(BackupError) in
             try records.append(count == 0 ? "\n    " : ",\n    ")
             try members(collection.fields, parts, record, to: records, closing: "\n    }") {
-                "\(collection.singular) \(record.kind(collection.keyIndex) == .integer ? String(record.integer(collection.keyIndex)) : record.string(collection.keyIndex) ?? "?")"
+                Self.label(record, collection)
             }
             count += 1
             totalCount += 1
@@ -97,6 +97,13 @@ private final class WireWriterPass {
         try records.flush()
         try sink.endCollection(collection.name)
         statistics.recordCounts[index] = count
+    }
+
+    private static func label(_ record: RecordBuffer, _ collection: CollectionDefinition) -> String {
+        switch record.value(collection.keyIndex) {
+        case .integer(let number): "\(collection.singular) \(number)"
+        case let key: "\(collection.singular) \(key.string ?? "?")"
+        }
     }
 
     private func name(_ name: String, to output: OutputBuffer) throws(BackupError) {
