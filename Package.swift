@@ -66,5 +66,7 @@ let package = Package(
             name: "FUSEBridgeTests", dependencies: ["FUSEBridge", "VirtualTree", "SystemIO", "BackupCore"], swiftSettings: settings),
         .testTarget(
             name: "ReadmeTests", dependencies: ["SystemIO", "BackupCore"], swiftSettings: settings),
+        .testTarget(name: "BackupCoreTests", dependencies: ["BackupCore"], swiftSettings: settings),
+        .testTarget(name: "SystemIOTests", dependencies: ["SystemIO", "BackupCore"], swiftSettings: settings),
     ]
 )

@@ -29,5 +29,5 @@ public struct StorePaths: Sendable {
     public var lastRestoreText: String { "\(restoreReports)/last.txt" }
 
     /// A path of the settings, seen from the store.
-    func resolve(_ path: String) -> String { path.hasPrefix("/") ? path : "\(root)/\(path)" }
+    func resolve(_ path: String) -> String { FileSystem.absolutePath(path.hasPrefix("/") ? path : "\(root)/\(path)") }
 }

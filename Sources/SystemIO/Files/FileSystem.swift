@@ -50,8 +50,11 @@ public enum FileSystem {
         return String(path[path.index(after: slash)...])
     }
 
-    /// Absolute form of `path`, seen from the current folder; symbolic links stay as they are.
+    /// Absolute form of `path`, seen from the current folder, without slashes at its end; symbolic links stay as they are.
     public static func absolutePath(_ path: String) -> String {
+        var path = path
+        // As shells complete the names of folders: `a/` is `a` itself, not something in it.
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         if path.hasPrefix("/") { return path }
         guard let current = getcwd(nil, 0) else { return path }
         defer { free(current) }
@@ -113,11 +116,11 @@ public enum FileSystem {
             let descriptor = try OwnedDescriptor.open(temporary, O_WRONLY | O_CREAT | O_TRUNC, permissions: permissions)
             try descriptor.writeAll(bytes)
             try descriptor.synchronize()
+            try rename(temporary, to: path)
         } catch {
             _ = unlink(temporary)
             throw error
         }
-        try rename(temporary, to: path)
         try synchronizeDirectory(parentPath(path))
     }
 

@@ -1,0 +1,131 @@
+import BackupCore
+import Glibc
+import Testing
+
+@testable import SystemIO
+
+/// Folders with names that are bytes, and links that are never followed.
+struct DirectoryTests {
+    private static let nasty: [[UInt8]] = [
+        [10], Array("new\nline".utf8), [0xFF, 0xFE], [0xC3], Array("ä".utf8), Array("a\u{308}".utf8),
+        [UInt8](repeating: 120, count: 255),
+        Array(" ".utf8), Array("-rf".utf8), Array("*".utf8), Array("...".utf8), Array(".hidden".utf8), [1], Array("a\\b".utf8),
+    ]
+
+    /// A folder that holds one file for each nasty name, its name as content.
+    private static func fill(_ path: String) throws {
+        let reader = try DirectoryReader(path: path)
+        for name in nasty {
+            let file = try reader.open(FileName(bytes: name), O_WRONLY | O_CREAT | O_EXCL)
+            try file.writeAll(name)
+        }
+    }
+
+    @Test func `names are listed by their bytes, and each is found again`() throws {
+        let folder = try TemporaryFolder()
+        try Self.fill(folder.path)
+        let reader = try DirectoryReader(path: folder.path)
+        let names = try reader.names()
+        #expect(names == Self.nasty.map { FileName(bytes: $0) }.sorted())
+        for name in names {
+            let file = try reader.open(name, O_RDONLY)
+            #expect(try file.readExactly(at: 0, count: name.bytes.count) == name.bytes)
+            #expect(try reader.status(name).size == UInt64(name.bytes.count))
+        }
+        // Listing twice gives the same: the position is not shared.
+        #expect(try reader.names() == names)
+    }
+
+    @Test func `names that are too long or not there are errors`() throws {
+        let folder = try TemporaryFolder()
+        let reader = try DirectoryReader(path: folder.path)
+        let long = FileName(bytes: [UInt8](repeating: 120, count: 256))
+        #expect(errorCode { () throws(BackupError) in _ = try reader.status(long) } == .nameTooLong)
+        #expect(errorCode { () throws(BackupError) in _ = try reader.status("none") } == .notFound)
+        #expect(errorCode { () throws(BackupError) in _ = try DirectoryReader(path: folder("none")) } == .notFound)
+        try writeFile(folder("file"), [])
+        #expect(errorCode { () throws(BackupError) in _ = try DirectoryReader(path: folder("file")) } == .notADirectory)
+        #expect(errorCode { () throws(BackupError) in _ = try reader.openDirectory("file") } == .notADirectory)
+    }
+
+    @Test func `links are read and never followed`() throws {
+        let folder = try TemporaryFolder()
+        try FileSystem.makeDirectories(folder("real"))
+        try writeFile(folder("real/file"), [1])
+        for (target, name) in [("real", "to-folder"), ("real/file", "to-file"), ("nowhere", "dangling")] {
+            #expect(symlink(target, folder(name)) == 0)
+        }
+        let reader = try DirectoryReader(path: folder.path)
+        #expect(try reader.status("to-folder").kind == .symbolicLink)
+        #expect(try reader.readLink("dangling") == Array("nowhere".utf8))
+        #expect(errorCode { () throws(BackupError) in _ = try reader.open("to-file", O_RDONLY) } != nil)
+        #expect(errorCode { () throws(BackupError) in _ = try reader.openDirectory("to-folder") } != nil)
+        #expect(errorCode { () throws(BackupError) in try reader.makeDirectoryIfMissing("to-folder") } == nil)
+        #expect(try reader.status("to-folder").kind == .symbolicLink)
+    }
+
+    @Test func `an open folder is the same one after it was renamed`() throws {
+        let folder = try TemporaryFolder()
+        try FileSystem.makeDirectories(folder("old"))
+        try writeFile(folder("old/file"), [1])
+        let reader = try DirectoryReader(path: folder("old"))
+        try FileSystem.rename(folder("old"), to: folder("new"))
+        #expect(try reader.names() == ["file"])
+        #expect(try reader.open("file", O_RDONLY).readExactly(at: 0, count: 1) == [1])
+    }
+
+    @Test func `removing a tree takes odd names with it and nothing that links lead to`() throws {
+        let folder = try TemporaryFolder()
+        try FileSystem.makeDirectories(folder("outside/deep"))
+        try writeFile(folder("outside/kept"), [1])
+        try FileSystem.makeDirectories(folder("tree/a/b/c"))
+        try Self.fill(folder("tree/a/b"))
+        for place in ["tree", "tree/a", "tree/a/b"] {
+            #expect(symlink(folder("outside"), folder("\(place)/link")) == 0)
+            #expect(symlink(folder("outside/kept"), folder("\(place)/file-link")) == 0)
+        }
+        try FileSystem.removeTree(folder("tree"))
+        #expect(try DirectoryReader(path: folder.path).names() == ["outside"])
+        #expect(try DirectoryReader(path: folder("outside")).names() == ["deep", "kept"])
+        #expect(try readFile(folder("outside/kept")) == [1])
+    }
+
+    @Test func `removing a link removes the link, and removing nothing is fine`() throws {
+        let folder = try TemporaryFolder()
+        try FileSystem.makeDirectories(folder("outside"))
+        try writeFile(folder("outside/kept"), [1])
+        #expect(symlink("outside", folder("link")) == 0)
+        try FileSystem.removeTree(folder("link"))
+        try FileSystem.removeTree(folder("none"))
+        try FileSystem.removeFile(folder("none"))
+        try writeFile(folder("file"), [])
+        try FileSystem.removeTree(folder("file"))
+        #expect(try DirectoryReader(path: folder.path).names() == ["outside"])
+        #expect(try DirectoryReader(path: folder("outside")).names() == ["kept"])
+    }
+
+    @Test func `what lstat and stat tell`() throws {
+        let folder = try TemporaryFolder()
+        try writeFile(folder("file"), [1, 2, 3])
+        #expect(symlink("file", folder("link")) == 0)
+        #expect(mkfifo(folder("pipe"), 0o600) == 0)
+        #expect(try FileSystem.status(folder("link")).kind == .symbolicLink)
+        #expect(FileSystem.statusIfPresent(folder("link"))?.kind == .regular)
+        #expect(FileSystem.statusIfPresent(folder("link"))?.size == 3)
+        #expect(try FileSystem.status(folder("pipe")).kind == .other)
+        #expect(FileSystem.statusIfPresent(folder("none")) == nil)
+        #expect(!FileSystem.exists(folder("none")))
+        let inode = try shell("stat -c '%i %h %u' \"$1\"", folder("file")).output
+        let status = try FileSystem.status(folder("file"))
+        #expect("\(status.inode) \(status.linkCount) \(status.owner)\n" == inode)
+    }
+
+    @Test func `the free space is what df says`() throws {
+        let folder = try TemporaryFolder()
+        let blocks = try shell("stat -f -c '%S %b' \"$1\"", folder.path).output
+        let space = try FileSystem.space(at: folder.path)
+        #expect("\(space.blockSizeBytes) \(space.blockCount)\n" == blocks)
+        #expect(space.availableBytes > 0)
+        #expect(errorCode { () throws(BackupError) in _ = try FileSystem.space(at: folder("none")) } == .notFound)
+    }
+}
