@@ -75,6 +75,8 @@ public struct StoreCreation: Sendable {
             let database = try AppDatabase.create(at: "\(path)/app/database.sqlite", definition: definition)
             if let sampleRecordCount {
                 try database.replaceAll(from: SampleData(definition: definition, expenseCount: sampleRecordCount))
+            } else {
+                try database.replaceAll(from: NewDeviceData(definition: definition))
             }
         }
         if let media = definition.media {

@@ -1,0 +1,26 @@
+import AppData
+import BackupCore
+import Glibc
+
+/// What a new, empty database holds: no records, and this machine's name as the device that exports will tell.
+struct NewDeviceData: RecordSource {
+    /// The metadata member of the wire formats that have one.
+    private static let deviceField = "deviceName"
+
+    let definition: AppDefinition
+
+    func visit(with visitor: any RecordVisitor) throws(BackupError) {
+        let fields = definition.metadata.fields
+        guard let index = fields.firstIndex(where: { $0.name == Self.deviceField }), let name = Self.hostName else { return }
+        let metadata = RecordBuffer(fieldCount: fields.count)
+        metadata.set(index, text: name)
+        try visitor.visit(metadata: metadata)
+    }
+
+    private static var hostName: String? {
+        var buffer = [CChar](repeating: 0, count: 256)
+        guard gethostname(&buffer, buffer.count - 1) == 0 else { return nil }
+        let name = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return name.isEmpty ? nil : name
+    }
+}
