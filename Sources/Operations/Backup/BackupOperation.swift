@@ -38,8 +38,8 @@ public struct BackupOperation: Sendable {
         let writer = try store.repository.makeWriter()
         let parent = store.repository.snapshots(kind: .snapshot).last
 
-        var entries: [TreeEntry] = []
-        entries += try storeRecords(rendering, writer, createdAt)
+        let collections = try storeCollections(rendering, writer, createdAt)
+        var entries = try storeRecords(rendering, collections, writer, createdAt)
         var unreadable: [String] = []
         if let mediaPath = store.mediaPath {
             var media = MediaBackup(writer: writer, report: report)
@@ -48,10 +48,12 @@ public struct BackupOperation: Sendable {
             let status = try FileSystem.status(mediaPath)
             entries.append(
                 .directory(name: "media", mode: status.mode, modificationTime: status.modificationTime, stored: stored))
+            // What changed is found by comparing stored folders, which must be readable for that.
+            try writer.publishChunks()
         }
-        // What is computed from stored files must be able to read them.
-        try writer.publishChunks()
-        let changes = try ChangesDocument(from: parent, to: entries, rendering, store.definition, in: store.repository).json
+        let changes = try ChangesDocument(
+            from: parent, to: entries, collections, rendering, store.definition, in: store.repository
+        ).json
         entries.append(try file("changes.json", changes.prettyText, writer, createdAt))
         let manifest = ManifestDocument(
             store: store, rendering: rendering, parent: parent, label: name, tag: tag, createdAt: createdAt,
@@ -72,20 +74,29 @@ public struct BackupOperation: Sendable {
         return BackupResult(snapshot: try writer.commit(record), storedBytes: storedBytes, unreadable: unreadable)
     }
 
+    /// The export's collections, in the definition's order.
+    private func storeCollections(
+        _ rendering: AppRendering, _ writer: BackupWriter, _ time: Timestamp
+    ) throws(BackupError) -> [TreeEntry] {
+        var entries: [TreeEntry] = []
+        for (name, range) in rendering.collections {
+            let stored = try writer.store(SourceRange(rendering.export, range), policy: .structuredText)
+            entries.append(.file(name: FileName("\(name).json"), mode: 0o600, modificationTime: time, stored: stored))
+        }
+        return entries
+    }
+
     /// The export, its collections and the database. The export consists of the very chunks of the collections: only what lies between them
     /// is its own.
     private func storeRecords(
-        _ rendering: AppRendering, _ writer: BackupWriter, _ time: Timestamp
+        _ rendering: AppRendering, _ collections: [TreeEntry], _ writer: BackupWriter, _ time: Timestamp
     ) throws(BackupError) -> [TreeEntry] {
         var contents: [FileContent] = []
-        var collections: [TreeEntry] = []
         var position: UInt64 = 0
-        for (name, range) in rendering.collections {
-            contents.append(FileContent(literal: try bytes(rendering.export, position..<range.lowerBound)))
-            let stored = try writer.store(SourceRange(rendering.export, range), policy: .structuredText)
-            contents.append(stored.content)
-            collections.append(.file(name: FileName("\(name).json"), mode: 0o600, modificationTime: time, stored: stored))
-            position = range.upperBound
+        for (part, collection) in zip(rendering.collections, collections) {
+            contents.append(FileContent(literal: try bytes(rendering.export, position..<part.range.lowerBound)))
+            contents.append(collection.content)
+            position = part.range.upperBound
         }
         contents.append(FileContent(literal: try bytes(rendering.export, position..<rendering.export.size)))
         let export = StoredFile(

@@ -11,23 +11,23 @@ struct ChangesDocument {
     /// - Parameters:
     ///   - parent: the snapshot before; everything is added without one.
     ///   - entries: the new snapshot's files so far.
+    ///   - newCollections: the files of its folder `data`.
     ///   - rendering: where the new collections can be read.
     init(
-        from parent: Snapshot?, to entries: [TreeEntry], _ rendering: AppRendering, _ definition: AppDefinition,
+        from parent: Snapshot?, to entries: [TreeEntry], _ newCollections: [TreeEntry], _ rendering: AppRendering, _ definition: AppDefinition,
         in repository: Repository
     ) throws(BackupError) {
         var oldRoot: Directory?
         if let parent { oldRoot = try repository.rootDirectory(of: parent) }
         let newRoot = try Directory(entries: entries)
         let oldData = try Self.folder("data", in: oldRoot, repository)
-        let newData = try Self.folder("data", in: newRoot, repository)
 
         var collections: [OrderedJSON.Member] = []
         for (name, range) in rendering.collections {
             let fileName = FileName("\(name).json")
             let old = oldData?.entry(named: fileName)
             let comparison: CollectionComparison?
-            if let old, old.checksums == newData?.entry(named: fileName)?.checksums {
+            if let old, old.checksums == newCollections.first(where: { $0.name == fileName })?.checksums {
                 comparison = nil
             } else {
                 var source: StoredSource?

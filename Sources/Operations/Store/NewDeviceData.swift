@@ -1,6 +1,7 @@
 import AppData
 import BackupCore
 import Glibc
+import SystemIO
 
 /// What a new, empty database holds: no records, and this machine's name as the device that exports will tell.
 struct NewDeviceData: RecordSource {
@@ -13,6 +14,13 @@ struct NewDeviceData: RecordSource {
         let fields = definition.metadata.fields
         guard let index = fields.firstIndex(where: { $0.name == Self.deviceField }), let name = Self.hostName else { return }
         let metadata = RecordBuffer(fieldCount: fields.count)
+        for (other, field) in fields.enumerated() {
+            switch field.source {
+            case .stored: if let value = field.defaultValue { metadata.set(other, text: value) }
+            case .creationTime: metadata.set(other, text: ISO8601.format(SystemClock.now().wholeSeconds))
+            case .schemaVersion: metadata.set(other, integer: Int64(definition.schemaVersion))
+            }
+        }
         metadata.set(index, text: name)
         try visitor.visit(metadata: metadata)
     }
