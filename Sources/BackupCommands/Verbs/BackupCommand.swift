@@ -29,7 +29,7 @@ struct BackupCommand: ParsableCommand {
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }
         if dryRun {
-            let counts = try store.database.counts()
+            let counts = try store.counts()
             report(
                 .members([
                     "message_type": .text("dry_run"), "app": .text(store.definition.name),

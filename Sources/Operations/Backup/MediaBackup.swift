@@ -79,9 +79,10 @@ struct MediaBackup {
                 progress.processedBytes += UInt64(count)
             }
             let after = try Self.status(file, path)
-            guard offset == before.size, before.modificationTime == after.modificationTime, before.size == after.size else {
-                continue
-            }
+            // The change time too: a program that writes in place may set the modification time back.
+            guard offset == before.size, before.size == after.size, before.modificationTime == after.modificationTime,
+                before.changeTime == after.changeTime
+            else { continue }
             let stored = try content.finish()
             progress.processedItems += 1
             report(progress)

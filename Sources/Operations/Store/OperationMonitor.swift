@@ -76,7 +76,8 @@ public final class OperationMonitor: Sendable {
     func recordedOperation() -> String? {
         guard let text = recordedText() else { return nil }
         let line = String(decoding: text, as: UTF8.self).split(separator: "\n").first { $0.contains("\"operation\"") }
-        return line?.split(separator: "\"").dropFirst(2).first.map(String.init)
+        // `  "operation": "restore",` between its quotation marks.
+        return line?.split(separator: "\"", omittingEmptySubsequences: false).dropFirst(3).first.map(String.init)
     }
 
     private func recordFailure(of name: String, _ error: BackupError) {

@@ -1,5 +1,6 @@
 import AppData
 import BackupCore
+import Synchronization
 
 /// How many records a collection has.
 public struct RecordCount: Sendable, Equatable {
@@ -24,6 +25,19 @@ extension DatabaseSnapshot {
             counts.append(
                 RecordCount(name: collection.name, plural: collection.plural, count: try count(of: index)))
         }
+        return counts
+    }
+}
+
+/// The counts of the newest state: SQLite walks a whole table to count it, and `ls -l` of the mountpoint asks each time.
+final class RecordCountCache: Sendable {
+    private let known = Mutex<(state: DatabaseChangeState, counts: [RecordCount])?>(nil)
+
+    func counts(of database: AppDatabase) throws(BackupError) -> [RecordCount] {
+        let state = database.changeState()
+        if let known = known.withLock({ $0 }), known.state == state { return known.counts }
+        let counts = try database.counts()
+        known.withLock { $0 = (state, counts) }
         return counts
     }
 }

@@ -18,7 +18,7 @@ public struct StatusDocument: Sendable {
         let isRunning = store.isOperationRunning
         let operation = isRunning ? store.monitor.currentOperation() ?? Self.recorded(store.monitor.recordedText()) : nil
         let failure = Self.recorded(store.monitor.lastFailureText())
-        let counts = try store.database.counts()
+        let counts = try store.counts()
         let retention = store.definition.retention
 
         json = .members([

@@ -12,6 +12,7 @@ public final class Store: Sendable {
     public let repository: Repository
     /// The app's media folder, if it has one.
     public let mediaPath: String?
+    private let countCache = RecordCountCache()
     /// What runs now, for `status.json`.
     public let monitor: OperationMonitor
 
@@ -51,6 +52,9 @@ public final class Store: Sendable {
             throw error.at(path)
         }
     }
+
+    /// The number of records of each collection, as of now.
+    public func counts() throws(BackupError) -> [RecordCount] { try countCache.counts(of: database) }
 
     /// Takes the store for one operation; released with the value.
     /// - Throws: `busy` while another operation runs, in this process or another.
