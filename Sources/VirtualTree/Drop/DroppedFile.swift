@@ -60,7 +60,8 @@ final class DroppedFile: FileNode {
 
     /// Times and modes are what copy programs set last; they are kept for as long as the name is. Owners are not.
     func setAttributes(_ change: AttributeChange) throws(BackupError) -> NodeAttributes {
-        if let size = change.size {
+        // A size that it has already changes nothing: `truncate -s 0` of a new file hands nothing in.
+        if let size = change.size, size != FileSystem.statusIfPresent(spoolPath)?.size {
             try OwnedDescriptor.open(spoolPath, O_WRONLY).truncate(to: size)
             noteWrite()
         }
