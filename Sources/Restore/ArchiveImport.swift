@@ -91,13 +91,13 @@ struct ArchiveImport: Sendable {
 
     /// Unpacks the media files into `folder`, which must be there and empty. Not durable yet.
     func stageMedia(in folder: String) throws(BackupError) {
-        var folders: [(path: [UInt8], time: Timestamp)] = []
+        var folders: [(path: [UInt8], entry: ZIPEntry)] = []
         for entry in entries where entry.path.starts(with: mediaPrefix) && entry.path.count > mediaPrefix.count {
             let relative = Array(entry.path.dropFirst(mediaPrefix.count))
             if entry.isDirectory {
                 let relative = Array(relative.dropLast())
                 try StagedPath.makeDirectories(relative, in: folder)
-                folders.append((relative, entry.modificationTime))
+                folders.append((relative, entry))
                 continue
             }
             if let slash = relative.lastIndex(of: UInt8(ascii: "/")) {
@@ -112,8 +112,10 @@ struct ArchiveImport: Sendable {
             if let permissions = entry.permissions { try file.setPermissions(mode_t(permissions & 0o777 | 0o600)) }
             try file.setModificationTime(entry.modificationTime)
         }
-        // Last, since every file made in a folder changes its time.
-        for (path, time) in folders.reversed() { try StagedPath.setDirectoryTime(path, in: folder, time) }
+        // Last, since every file made in a folder changes its time; the innermost first, since a mode may close a folder.
+        for (path, entry) in folders.reversed() {
+            try StagedPath.setDirectoryAttributes(path, in: folder, entry.permissions, entry.modificationTime)
+        }
     }
 
     /// Where a link points to.

@@ -11,7 +11,8 @@ public enum DroppedFormat: String, Sendable {
     static func detect(_ path: String) throws(BackupError) -> DroppedFormat {
         let file = try SharedFile(path: path)
         var bytes = [UInt8](repeating: 0, count: 512)
-        let count = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in try file.read(at: 0, into: buffer) }
+        let count = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in try file.read(at: 0, into: buffer)
+        }
         let start = bytes[..<count]
         if start.starts(with: Array("SQLite format 3\0".utf8)) { return .sqlite }
         if start.starts(with: [0x50, 0x4B, 0x03, 0x04]) || start.starts(with: [0x50, 0x4B, 0x05, 0x06]) { return .zip }

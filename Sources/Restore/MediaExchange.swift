@@ -9,8 +9,16 @@ enum MediaExchange {
     }
 
     /// Durable when it returns; does nothing when it is done already.
+    /// - Throws: `notFound` when the staged folder is at neither place: then nothing is touched.
     static func publish(_ media: RestoreJournal.Media) throws(BackupError) {
         if try isDone(media) { return }
+        guard let staged = FileSystem.statusIfPresent(media.stagingPath), staged.inode == media.stagedInode else {
+            throw BackupError(
+                .notFound, "the media folder that a restore had prepared is not there any more", path: media.stagingPath,
+                remedy:
+                    "The records are those of the restored file. Check the app's media, and then remove restore.journal from the store."
+            )
+        }
         try FileSystem.exchange(media.stagingPath, media.path)
         try FileSystem.synchronizeDirectory(FileSystem.parentPath(media.path))
     }

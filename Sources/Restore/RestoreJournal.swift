@@ -7,7 +7,7 @@ import SystemIO
 /// committed. The media folder follows it: staged beside the old one, exchanged with it by one rename after the commit.
 struct RestoreJournal: Sendable, Equatable {
     enum State: String, Sendable {
-        /// Written before the transaction begins.
+        /// Written before the media are staged, and again before the transaction begins.
         case prepared
         /// Written after everything is published: what is left is tidying up.
         case published
@@ -20,12 +20,12 @@ struct RestoreJournal: Sendable, Equatable {
     let fileName: String
     /// The safety backup's snapshot.
     let safetySnapshot: SnapshotID?
-    let media: Media?
+    var media: Media?
 
     struct Media: Sendable, Equatable {
         let path: String
         let stagingPath: String
-        /// The staged folder's inode: found at `path` after the exchange, at `stagingPath` before it.
+        /// The staged folder's inode: found at `path` after the exchange, at `stagingPath` before it; 0 while it is being filled.
         let stagedInode: UInt64
     }
 
@@ -51,11 +51,15 @@ struct RestoreJournal: Sendable, Equatable {
     /// - Returns: `nil` when there is none.
     /// - Throws: `damagedContent`, `unsupportedVersion`.
     static func read(_ path: String) throws(BackupError) -> RestoreJournal? {
-        guard FileSystem.exists(path) else { return nil }
-        let bytes = try FileSystem.readFile(path, limitBytes: 1 << 20)
+        let bytes: [UInt8]
+        do {
+            bytes = try FileSystem.readFile(path, limitBytes: 1 << 20)
+        } catch  where error.code == .notFound {
+            return nil
+        }
         do {
             return try decode(bytes)
-        } catch where error.code == .repositoryDamaged {
+        } catch  where error.code == .repositoryDamaged {
             throw BackupError(
                 .damagedContent, "the journal of an interrupted restore is damaged: \(error.message)", path: path,
                 remedy: "Keep a copy of the store, check the app's data, and then remove this file.")
@@ -67,12 +71,16 @@ struct RestoreJournal: Sendable, Equatable {
             throw BackupError(.repositoryDamaged, "its checksum differs")
         }
         var reader = ByteReader(bytes[..<(bytes.count - 4)])
-        guard try reader.readRaw(count: 4).elementsEqual(magic) else { throw BackupError(.repositoryDamaged, "it is something else") }
+        guard try reader.readRaw(count: 4).elementsEqual(magic) else {
+            throw BackupError(.repositoryDamaged, "it is something else")
+        }
         let version = try reader.read(UInt16.self)
         guard version == Self.version else {
             throw BackupError(.unsupportedVersion, "the journal has version \(version)", remedy: "Use a newer backupfs.")
         }
-        guard let state = State(rawValue: try reader.readText()) else { throw BackupError(.repositoryDamaged, "its state is unknown") }
+        guard let state = State(rawValue: try reader.readText()) else {
+            throw BackupError(.repositoryDamaged, "its state is unknown")
+        }
         let operation = try reader.readText()
         let fileName = try reader.readText()
         let safety = try reader.readText()

@@ -68,27 +68,26 @@ public struct RestoreOperation: Sendable {
         try requireRoom(for: checked)
         let safety = try makeSafetyBackup()
         try FaultInjection.reached("restore.safety-made")
-        let operation = RandomToken.make()
-        let media = try stageMedia(checked, operation: operation)
         var journal = RestoreJournal(
-            state: .prepared, operation: operation, fileName: fileName, safetySnapshot: safety, media: media)
+            state: .prepared, operation: RandomToken.make(), fileName: fileName, safetySnapshot: safety, media: nil)
         do {
+            try stageMedia(checked, &journal)
             try FaultInjection.reached("restore.media-staged")
             try journal.write(to: journalPath)
             try FaultInjection.reached("restore.journal-written")
-            try replaceRecords(checked, marker: operation)
+            try replaceRecords(checked, marker: journal.operation)
         } catch {
             report(OperationProgress(phase: Self.rollingBackMessage))
             try undoUnlessCommitted(journal, error)
         }
-        if let media { try MediaExchange.publish(media) }
+        if let media = journal.media { try MediaExchange.publish(media) }
         try FaultInjection.reached("restore.media-published")
         journal.state = .published
         try journal.write(to: journalPath)
         try FaultInjection.reached("restore.journal-published")
         try database.removeRestoreMarker()
         try FaultInjection.reached("restore.marker-removed")
-        if let media { try MediaExchange.removeStaged(media) }
+        if let media = journal.media { try MediaExchange.removeStaged(media) }
     }
 
     /// After a failure: the transaction has been rolled back, unless the failure came after its commit.
@@ -132,11 +131,10 @@ public struct RestoreOperation: Sendable {
         }
     }
 
-    /// - Returns: `nil` when the file brings no media, or the app has none.
-    private func stageMedia(
-        _ checked: CheckedImport, operation: String
-    ) throws(BackupError) -> RestoreJournal.Media? {
-        guard let mediaPath, let archive = checked.archive, archive.hasMedia else { return nil }
+    /// Unpacks the media beside the folder they will replace. The journal is written before anything is made: then a crash leaves nothing that
+    /// nobody knows of. Does nothing when the file brings no media, or the app has none.
+    private func stageMedia(_ checked: CheckedImport, _ journal: inout RestoreJournal) throws(BackupError) {
+        guard let mediaPath, let archive = checked.archive, archive.hasMedia else { return }
         let parent = FileSystem.parentPath(mediaPath)
         let status = try FileSystem.status(mediaPath)
         guard status.kind == .directory, try FileSystem.status(parent).device == status.device else {
@@ -144,17 +142,18 @@ public struct RestoreOperation: Sendable {
                 .notSupported, "the media folder cannot be replaced in one step, since it is a link or a disk of its own",
                 path: mediaPath, remedy: "Use a plain folder as the app's media folder.")
         }
-        let staging = MediaFolder.stagingPath(of: mediaPath, operation: operation)
-        do {
-            try FileSystem.makeDirectories(staging)
-            let folder = try OwnedDescriptor.open(staging, O_RDONLY | O_DIRECTORY)
-            try folder.setPermissions(mode_t(status.mode & 0o7777))
-            try archive.stageMedia(in: staging)
-            try folder.synchronizeFileSystem()
-            return RestoreJournal.Media(path: mediaPath, stagingPath: staging, stagedInode: try folder.status().inode)
-        } catch {
-            try? FileSystem.removeTree(staging)
-            throw error
-        }
+        let staging = MediaFolder.stagingPath(of: mediaPath, operation: journal.operation)
+        // No inode yet: a journal in this state is undone, whatever happens.
+        journal.media = RestoreJournal.Media(path: mediaPath, stagingPath: staging, stagedInode: 0)
+        try journal.write(to: journalPath)
+        try FileSystem.makeDirectories(staging)
+        let folder = try OwnedDescriptor.open(staging, O_RDONLY | O_DIRECTORY)
+        try folder.setPermissions(mode_t(status.mode & 0o7777))
+        try FaultInjection.reached("restore.staging-made")
+        try archive.stageMedia(in: staging)
+        // Who restores as root leaves the app its files.
+        if geteuid() == 0 { try FileSystem.setOwner(ofTree: staging, status.owner, status.group) }
+        try folder.synchronizeFileSystem()
+        journal.media = RestoreJournal.Media(path: mediaPath, stagingPath: staging, stagedInode: try folder.status().inode)
     }
 }

@@ -28,8 +28,9 @@ public enum RestoreRecovery {
         case .prepared: hasCommitted = try database.restoreMarker() == journal.operation
         }
         if hasCommitted {
-            if let media = journal.media { try MediaExchange.publish(media) }
-            if journal.state != .published {
+            // What is published stays published, whatever the app has done with its folder since.
+            if journal.state == .prepared {
+                if let media = journal.media { try MediaExchange.publish(media) }
                 journal.state = .published
                 try journal.write(to: journalPath)
             }

@@ -10,6 +10,8 @@ public struct RestoreReport: Sendable {
         case refused
         /// It failed on the way; everything is as it was.
         case failed
+        /// It failed, and could be neither finished nor undone yet; the next start does that.
+        case unfinished
         /// A crash interrupted it before the data was changed.
         case undone
         /// A crash interrupted it after the data was changed; the next start finished it.
@@ -51,6 +53,7 @@ public struct RestoreReport: Sendable {
         case .completed: return "The restore was interrupted after the data had been replaced, and has been finished."
         case .undone: return "The restore was interrupted before the data had been replaced. The data is as it was."
         case .refused, .failed: return "The data was not imported."
+        case .unfinished: return "The restore could not be finished yet."
         }
     }
 
@@ -102,6 +105,7 @@ public struct RestoreReport: Sendable {
         case .success, .completed: lines.append("\(fileName): \(message)")
         case .preview: lines.append("\(fileName): can be restored. Nothing was changed.")
         case .refused, .failed: lines.append("\(fileName): not restored. \(message)")
+        case .unfinished: lines.append("\(fileName): not finished. \(message)")
         case .undone: lines.append("\(fileName): \(message)")
         }
         lines.append("Time: \(SystemClock.localText(finishedAt))")
@@ -124,6 +128,7 @@ public struct RestoreReport: Sendable {
         if let remedy = error?.remedy { lines.append(remedy) }
         switch result {
         case .refused, .failed: lines.append("The data is as it was. Copy the file again to try again.")
+        case .unfinished: lines.append("The next backupfs command finishes the restore or undoes it, as a whole.")
         case .success, .completed, .undone: break
         case .preview: lines.append(Self.deletionWarning)
         }

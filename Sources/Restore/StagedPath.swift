@@ -34,9 +34,14 @@ enum StagedPath {
         }
     }
 
-    static func setDirectoryTime(_ path: [UInt8], in root: String, _ time: Timestamp) throws(BackupError) {
+    /// - Parameter permissions: `nil` leaves those that a new folder has.
+    static func setDirectoryAttributes(
+        _ path: [UInt8], in root: String, _ permissions: UInt32?, _ time: Timestamp
+    ) throws(BackupError) {
         try descend(path.split(separator: UInt8(ascii: "/"))[...], from: DirectoryReader(path: root)) {
-            (folder: borrowing DirectoryReader) throws(BackupError) in try folder.descriptor.setModificationTime(time)
+            (folder: borrowing DirectoryReader) throws(BackupError) in
+            if let permissions { try folder.descriptor.setPermissions(mode_t(permissions & 0o777 | 0o700)) }
+            try folder.descriptor.setModificationTime(time)
         }
     }
 

@@ -25,7 +25,7 @@ public struct RestoreRunner: Sendable {
 
     /// Replaces the app's data by a file's. `restore/last.*` tell how it went, also when it throws.
     /// - Throws: `busy` while another operation runs (then nothing is reported: the report is the other's); what is wrong with the file; what went
-    ///   wrong on the way. The data is as it was then.
+    ///   wrong on the way. The data is as it was then, unless the report says `unfinished`.
     public func run(
         path: String, name: String, origin: ImportOrigin = .foreign, progress: ProgressHandler?
     ) throws(BackupError) -> RestoreReport {
@@ -50,19 +50,39 @@ public struct RestoreRunner: Sendable {
                     }
                 }
             }
-        } catch {
+        } catch  where !finishIfCommitted(&report) {
             report.error = error
             report.finishedAt = SystemClock.now()
             try? store.writeReport(report)
             throw error
-        }
+        } catch {}
         report.result = .success
         report.finishedAt = SystemClock.now()
+        // The data is new. What cannot be tidied up now is no failure of the restore: the next start does it.
+        try? tidyUp(report)
+        return report
+    }
+
+    private func tidyUp(_ report: RestoreReport) throws(BackupError) {
         try store.writeReport(report)
         try RestoreRecovery.forget(journalPath: store.paths.restoreJournal)
         try FaultInjection.reached("restore.journal-removed")
         try removeOldSafetyBackups()
-        return report
+    }
+
+    /// After a failure: finishes a restore that had committed its records, as the next start would. It must not be told as failed.
+    /// - Returns: whether the data is the new one, all of it. If that cannot be told, `report` says so.
+    private func finishIfCommitted(_ report: inout RestoreReport) -> Bool {
+        guard report.result == .failed else { return false }
+        do {
+            guard let recovered = try RestoreRecovery.run(journalPath: store.paths.restoreJournal, database: store.database)
+            else { return false }
+            if recovered.outcome == .completed { return true }
+            try RestoreRecovery.forget(journalPath: store.paths.restoreJournal)
+        } catch {
+            report.result = .unfinished
+        }
+        return false
     }
 
     private func operation(in folder: String) -> RestoreOperation {
@@ -87,7 +107,8 @@ public struct RestoreRunner: Sendable {
     ) throws {
         if let status = FileSystem.statusIfPresent(source) {
             guard status.kind == .regular else {
-                throw BackupError(.isADirectory, "this is not a file", path: source, remedy: "Name a .json, .zip or .sqlite file.")
+                throw BackupError(
+                    .isADirectory, "this is not a file", path: source, remedy: "Name a .json, .zip or .sqlite file.")
             }
             try body(source, FileSystem.lastComponent(source), .foreign)
             return

@@ -121,6 +121,23 @@ public struct DirectoryReader: ~Copyable {
         }
     }
 
+    static func setOwner(ofTree path: String, _ owner: UInt32, _ group: UInt32) throws(BackupError) {
+        let reader = try DirectoryReader(descriptor: OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW))
+        try reader.setOwnerOfContents(owner, group)
+        try SystemCall.check("set the owner", path) { fchown(reader.descriptor.rawValue, owner, group) }
+    }
+
+    private borrowing func setOwnerOfContents(_ owner: UInt32, _ group: UInt32) throws(BackupError) {
+        for name in try names() {
+            if try status(name).kind == .directory { try openDirectory(name).setOwnerOfContents(owner, group) }
+            let fullPath = "\(path)/\(name)"
+            let folder = descriptor.rawValue
+            _ = try Self.withCString(name) { (cName) throws(BackupError) in
+                try SystemCall.check("set the owner", fullPath) { fchownat(folder, cName, owner, group, AT_SYMLINK_NOFOLLOW) }
+            }
+        }
+    }
+
     private static func withCString<Result>(
         _ name: FileName, _ body: (UnsafePointer<CChar>) throws(BackupError) -> Result
     ) throws(BackupError) -> Result {

@@ -16,6 +16,7 @@ public struct FileStatus: Sendable, Equatable {
     public let device: UInt64
     public let linkCount: UInt64
     public let owner: UInt32
+    public let group: UInt32
 
     init(_ value: stat) {
         switch value.st_mode & S_IFMT {
@@ -32,6 +33,7 @@ public struct FileStatus: Sendable, Equatable {
         device = UInt64(value.st_dev)
         linkCount = UInt64(value.st_nlink)
         owner = value.st_uid
+        group = value.st_gid
     }
 }
 

@@ -91,6 +91,11 @@ public enum FileSystem {
         }
     }
 
+    /// Gives a folder with all that is in it to somebody else; symbolic links are not followed.
+    public static func setOwner(ofTree path: String, _ owner: UInt32, _ group: UInt32) throws(BackupError) {
+        try DirectoryReader.setOwner(ofTree: path, owner, group)
+    }
+
     /// fsync of a folder: after it the names in it survive a power cut.
     public static func synchronizeDirectory(_ path: String) throws(BackupError) {
         let descriptor = try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY)
