@@ -31,6 +31,7 @@ extension Store {
     public func safetyFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) {
         let name = definition.fileNames.safety.name(stamp: SnapshotStamp.of(snapshot))
         guard mediaPath != nil else { return (name, false) }
+        if name.hasSuffix(".zip") { return (name, true) }
         let stem = name.hasSuffix(".json") ? String(name.dropLast(5)) : name
         return (stem + ".zip", true)
     }

@@ -81,6 +81,8 @@ public final class Store: Sendable {
         try withExtendedLifetime(lock) { () throws(BackupError) in
             try recoverRestore()
             try WorkFolder.sweep(paths.spool)
+            // Of the operation that crashed: the next one must not be taken for it.
+            try FileSystem.removeFile(paths.operationRecord)
         }
     }
 
