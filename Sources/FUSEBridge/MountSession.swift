@@ -47,7 +47,8 @@ public final class MountSession: Sendable {
     ///     it runs, these signals do nothing else.
     ///   - onReady: called on this thread as soon as the mount answers: what runs after it finds the tree. If it throws, the
     ///     mount ends and the error is thrown on.
-    /// - Returns: why it ended. Requests that ran then have been answered, and the mountpoint is free.
+    /// - Returns: why it ended. Requests that ran then have been answered, and the mountpoint is free. Handles and look-ups that the
+    ///   kernel still held are not given back one by one: the tree must let go of them by itself.
     /// - Throws: `inputOutput` when the kernel would not mount or the connection broke; nothing is left mounted then either.
     public func run(endsOnSignals: Bool = true, onReady: () throws(BackupError) -> Void) throws(BackupError) -> End {
         let session = try mount()
@@ -55,7 +56,8 @@ public final class MountSession: Sendable {
         defer { if isRelaying { SignalRelay.end() } }
         let loop: SessionLoop
         do {
-            loop = try SessionLoop(session, ended: events.writer.rawValue)
+            let mount = (try? MountTable.current())?.entry(at: mountpoint)
+            loop = try SessionLoop(session, mount: mount, ended: events.writer.rawValue)
         } catch {
             fuse_session_unmount(session)
             fuse_session_destroy(session)

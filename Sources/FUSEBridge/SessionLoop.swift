@@ -9,11 +9,13 @@ final class SessionLoop {
     /// Shared with the thread, which alone writes to `result`; it is read after the thread was joined.
     private final class State: @unchecked Sendable {
         let session: OpaquePointer
+        let mount: MountTable.Entry?
         let ended: Int32
         var result: Int32 = 0
 
-        init(session: OpaquePointer, ended: Int32) {
+        init(session: OpaquePointer, mount: MountTable.Entry?, ended: Int32) {
             self.session = session
+            self.mount = mount
             self.ended = ended
         }
     }
@@ -34,10 +36,11 @@ final class SessionLoop {
 
     /// - Parameters:
     ///   - session: mounted. It must live until `join` has returned.
+    ///   - mount: the session's mount as the table of mounts has it.
     ///   - ended: a descriptor that gets one zero byte when the loop has ended and the mount is gone.
-    init(_ session: OpaquePointer, ended: Int32) throws(BackupError) {
+    init(_ session: OpaquePointer, mount: MountTable.Entry?, ended: Int32) throws(BackupError) {
         _ = Self.isWakeSignalHandled
-        state = State(session: session, ended: ended)
+        state = State(session: session, mount: mount, ended: ended)
         var thread = pthread_t()
         let argument = Unmanaged.passRetained(state)
         let result = pthread_create(&thread, nil, { SessionLoop.run($0) }, argument.toOpaque())
@@ -60,6 +63,13 @@ final class SessionLoop {
         return state.result
     }
 
+    /// Whether what is seen at the mountpoint is this mount. After a lazy unmount another one may be there, and the session's own
+    /// then ends with its descriptor.
+    private static func isStillThere(_ mount: MountTable.Entry?) -> Bool {
+        guard let mount, let table = try? MountTable.current() else { return true }
+        return table.entry(at: mount.path) == mount
+    }
+
     private static func run(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
         guard let argument else { return nil }
         let state = Unmanaged<State>.fromOpaque(argument).takeRetainedValue()
@@ -72,7 +82,7 @@ final class SessionLoop {
         // From here on the wake signal would only disturb the unmount.
         sigaddset(&signals, wakeSignal)
         pthread_sigmask(SIG_SETMASK, &signals, nil)
-        fuse_session_unmount(state.session)
+        if isStillThere(state.mount) { fuse_session_unmount(state.session) }
         var byte: UInt8 = 0
         _ = write(state.ended, &byte, 1)
         return nil

@@ -21,7 +21,7 @@ import Testing
 
     @Test func readyWhileTheProgramRunsOn() throws {
         try inFolder { folder, log in
-            let process = try launch("printf '\\001' >&3; exec 3>&-; echo ready; sleep 600", log: log)
+            let process = try launch("printf '\\001' >&3; exec 3>&-; echo ready; exec sleep 600", log: log)
             #expect(kill(process, 0) == 0)
             // A session of its own, so that the terminal's signals do not reach it.
             #expect(getsid(process) == process)

@@ -54,6 +54,20 @@ struct MountEndTests {
         close(file)
     }
 
+    @Test func leavesAnotherMountInItsPlaceAlone() throws {
+        let tree = MemoryTree()
+        tree.add("f", .file([1]))
+        let mount = try MountedTree(tree)
+        let file = open("\(mount.path)/f", O_RDONLY | O_CLOEXEC)
+        defer { close(file) }
+        try Unmounter.unmount(mount.path, lazily: true)
+        let successor = try MountedTree(MemoryTree(), at: mount.path)
+        #expect(try mount.end() == .requested)
+        #expect(try successor.output("mkdir $M/new; ls $M") == "new\n")
+        #expect(try successor.end() == .requested)
+        #expect(try !isMounted(mount.path))
+    }
+
     @Test func whenTheOneWhoWaitsFails() throws {
         try TestMachine.requireFUSE()
         let folder = try TestMachine.makeTemporaryFolder()

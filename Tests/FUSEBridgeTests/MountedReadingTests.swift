@@ -69,9 +69,11 @@ struct MountedReadingTests {
             try mount.output("tail -c 3 $M/big | od -An -tu1 | tr -s ' '")
                 == " \(bytes[4_999_998]) \(bytes[4_999_999]) \(bytes[5_000_000])\n")
         #expect(try mount.output("tar -cf - -C $M . | tar -xf - -C \(copy) && cmp $M/big \(copy)/big; echo $?") == "0\n")
-        // The kernel asks for as much at once as was agreed.
-        _ = try mount.output("dd if=$M/big bs=4M of=/dev/null 2>/dev/null")
-        #expect(tree.state.withLock { $0.readSizes.max() } == 1 << 20)
+        // The kernel asks for as much at once as was agreed; through its pages, only where the read-ahead could be raised.
+        if usesDirectIO || geteuid() == 0 {
+            _ = try mount.output("dd if=$M/big bs=4M of=/dev/null 2>/dev/null")
+            #expect(tree.state.withLock { $0.readSizes.max() } == 1 << 20)
+        }
     }
 
     @Test func largestReadIsWhatTheOptionSays() throws {
@@ -95,9 +97,7 @@ struct MountedReadingTests {
         #expect(try mount.output("ls $M/many | sort | md5sum") == expected)
         let listed = try mount.output("ls -l $M/many | tail -n +2 | awk '{print $5}' | sort | uniq -c | tr -s ' '")
         #expect(listed == " 10000 3\n")
-        try mount.end()
-        // Whatever the kernel was told of it has given back or was dropped with the mount; nothing is open.
-        #expect(tree.state.withLock { $0.directories.isEmpty && $0.files.isEmpty })
+        mount.waitUntilAllIsClosed()
     }
 
     @Test func forgottenNamesAreCountedBack() throws {
@@ -170,8 +170,7 @@ struct MountedReadingTests {
         let before = descriptorCount() + Int(MountSession.maximumThreadCount)
         _ = try mount.output("for i in $(seq 200); do cat $M/file; ls $M; done > /dev/null")
         #expect(descriptorCount() <= before)
-        try mount.end()
-        #expect(tree.state.withLock { $0.files.isEmpty && $0.directories.isEmpty })
+        mount.waitUntilAllIsClosed()
     }
 
     @Test func mountAndUnmountLeakNothing() throws {

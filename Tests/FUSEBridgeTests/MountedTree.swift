@@ -28,10 +28,10 @@ final class MountedTree {
         }
     }
 
-    init(_ tree: MemoryTree = MemoryTree(), options: MountOptions = MountOptions()) throws {
+    init(_ tree: MemoryTree = MemoryTree(), options: MountOptions = MountOptions(), at folder: String? = nil) throws {
         try TestMachine.requireFUSE()
         self.tree = tree
-        path = try TestMachine.makeTemporaryFolder()
+        path = try folder ?? TestMachine.makeTemporaryFolder()
         session = try MountSession(tree: tree, mountpoint: path, options: options)
         outcome = Outcome(session)
         cleaner = try TestMachine.startCleaner(path)
@@ -78,6 +78,16 @@ final class MountedTree {
         _ = write(cleaner, "\n", 1)
         close(cleaner)
         _ = rmdir(path)
+    }
+
+    /// Waits until nothing is open any more. The kernel tells of the last close in its own time, and what it has not told of when a
+    /// mount ends, it never tells.
+    func waitUntilAllIsClosed(_ place: SourceLocation = #_sourceLocation) {
+        for _ in 0..<1000 {
+            if tree.state.withLock({ $0.files.isEmpty && $0.directories.isEmpty }) { return }
+            usleep(10_000)
+        }
+        Issue.record("something stays open", sourceLocation: place)
     }
 
     /// Runs a shell script with `$M` naming the mountpoint.
