@@ -1,8 +1,8 @@
 import BackupCore
 import Export
+import Glibc
 import Operations
 import Synchronization
-import Glibc
 import SystemIO
 
 /// Shows how far an operation is: a line that moves on a terminal, JSON lines with `message_type` for programs, nothing otherwise.

@@ -41,9 +41,12 @@ struct SnapshotsCommand: ParsableCommand {
             "name": .text(snapshot.name.description), "id": .text(snapshot.id.hexadecimal),
             "createdAt": .text(ISO8601.format(snapshot.creationTime.wholeSeconds)),
             "parent": .optional(snapshot.record.parent?.hexadecimal), "pinned": .boolean(snapshot.isPinned),
-            "files": .integer(snapshot.record.root.totals.fileCount), "sizeBytes": .integer(snapshot.record.root.totals.byteCount),
+            "files": .integer(snapshot.record.root.totals.fileCount),
+            "sizeBytes": .integer(snapshot.record.root.totals.byteCount),
             "attributes": .object(
-                snapshot.record.attributes.filter { $0.key != Snapshot.stampAttribute }.sorted { $0.key < $1.key }.map { .init($0.key, .text($0.value)) }),
+                snapshot.record.attributes.filter { $0.key != Snapshot.stampAttribute }.sorted { $0.key < $1.key }.map {
+                    .init($0.key, .text($0.value))
+                }),
         ])
     }
 }

@@ -1,4 +1,3 @@
-
 /// A file or folder of `live/`.
 public struct LiveEntry: Sendable {
     public enum Kind: Sendable, Equatable { case file, directory, symbolicLink }

@@ -1,4 +1,3 @@
-
 /// One consistent state of the app's data, as the files of `live/`.
 public protocol LiveView: AnyObject, Sendable {
     /// What is in the folder at `path` (empty for `live/` itself), sorted by name; `nil` when there is no such folder.

@@ -13,7 +13,9 @@ enum ZIPEntryRules {
         guard let first = name.first else { throw ZIPFailure.refused("An entry of the archive has no name.") }
         guard first != UInt8(ascii: "/") else { throw ZIPFailure.refused("The entry \(shown) has an absolute path.") }
         guard !name.contains(0) else { throw ZIPFailure.refused("The name \(shown) contains a NUL byte.") }
-        guard acceptsBackslash || !name.contains(UInt8(ascii: "\\")) else { throw ZIPFailure.refused("The name \(shown) contains a backslash.") }
+        guard acceptsBackslash || !name.contains(UInt8(ascii: "\\")) else {
+            throw ZIPFailure.refused("The name \(shown) contains a backslash.")
+        }
         guard !isUTF8 || String(validating: name, as: UTF8.self) != nil else {
             throw ZIPFailure.damaged("The name \(shown) is marked as UTF-8 and is not.")
         }

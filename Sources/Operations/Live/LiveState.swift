@@ -135,7 +135,9 @@ final class LiveState: LiveView {
     private func listing() throws(BackupError) -> LiveEntry {
         var size: UInt64 = 0
         try walk([]) { path, entry in
-            if entry.kind == .file { size += UInt64(ChecksumListing.line(digest: Self.zeroDigest, path: Self.joined(path)).count) }
+            if entry.kind == .file {
+                size += UInt64(ChecksumListing.line(digest: Self.zeroDigest, path: Self.joined(path)).count)
+            }
         }
         let text: @Sendable () throws(BackupError) -> [UInt8] = { [self] () throws(BackupError) -> [UInt8] in
             var text: [UInt8] = []
@@ -155,7 +157,9 @@ final class LiveState: LiveView {
 
     private func archive() throws(BackupError) -> LiveEntry {
         let size = try ZIPLayout.archivedSize(of: members(withContent: false))
-        let table: @Sendable () throws(BackupError) -> ExtentTable = { [self] () throws(BackupError) in try ZIPLayout.table(for: members(withContent: true)) }
+        let table: @Sendable () throws(BackupError) -> ExtentTable = { [self] () throws(BackupError) in
+            try ZIPLayout.table(for: members(withContent: true))
+        }
         return LiveEntry(
             name: "archive.zip", kind: .file, permissions: 0o600, size: size, modificationTime: rendering.createdAt,
             content: table,
@@ -187,7 +191,9 @@ final class LiveState: LiveView {
             if !isFolder {
                 content = withContent ? pieces(try entry.content()) : placeholder(entry.size)
                 if withContent {
-                    crc32 = entry.kind == .file ? try entry.checksums().crc32 : try SourceChecksums.of(TableSource(entry.content())).crc32
+                    crc32 =
+                        entry.kind == .file
+                        ? try entry.checksums().crc32 : try SourceChecksums.of(TableSource(entry.content())).crc32
                 }
             }
             members.append(

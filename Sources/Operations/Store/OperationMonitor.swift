@@ -1,7 +1,7 @@
 import BackupCore
 import Export
-import SystemIO
 import Synchronization
+import SystemIO
 
 /// What the running operation does, for `status.json` here and in other processes, and what failed last.
 public final class OperationMonitor: Sendable {

@@ -61,7 +61,7 @@ public final class Store: Sendable {
     func lockForOperation() throws(BackupError) -> AdvisoryLock {
         do {
             return try AdvisoryLock(path: paths.operationLock)
-        } catch where error.code == .busy {
+        } catch  where error.code == .busy {
             let running = monitor.recordedOperation()
             throw BackupError(
                 .busy, running.map { "another operation is running: \($0)" } ?? "another operation is running",

@@ -3,9 +3,12 @@ import BackupCore
 /// A file's MIME type, by its name's extension: what a file manager would say of it, without a look into the file.
 enum MIMEType {
     private static let types: [String: String] = [
-        "json": "application/json", "zip": "application/zip", "sqlite": "application/vnd.sqlite3", "db": "application/vnd.sqlite3",
-        "sqlite3": "application/vnd.sqlite3", "txt": "text/plain", "csv": "text/csv", "html": "text/html", "pdf": "application/pdf",
-        "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp", "heic": "image/heic",
+        "json": "application/json", "zip": "application/zip", "sqlite": "application/vnd.sqlite3",
+        "db": "application/vnd.sqlite3",
+        "sqlite3": "application/vnd.sqlite3", "txt": "text/plain", "csv": "text/csv", "html": "text/html",
+        "pdf": "application/pdf",
+        "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp",
+        "heic": "image/heic",
         "heif": "image/heif", "tif": "image/tiff", "tiff": "image/tiff", "bmp": "image/bmp", "svg": "image/svg+xml",
         "dng": "image/x-adobe-dng", "cr2": "image/x-canon-cr2", "cr3": "image/x-canon-cr3", "nef": "image/x-nikon-nef",
         "arw": "image/x-sony-arw", "orf": "image/x-olympus-orf", "raf": "image/x-fuji-raf", "rw2": "image/x-panasonic-rw2",

@@ -51,7 +51,8 @@ final class SnapshotsFolder: FolderNode {
     func makeDirectory(_ name: FileName) throws(BackupError) -> any Node {
         let label = try Self.label(name)
         if try snapshots().contains(where: { $0.name == name }) {
-            throw BackupError(.alreadyExists, "there is a backup of that name already", path: label, remedy: "Choose another name.")
+            throw BackupError(
+                .alreadyExists, "there is a backup of that name already", path: label, remedy: "Choose another name.")
         }
         try context.services.createSnapshot(named: label)
         return try child(named: name)
@@ -83,7 +84,9 @@ final class SnapshotsFolder: FolderNode {
         _ = try Self.label(newName)
         if newName == snapshot.name { return }
         if try snapshots().contains(where: { $0.name == newName }) {
-            throw BackupError(.alreadyExists, "there is a backup of that name already", path: newName.description, remedy: "Choose another name.")
+            throw BackupError(
+                .alreadyExists, "there is a backup of that name already", path: newName.description,
+                remedy: "Choose another name.")
         }
         try context.services.renameSnapshot(snapshot, to: newName)
     }
@@ -98,7 +101,9 @@ final class SnapshotsFolder: FolderNode {
 
     /// A snapshot's label: valid UTF-8 without control characters, not hidden, not `latest`.
     private static func label(_ name: FileName) throws(BackupError) -> String {
-        guard name != latestName else { throw BackupError(.alreadyExists, "latest always names the newest backup", path: "latest") }
+        guard name != latestName else {
+            throw BackupError(.alreadyExists, "latest always names the newest backup", path: "latest")
+        }
         guard let text = String(validating: name.bytes, as: UTF8.self), name.isSafeComponent,
             !name.bytes.contains(where: { $0 < 32 || $0 == 127 }), name.bytes.first != UInt8(ascii: ".")
         else {
