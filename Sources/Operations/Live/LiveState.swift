@@ -169,6 +169,7 @@ final class LiveState: LiveView {
     /// - Parameter withContent: false leaves out what costs a read of the files: the sizes are the same.
     private func members(withContent: Bool) throws(BackupError) -> [ArchiveMember] {
         var members: [ArchiveMember] = []
+        let openFiles = OpenMediaFiles()
         let listing = try listing()
         let listed = withContent ? try listing.content() : nil
         members.append(
@@ -189,7 +190,7 @@ final class LiveState: LiveView {
             var content: [ContentPiece] = []
             var crc32: UInt32 = 0
             if !isFolder {
-                content = withContent ? pieces(try entry.content()) : placeholder(entry.size)
+                content = withContent ? try archived(entry, path, openFiles) : placeholder(entry.size)
                 if withContent {
                     crc32 =
                         entry.kind == .file
@@ -202,6 +203,22 @@ final class LiveState: LiveView {
                     size: isFolder ? 0 : entry.size, crc32: crc32, content: content))
         }
         return members
+    }
+
+    /// A file's pieces as a member of an archive, without an open file for each.
+    private func archived(
+        _ entry: LiveEntry, _ path: [FileName], _ openFiles: OpenMediaFiles
+    ) throws(BackupError) -> [ContentPiece] {
+        guard let media, path.first == "media", entry.kind == .file else { return pieces(try entry.content()) }
+        guard entry.size > 0 else { return [] }
+        guard let item = try media.item(at: path.dropFirst()), item.status.size == entry.size else {
+            throw BackupError(
+                .inputOutput, "the file changed while the archive was laid out",
+                path: "live/\(FileName(bytes: Self.joined(path)))",
+                remedy: "Try again.")
+        }
+        let source = MediaFileSource(path.dropFirst(), expected: item.status, in: media, openFiles)
+        return [.source(source, offset: 0, length: entry.size)]
     }
 
     private static func joined(_ path: [FileName]) -> [UInt8] {

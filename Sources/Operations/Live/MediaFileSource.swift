@@ -1,0 +1,49 @@
+import BackupCore
+import Synchronization
+import SystemIO
+
+/// A live media file as a part of something larger. It is opened when it is read: an archive of 100,000 files must not hold 100,000
+/// descriptors.
+final class MediaFileSource: ByteSource {
+    private let media: LiveMedia
+    private let path: ArraySlice<FileName>
+    private let expected: FileStatus
+    private let openFiles: OpenMediaFiles
+
+    init(_ path: ArraySlice<FileName>, expected: FileStatus, in media: LiveMedia, _ openFiles: OpenMediaFiles) {
+        self.media = media
+        self.path = path
+        self.expected = expected
+        self.openFiles = openFiles
+    }
+
+    /// - Throws: `inputOutput` when the file is not what it was any more: half of one state and half of another would be worse.
+    func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
+        let file = try openFiles.file(path) { () throws(BackupError) in try media.open(path, expected: expected) }
+        let count = try file.read(at: offset, into: buffer)
+        let now = try file.status()
+        guard now.size == expected.size, now.modificationTime == expected.modificationTime else {
+            throw BackupError(.inputOutput, "the file changed while it was read", path: file.path, remedy: "Try again.")
+        }
+        return count
+    }
+}
+
+/// The live media files that were read last, kept open: a file is read in many pieces, one after the other.
+final class OpenMediaFiles: Sendable {
+    private static let countLimit = 16
+
+    private let recent = Mutex<[(path: ArraySlice<FileName>, file: SharedFile)]>([])
+
+    func file(
+        _ path: ArraySlice<FileName>, _ open: () throws(BackupError) -> SharedFile
+    ) throws(BackupError) -> SharedFile {
+        if let known = recent.withLock({ $0.first { $0.path == path }?.file }) { return known }
+        let file = try open()
+        recent.withLock { recent in
+            if recent.count >= Self.countLimit { recent.removeFirst() }
+            recent.append((path, file))
+        }
+        return file
+    }
+}
