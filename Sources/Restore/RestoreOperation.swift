@@ -27,8 +27,10 @@ public struct RestoreOperation: Sendable {
     private var definition: AppDefinition { database.definition }
 
     /// Checks a file whole and changes nothing.
-    /// - Throws: what is wrong with the file: `invalidContent`, `damagedContent`, `unsupportedVersion`, `tooLarge`.
+    /// - Throws: what is wrong with the file: `invalidContent`, `damagedContent`, `unsupportedVersion`, `tooLarge`; `notSupported` when the
+    ///   app's database holds what no restore could bring back.
     public func check(_ path: String, origin: ImportOrigin = .foreign) throws(BackupError) -> CheckedImport {
+        try database.requireReplaceable()
         switch try DroppedFormat.detect(path) {
         case .json:
             return try check(json: path, format: .json, archive: nil)

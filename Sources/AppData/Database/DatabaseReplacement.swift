@@ -4,8 +4,16 @@ import GRDBSQLite
 import SystemIO
 
 extension AppDatabase {
+    /// Whether a replacement would lose nothing but what it replaces.
+    /// - Throws: `notSupported` when a table has values in a column that the definition does not name.
+    public func requireReplaceable() throws(BackupError) {
+        try read { connection throws(BackupError) in
+            try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).requireNothingUnnamed()
+        }
+    }
+
     /// Replaces all records, settings and stored metadata by those of `source`, in one transaction: afterwards the database
-    /// holds exactly the new data, or, after any error, exactly the old.
+    /// holds exactly the new data, or, after any error, exactly the old. Keys that the definition does not name stay.
     ///
     /// - Parameters:
     ///   - expectedCounts: number of records for each collection, as a validation before has counted them.
@@ -36,10 +44,11 @@ struct DatabaseReplacement {
 
     func run(_ source: some RecordSource, expectedCounts: [Int]?, marker: String?) throws(BackupError) -> [Int] {
         try FaultInjection.reached("restore.transaction-begun")
+        try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).requireNothingUnnamed()
         if let marker { try leave(marker) }
         for collection in definition.collections { try execute("DELETE FROM \(quotedIdentifier(collection.table))") }
-        try execute("DELETE FROM \(quotedIdentifier(definition.metadata.table))")
-        if let settings = definition.settings { try execute("DELETE FROM \(quotedIdentifier(settings.table))") }
+        try deleteStoredKeys(of: definition.metadata)
+        if let settings = definition.settings { try deleteStoredKeys(of: settings) }
         try FaultInjection.reached("restore.rows-deleted")
         let inserter = try RecordInserter(connection: connection, definition: definition, path: path)
         try source.visit(with: inserter)
@@ -50,16 +59,29 @@ struct DatabaseReplacement {
         return inserter.counts
     }
 
+    /// Keys that the definition does not name are in no export, so nothing could bring them back: they stay.
+    private func deleteStoredKeys(of object: ObjectDefinition) throws(BackupError) {
+        for field in object.fields where field.source == .stored {
+            let statement = try DatabaseStatement(
+                connection, "DELETE FROM \(quotedIdentifier(object.table)) WHERE \"key\" = ?1", path: path)
+            try run(statement, with: field.column)
+        }
+    }
+
+    private func run(_ statement: DatabaseStatement, with text: String) throws(BackupError) {
+        let buffer = RecordBuffer(fieldCount: 1)
+        buffer.set(0, text: text)
+        try statement.bind(1, text: buffer.bytes(0))
+        try withExtendedLifetime(buffer) { () throws(BackupError) in try statement.run() }
+    }
+
     private func execute(_ sql: String) throws(BackupError) { try DatabaseStatement(connection, sql, path: path).run() }
 
     private func leave(_ marker: String) throws(BackupError) {
         try execute("DROP TABLE IF EXISTS \(Self.markerTable)")
         try execute("CREATE TABLE \(Self.markerTable) (id TEXT)")
         let statement = try DatabaseStatement(connection, "INSERT INTO \(Self.markerTable) (id) VALUES (?1)", path: path)
-        let buffer = RecordBuffer(fieldCount: 1)
-        buffer.set(0, text: marker)
-        try statement.bind(1, text: buffer.bytes(0))
-        try withExtendedLifetime(buffer) { () throws(BackupError) in try statement.run() }
+        try run(statement, with: marker)
     }
 
     private func verify(_ inserted: [Int], expectedCounts: [Int]?) throws(BackupError) {

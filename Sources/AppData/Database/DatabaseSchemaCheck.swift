@@ -21,6 +21,26 @@ struct DatabaseSchemaCheck {
         return nil
     }
 
+    /// A replacement writes the columns that the definition names and no others: what else a table holds would be lost.
+    /// - Throws: `notSupported` for a column with values that the definition does not name.
+    func requireNothingUnnamed() throws(BackupError) {
+        for collection in definition.collections {
+            let named = Set(collection.fields.map(\.column))
+            for column in try ordinaryColumns(of: collection.table).subtracting(named).sorted() {
+                let values = try DatabaseStatement(
+                    connection,
+                    "SELECT 1 FROM \(quotedIdentifier(collection.table)) WHERE \(quotedIdentifier(column)) IS NOT NULL LIMIT 1",
+                    path: path)
+                guard try values.step() else { continue }
+                throw BackupError(
+                    .notSupported,
+                    "Import failed: the table \(collection.table) has the column \(column), which the app's definition does not name; "
+                        + "a restore would lose its values",
+                    path: path, remedy: "Add the column to the definition. Backups hold it: database.sqlite is always whole.")
+            }
+        }
+    }
+
     private func isOrdinaryTable(_ name: String) throws(BackupError) -> Bool {
         // A virtual table has no pages of its own.
         let statement = try DatabaseStatement(
