@@ -37,7 +37,8 @@ public struct DatabaseChangeState: Sendable, Hashable {
         // Not SystemClock: the file system's stamps do not follow a clock that a test has set.
         clock_gettime(CLOCK_REALTIME, &clock)
         let now = Timestamp(clock)
-        let isRecent = [database, log].contains { file in
+        // An empty log is made by whoever reads: it is not counted here either.
+        let isRecent = [database, self.log].contains { file in
             guard let time = file?.modificationTime, abs(now.seconds - time.seconds) < 10 else { return false }
             let age = (now.seconds - time.seconds) * 1_000_000_000 + Int64(now.nanoseconds) - Int64(time.nanoseconds)
             return Self.recentNanoseconds.contains(age)

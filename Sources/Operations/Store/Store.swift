@@ -77,7 +77,7 @@ public final class Store: Sendable {
     private func recover() throws(BackupError) {
         // Most often there is nothing to do, and a lock taken for nothing would refuse somebody's backup.
         let leftovers = try WorkFolder.abandoned(in: paths.spool)
-        guard FileSystem.exists(paths.restoreJournal) || !leftovers.isEmpty, let lock = try? lockForOperation() else { return }
+        guard [paths.restoreJournal, paths.operationRecord].contains(where: FileSystem.exists) || !leftovers.isEmpty, let lock = try? lockForOperation() else { return }
         try withExtendedLifetime(lock) { () throws(BackupError) in
             try recoverRestore()
             try WorkFolder.sweep(paths.spool)

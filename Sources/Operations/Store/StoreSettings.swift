@@ -57,7 +57,16 @@ public struct StoreSettings: Sendable, Equatable {
     /// The file's text, with comments for whoever opens it.
     var yaml: String {
         func quoted(_ text: String) -> String {
-            "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+            var output = "\""
+            for scalar in text.unicodeScalars {
+                switch scalar {
+                case "\\", "\"": output += "\\\(scalar)"
+                // YAML folds line feeds and takes no other control characters as they are.
+                case "\0"..<" ", "\u{7F}"..."\u{9F}": output += "\\x" + Hexadecimal.encode([UInt8(scalar.value)])
+                default: output.unicodeScalars.append(scalar)
+                }
+            }
+            return output + "\""
         }
         var text = """
             # Settings of this backupfs store. Paths are absolute, or relative to this file's folder.
