@@ -42,7 +42,7 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "Operations",
-            dependencies: ["Restore", "Export", "BackupRepository", "AppData", "SystemIO", "BackupCore"],
+            dependencies: ["Restore", "Export", "BackupRepository", "AppData", "SystemIO", "BackupCore", "Yams"],
             swiftSettings: settings),
         .target(
             name: "VirtualTree", dependencies: ["BackupRepository", "SystemIO", "BackupCore"],

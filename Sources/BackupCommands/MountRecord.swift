@@ -15,7 +15,7 @@ enum MountRecord {
         while true {
             do {
                 return try AdvisoryLock(path: paths.mountLock)
-            } catch  where error.code == .busy {
+            } catch let error where error.code == .busy {
                 guard waitedMilliseconds < endingTimeoutMilliseconds, !isMounted(paths) else { throw mounted(paths) }
                 usleep(10_000)
                 waitedMilliseconds += 10

@@ -64,6 +64,14 @@ public struct BackupError: Error, Sendable, CustomStringConvertible {
         BackupError(code, message, path: self.path ?? path, remedy: remedy, findings: findings)
     }
 
+    /// Findings that the message does not say already.
+    public var details: [String] { findings.filter { !message.hasSuffix($0) } }
+
+    /// Everything but the path, for a person: the message, the findings and the remedy, a line each.
+    public var fullText: String {
+        ([message] + details.map { "- \($0)" } + (remedy.map { [$0] } ?? [])).joined(separator: "\n") + "\n"
+    }
+
     /// One line: `path: message. remedy`.
     public var description: String {
         var text = path.map { "\($0): \(message)" } ?? message

@@ -15,6 +15,12 @@ public struct FileName: Hashable, Comparable, Sendable, CustomStringConvertible,
 
     public static func < (left: Self, right: Self) -> Bool { left.bytes.lexicographicallyPrecedes(right.bytes) }
 
+    /// Whether a backup can be called so: valid UTF-8 without control characters, not hidden, and not `latest`.
+    public var isSnapshotName: Bool {
+        isSafeComponent && self != "latest" && bytes.first != UInt8(ascii: ".")
+            && String(validating: bytes, as: UTF8.self) != nil && !bytes.contains { $0 < 32 || $0 == 127 }
+    }
+
     /// Whether it can be stored and restored as a single component: not empty, `.`, `..`, too long, and
     /// without `/` or NUL.
     public var isSafeComponent: Bool {

@@ -54,12 +54,12 @@ struct RestoreJournal: Sendable, Equatable {
         let bytes: [UInt8]
         do {
             bytes = try FileSystem.readFile(path, limitBytes: 1 << 20)
-        } catch  where error.code == .notFound {
+        } catch let error where error.code == .notFound {
             return nil
         }
         do {
             return try decode(bytes)
-        } catch  where error.code == .repositoryDamaged {
+        } catch let error where error.code == .repositoryDamaged {
             throw BackupError(
                 .damagedContent, "the journal of an interrupted restore is damaged: \(error.message)", path: path,
                 remedy: "Keep a copy of the store, check the app's data, and then remove this file.")

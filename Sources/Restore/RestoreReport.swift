@@ -93,11 +93,7 @@ public struct RestoreReport: Sendable {
         return [error.message] + details
     }
 
-    /// Findings that the message does not say already.
-    private var details: [String] {
-        guard let error else { return [] }
-        return error.findings.filter { !error.message.hasSuffix($0) }
-    }
+    private var details: [String] { error?.details ?? [] }
 
     public var text: String {
         var lines: [String] = []

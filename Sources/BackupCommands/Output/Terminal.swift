@@ -16,7 +16,7 @@ enum Terminal {
     /// An error, its findings and what to do, in plain words.
     static func complain(_ error: BackupError) {
         var text = "backupfs: \(error.description)"
-        for finding in error.findings where !error.message.hasSuffix(finding) { text += "\n  \(finding)" }
+        for finding in error.details { text += "\n  \(finding)" }
         complain(text)
     }
 

@@ -70,7 +70,8 @@ public struct BackupOperation: Sendable {
             kind: kind, name: name, creationTime: createdAt, parent: parent?.id, root: root,
             archiveSizeBytes: try ZIPLayout.archivedSize(of: members), archiveLayout: layout,
             attributes: manifest.attributes(
-                totals: root.totals, storedBytes: storedBytes, stamp: SnapshotStamp.unused(at: createdAt, kind, in: store.repository)))
+                totals: root.totals, storedBytes: storedBytes,
+                stamp: SnapshotStamp.unused(at: createdAt, kind, in: store.repository)))
         return BackupResult(snapshot: try writer.commit(record), storedBytes: storedBytes, unreadable: unreadable)
     }
 
@@ -129,8 +130,9 @@ public struct BackupOperation: Sendable {
     private func snapshotName(_ kind: SnapshotKind, _ label: String?, _ time: Timestamp) throws(BackupError) -> FileName {
         if let label {
             let name = FileName(label)
-            guard name.isSafeComponent, name != "latest", !label.hasPrefix(".") else {
-                throw BackupError(.invalidArgument, "this cannot be the name of a backup", path: label, remedy: "Choose another name.")
+            guard name.isSnapshotName else {
+                throw BackupError(
+                    .invalidArgument, "this cannot be the name of a backup", path: label, remedy: "Choose another name.")
             }
             if store.repository.snapshot(named: name) != nil {
                 throw BackupError(

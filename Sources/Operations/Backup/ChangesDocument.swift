@@ -14,7 +14,8 @@ struct ChangesDocument {
     ///   - newCollections: the files of its folder `data`.
     ///   - rendering: where the new collections can be read.
     init(
-        from parent: Snapshot?, to entries: [TreeEntry], _ newCollections: [TreeEntry], _ rendering: AppRendering, _ definition: AppDefinition,
+        from parent: Snapshot?, to entries: [TreeEntry], _ newCollections: [TreeEntry], _ rendering: AppRendering,
+        _ definition: AppDefinition,
         in repository: Repository
     ) throws(BackupError) {
         var oldRoot: Directory?

@@ -32,7 +32,7 @@ struct MediaBackup {
             let path = relativePath.isEmpty ? name.description : "\(relativePath)/\(name)"
             do {
                 if let entry = try store(name, in: folder, path) { entries.append(entry) }
-            } catch where Self.isOfSource(error) {
+            } catch let error where Self.isOfSource(error) {
                 unreadable.append("\(path): \(error.message)")
             }
         }

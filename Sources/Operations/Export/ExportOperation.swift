@@ -39,7 +39,7 @@ public struct ExportOperation: Sendable {
             try FileSystem.synchronizeDirectory(FileSystem.parentPath(target))
         } catch {
             unlink(draft)
-            throw error
+            throw BackupError(error.code, error.message, path: target, remedy: error.remedy, findings: error.findings)
         }
         return target
     }

@@ -26,7 +26,7 @@ struct LiveMedia: Sendable {
                 }
                 return items
             }
-        } catch  where error.code == .notFound || error.code == .notADirectory {
+        } catch let error where error.code == .notFound || error.code == .notADirectory {
             return nil
         }
     }
@@ -37,7 +37,7 @@ struct LiveMedia: Sendable {
             return try withFolder(path.dropLast()) { (reader: borrowing DirectoryReader) throws(BackupError) in
                 try Self.item(name, reader)
             }
-        } catch  where error.code == .notFound || error.code == .notADirectory {
+        } catch let error where error.code == .notFound || error.code == .notADirectory {
             return nil
         }
     }

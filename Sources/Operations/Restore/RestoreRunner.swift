@@ -50,7 +50,7 @@ public struct RestoreRunner: Sendable {
                     }
                 }
             }
-        } catch  where !finishIfCommitted(&report) {
+        } catch let error where !finishIfCommitted(&report) {
             report.error = error
             report.finishedAt = SystemClock.now()
             try? store.writeReport(report)

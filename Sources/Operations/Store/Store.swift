@@ -61,7 +61,7 @@ public final class Store: Sendable {
     func lockForOperation() throws(BackupError) -> AdvisoryLock {
         do {
             return try AdvisoryLock(path: paths.operationLock)
-        } catch  where error.code == .busy {
+        } catch let error where error.code == .busy {
             let running = monitor.recordedOperation()
             throw BackupError(
                 .busy, running.map { "another operation is running: \($0)" } ?? "another operation is running",
@@ -77,7 +77,9 @@ public final class Store: Sendable {
     private func recover() throws(BackupError) {
         // Most often there is nothing to do, and a lock taken for nothing would refuse somebody's backup.
         let leftovers = try WorkFolder.abandoned(in: paths.spool)
-        guard [paths.restoreJournal, paths.operationRecord].contains(where: FileSystem.exists) || !leftovers.isEmpty, let lock = try? lockForOperation() else { return }
+        guard [paths.restoreJournal, paths.operationRecord].contains(where: FileSystem.exists) || !leftovers.isEmpty,
+            let lock = try? lockForOperation()
+        else { return }
         try withExtendedLifetime(lock) { () throws(BackupError) in
             try recoverRestore()
             try WorkFolder.sweep(paths.spool)

@@ -76,7 +76,7 @@ final class DroppedFile: FileNode {
 
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] {
         guard let failure = state.withLock({ $0.failure }) else { return [] }
-        return [("user.backupfs.error", failure.message)]
+        return [("user.backupfs.error", ([failure.message] + failure.details).joined(separator: "; "))]
     }
 
     func setExtendedAttribute(_ name: String, to value: [UInt8]) throws(BackupError) {
@@ -155,7 +155,7 @@ final class DroppedFile: FileNode {
                 DropSubmission(name: name.description, spoolPath: spoolPath, purpose: purpose))
             judge(content, nil, outcome)
         } catch {
-            let text = Array("\(error)\n".utf8)
+            let text = Array("\(name): cannot be restored. \(error.fullText)".utf8)
             judge(nil, error, purpose == .preview ? DropOutcome(text: text, json: []) : nil)
             throw error
         }

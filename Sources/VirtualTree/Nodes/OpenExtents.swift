@@ -24,7 +24,9 @@ final class OpenExtents: OpenFile {
         do {
             return try repository.read(table, at: offset, into: buffer)
         } catch {
-            throw error.at(path)
+            // The person knows the file, the message the chunk and the pack.
+            let place = error.path.map { " (\($0))" } ?? ""
+            throw BackupError(error.code, error.message + place, path: path, remedy: error.remedy, findings: error.findings)
         }
     }
 }

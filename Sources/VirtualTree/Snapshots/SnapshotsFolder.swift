@@ -99,18 +99,15 @@ final class SnapshotsFolder: FolderNode {
         return snapshot
     }
 
-    /// A snapshot's label: valid UTF-8 without control characters, not hidden, not `latest`.
     private static func label(_ name: FileName) throws(BackupError) -> String {
         guard name != latestName else {
             throw BackupError(.alreadyExists, "latest always names the newest backup", path: "latest")
         }
-        guard let text = String(validating: name.bytes, as: UTF8.self), name.isSafeComponent,
-            !name.bytes.contains(where: { $0 < 32 || $0 == 127 }), name.bytes.first != UInt8(ascii: ".")
-        else {
+        guard name.isSnapshotName else {
             throw BackupError(
                 .notPermitted, "this cannot be the name of a backup", path: name.description,
                 remedy: "Use a name that does not start with a dot and has no control characters.")
         }
-        return text
+        return name.description
     }
 }
