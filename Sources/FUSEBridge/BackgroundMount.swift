@@ -42,8 +42,13 @@ public enum BackgroundMount {
     /// In the started program: where to report to. Takes the descriptor over, so that programs started from here do not inherit it.
     /// - Returns: `nil` when this program was started in the ordinary way, or when it was called before.
     public static func readinessChannel() -> ReadinessChannel? {
-        guard let text = getenv(environmentVariable), let number = Int32(String(cString: text)) else { return nil }
+        guard let text = getenv(environmentVariable).map({ String(cString: $0) }) else { return nil }
         unsetenv(environmentVariable)
+        return readinessChannel(descriptor: text)
+    }
+
+    static func readinessChannel(descriptor text: String) -> ReadinessChannel? {
+        guard let number = Int32(text) else { return nil }
         guard fcntl(number, F_SETFD, FD_CLOEXEC) == 0 else { return nil }
         // The reader may be gone; that shall be an error of write(2) and not the end of the program.
         signal(SIGPIPE, SIG_IGN)

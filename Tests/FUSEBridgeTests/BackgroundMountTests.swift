@@ -111,11 +111,11 @@ import Testing
     @Test func theStartedProgramsSide() throws {
         let pipe = try SystemIO.Pipe()
         let number = fcntl(pipe.writer.rawValue, F_DUPFD, 20)
-        setenv("BACKUPFS_READY_DESCRIPTOR", "\(number)", 1)
-        let channel = try #require(BackgroundMount.readinessChannel())
+        // Not through the environment, which other tests read at the same time.
+        let channel = try #require(BackgroundMount.readinessChannel(descriptor: "\(number)"))
         #expect(fcntl(number, F_GETFD) & FD_CLOEXEC != 0)
-        #expect(getenv("BACKUPFS_READY_DESCRIPTOR") == nil)
         #expect(BackgroundMount.readinessChannel() == nil)
+        #expect(BackgroundMount.readinessChannel(descriptor: "x") == nil)
         try channel.reportReady()
         // Only the first report counts.
         channel.report(BackupError(.busy, "too late"))
