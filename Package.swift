@@ -68,5 +68,9 @@ let package = Package(
             name: "ReadmeTests", dependencies: ["SystemIO", "BackupCore"], swiftSettings: settings),
         .testTarget(name: "BackupCoreTests", dependencies: ["BackupCore"], swiftSettings: settings),
         .testTarget(name: "SystemIOTests", dependencies: ["SystemIO", "BackupCore"], swiftSettings: settings),
+        .testTarget(
+            name: "OperationsTests",
+            dependencies: ["Operations", "Restore", "BackupRepository", "AppData", "Export", "SystemIO", "BackupCore", "backupfs"],
+            swiftSettings: settings),
     ]
 )

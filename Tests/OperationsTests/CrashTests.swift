@@ -1,0 +1,149 @@
+import Foundation
+import Testing
+
+/// The program dies, or its disk fails, at every fault point there is in the sources: afterwards the data is exactly the old or exactly the
+/// new, and nothing lies about.
+struct CrashTests {
+    /// Every point in the sources; the first word is the operation it belongs to.
+    static let points: [String] = {
+        let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../Sources")
+            .standardizedFileURL
+        var points: Set<String> = []
+        for case let file as URL in FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil) ?? .init() {
+            guard file.pathExtension == "swift", let text = try? String(contentsOf: file, encoding: .utf8) else { continue }
+            for match in text.matches(of: /FaultInjection\.reached\("([a-z.-]+)"\)/) { points.insert(String(match.1)) }
+        }
+        return points.sorted()
+    }()
+
+    /// A store with a backup named "first", and with other records and photos since.
+    private struct Template {
+        let room: Room
+        let old: String
+        /// What restoring "first" makes of it.
+        let new: String
+
+        init() throws {
+            room = try Room()
+            _ = try room.makeDiary()
+            try room.sh(
+                """
+                backupfs backup --store $S --label first >/dev/null
+                cd $S/app/photos; rm -r 2024; printf other > one.jpg; printf four > four.jpg; ln -s four.jpg link; touch -d 2025-01-01 *.jpg
+                sqlite3 $S/app/database.sqlite "delete from photos where id > 1; insert into photos values (4,'four.jpg','new')"
+                """)
+            old = try room.sh(PhotoDiary.describe)
+            let other = try Room()
+            try other.sh("cp -a '\(room.storePath)' $S; backupfs restore first --yes --store $S >/dev/null")
+            new = try other.sh(PhotoDiary.describe)
+            #expect(try other.sh(PhotoDiary.leftovers) == "")
+            #expect(try other.sh("ls -A $S/repository/snapshots | wc -l") == "2")
+        }
+
+        /// All its parts lie in the store, and its paths are relative: a copy is as good.
+        func copy() throws -> Room {
+            let copy = try Room()
+            try copy.sh("cp -a '\(room.storePath)' $S")
+            return copy
+        }
+    }
+
+    private static let template = Result { try Template() }
+
+    /// Opens the store, which recovers it, and tells which state it is in.
+    private static func outcome(_ room: Room, _ template: Template, _ fault: String) throws -> String {
+        try room.sh("backupfs status --store $S >/dev/null")
+        #expect(try room.sh(PhotoDiary.leftovers) == "", "\(fault)")
+        let state = try room.sh(PhotoDiary.describe)
+        if state == template.new { return "new" }
+        if state == template.old { return "old" }
+        return state
+    }
+
+    @Test func `the points there are`() throws {
+        print(
+            "fault points: \(Self.points.count) points, each killed and failing in a restore: \(Self.points.count * 2) runs; \(Self.points)"
+        )
+        #expect(Self.points.count >= 18)
+        let template = try Self.template.get()
+        #expect(template.old != template.new)
+        #expect(template.old.contains("four.jpg") && !template.new.contains("four.jpg"))
+    }
+
+    @Test(arguments: points, ["", "=fail"])
+    func `a restore at every point`(point: String, action: String) throws {
+        let template = try Self.template.get()
+        let room = try template.copy()
+        let fault = point + action
+        let result = try room.run("backupfs restore first --yes --store $S", ["BACKUPFS_FAULT": fault])
+        let state = try Self.outcome(room, template, fault)
+        #expect(["old", "new"].contains(state), "\(fault): neither the old state nor the new one")
+        if result.status == 0 {
+            #expect(state == "new", "\(fault): told as done, but nothing happened")
+        } else if action == "" {
+            #expect(result.status == 9 || result.status == 137, "\(fault): \(result.complaint)")
+        } else {
+            #expect(result.status == 1)
+            #expect(state == "old", "\(fault): told as failed, but it happened")
+            #expect(try room.sh("grep '\"result\"' $S/restore/last.json") == #"  "result": "failed","#)
+        }
+        // Whoever tries again gets what he asked for, and the backups are whole.
+        try room.sh("backupfs restore first --yes --store $S >/dev/null")
+        #expect(try room.sh(PhotoDiary.describe) == template.new, "\(fault): the second try")
+        #expect(try room.sh(PhotoDiary.leftovers) == "", "\(fault): after the second try")
+        try room.sh("backupfs export first --zip -o $R/first.zip --store $S >/dev/null; unzip -tqq $R/first.zip")
+    }
+
+    @Test func `each point of a restore is passed by a restore`() throws {
+        let template = try Self.template.get()
+        for point in Self.points where point.hasPrefix("restore.") {
+            let room = try template.copy()
+            let result = try room.run("backupfs restore first --yes --store $S", ["BACKUPFS_FAULT": point])
+            #expect(result.status != 0, "\(point) is never reached")
+        }
+    }
+
+    @Test(arguments: points.filter { $0.hasPrefix("backup.") }, ["", ":2", "=fail", ":2=fail"])
+    func `a backup at every point`(point: String, action: String) throws {
+        let template = try Self.template.get()
+        let room = try template.copy()
+        let fault = point + action
+        let first = try room.sh("backupfs export first --zip -o - --store $S | sha256sum")
+        let result = try room.run("backupfs backup --label second --store $S", ["BACKUPFS_FAULT": fault])
+        #expect(try Self.outcome(room, template, fault) == "old")
+        let names = try room.sh(
+            "backupfs snapshots --json --store $S | grep -o '\"name\": *\"[a-z]*\"' | grep -o '[a-z]*\"$' | tr -d '\"\\n'")
+        #expect(names == "first" || names == "firstsecond", "\(fault): \(names)")
+        if result.status == 0 { #expect(names == "firstsecond") }
+        // A disk that fails when the backup is visible already: it is told as failed, and is there.
+        if action == "=fail", result.status != 0, point != "backup.published" { #expect(names == "first", "\(fault)") }
+        #expect(try room.sh("backupfs export first --zip -o - --store $S | sha256sum") == first)
+        try room.sh(
+            """
+            backupfs backup --label third --store $S >/dev/null
+            # Drafts of the crashed backup are swept by the next one.
+            find $S/repository/tmp -type f | (! grep .)
+            for name in third\(names == "first" ? "" : " second"); do
+              backupfs export $name --zip -o $R/$name.zip --store $S >/dev/null; mkdir $R/$name; cd $R/$name; unzip -qq ../$name.zip
+              sha256sum --quiet --strict -c SHA256SUMS
+            done
+            """)
+    }
+
+    @Test func `a third passing that never comes, and an operation that waits`() throws {
+        let room = try Self.template.get().copy()
+        #expect(try room.run("backupfs backup --store $S", ["BACKUPFS_FAULT": "backup.published:3"]).status == 0)
+        let script = """
+            touch $R/wait
+            backupfs backup --label slow --store $S & job=$!
+            for i in $(seq 200); do [ -e $S/operation.json ] && break; sleep 0.05; done
+            backupfs backup --label other --store $S 2>$R/why; echo "refused $?"
+            backupfs restore first --yes --store $S 2>/dev/null; echo "refused $?"
+            backupfs status --json --store $S | grep '"state"'
+            rm $R/wait; wait $job; echo "ended $?"
+            """
+        let result = try room.run(script, ["BACKUPFS_FAULT": "backup.published=pause:\(room("wait"))"])
+        #expect(result.output == "refused 11\nrefused 11\n  \"state\": \"running\",\nslow\nended 0\n", "\(result.complaint)")
+        #expect(try room.sh("cat $R/why").contains("backup"))
+    }
+}

@@ -1,0 +1,129 @@
+import BackupCore
+import Foundation
+import SystemIO
+import Testing
+
+@testable import Operations
+
+/// Exports are whole or not there, and the same whichever way they come.
+struct ExportTests {
+    private static func makeStore(_ room: Room) throws -> Store {
+        var creation = StoreCreation()
+        creation.sampleRecordCount = 40
+        let store = try creation.create(at: room.storePath)
+        _ = try BackupOperation(store: store).run(label: "one", tag: nil, progress: nil)
+        try room.sh("sqlite3 $S/app/database.sqlite 'delete from expenses where id > 10'")
+        return store
+    }
+
+    @Test func `live data and a backup, as one file each`() throws {
+        let room = try Room()
+        let store = try Self.makeStore(room)
+        let live = try ExportOperation(store: store, snapshotName: nil).write(.json, to: room("live.json"))
+        #expect(live == room("live.json"))
+        try ExportOperation(store: store, snapshotName: "one").write(.json, to: room("one.json"))
+        try ExportOperation(store: store, snapshotName: "latest").write(.archive, to: room("one.zip"))
+        #expect(try FileSystem.readFile(room("one.json")) == store.file("export.json", in: "one"))
+        let counts = try ["live.json", "one.json"].map { try (json(FileSystem.readFile(room($0)))["expenses"] as? [Any])?.count }
+        #expect(counts == [10, 40])
+        try room.sh(
+            "unzip -tqq $R/one.zip; unzip -p $R/one.zip export.json | cmp - $R/one.json; backupfs export one --store $S -o - | cmp - $R/one.json"
+        )
+        #expect(try room.sh("stat -c %a $R/one.json") == "600")
+        // What was there is replaced.
+        try ExportOperation(store: store, snapshotName: "one").write(.json, to: room("live.json"))
+        try room.sh("cmp $R/one.json $R/live.json")
+        #expect(try room.sh("ls $R") == "bin\nlive.json\none.json\none.zip\nstore")
+    }
+
+    @Test func `a failure leaves no part of a file, and the old one where there was one`() throws {
+        let room = try Room()
+        let store = try Self.makeStore(room)
+        let export = ExportOperation(store: store, snapshotName: "one")
+        #expect(failure { try export.write(.json, to: room("none/one.json")) }?.code == .notFound)
+        try room.sh(
+            "mkdir $R/folder; echo old > $R/old.json; ulimit -f 8; backupfs export one --json -o $R/old.json --store $S 2>/dev/null && exit 1; exit 0"
+        )
+        #expect(failure { try export.write(.json, to: room("folder")) }?.code == .isADirectory)
+        #expect(
+            failure { try ExportOperation(store: store, snapshotName: "none").write(.json, to: room("x")) }?.code == .notFound)
+        #expect(try room.sh("cat $R/old.json; ls -A $R/folder; ls $R") == "old\nbin\nfolder\nold.json\nstore")
+    }
+
+    @Test func `a device is written to and never replaced`() throws {
+        let room = try Room()
+        let store = try Self.makeStore(room)
+        #expect(
+            failure { try ExportOperation(store: store, snapshotName: "one").write(.json, to: "/dev/full") }?.code == .noSpace)
+        try ExportOperation(store: store, snapshotName: "one").write(.json, to: "/dev/null")
+        #expect(
+            try room.sh("stat -c %F /dev/full /dev/null; ls /dev | grep -c part || true")
+                == "character special file\ncharacter special file\n0")
+        let result = try room.run("backupfs export one --store $S -o - > /dev/full")
+        #expect(result.status == 1)
+        #expect(result.complaint.contains("No space left on device"))
+    }
+
+    @Test func `CSV of the live data and of a backup`() throws {
+        let room = try Room()
+        let store = try Self.makeStore(room)
+        let files = try ExportOperation(store: store, snapshotName: nil).writeCSV(to: room("live"))
+        #expect(
+            files.map(FileSystem.lastComponent).sorted() == [
+                "cars.csv", "delayedNotifications.csv", "expenses.csv", "plannedMaintenance.csv",
+            ])
+        _ = try ExportOperation(store: store, snapshotName: "one").writeCSV(to: room("one"))
+        let script = """
+            import csv, json, sys
+            export = json.load(open(sys.argv[2]))
+            for name in ("cars", "expenses", "plannedMaintenance", "delayedNotifications"):
+                rows = list(csv.DictReader(open(f"{sys.argv[1]}/{name}.csv", newline="", encoding="utf-8")))
+                assert [str(r["id"]) for r in export[name]] == [r["id"] for r in rows], name
+                print(name, len(rows))
+            """
+        try room.write(script, to: "check.py")
+        try room.sh("backupfs export one --json -o $R/one.json --store $S; backupfs export --json -o $R/live.json --store $S")
+        #expect(try room.sh("python3 $R/check.py $R/one $R/one.json | head -2") == "cars 3\nexpenses 40")
+        #expect(try room.sh("python3 $R/check.py $R/live $R/live.json | sed -n 2p") == "expenses 10")
+        #expect(try room.sh("ls -A $S/spool") == "")
+    }
+
+    @Test func `the app's own file name, if none is given`() throws {
+        let room = try Room()
+        _ = try Self.makeStore(room)
+        #expect(
+            try room.sh(
+                "mkdir $R/here; cd $R/here; backupfs export --store $S; backupfs export --zip --store $S; ls",
+                ["BACKUPFS_NOW": "2026-01-11T14:30:00Z"])
+                    == """
+                    ev_charging_tracker_export_2026-01-11_14-30-00.json
+                    ev_charging_tracker_export_2026-01-11_14-30-00.zip
+                    ev_charging_tracker_export_2026-01-11_14-30-00.json
+                    ev_charging_tracker_export_2026-01-11_14-30-00.zip
+                    """)
+    }
+
+    @Test func `the status for programs and for people`() throws {
+        let room = try Room()
+        let store = try Self.makeStore(room)
+        let document = try json(StatusDocument(of: store).json.prettyText)
+        #expect(
+            document.keys.sorted() == [
+                "app", "lastBackup", "lastError", "nextBackup", "operation", "records", "remote", "retention",
+                "safetyBackupCount", "snapshotCount",
+                "state", "store", "title",
+            ])
+        #expect(document["state"] as? String == "idle")
+        #expect(document["snapshotCount"] as? Int == 1)
+        #expect((document["lastBackup"] as? [String: Any])?["name"] as? String == "one")
+        #expect((document["records"] as? [String: Int])?["expenses"] == 10)
+        #expect(document["retention"] as? [String: Int] == ["keepLast": 5, "keepWithinDays": 30, "safetyKeepLast": 3])
+        #expect(document["operation"] is NSNull && document["remote"] is NSNull && document["lastError"] is NSNull)
+        let lines = try StatusDocument(of: store).lines
+        #expect(lines.first == "EV Charging Tracker (ev-charging-tracker)")
+        #expect(lines.last == "Nothing is running.")
+        // Looking at the state from many processes at once disturbs nobody.
+        let states = try room.sh("for i in 1 2 3 4 5 6 7 8; do backupfs status --json --store $S | grep '\"state\"' & done; wait")
+        #expect(Set(states.split(separator: "\n")) == ["  \"state\": \"idle\","])
+    }
+}

@@ -1,0 +1,122 @@
+import BackupCore
+import Foundation
+import Synchronization
+import SystemIO
+import Testing
+
+@testable import Operations
+
+/// `live/`: one consistent state for as long as nothing changes, and the newest one as soon as something does.
+struct LiveTests {
+    /// All bytes of a live file.
+    private static func bytes(_ view: any LiveView, _ path: FileName...) throws -> [UInt8] {
+        let entry = try #require(try view.entry(at: path), "\(path)")
+        let table = try entry.content()
+        #expect(table.size == entry.size, "\(path)")
+        var bytes = [UInt8](repeating: 0, count: Int(table.size))
+        let count = try bytes.withUnsafeMutableBytes { try TableSource(table).read(at: 0, into: $0) }
+        #expect(count == bytes.count)
+        return bytes
+    }
+
+    @Test func `the same view until something is committed`() throws {
+        let room = try Room()
+        let store = try room.makeDiary()
+        let live = LiveData(store: store)
+        usleep(50_000)
+        let first = try live.view()
+        #expect(try live.view() === first)
+        #expect(try live.view() === first)
+        try room.sh("sqlite3 $S/app/database.sqlite 'select count(*) from photos' >/dev/null")
+        #expect(try live.view() === first)
+        try room.sh("sqlite3 $S/app/database.sqlite \"insert into photos values (7,'x','y')\"")
+        let second = try live.view()
+        #expect(second !== first)
+        // The old view goes on to show the old state.
+        #expect(try (json(Self.bytes(first, "export.json"))["photos"] as? [Any])?.count == 3)
+        #expect(try (json(Self.bytes(second, "export.json"))["photos"] as? [Any])?.count == 4)
+        #expect(try room.sh("ls -A $S/spool") == "")
+    }
+
+    @Test func `many readers at once get one view`() throws {
+        let room = try Room()
+        let store = try room.makeDiary()
+        let live = LiveData(store: store)
+        usleep(50_000)
+        let views = Mutex<[any LiveView]>([])
+        DispatchQueue.concurrentPerform(iterations: 16) { _ in
+            if let view = try? live.view() { views.withLock { $0.append(view) } }
+        }
+        #expect(views.withLock { $0.count } == 16)
+        #expect(Set(views.withLock { $0.map { ObjectIdentifier($0) } }).count == 1)
+    }
+
+    @Test func `sizes, checksums and contents agree`() throws {
+        let room = try Room()
+        let store = try room.makeDiary()
+        try room.sh("cd $S/app/photos; ln -s one.jpg link; printf odd > \"$(printf 'a\\nb')\"; mkdir .backupfs-staging-x")
+        let view = try LiveData(store: store).view()
+        #expect(
+            try view.children(of: [])?.map(\.name) == [
+                "SHA256SUMS", "archive.zip", "data", "database.sqlite", "export.json", "media",
+            ])
+        #expect(try view.children(of: ["media"])?.map(\.name) == ["2024", "a\nb", "link", "one.jpg"])
+        #expect(try view.children(of: ["data"])?.map(\.name) == ["photos.json"])
+        #expect(try view.children(of: ["none"]) == nil)
+        #expect(try view.children(of: ["media", "none"]) == nil)
+        #expect(try view.entry(at: ["none"]) == nil)
+        #expect(try view.entry(at: ["media", ".backupfs-staging-x"]) == nil)
+        #expect(try Self.bytes(view, "media", "2024", "two.jpg") == Array("two".utf8))
+        let link = try #require(try view.entry(at: ["media", "link"]))
+        #expect(link.kind == .symbolicLink && link.size == 7)
+        for path in [["export.json"], ["database.sqlite"], ["SHA256SUMS"], ["archive.zip"], ["media", "one.jpg"]] as [[FileName]]
+        {
+            let entry = try #require(try view.entry(at: path))
+            let bytes = try path.count == 1 ? Self.bytes(view, path[0]) : Self.bytes(view, path[0], path[1])
+            #expect(try entry.checksums() == ContentHasher.hash(bytes), "\(path)")
+        }
+        try Data(Self.bytes(view, "archive.zip")).write(to: URL(fileURLWithPath: room("live.zip")))
+        try Data(Self.bytes(view, "SHA256SUMS")).write(to: URL(fileURLWithPath: room("SUMS")))
+        try room.sh(
+            "mkdir $R/out; cd $R/out; unzip -^ -qq ../live.zip; cmp SHA256SUMS ../SUMS; sha256sum --quiet --strict -c SHA256SUMS; readlink media/link | grep -x one.jpg"
+        )
+        #expect(
+            try room.sh(
+                "cd $R/out; sqlite3 database.sqlite 'pragma integrity_check; select count(*) from photos; pragma journal_mode'")
+                == "ok\n3\ndelete")
+        #expect(try room.sh("stat -c '%a %Y' $R/out/media/one.jpg") == "640 1719837296")
+    }
+
+    @Test func `a media file that changes is an error for whoever began to read it`() throws {
+        let room = try Room()
+        let store = try room.makeDiary()
+        let view = try LiveData(store: store).view()
+        let entry = try #require(try view.entry(at: ["media", "one.jpg"]))
+        try room.sh("printf longer > $S/app/photos/one.jpg")
+        #expect(failure { _ = try entry.content() }?.code == .inputOutput)
+        #expect(failure { _ = try entry.checksums() }?.code == .inputOutput)
+        // Whoever looks again sees the new one; no new rendering is needed for that.
+        #expect(try Self.bytes(view, "media", "one.jpg") == Array("longer".utf8))
+        #expect(try view.entry(at: ["media", "one.jpg"])?.checksums() == ContentHasher.hash(Array("longer".utf8)))
+    }
+
+    @Test func `a part of a source is a source`() throws {
+        let room = try Room()
+        try room.write("0123456789", to: "f")
+        let part = SourceRange(try SharedFile(path: room("f")), 2..<7)
+        var buffer = [UInt8](repeating: 0, count: 20)
+        let counts = try [0, 3, 5, 9].map { offset in
+            try buffer.withUnsafeMutableBytes { try part.read(at: UInt64(offset), into: $0) }
+        }
+        #expect(counts == [5, 2, 0, 0])
+        let table = ExtentTable(plainContent: [.literal([65]), .source(part, offset: 1, length: 3), .literal([66])])
+        let count = try buffer.withUnsafeMutableBytes { try TableSource(table).read(at: 0, into: $0) }
+        #expect(buffer[..<count] == [65, 51, 52, 53, 66])
+        let rest = try buffer.withUnsafeMutableBytes { try TableSource(table).read(at: 4, into: $0) }
+        #expect(rest == 1 && buffer[0] == 66)
+        let short = ExtentTable(plainContent: [.source(part, offset: 0, length: 9)])
+        #expect(
+            failure { _ = try buffer.withUnsafeMutableBytes { try TableSource(short).read(at: 0, into: $0) } }?.code
+                == .inputOutput)
+    }
+}
