@@ -17,7 +17,12 @@ public struct RestoreRunner: Sendable {
     ) throws(BackupError) -> RestoreReport {
         let startedAt = SystemClock.now()
         return try store.withWorkFolder { (folder) throws(BackupError) in
-            let checked = try operation(in: folder).check(path, origin: origin)
+            let checked: CheckedImport
+            do throws(BackupError) {
+                checked = try operation(in: folder).check(path, origin: origin)
+            } catch {
+                throw error.at(name)
+            }
             return RestoreReport(
                 result: .preview, fileName: name, startedAt: startedAt, finishedAt: SystemClock.now(), checked: checked)
         }
@@ -54,7 +59,7 @@ public struct RestoreRunner: Sendable {
             report.error = error
             report.finishedAt = SystemClock.now()
             try? store.writeReport(report)
-            throw error
+            throw error.at(name)
         } catch {}
         report.result = .success
         report.finishedAt = SystemClock.now()
