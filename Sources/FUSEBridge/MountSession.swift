@@ -17,7 +17,7 @@ public final class MountSession: Sendable {
     }
 
     /// Requests served at the same time. A backup or a restore keeps one of them busy for as long as it takes.
-    public static let maximumThreadCount: UInt32 = 16
+    public static let maximumThreadCount = 16
 
     public let options: MountOptions
     /// Where it is mounted: absolute, without symbolic links.
@@ -52,36 +52,35 @@ public final class MountSession: Sendable {
     /// - Throws: `inputOutput` when the kernel would not mount or the connection broke; nothing is left mounted then either.
     public func run(endsOnSignals: Bool = true, onReady: () throws(BackupError) -> Void) throws(BackupError) -> End {
         let session = try mount()
+        let entry = (try? MountTable.current())?.entry(at: mountpoint)
         let isRelaying = endsOnSignals && SignalRelay.begin(writer: events.writer.rawValue)
         defer { if isRelaying { SignalRelay.end() } }
         let loop: SessionLoop
+        let probe: ReadinessProbe
         do {
-            let mount = (try? MountTable.current())?.entry(at: mountpoint)
-            loop = try SessionLoop(session, mount: mount, ended: events.writer.rawValue)
+            loop = try SessionLoop(session, maximumThreadCount: Self.maximumThreadCount) { [self] in send(.loopEnded) }
         } catch {
-            fuse_session_unmount(session)
-            fuse_session_destroy(session)
+            unmount(session, entry)
             throw error
         }
-        var failure: BackupError?
-        // The kernel holds this back until the mount is negotiated, and it takes a thread of the loop to answer it. Should the
-        // loop fail it has unmounted by then, and this ends with an error.
-        var status = stat()
-        if stat(mountpoint, &status) == 0 {
-            ReadAhead.raise(mountpoint: mountpoint)
-            do throws(BackupError) { try onReady() } catch { failure = error }
+        do {
+            probe = try ReadinessProbe(mountpoint: mountpoint) { [self] in send(.ready) }
+        } catch {
+            _ = loop.end()
+            unmount(session, entry)
+            throw error
         }
-        if failure != nil { requestEnd() }
-        let end = wait(for: loop)
-        let result = loop.join()
-        fuse_session_destroy(session)
-        if let failure { throw failure }
-        guard result == 0 else {
+        let end = Result { () throws(BackupError) in try waitForEnd(onReady) }
+        let failure = loop.end()
+        // Only now: the threads use the session's descriptor, which this closes.
+        unmount(session, entry)
+        probe.join()
+        guard failure == 0 else {
             throw BackupError(
-                .inputOutput, "the connection to the kernel broke: \(String(cString: strerror(abs(result))))", path: mountpoint,
+                .inputOutput, "the connection to the kernel broke: \(String(cString: strerror(failure)))", path: mountpoint,
                 remedy: "Mount it again.")
         }
-        return end
+        return try end.get()
     }
 
     /// Ends the mount soon, from any thread; `run` then returns. Files that are open in it fail from then on.
@@ -90,6 +89,7 @@ public final class MountSession: Sendable {
     /// What the bytes in the pipe mean; others are the numbers of signals.
     fileprivate enum Event: UInt8 {
         case loopEnded = 0
+        case ready = 254
         case requested = 255
     }
 
@@ -128,26 +128,28 @@ public final class MountSession: Sendable {
         return BackupError(.inputOutput, "could not mount: \(reason)", path: mountpoint)
     }
 
-    /// Waits until the loop has ended, and ends it when that is asked for.
-    private func wait(for loop: SessionLoop) -> End {
-        var end: End?
+    /// Waits until the mount has ended or shall end.
+    private func waitForEnd(_ onReady: () throws(BackupError) -> Void) throws(BackupError) -> End {
         while true {
-            // Once the end is wanted, the loop is woken again and again: a signal that comes just before the loop begins to wait
-            // for one is lost.
-            var poll = pollfd(fd: events.reader.rawValue, events: Int16(POLLIN), revents: 0)
-            let count = Glibc.poll(&poll, 1, end == nil ? -1 : 20)
-            guard count > 0 else {
-                if end != nil { loop.stop() }
-                continue
-            }
             var byte: UInt8 = 0
             guard read(events.reader.rawValue, &byte, 1) == 1 else { continue }
             switch Event(rawValue: byte) {
-            case .loopEnded: return end ?? .unmounted
-            case .requested: end = end ?? .requested
-            case nil: end = end ?? .signal(Int32(byte))
+            case .loopEnded: return .unmounted
+            case .requested: return .requested
+            case nil: return .signal(Int32(byte))
+            case .ready:
+                ReadAhead.raise(mountpoint: mountpoint)
+                try onReady()
             }
-            loop.stop()
         }
+    }
+
+    /// Ends the session and takes its mount away, unless somebody has done that.
+    /// - Parameter entry: the mount as the table of mounts has it. After a lazy unmount another mount may be seen in its place, which is
+    ///   left alone; the session's own then ends with its descriptor.
+    private func unmount(_ session: OpaquePointer, _ entry: MountTable.Entry?) {
+        let table = try? MountTable.current()
+        if table == nil || entry == nil || table?.entry(at: mountpoint) == entry { fuse_session_unmount(session) }
+        fuse_session_destroy(session)
     }
 }

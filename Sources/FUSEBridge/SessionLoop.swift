@@ -1,90 +1,181 @@
 import BackupCore
 import CFUSE
 import Glibc
+import Synchronization
 import SystemIO
 
-/// The thread that runs libfuse's loop, which in turn starts the threads that serve. When the loop ends, for whatever reason, the
-/// thread unmounts: nothing stays mounted that nobody serves.
-final class SessionLoop {
-    /// Shared with the thread, which alone writes to `result`; it is read after the thread was joined.
-    private final class State: @unchecked Sendable {
-        let session: OpaquePointer
-        let mount: MountTable.Entry?
-        let ended: Int32
-        var result: Int32 = 0
+/// The threads that take requests from the kernel and serve them.
+///
+/// libfuse's own loop is not used: it ends its threads by pthread_cancel(3), also while one of them writes a message, and standard error
+/// then stays locked for ever. Here every thread ends by itself.
+final class SessionLoop: Sendable {
+    /// One of the threads.
+    private final class Worker: Sendable {
+        /// Whether it waits for a request, or is about to.
+        let isWaiting = Atomic(true)
+    }
 
-        init(session: OpaquePointer, mount: MountTable.Entry?, ended: Int32) {
-            self.session = session
-            self.mount = mount
-            self.ended = ended
+    /// What a thread is started with.
+    private final class ThreadStart: Sendable {
+        let loop: SessionLoop
+        let worker: Worker
+
+        init(_ loop: SessionLoop, _ worker: Worker) {
+            self.loop = loop
+            self.worker = worker
         }
     }
 
-    private let state: State
-    private let thread: pthread_t
+    private struct State {
+        var threads: [(thread: pthread_t, worker: Worker)] = []
+        /// Threads that wait for a request.
+        var idleCount = 0
+        var isEnding = false
+        /// The errno of a read that failed for another reason than the end of the mount.
+        var failure: Int32 = 0
+    }
 
-    /// Wakes the loop out of its wait. libfuse looks only then whether it shall end; a signal that nobody else uses has no other
-    /// effect.
+    /// libfuse serves a session from several threads; it is destroyed after they were joined.
+    private struct Session: @unchecked Sendable {
+        let pointer: OpaquePointer
+    }
+
+    private let session: Session
+    private let descriptor: Int32
+    private let maximumThreadCount: Int
+    private let onEnd: @Sendable () -> Void
+    private let state = Mutex(State())
+    private let endedThreadCount = Atomic<Int>(0)
+
+    /// Serves with one thread at first, and one more whenever all are busy, up to `maximumThreadCount`.
+    /// - Parameters:
+    ///   - session: mounted. It must stay mounted, and live, until `end` has returned.
+    ///   - onEnd: called by a thread that finds that the mount has ended or the connection has broken; may come several times.
+    init(_ session: OpaquePointer, maximumThreadCount: Int, onEnd: @escaping @Sendable () -> Void) throws(BackupError) {
+        _ = Self.isWakeSignalHandled
+        self.session = Session(pointer: session)
+        descriptor = fuse_session_fd(session)
+        self.maximumThreadCount = maximumThreadCount
+        self.onEnd = onEnd
+        let result = state.withLock { startThread(&$0) }
+        guard result == 0 else { throw SystemCall.error(result, action: "start a thread", path: "backupfs") }
+    }
+
+    /// Lets the threads finish what they are serving, and ends them.
+    /// - Returns: 0, or the errno with which the connection broke.
+    func end() -> Int32 {
+        let threads = state.withLock { state in
+            state.isEnding = true
+            return state.threads
+        }
+        // Again and again: a signal that comes just before a thread begins to read is lost. One that serves a request, which may be a
+        // backup, is left in peace.
+        var pauseMicroseconds: UInt32 = 500
+        while endedThreadCount.load(ordering: .acquiring) < threads.count {
+            for (thread, worker) in threads where worker.isWaiting.load(ordering: .sequentiallyConsistent) {
+                pthread_kill(thread, Self.wakeSignal)
+            }
+            usleep(pauseMicroseconds)
+            pauseMicroseconds = min(pauseMicroseconds * 2, 20_000)
+        }
+        for (thread, _) in threads { pthread_join(thread, nil) }
+        return state.withLock { $0.failure }
+    }
+
+    /// Wakes a thread out of its read; it has no other effect.
     private static let wakeSignal = SIGUSR2
     private static let isWakeSignalHandled: Bool = {
         var action = sigaction()
         action.__sigaction_handler.sa_handler = { _ in }
-        // Without SA_RESTART: the wait must end.
+        // Without SA_RESTART: the read must end.
         sigaction(wakeSignal, &action, nil)
         return true
     }()
 
-    /// - Parameters:
-    ///   - session: mounted. It must live until `join` has returned.
-    ///   - mount: the session's mount as the table of mounts has it.
-    ///   - ended: a descriptor that gets one zero byte when the loop has ended and the mount is gone.
-    init(_ session: OpaquePointer, mount: MountTable.Entry?, ended: Int32) throws(BackupError) {
-        _ = Self.isWakeSignalHandled
-        state = State(session: session, mount: mount, ended: ended)
+    /// The largest request with its header.
+    private static let bufferSizeBytes = MountOptions.largestRequestBytes + 4096
+    /// The part of a request that all have in common (`struct fuse_in_header`).
+    private static let headerSizeBytes = 40
+
+    /// - Returns: 0 or an errno.
+    private func startThread(_ state: inout State) -> Int32 {
         var thread = pthread_t()
-        let argument = Unmanaged.passRetained(state)
-        let result = pthread_create(&thread, nil, { SessionLoop.run($0) }, argument.toOpaque())
+        let worker = Worker()
+        let argument = Unmanaged.passRetained(ThreadStart(self, worker))
+        let result = pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument else { return nil }
+                let start = Unmanaged<ThreadStart>.fromOpaque(argument).takeRetainedValue()
+                start.loop.serve(start.worker)
+                return nil
+            }, argument.toOpaque())
         guard result == 0 else {
             argument.release()
-            throw SystemCall.error(result, action: "start a thread", path: "backupfs")
+            return result
         }
-        self.thread = thread
+        state.threads.append((thread, worker))
+        state.idleCount += 1
+        return 0
     }
 
-    /// Asks the loop to end after the requests that are being served. May have to be repeated until it has.
-    func stop() {
-        fuse_session_exit(state.session)
-        pthread_kill(thread, Self.wakeSignal)
+    /// What each thread does.
+    private func serve(_ worker: Worker) {
+        Self.blockSignals()
+        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.bufferSizeBytes, alignment: 4096)
+        defer {
+            memory.deallocate()
+            worker.isWaiting.store(false, ordering: .sequentiallyConsistent)
+            endedThreadCount.add(1, ordering: .releasing)
+        }
+        while let count = nextRequest(memory) {
+            worker.isWaiting.store(false, ordering: .sequentiallyConsistent)
+            beginServing()
+            var buffer = fuse_buf()
+            buffer.mem = memory.baseAddress
+            buffer.size = count
+            fuse_session_process_buf(session.pointer, &buffer)
+            worker.isWaiting.store(true, ordering: .sequentiallyConsistent)
+            state.withLock { $0.idleCount += 1 }
+        }
     }
 
-    /// - Returns: 0, or a negative errno when the loop failed.
-    func join() -> Int32 {
-        pthread_join(thread, nil)
-        return state.result
+    /// One idle thread less; where that was the last one, another is started. If it cannot be, those that are there must do.
+    private func beginServing() {
+        state.withLock { state in
+            state.idleCount -= 1
+            if state.idleCount == 0, state.threads.count < maximumThreadCount, !state.isEnding { _ = startThread(&state) }
+        }
     }
 
-    /// Whether what is seen at the mountpoint is this mount. After a lazy unmount another one may be there, and the session's own
-    /// then ends with its descriptor.
-    private static func isStillThere(_ mount: MountTable.Entry?) -> Bool {
-        guard let mount, let table = try? MountTable.current() else { return true }
-        return table.entry(at: mount.path) == mount
-    }
-
-    private static func run(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-        guard let argument else { return nil }
-        let state = Unmanaged<State>.fromOpaque(argument).takeRetainedValue()
-        // Signals that end the program are for other threads: the wait here may be interrupted by the wake signal alone.
-        var signals = sigset_t()
-        sigfillset(&signals)
-        sigdelset(&signals, wakeSignal)
-        pthread_sigmask(SIG_SETMASK, &signals, nil)
-        state.result = backupfs_session_loop(state.session, 1, MountSession.maximumThreadCount)
-        // From here on the wake signal would only disturb the unmount.
-        sigaddset(&signals, wakeSignal)
-        pthread_sigmask(SIG_SETMASK, &signals, nil)
-        if isStillThere(state.mount) { fuse_session_unmount(state.session) }
-        var byte: UInt8 = 0
-        _ = write(state.ended, &byte, 1)
+    /// Waits for a request.
+    /// - Returns: its length in bytes, or `nil` when the thread shall end.
+    private func nextRequest(_ memory: UnsafeMutableRawBufferPointer) -> Int? {
+        while !state.withLock({ $0.isEnding }) {
+            let count = read(descriptor, memory.baseAddress, memory.count)
+            if count >= Self.headerSizeBytes { return count }
+            let number = count == -1 ? errno : (count == 0 ? ENODEV : EIO)
+            switch number {
+            // ENOENT: whoever asked has taken the request back before it could be read.
+            case EINTR, EAGAIN, ENOENT: continue
+            // Unmounted, or ended through /sys/fs/fuse/connections.
+            case ENODEV, ECONNABORTED: break
+            default: state.withLock { $0.failure = number }
+            }
+            onEnd()
+            return nil
+        }
         return nil
+    }
+
+    /// Signals that are meant for the program are for other threads.
+    private static func blockSignals() {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        for signal in [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD, SIGUSR1] { sigaddset(&signals, signal) }
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+        sigemptyset(&signals)
+        sigaddset(&signals, wakeSignal)
+        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
     }
 }

@@ -54,6 +54,28 @@ struct MountEndTests {
         close(file)
     }
 
+    @Test func manyTimesUnderLoad() throws {
+        for round in 0..<20 {
+            let tree = MemoryTree(usesDirectIO: true)
+            tree.add("f", .file(MountedReadingTests.pattern(100_000)))
+            let mount = try MountedTree(tree)
+            let reader = try ProgramStart.spawn(
+                "/bin/sh", arguments: ["sh", "-c", "while cat \(mount.path)/f; do :; done"],
+                descriptors: [Self.null, Self.null])
+            usleep(3_000)
+            if round.isMultiple(of: 2) {
+                #expect(try mount.end() == .requested)
+            } else {
+                try Unmounter.unmount(mount.path, lazily: true)
+                #expect(try mount.waitForEnd() == .unmounted)
+            }
+            #expect(ProgramStart.wait(for: reader) == 0)
+            #expect(try !isMounted(mount.path))
+        }
+    }
+
+    private static let null = open("/dev/null", O_WRONLY | O_CLOEXEC)
+
     @Test func leavesAnotherMountInItsPlaceAlone() throws {
         let tree = MemoryTree()
         tree.add("f", .file([1]))
