@@ -44,7 +44,7 @@ struct SnapshotsCommand: ParsableCommand {
             "files": .integer(snapshot.record.root.totals.fileCount),
             "sizeBytes": .integer(snapshot.record.root.totals.byteCount),
             "attributes": .object(
-                snapshot.record.attributes.filter { $0.key != Snapshot.stampAttribute }.sorted { $0.key < $1.key }.map {
+                snapshot.publicAttributes.sorted { $0.key < $1.key }.map {
                     .init($0.key, .text($0.value))
                 }),
         ])

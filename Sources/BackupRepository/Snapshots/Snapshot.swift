@@ -30,6 +30,14 @@ public struct Snapshot: Hashable, Sendable {
 
     /// The attribute of the record that holds the time stamp of the snapshot's flat file names.
     public static let stampAttribute = "stamp"
+    /// The attribute that says by which version of the archive layout `archiveSizeBytes` was computed, so that a later version can still
+    /// lay out the same bytes.
+    public static let archiveVersionAttribute = "archive-version"
+
+    /// The record's attributes that say something to people; the others are this program's own.
+    public var publicAttributes: [String: String] {
+        record.attributes.filter { $0.key != Self.stampAttribute && $0.key != Self.archiveVersionAttribute }
+    }
 
     /// The same snapshot under another name.
     func named(_ name: FileName) -> Snapshot {

@@ -47,6 +47,7 @@ struct ManifestDocument {
             "schema-version": String(store.definition.schemaVersion), "device": rendering.deviceName,
             "records": String(Self.total(rendering)), "files": String(totals.fileCount), "size": String(totals.byteCount),
             "stored-size": String(storedBytes), SnapshotStamp.attribute: stamp,
+            Snapshot.archiveVersionAttribute: String(ZIPLayout.version),
         ]
         if let tag { attributes["tag"] = tag }
         return attributes

@@ -52,7 +52,7 @@ final class SnapshotFolder: FolderNode {
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] {
         // Another node of the same snapshot may have pinned it since this one was made.
         let current = context.repository.snapshot(id: snapshot.id) ?? snapshot
-        var attributes = current.record.attributes.filter { $0.key != Snapshot.stampAttribute }.map {
+        var attributes = current.publicAttributes.map {
             (name: Self.attributePrefix + $0.key, value: $0.value)
         }
         attributes.append((Self.attributePrefix + "created-at", ISO8601.format(current.creationTime.wholeSeconds)))
