@@ -72,5 +72,11 @@ let package = Package(
             name: "OperationsTests",
             dependencies: ["Operations", "Restore", "BackupRepository", "AppData", "Export", "SystemIO", "BackupCore", "backupfs"],
             swiftSettings: settings),
+        .testTarget(
+            name: "VirtualTreeTests", dependencies: ["VirtualTree", "BackupRepository", "Export", "SystemIO", "BackupCore"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "RestoreTests", dependencies: ["Restore", "BackupRepository", "AppData", "Export", "SystemIO", "BackupCore"],
+            swiftSettings: settings),
     ]
 )

@@ -1,0 +1,92 @@
+import BackupCore
+import SystemIO
+import Testing
+
+@testable import Restore
+
+/// The journal of a restore: it says what it said, or is an error; never something else.
+struct RestoreJournalTests {
+    private static func samples() throws -> [RestoreJournal] {
+        let id = try #require(SnapshotID(hexadecimal: String(repeating: "ab", count: 32)))
+        let media = RestoreJournal.Media(path: "/a/photos", stagingPath: "/a/.backupfs-staging-x", stagedInode: 4711)
+        return [
+            RestoreJournal(state: .prepared, operation: "token", fileName: "old.json", safetySnapshot: nil, media: nil),
+            RestoreJournal(state: .published, operation: "token", fileName: "mit ä\nund \"x\"", safetySnapshot: id, media: media),
+            RestoreJournal(state: .prepared, operation: "", fileName: "", safetySnapshot: id, media: media),
+        ]
+    }
+
+    @Test func `what was written comes back`() throws {
+        let folder = try TemporaryFolder()
+        #expect(try RestoreJournal.read(folder("journal")) == nil)
+        for journal in try Self.samples() {
+            try journal.write(to: folder("journal"))
+            #expect(try RestoreJournal.read(folder("journal")) == journal)
+        }
+        #expect(try folder.sh("ls -A; stat -c %a journal") == "journal\n600")
+    }
+
+    /// A program of this version must read what another of this version has left: the bytes are fixed. The last four are the CRC-32 that
+    /// `python3 -c 'import zlib…'` gives.
+    @Test func `the bytes of a journal`() throws {
+        let folder = try TemporaryFolder()
+        let journal = RestoreJournal(
+            state: .prepared, operation: "op", fileName: "f", safetySnapshot: nil,
+            media: .init(path: "/m", stagingPath: "/s", stagedInode: 258))
+        try journal.write(to: folder("journal"))
+        let body: [UInt8] =
+            Array("BFSJ".utf8) + [1, 0] + [8, 0, 0, 0] + Array("prepared".utf8) + [2, 0, 0, 0] + Array("op".utf8) + [1, 0, 0, 0]
+            + Array("f".utf8) + [0, 0, 0, 0] + [2, 0, 0, 0] + Array("/m".utf8) + [2, 0, 0, 0] + Array("/s".utf8) + [
+                2, 1, 0, 0, 0, 0, 0, 0,
+            ]
+        let bytes = try folder.read("journal")
+        #expect(Array(bytes.dropLast(4)) == body)
+        #expect(
+            try folder.sh(
+                "python3 -c \"import zlib; d=open('journal','rb').read(); print(zlib.crc32(d[:-4])==int.from_bytes(d[-4:],'little'))\""
+            )
+                == "True")
+    }
+
+    @Test func `no flipped bit and no truncation is taken for a journal`() throws {
+        let folder = try TemporaryFolder()
+        let journal = try Self.samples()[1]
+        try journal.write(to: folder("journal"))
+        let bytes = try folder.read("journal")
+        var codes: Set<BackupError.Code?> = []
+        for index in bytes.indices {
+            for mask: UInt8 in [0x01, 0x80, 0xFF] {
+                var damaged = bytes
+                damaged[index] ^= mask
+                try folder.write(damaged, to: "journal")
+                codes.insert(failure { () throws(BackupError) in _ = try RestoreJournal.read(folder("journal")) }?.code)
+            }
+        }
+        for count in 0..<bytes.count {
+            try folder.write(Array(bytes[..<count]), to: "journal")
+            codes.insert(failure { () throws(BackupError) in _ = try RestoreJournal.read(folder("journal")) }?.code)
+        }
+        try folder.write(bytes + [0], to: "journal")
+        codes.insert(failure { () throws(BackupError) in _ = try RestoreJournal.read(folder("journal")) }?.code)
+        #expect(codes == [.damagedContent])
+    }
+
+    @Test func `a journal of a later version is refused as such`() throws {
+        let folder = try TemporaryFolder()
+        try Self.samples()[0].write(to: folder("journal"))
+        var bytes = Array(try folder.read("journal").dropLast(4))
+        bytes[4] = 2
+        try folder.write(bytes + withUnsafeBytes(of: CRC32.of(bytes).littleEndian) { Array($0) }, to: "journal")
+        #expect(failure { () throws(BackupError) in _ = try RestoreJournal.read(folder("journal")) }?.code == .unsupportedVersion)
+    }
+
+    @Test func `a damaged journal says what to do`() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("rubbish of some length", to: "journal")
+        let error = failure { () throws(BackupError) in _ = try RestoreJournal.read(folder("journal")) }
+        #expect(
+            error?.description
+                == "\(folder.path)/journal: the journal of an interrupted restore is damaged: its checksum differs. "
+                + "Keep a copy of the store, check the app's data, and then remove this file.")
+    }
+}

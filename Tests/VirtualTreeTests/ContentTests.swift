@@ -1,0 +1,135 @@
+import BackupCore
+import BackupRepository
+import Foundation
+import Glibc
+import SystemIO
+import Testing
+
+@testable import VirtualTree
+
+/// What files hold: sizes before bytes, the same bytes for ever, and checksums that are those of the bytes.
+struct ContentTests {
+    private static let files = [
+        "snapshots/first/export.json", "snapshots/first/database.sqlite", "snapshots/first/data/cars.json",
+        "snapshots/first/archive.zip",
+        "snapshots/first/SHA256SUMS", "snapshots/first/MD5SUMS", "snapshots/first/media/photo.jpg", "snapshots/first/media/empty",
+        "exports/export_1000.json", "safety/safety_1500.zip", "live/export.json", "live/media/now.jpg", "README.txt",
+        "status.json",
+    ]
+
+    @Test func `sizes are exact before a file is opened, however it is read`() throws {
+        let tree = try TestTree().tree
+        for path in Self.files {
+            let size = try tree.find(path).size
+            for pieceLength in [1, 100, 4096, 1 << 20] where pieceLength > 1 || size < 5000 {
+                #expect(try tree.content(path, pieceLength: pieceLength).count == Int(size), "\(path)")
+            }
+        }
+        #expect(try tree.content("snapshots/first/media/photo.jpg") == TestServices.photo)
+        #expect(try tree.content("exports/export_1000.json") == Array("{\"name\": \"first\"}\n".utf8))
+        #expect(try tree.content("snapshots/first/media/empty") == [])
+    }
+
+    @Test func `snapshots have the same bytes in every mount`() throws {
+        let test = try TestTree()
+        let other = try test.remounted()
+        for path in Self.files where path.hasPrefix("snapshots") || path.hasPrefix("exports") || path.hasPrefix("safety") {
+            #expect(try test.tree.content(path) == other.content(path), "\(path)")
+        }
+    }
+
+    @Test func `checksums are those of the bytes`() throws {
+        let tree = try TestTree().tree
+        for path in Self.files where !["README.txt", "status.json"].contains(path) {
+            let sums = ContentHasher.hash(try tree.content(path))
+            #expect(try tree.attribute("user.checksum.sha256", path) == sums.sha256.hexadecimal, "\(path)")
+            #expect(try tree.attribute("user.checksum.sha1", path) == sums.sha1.hexadecimal)
+            #expect(try tree.attribute("user.checksum.md5", path) == sums.md5.hexadecimal)
+            #expect(try tree.attribute("user.checksum.crc32", path) == sums.crc32Hexadecimal)
+        }
+        #expect(try tree.attribute("user.checksum.md5", "snapshots/first/media/empty") == "d41d8cd98f00b204e9800998ecf8427e")
+    }
+
+    @Test func `an archive can be unpacked, and its digests hold`() throws {
+        let test = try TestTree()
+        for (path, name) in [("snapshots/second/archive.zip", "a.zip"), ("safety/safety_1500.zip", "b.zip")] {
+            let file = test.path + "/" + name
+            try Data(test.tree.content(path)).write(to: URL(fileURLWithPath: file))
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: "/bin/bash")
+            let script =
+                "cd $1 && rm -rf out && mkdir out && cd out && unzip -^ -qq ../$2 && sha256sum --quiet --strict -c SHA256SUMS && md5sum --quiet --strict -c MD5SUMS"
+            process.arguments = ["-c", script, "bash", test.path, name]
+            try process.run()
+            process.waitUntilExit()
+            #expect(process.terminationStatus == 0)
+        }
+    }
+
+    @Test func `an open file stays what it is when the tree changes`() throws {
+        let test = try TestTree()
+        let tree = test.tree
+        let live = try tree.openFile(tree.find("live/export.json").inode, flags: O_RDONLY, process: 1)
+        let stored = try tree.openFile(tree.find("snapshots/first/media/photo.jpg").inode, flags: O_RDONLY, process: 1)
+        test.services.state.withLock { $0.liveText = "something longer\n" }
+        try tree.removeDirectory("first", in: tree.find("snapshots").inode)
+        var buffer = [UInt8](repeating: 0, count: 5000)
+        let liveCount = try buffer.withUnsafeMutableBytes { try tree.read(live.handle, at: 0, into: $0) }
+        #expect(Array(buffer[..<liveCount]) == Array("live\n".utf8))
+        #expect(try tree.attributes(of: tree.find("live/export.json").inode, handle: live.handle).size == 5)
+        #expect(try tree.find("live/export.json").size == 17)
+        let storedCount = try buffer.withUnsafeMutableBytes { try tree.read(stored.handle, at: 0, into: $0) }
+        #expect(Array(buffer[..<storedCount]) == TestServices.photo)
+        for file in [live, stored] {
+            #expect(errorCode { () throws(BackupError) in try tree.write("x", to: file.handle) } == .readOnly)
+            try tree.flush(file.handle, process: 1)
+            try tree.synchronize(file.handle)
+            tree.release(file.handle)
+            #expect(errorCode { () throws(BackupError) in try tree.flush(file.handle, process: 1) } == .badHandle)
+        }
+    }
+
+    @Test func `what the kernel may keep, and what it must ask for`() throws {
+        let tree = try TestTree().tree
+        let year = 31_536_000.0
+        for (path, isImmutable, entry, attribute) in [
+            ("snapshots/first/export.json", true, year, year), ("snapshots/first/archive.zip", true, year, year),
+            ("snapshots/first/media/sub", true, year, year),
+            ("snapshots/first", true, 0, year), ("exports/export_1000.json", true, 0, year),
+            ("safety/safety_1500.zip", true, 0, year),
+            ("snapshots", false, 0, 0), ("snapshots/latest", false, 0, 0), ("live/export.json", false, 0, 0),
+            ("status.json", false, 0, 0), ("restore", false, 0, 0),
+        ] {
+            let attributes = try tree.find(path)
+            #expect(attributes.isImmutable == isImmutable, "\(path)")
+            #expect(attributes.entryTimeoutSeconds == entry, "\(path)")
+            #expect(attributes.attributeTimeoutSeconds == attribute, "\(path)")
+            guard attributes.kind == .file else { continue }
+            let file = try tree.openFile(attributes.inode, flags: O_RDONLY, process: 1)
+            #expect(file.keepsCache == isImmutable)
+            #expect(file.usesDirectIO == !isImmutable)
+            tree.release(file.handle)
+        }
+    }
+
+    @Test func `modes are the owner's, and everybody's only when they are invited`() throws {
+        let test = try TestTree()
+        let shared = VirtualTree(services: test.services, repository: test.repository, isSharedWithOthers: true)
+        for (path, own, others) in [
+            ("", 0o700, 0o755), ("snapshots/first", 0o700, 0o755), ("snapshots/first/export.json", 0o600, 0o600),
+            ("README.txt", 0o600, 0o644),
+            ("snapshots/first/media", 0o700, 0o755), ("snapshots/first/media/photo.jpg", 0o600, 0o644),
+            ("snapshots/latest", 0o777, 0o777),
+            ("live/export.json", 0o600, 0o644), ("live/media", 0o700, 0o755), ("snapshots/first/archive.zip", 0o600, 0o644),
+        ] as [(String, UInt16, UInt16)] {
+            #expect(try test.tree.find(path).permissions == own, "\(path)")
+            #expect(try shared.find(path).permissions == others, "\(path)")
+        }
+        #expect(try test.tree.find("snapshots/first/media/photo.jpg").modificationTime == Timestamp(seconds: 1000))
+        #expect(try test.tree.find("snapshots").modificationTime == Timestamp(seconds: 2000))
+        #expect(try test.tree.readLink(test.tree.find("snapshots/first/media/link").inode) == Array("photo.jpg".utf8))
+        #expect(try test.tree.find("snapshots/first/media/link").size == 9)
+        #expect(try test.tree.readLink(test.tree.find("live/media/link").inode) == Array("now.jpg".utf8))
+        #expect(try test.tree.space().blockCount > 0)
+    }
+}

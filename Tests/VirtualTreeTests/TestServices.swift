@@ -1,0 +1,133 @@
+import BackupCore
+import BackupRepository
+import Export
+import Synchronization
+import SystemIO
+
+@testable import VirtualTree
+
+/// What a program around the tree would do, as simply as can be.
+final class TestServices: TreeServices {
+    struct State {
+        /// Names and contents of what was handed in, with the purpose.
+        var submissions: [String] = []
+        /// Thrown by the next submissions.
+        var refusal: BackupError?
+        var reports: [ReportText] = []
+        var status = "{}\n"
+        var liveText = "live\n"
+    }
+
+    let repository: Repository
+    /// There for as long as the tree that asks.
+    private let folder: RemovedFolder
+    let state = Mutex(State())
+
+    init(repository: Repository, folder: RemovedFolder) {
+        self.repository = repository
+        self.folder = folder
+    }
+
+    var spoolPath: String { folder.path + "/spool" }
+
+    static let photo = [UInt8](repeating: 7, count: 3000) + Array("photo".utf8)
+
+    /// A snapshot with an export, a collection, and media with a folder, odd names and a link.
+    func make(_ name: FileName, kind: SnapshotKind = .snapshot, seconds: Int64) throws(BackupError) {
+        let writer = try repository.makeWriter()
+        let time = Timestamp(seconds: seconds)
+        let text = Array("{\"name\": \"\(name)\"}\n".utf8)
+        func file(_ name: FileName, _ bytes: [UInt8], mode: UInt32 = 0o600) throws(BackupError) -> TreeEntry {
+            .file(name: name, mode: mode, modificationTime: time, stored: try writer.store(bytes, policy: .structuredText))
+        }
+        func folder(_ name: FileName, _ entries: [TreeEntry]) throws(BackupError) -> TreeEntry {
+            .directory(name: name, mode: 0o755, modificationTime: time, stored: try writer.store(entries))
+        }
+        let media = [
+            try file("photo.jpg", Self.photo, mode: 0o100444), try file("empty", []), try file("a\nb", [1]),
+            try file(FileName(bytes: [0xFF]), [2]), try folder("sub", [file(".hidden", [3])]),
+            .symbolicLink(name: "link", target: Array("photo.jpg".utf8), modificationTime: time),
+        ]
+        let root = try writer.store([
+            file("export.json", text), file("database.sqlite", text + text),
+            folder("data", [file("cars.json", Array("[]\n".utf8))]),
+            folder("media", media.sorted { $0.name < $1.name }), file("manifest.json", text), file("changes.json", text),
+        ])
+        try writer.publishChunks()
+        let members = try SnapshotArchive.members(of: repository.directory(root), layout: [:], time: time, in: repository)
+        let record = SnapshotRecord(
+            kind: kind, name: name, creationTime: time, parent: nil, root: root,
+            archiveSizeBytes: try ZIPLayout.archivedSize(of: members),
+            archiveLayout: [:], attributes: ["app": "test", "records": "0", Snapshot.stampAttribute: "stamp-\(seconds)"])
+        _ = try writer.commit(record)
+    }
+
+    func readme() -> [UInt8] { Array("Read me\n".utf8) }
+    func status() throws(BackupError) -> [UInt8] { Array(state.withLock { $0.status }.utf8) }
+    func liveView() throws(BackupError) -> any LiveView { TestLiveView(text: state.withLock { $0.liveText }) }
+
+    func createSnapshot(named name: String) throws(BackupError) {
+        try make(FileName(name), seconds: 3000 + Int64(repository.snapshots().count))
+        try repository.refresh()
+    }
+
+    func removeSnapshot(_ snapshot: Snapshot) throws(BackupError) { try repository.removeSnapshot(snapshot.id) }
+    func renameSnapshot(_ snapshot: Snapshot, to name: FileName) throws(BackupError) {
+        try repository.renameSnapshot(snapshot.id, to: name)
+    }
+    func setPinned(_ snapshot: Snapshot, _ isPinned: Bool) throws(BackupError) { try repository.setPinned(snapshot.id, isPinned) }
+
+    func exportFileName(of snapshot: Snapshot) -> String { "export_\(snapshot.creationTime.seconds).json" }
+    func safetyFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) {
+        ("safety_\(snapshot.creationTime.seconds).zip", true)
+    }
+    func archiveTable(of members: [ArchiveMember]) throws(BackupError) -> ExtentTable { try ZIPLayout.table(for: members) }
+
+    /// Whole is what ends with a full stop.
+    func isComplete(_ path: String) -> Bool { (try? FileSystem.readFile(path))?.last == UInt8(ascii: ".") }
+
+    func submit(_ submission: DropSubmission) throws(BackupError) -> DropOutcome {
+        let text = String(decoding: try FileSystem.readFile(submission.spoolPath), as: UTF8.self)
+        let refusal = state.withLock { state in
+            state.submissions.append("\(submission.purpose) \(submission.name): \(text)")
+            return state.refusal
+        }
+        if let refusal { throw refusal }
+        guard text.hasSuffix(".") else { throw BackupError(.invalidContent, "it does not end with a full stop") }
+        return DropOutcome(text: Array("fine: \(text)".utf8), json: Array("{}".utf8))
+    }
+
+    func restoreReports() -> [ReportText] { state.withLock { $0.reports } }
+
+    var submissions: [String] { state.withLock { $0.submissions } }
+    func refuse(_ code: BackupError.Code?) { state.withLock { $0.refusal = code.map { BackupError($0, "refused: \($0)") } } }
+}
+
+/// `live/` with one file and a folder.
+private final class TestLiveView: LiveView {
+    private let text: [UInt8]
+
+    init(text: String) { self.text = Array(text.utf8) }
+
+    func children(of path: [FileName]) throws(BackupError) -> [LiveEntry]? {
+        switch path {
+        case []: [file("export.json"), folder("media")]
+        case ["media"]: [file(".hidden"), link("link"), file("now.jpg")]
+        default: nil
+        }
+    }
+
+    func entry(at path: [FileName]) throws(BackupError) -> LiveEntry? {
+        try children(of: path.dropLast())?.first { $0.name == path.last }
+    }
+
+    private func entry(_ name: FileName, _ kind: LiveEntry.Kind, _ permissions: UInt16, _ bytes: [UInt8]) -> LiveEntry {
+        LiveEntry(
+            name: name, kind: kind, permissions: permissions, size: UInt64(bytes.count), modificationTime: Timestamp(seconds: 77),
+            content: { ExtentTable(literal: bytes) }, checksums: { ContentHasher.hash(bytes) })
+    }
+
+    private func file(_ name: FileName) -> LiveEntry { entry(name, .file, 0o644, text) }
+    private func folder(_ name: FileName) -> LiveEntry { entry(name, .directory, 0o755, []) }
+    private func link(_ name: FileName) -> LiveEntry { entry(name, .symbolicLink, 0o777, Array("now.jpg".utf8)) }
+}
