@@ -30,7 +30,9 @@ final class TreeContext: Sendable {
     var filePermissions: UInt16 { isSharedWithOthers ? 0o644 : 0o600 }
 
     /// The permissions a stored or live file is shown with: always readable and, by mode, writable for its owner.
-    func permissions(_ mode: UInt32, isFolder: Bool) -> UInt16 {
+    /// - Parameter isMade: it was made by this program: whoever may look into the tree may read it. Others have modes of their own.
+    func permissions(_ mode: UInt32, isFolder: Bool, isMade: Bool) -> UInt16 {
+        if isMade { return isFolder ? folderPermissions : filePermissions }
         let owner: UInt16 = isFolder ? 0o700 : 0o600
         return (UInt16(mode & 0o777) | owner) & (isSharedWithOthers ? 0o777 : 0o700)
     }

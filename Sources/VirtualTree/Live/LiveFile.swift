@@ -19,7 +19,7 @@ final class LiveFile: FileNode {
         return entry
     }
 
-    func attributes() throws(BackupError) -> NodeAttributes { LiveFolder.attributes(try entry(), inode, context) }
+    func attributes() throws(BackupError) -> NodeAttributes { LiveFolder.attributes(try entry(), at: path, inode, context) }
 
     var mimeType: String? { path.last.map(MIMEType.of) }
     var hasChecksums: Bool { true }

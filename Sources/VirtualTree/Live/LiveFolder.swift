@@ -18,10 +18,13 @@ final class LiveFolder: FolderNode {
         guard let entry = try context.services.liveView().entry(at: path), entry.kind == .directory else {
             throw .notFound(path.last ?? "live")
         }
-        return Self.attributes(entry, inode, context)
+        return Self.attributes(entry, at: path, inode, context)
     }
 
-    static func attributes(_ entry: LiveEntry, _ inode: InodeNumber, _ context: TreeContext) -> NodeAttributes {
+    /// - Parameter path: the entry's, below `live/`.
+    static func attributes(
+        _ entry: LiveEntry, at path: [FileName], _ inode: InodeNumber, _ context: TreeContext
+    ) -> NodeAttributes {
         let kind: NodeAttributes.Kind =
             switch entry.kind {
             case .file: .file
@@ -31,7 +34,8 @@ final class LiveFolder: FolderNode {
         return NodeAttributes(
             inode: inode, kind: kind,
             permissions: kind == .symbolicLink
-                ? 0o777 : context.permissions(UInt32(entry.permissions), isFolder: kind == .directory),
+                ? 0o777
+                : context.permissions(UInt32(entry.permissions), isFolder: kind == .directory, isMade: path.first != "media"),
             size: kind == .directory ? 0 : entry.size, modificationTime: entry.modificationTime)
     }
 
@@ -57,7 +61,8 @@ final class LiveFolder: FolderNode {
         return FolderListing(count: entries.count) { [self] index in
             let entry = entries[index]
             return FolderListing.Child(
-                name: entry.name, attributes: Self.attributes(entry, inode.child(entry.name), context),
+                name: entry.name,
+                attributes: Self.attributes(entry, at: path + [entry.name], inode.child(entry.name), context),
                 node: { [self] in node(entry) })
         }
     }

@@ -19,7 +19,7 @@ final class LiveLink: LinkNode {
         return entry
     }
 
-    func attributes() throws(BackupError) -> NodeAttributes { LiveFolder.attributes(try entry(), inode, context) }
+    func attributes() throws(BackupError) -> NodeAttributes { LiveFolder.attributes(try entry(), at: path, inode, context) }
 
     func target() throws(BackupError) -> [UInt8] { try context.repository.readAll(try entry().content()) }
 }

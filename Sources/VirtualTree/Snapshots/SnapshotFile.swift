@@ -24,7 +24,7 @@ final class SnapshotFile: FileNode {
             guard let entry = try context.repository.rootDirectory(of: snapshot).entry(named: "export.json") else {
                 throw BackupError(.notFound, "the snapshot has no export", path: snapshot.name.description)
             }
-            return StoredFile(entry, path: "\(snapshot.name)/export.json", inode: inode, context: context)
+            return StoredFile(entry, path: "\(snapshot.name)/export.json", isMade: true, inode: inode, context: context)
         }
     }
 

@@ -8,10 +8,17 @@ final class StoredFolder: FolderNode {
     /// `nil` for the snapshot's root.
     private let entry: TreeEntry?
     private let path: String
+    /// It is, or lies in, the app's own media folder.
+    private let isMedia: Bool
     private let context: TreeContext
 
-    init(_ entry: TreeEntry?, in snapshot: Snapshot, path: String, inode: InodeNumber, context: TreeContext) {
+    private static let mediaName: FileName = "media"
+
+    init(
+        _ entry: TreeEntry?, in snapshot: Snapshot, path: String, isMedia: Bool = false, inode: InodeNumber, context: TreeContext
+    ) {
         self.entry = entry
+        self.isMedia = isMedia
         self.snapshot = snapshot
         self.path = path
         self.inode = inode
@@ -28,7 +35,7 @@ final class StoredFolder: FolderNode {
     }
 
     func attributes() throws(BackupError) -> NodeAttributes {
-        if let entry { return Self.attributes(entry, inode, context) }
+        if let entry { return Self.attributes(entry, inode, context, isMade: !isMedia) }
         return context.folderAttributes(inode, time: snapshot.creationTime, isImmutable: true)
     }
 
@@ -42,13 +49,18 @@ final class StoredFolder: FolderNode {
         return FolderListing(count: entries.count) { [self] index in
             let entry = entries[index]
             return FolderListing.Child(
-                name: entry.name, attributes: Self.attributes(entry, inode.child(entry.name), context),
+                name: entry.name,
+                attributes: Self.attributes(entry, inode.child(entry.name), context, isMade: !isMedia(entry)),
                 node: { [self] in node(entry) })
         }
     }
 
+    private func isMedia(_ child: TreeEntry) -> Bool { isMedia || (entry == nil && child.name == Self.mediaName) }
+
     /// From the directory object alone: a listing opens nothing.
-    static func attributes(_ entry: TreeEntry, _ inode: InodeNumber, _ context: TreeContext) -> NodeAttributes {
+    static func attributes(
+        _ entry: TreeEntry, _ inode: InodeNumber, _ context: TreeContext, isMade: Bool
+    ) -> NodeAttributes {
         let kind: NodeAttributes.Kind =
             switch entry.kind {
             case .file: .file
@@ -57,7 +69,8 @@ final class StoredFolder: FolderNode {
             }
         return NodeAttributes(
             inode: inode, kind: kind,
-            permissions: kind == .symbolicLink ? 0o777 : context.permissions(entry.mode, isFolder: kind == .directory),
+            permissions: kind == .symbolicLink
+                ? 0o777 : context.permissions(entry.mode, isFolder: kind == .directory, isMade: isMade),
             size: kind == .directory ? 0 : entry.size, modificationTime: entry.modificationTime, isImmutable: true,
             entryTimeoutSeconds: TreeContext.immutableTimeoutSeconds,
             attributeTimeoutSeconds: TreeContext.immutableTimeoutSeconds)
@@ -67,9 +80,11 @@ final class StoredFolder: FolderNode {
         let path = "\(path)/\(entry.name)"
         let inode = inode.child(entry.name)
         switch entry.kind {
-        case .file: return StoredFile(entry, path: path, inode: inode, context: context)
+        case .file: return StoredFile(entry, path: path, isMade: !isMedia(entry), inode: inode, context: context)
         case .symbolicLink: return StoredLink(entry, inode: inode, context: context)
-        case .directory: return StoredFolder(entry, in: snapshot, path: path, inode: inode, context: context)
+        case .directory:
+            return StoredFolder(
+                entry, in: snapshot, path: path, isMedia: isMedia(entry), inode: inode, context: context)
         }
     }
 }

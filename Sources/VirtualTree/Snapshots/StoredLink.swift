@@ -13,7 +13,7 @@ final class StoredLink: LinkNode {
         self.context = context
     }
 
-    func attributes() throws(BackupError) -> NodeAttributes { StoredFolder.attributes(entry, inode, context) }
+    func attributes() throws(BackupError) -> NodeAttributes { StoredFolder.attributes(entry, inode, context, isMade: false) }
 
     func target() throws(BackupError) -> [UInt8] {
         let table = ExtentTable(plainContent: try context.repository.pieces(of: entry.content))
