@@ -30,7 +30,8 @@ public struct RestoreOperation: Sendable {
     /// - Throws: what is wrong with the file: `invalidContent`, `damagedContent`, `unsupportedVersion`, `tooLarge`; `notSupported` when the
     ///   app's database holds what no restore could bring back.
     public func check(_ path: String, origin: ImportOrigin = .foreign) throws(BackupError) -> CheckedImport {
-        try database.requireReplaceable()
+        // A database that is lost holds nothing.
+        if FileSystem.exists(database.path) { try database.requireReplaceable() }
         switch try DroppedFormat.detect(path) {
         case .json:
             return try check(json: path, format: .json, archive: nil)

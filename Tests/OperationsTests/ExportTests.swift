@@ -109,7 +109,7 @@ struct ExportTests {
         let document = try json(StatusDocument(of: store).json.prettyText)
         #expect(
             document.keys.sorted() == [
-                "app", "lastBackup", "lastError", "nextBackup", "operation", "records", "remote", "retention",
+                "app", "databaseError", "lastBackup", "lastError", "nextBackup", "operation", "records", "remote", "retention",
                 "safetyBackupCount", "snapshotCount",
                 "state", "store", "title",
             ])

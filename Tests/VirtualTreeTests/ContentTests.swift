@@ -116,7 +116,7 @@ struct ContentTests {
         let test = try TestTree()
         let shared = VirtualTree(services: test.services, repository: test.repository, isSharedWithOthers: true)
         for (path, own, others) in [
-            ("", 0o700, 0o755), ("snapshots/first", 0o700, 0o755), ("snapshots/first/export.json", 0o600, 0o600),
+            ("", 0o700, 0o755), ("snapshots/first", 0o700, 0o755), ("snapshots/first/export.json", 0o600, 0o644),
             ("README.txt", 0o600, 0o644),
             ("snapshots/first/media", 0o700, 0o755), ("snapshots/first/media/photo.jpg", 0o600, 0o644),
             ("snapshots/latest", 0o777, 0o777),

@@ -16,12 +16,20 @@ public struct AppDatabase: Sendable {
     public init(
         opening path: String, definition: AppDefinition, busyTimeoutSeconds: Double = 5
     ) throws(BackupError) {
-        guard let status = FileSystem.statusIfPresent(path), status.kind == .regular else {
-            throw BackupError(.notFound, "the database is not there", path: path, remedy: "Check the path.")
-        }
+        self.init(at: path, definition: definition, busyTimeoutSeconds: busyTimeoutSeconds)
+        try check()
+    }
+
+    /// The database at a path, whatever is there now: each operation says itself what is wrong with it.
+    public init(at path: String, definition: AppDefinition, busyTimeoutSeconds: Double = 5) {
         self.path = path
         self.definition = definition
         self.busyTimeoutSeconds = busyTimeoutSeconds
+    }
+
+    /// - Throws: `notFound`; `invalidContent` when it has not the definition's tables and columns; `damagedContent` when it is no database.
+    public func check() throws(BackupError) {
+        guard let status = FileSystem.statusIfPresent(path), status.kind == .regular else { throw notThere }
         let missing = try read { connection throws(BackupError) in
             try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).firstProblem()
         }
@@ -87,6 +95,10 @@ public struct AppDatabase: Sendable {
         try write { database in try database.execute(sql: "DROP TABLE IF EXISTS \(DatabaseReplacement.markerTable)") }
     }
 
+    private var notThere: BackupError {
+        BackupError(.notFound, "the database is not there", path: path, remedy: "Check the path, or restore a backup.")
+    }
+
     // MARK: Connections
 
     func read<Result>(_ body: (OpaquePointer?) throws(BackupError) -> Result) throws(BackupError) -> Result {
@@ -137,7 +149,7 @@ public struct AppDatabase: Sendable {
     }
 
     private func open(isReadOnly: Bool) throws(BackupError) -> DatabaseQueue {
-        guard FileSystem.exists(path) else { throw BackupError(.notFound, "the database is not there", path: path) }
+        guard FileSystem.exists(path) else { throw notThere }
         return try DatabaseFailure.mapping(path) {
             try DatabaseQueue(
                 path: path,

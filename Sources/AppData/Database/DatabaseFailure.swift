@@ -15,7 +15,8 @@ enum DatabaseFailure {
                 remedy: "Free some space and try again; nothing was changed.")
         case SQLITE_CORRUPT, SQLITE_NOTADB:
             return BackupError(
-                .damagedContent, "the database is damaged: \(reason)", path: path, remedy: "Restore it from a backup.")
+                .damagedContent, "the database is damaged: \(reason)", path: path,
+                remedy: "Move it away, with the files beside it that have its name and -wal or -shm, and restore a backup.")
         case SQLITE_READONLY:
             return BackupError(.readOnly, "the database cannot be written: \(reason)", path: path)
         case SQLITE_PERM, SQLITE_AUTH:

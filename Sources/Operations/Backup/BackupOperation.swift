@@ -30,6 +30,7 @@ public struct BackupOperation: Sendable {
         _ kind: SnapshotKind, label: String?, tag: String?, _ report: @escaping ProgressHandler
     ) throws(BackupError) -> BackupResult {
         try store.repository.refresh()
+        try store.database.check()
         let createdAt = SystemClock.now()
         let name = try snapshotName(kind, label, createdAt)
         let rendering = try store.withWorkFolder { (folder) throws(BackupError) in

@@ -35,6 +35,7 @@ public final class LiveData: Sendable {
         // Taken before reading: what is committed meanwhile makes the view old, never the other way round.
         let databaseState = store.database.changeState()
         if let current = current(databaseState) { return current }
+        try store.database.check()
         let made = try store.withWorkFolder { (folder) throws(BackupError) in
             try AppRendering(of: store.database, in: folder, createdAt: SystemClock.now().wholeSeconds)
         }

@@ -47,6 +47,7 @@ public struct RestoreRunner: Sendable {
                     let checked = try operation.check(path, origin: origin)
                     report.checked = checked
                     report.result = .failed
+                    try store.makeMissingParts()
                     let backup = BackupOperation(store: store)
                     try operation.run(checked, fileName: name, report: notify) { () throws(BackupError) in
                         let made = try backup.make(.safety, label: nil, tag: nil, notify).snapshot

@@ -18,7 +18,15 @@ public struct StatusDocument: Sendable {
         let isRunning = store.isOperationRunning
         let operation = isRunning ? store.monitor.currentOperation() ?? Self.recorded(store.monitor.recordedText()) : nil
         let failure = Self.recorded(store.monitor.lastFailureText())
-        let counts = try store.counts()
+        // A database that is lost or locked is part of the state, and no reason to tell none.
+        let counts: [RecordCount]?
+        var problem: BackupError?
+        do {
+            counts = try store.counts()
+        } catch {
+            counts = nil
+            problem = error
+        }
         let retention = store.definition.retention
 
         json = .members([
@@ -31,7 +39,8 @@ public struct StatusDocument: Sendable {
             "nextBackup": .null,
             "snapshotCount": .integer(snapshots.count),
             "safetyBackupCount": .integer(safety.count),
-            "records": .object(counts.map { .init($0.name, .integer($0.count)) }),
+            "records": counts.map { .object($0.map { .init($0.name, .integer($0.count)) }) } ?? .null,
+            "databaseError": .optional(problem?.description),
             "retention": .members([
                 "keepLast": retention.keepLast.map { .integer($0) } ?? .null,
                 "keepWithinDays": retention.keepWithinDays.map { .integer($0) } ?? .null,
@@ -48,7 +57,8 @@ public struct StatusDocument: Sendable {
         }
         lines.append("Backups: \(snapshots.count)")
         lines.append("Safety backups: \(safety.count)")
-        lines.append("Records: " + counts.map { "\($0.count) \($0.plural)" }.joined(separator: ", "))
+        if let counts { lines.append("Records: " + counts.map { "\($0.count) \($0.plural)" }.joined(separator: ", ")) }
+        if let problem { lines.append("Records: cannot be read: \(problem)") }
         lines.append(isRunning ? "Running: \(store.monitor.recordedOperation() ?? "an operation")" : "Nothing is running.")
         self.lines = lines
     }

@@ -35,7 +35,8 @@ public final class Store: Sendable {
         settings = try StoreSettings.read(paths.settings)
         definition = try Self.definition(settings.app, in: paths)
         repository = try Repository.open(at: paths.resolve(settings.repositoryPath))
-        database = try AppDatabase(opening: paths.resolve(settings.databasePath), definition: definition)
+        // It may be lost or damaged: that is when the backups are needed.
+        database = AppDatabase(at: paths.resolve(settings.databasePath), definition: definition)
         mediaPath = settings.mediaPath.map { paths.resolve($0) }
         monitor = OperationMonitor(recordPath: paths.operationRecord, errorPath: paths.lastErrorRecord)
         for folder in [paths.spool, paths.restoreReports] { try FileSystem.makeDirectories(folder) }
