@@ -2,6 +2,7 @@ import AppData
 import BackupCore
 import BackupRepository
 import Foundation
+import Synchronization
 import SystemIO
 import Testing
 
@@ -170,5 +171,30 @@ struct StoreTests {
             #expect((try? room.sh("ls $S/spool | grep -c work-")) == "2")
         }
         #expect(try room.sh("ls $S/spool") == "drop-1")
+    }
+
+    @Test func `sweeping and working at the same time do each other no harm`() throws {
+        let room = try Room()
+        let spool = room("spool")
+        try FileSystem.makeDirectories(spool)
+        let failures = Mutex<[String]>([])
+        DispatchQueue.concurrentPerform(iterations: 4) { worker in
+            for _ in 0..<150 {
+                do {
+                    if worker == 0 {
+                        try WorkFolder.sweep(spool)
+                    } else {
+                        let folder = try WorkFolder(in: spool)
+                        try FileSystem.writeForReaders(folder.path + "/file", [1])
+                        if !FileSystem.exists(folder.path + "/file") { failures.withLock { $0.append("gone") } }
+                        folder.remove()
+                    }
+                } catch {
+                    failures.withLock { $0.append("\(error)") }
+                }
+            }
+        }
+        #expect(failures.withLock { $0 } == [])
+        #expect(try room.sh("ls -A $R/spool") == "")
     }
 }

@@ -11,10 +11,25 @@ final class WorkFolder: Sendable {
     private let lock: AdvisoryLock
 
     init(in spool: String) throws(BackupError) {
-        path = "\(spool)/\(Self.prefix)\(RandomToken.make())"
-        // Before the folder: a folder is never there without its lock.
-        lock = try AdvisoryLock(path: path + Self.lockSuffix)
+        var claimed: (path: String, lock: AdvisoryLock)?
+        for _ in 0..<8 where claimed == nil { claimed = try Self.claim(in: spool) }
+        guard let claimed else {
+            throw BackupError(.busy, "somebody else tidies up the spool", path: spool, remedy: "Try again.")
+        }
+        (path, lock) = claimed
         try FileSystem.makeDirectories(path)
+    }
+
+    /// Takes the lock before the folder is made: a folder is never there without its lock.
+    /// - Returns: `nil` when somebody who sweeps took the new lock's file for an old one.
+    private static func claim(in spool: String) throws(BackupError) -> (path: String, lock: AdvisoryLock)? {
+        let path = "\(spool)/\(prefix)\(RandomToken.make())"
+        do {
+            let lock = try AdvisoryLock(path: path + lockSuffix)
+            return FileSystem.exists(path + lockSuffix) ? (path, lock) : nil
+        } catch let error where error.code == .busy {
+            return nil
+        }
     }
 
     func remove() {
@@ -25,8 +40,11 @@ final class WorkFolder: Sendable {
     /// Removes the folders that nobody works with any more.
     static func sweep(_ spool: String) throws(BackupError) {
         for path in try abandoned(in: spool) {
+            // Held while it is swept, so that nobody begins to work in it.
+            guard let lock = try? AdvisoryLock(path: path + lockSuffix) else { continue }
             try FileSystem.removeTree(path)
             try FileSystem.removeFile(path + lockSuffix)
+            withExtendedLifetime(lock) {}
         }
     }
 
