@@ -1,4 +1,6 @@
 import Foundation
+import Glibc
+import SystemIO
 import Testing
 
 /// The program dies, or its disk fails, at every fault point there is in the sources: afterwards the data is exactly the old or exactly the
@@ -24,6 +26,7 @@ struct CrashTests {
         let new: String
 
         init() throws {
+            CrashTests.cleaning
             room = try Room()
             _ = try room.makeDiary()
             try room.sh(
@@ -49,6 +52,11 @@ struct CrashTests {
     }
 
     private static let template = Result { try Template() }
+
+    /// The template lives as long as the program.
+    private static let cleaning: Void = {
+        _ = atexit { if let template = try? CrashTests.template.get() { try? FileSystem.removeTree(template.room.path) } }
+    }()
 
     /// Opens the store, which recovers it, and tells which state it is in.
     private static func outcome(_ room: Room, _ template: Template, _ fault: String) throws -> String {
