@@ -64,7 +64,7 @@ struct AppDatabaseTests {
     func fidelity() throws {
         let database = try AppDatabase.create(at: path, definition: definition)
         var source = try ListedRecords.small()
-        let numbers: [Double] = [-0.0, 0, 5e-324, 1e300, 0.1, 1.7976931348623157e308, 45, 1e15, 9007199254740993]
+        let numbers: [Double] = [-0.0, 0, .leastNonzeroMagnitude, 1e300, 0.1, 1.7976931348623157e308, 45, 1e15, 9007199254740992]
         let texts: [[UInt8]] = [
             [], Array("e\u{301}".utf8), Array("\u{E9}".utf8), [0], [0x61, 0, 0x62], Array("😀\u{2028}'\"\\".utf8),
             Array(repeating: 120, count: 100_000), Array("NULL".utf8), Array("123".utf8),
