@@ -64,6 +64,7 @@ let package = Package(
         .testTarget(name: "ExportTests", dependencies: ["Export", "AppData", "SystemIO", "BackupCore"], swiftSettings: settings),
         .testTarget(
             name: "FUSEBridgeTests", dependencies: ["FUSEBridge", "VirtualTree", "SystemIO", "BackupCore"], swiftSettings: settings),
+        .testTarget(name: "MountTests", dependencies: ["SystemIO", "BackupCore"], swiftSettings: settings),
         .testTarget(
             name: "ReadmeTests", dependencies: ["SystemIO", "BackupCore"], swiftSettings: settings),
         .testTarget(name: "BackupCoreTests", dependencies: ["BackupCore"], swiftSettings: settings),

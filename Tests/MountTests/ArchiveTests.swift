@@ -1,0 +1,96 @@
+import Testing
+
+/// `archive.zip`, opened by every program at hand.
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct ArchiveTests {
+    private static let readers = [
+        ("unzip", "unzip -tqq"), ("7z", "7z t -bso0 -bsp0"), ("bsdtar", "bsdtar -tf"), ("jar", "jar tf"), ("zip", "zip -Tq"),
+        ("python3", "python3 -c 'import sys, zipfile; sys.exit(zipfile.ZipFile(sys.argv[1]).testzip() is not None)'"),
+    ]
+
+    @Test func `every program at hand accepts the archive, straight from the mount`() throws {
+        try Room.withMount("--sample") { room in
+            try room.sh("mkdir $M/snapshots/one")
+            for archive in ["$M/snapshots/one/archive.zip", "$M/live/archive.zip"] {
+                for (tool, command) in Self.readers where Machine.hasTool(tool) {
+                    // zip -T makes its temporary file beside the archive.
+                    let path = tool == "zip" ? "$R/tmp/copy.zip" : archive
+                    try room.sh("\(tool == "zip" ? "cp \(archive) \(path); " : "")\(command) \(path)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: ["unzip -qq", "bsdtar -xf", "7z x -bso0 -bsp0", "jar xf"])
+    func `unpacked it is the backup`(command: String) throws {
+        let tool = String(command.prefix { $0 != " " })
+        guard Machine.hasTool(tool) else { return }
+        try Room.withMount("--sample") { room in
+            try room.sh("mkdir $M/snapshots/one $R/unpacked; cd $R/unpacked; \(command) $M/snapshots/one/archive.zip")
+            try room.sh("diff -r -x archive.zip -x SHA256SUMS -x MD5SUMS $M/snapshots/one $R/unpacked")
+            // The listings cover the same files, so where they are part of the archive they are the same.
+            try room.sh(
+                """
+                cd $R/unpacked; [ ! -e SHA256SUMS ] || cmp SHA256SUMS $M/snapshots/one/SHA256SUMS
+                sha256sum -c $M/snapshots/one/SHA256SUMS
+                """
+            )
+            #expect(
+                try room.sh("find $R/unpacked -type f | wc -l") == room.sh("unzip -Z1 $M/snapshots/one/archive.zip | grep -vc /$")
+            )
+        }
+    }
+
+    @Test func `its bytes are the same whoever reads them, however often, and in whatever order`() throws {
+        try Room.withMount("--sample") { room in
+            try room.sh("mkdir $M/snapshots/one; cp $M/snapshots/one/archive.zip $R/first.zip")
+            let told = try room.sh("stat -c %s $M/snapshots/one/archive.zip")
+            #expect(try room.sh("stat -c %s $R/first.zip") == told)
+            try room.remount()
+            try room.sh("cmp $R/first.zip $M/snapshots/one/archive.zip")
+            try room.sh(
+                """
+                python3 - <<'END'
+                import os, random
+                expected = open(os.environ["R"] + "/first.zip", "rb").read()
+                file = os.open(os.environ["M"] + "/snapshots/one/archive.zip", os.O_RDONLY)
+                random.seed(7)
+                for number in range(400):
+                    offset = random.randrange(len(expected) + 100)
+                    count = random.choice([1, 2, 17, 512, 4095, 4096, 4097, 65536, 1 << 20])
+                    assert os.pread(file, count, offset) == expected[offset:offset + count], (offset, count)
+                assert os.pread(file, 10, len(expected)) == b""
+                assert os.pread(file, 10, 1 << 62) == b""
+                END
+                """)
+            for size in [1, 7, 1000, 131_072] {
+                try room.sh(
+                    "cmp <(dd if=$M/snapshots/one/archive.zip bs=\(size) skip=3 count=50 status=none) "
+                        + "<(dd if=$R/first.zip bs=\(size) skip=3 count=50 status=none)")
+            }
+            try room.sh("cmp <(tail -c 1000 $M/snapshots/one/archive.zip) <(tail -c 1000 $R/first.zip)")
+        }
+    }
+
+    @Test func `entries carry the backup's time and are in a fixed order`() throws {
+        try Room.withMount("--sample", Room.fixedClock) { room in
+            try room.sh("mkdir $M/snapshots/one $M/snapshots/two")
+            let list = "unzip -Z1 $M/snapshots/one/archive.zip"
+            #expect(try room.sh("\(list) | sort | uniq -d") == "")
+            #expect(
+                try room.sh("zipinfo -T -l $M/snapshots/one/archive.zip | grep -c 20260111.143000") == room.sh("\(list) | wc -l"))
+            #expect(try room.sh(list) == room.sh("unzip -Z1 $M/snapshots/two/archive.zip"))
+        }
+    }
+
+    @Test func `an export written by a command is the same archive`() throws {
+        try Room.withMount("--sample") { room in
+            try room.sh(
+                """
+                mkdir $M/snapshots/one; backupfs export one --zip -o $R/out.zip --store $S
+                cmp $R/out.zip $M/snapshots/one/archive.zip
+                """
+            )
+        }
+    }
+}

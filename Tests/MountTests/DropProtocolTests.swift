@@ -1,0 +1,249 @@
+import Glibc
+import Testing
+
+/// The drop folder, filled by every kind of program that copies.
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct DropProtocolTests {
+    /// Writes `old.json`, a good file; `bad.json`, a whole one with a broken reference; `a` and `b`, the halves of `old.json`.
+    private func withFiles(_ body: (Room) throws -> Void) throws {
+        try Room.withMount { room in
+            try room.write(SampleDocument.text, to: "old.json")
+            try room.write(SampleDocument.replacing("\"carId\": 1\n", "\"carId\": 99\n"), to: "bad.json")
+            try room.sh(
+                """
+                cd $R; head -c 900 old.json > a; tail -c +901 old.json > b; touch -d '2025-05-05 05:05:05' old.json
+                chmod 640 old.json
+                """
+            )
+            try body(room)
+        }
+    }
+
+    /// Puts other data in, so that the next restore shows.
+    private func reset(_ room: Room) throws {
+        try room.write(SampleDocument.variant("before"), to: "other.json")
+        try room.sh("cp $R/other.json $M/restore/; [ \"$(jq -r .cars[0].name $M/live/export.json)\" = before ]")
+    }
+
+    private func hasRestored(_ room: Room) throws -> Bool {
+        try room.sh("jq -r .cars[0].name $M/live/export.json") == "Tesla Model 3"
+    }
+
+    static let copiers = [
+        "cp $R/old.json $M/restore/x.json", "cp -p $R/old.json $M/restore/x.json", "cp -a $R/old.json $M/restore/x.json",
+        "cp --sparse=always $R/old.json $M/restore/x.json", "cp --reflink=auto $R/old.json $M/restore/x.json",
+        "cat $R/a $R/b > $M/restore/x.json", "(head -c 900 $R/old.json; tail -c +901 $R/old.json) > $M/restore/x.json",
+        "{ cat $R/a; cat $R/b; } > $M/restore/x.json", "cat $R/a > $M/restore/x.json || cat $R/b >> $M/restore/x.json",
+        "cat $R/old.json | tee $M/restore/x.json >/dev/null", "dd if=$R/old.json of=$M/restore/x.json bs=100 status=none",
+        "dd if=$R/old.json of=$M/restore/x.json conv=fsync status=none",
+        "cp $R/old.json $R/x.json; mv $R/x.json $M/restore/x.json",
+        "install -m 600 $R/old.json $M/restore/x.json", "rsync -a $R/old.json $M/restore/x.json",
+        "rsync -a --inplace $R/old.json $M/restore/x.json", "rsync -a --partial --fsync $R/old.json $M/restore/x.json",
+        "cp $R/old.json $R/x.json; tar -C $R -cf - x.json | tar -C $M/restore -xf -",
+        "cp $R/old.json $M/restore/x.json.part && mv $M/restore/x.json.part $M/restore/x.json",
+        "cp $R/old.json $M/restore/.goutputstream-ABC && mv $M/restore/.goutputstream-ABC $M/restore/x.json",
+        "cp $R/old.json $M/restore/x.crdownload; mv $M/restore/x.crdownload $M/restore/x.json",
+        "python3 -c \"import shutil; shutil.copyfile('$R/old.json', '$M/restore/x.json')\"",
+        "python3 -c \"import shutil; shutil.copy2('$R/old.json', '$M/restore/x.json')\"",
+        "while IFS= read -r line || [ -n \"$line\" ]; do printf '%s\\n' \"$line\"; done < $R/old.json > $M/restore/x.json",
+        "printf %s \"$(cat $R/old.json)\" > $M/restore/x.json",
+        "exec 7> $M/restore/x.json; cat $R/a >&7; cat $R/b >&7; exec 7>&-",
+    ]
+
+    @Test func `every way to copy a file in restores it, once`() throws {
+        try withFiles { room in
+            for copier in Self.copiers {
+                try reset(room)
+                try room.sh("rm -f $M/restore/x.json; sleep 0.01")
+                let safety = try room.sh("ls -i $M/safety | sort")
+                try room.sh(copier)
+                #expect(try hasRestored(room), "\(copier)")
+                // One restore makes one safety backup, and the oldest of them goes.
+                let added = Set(try room.sh("ls -i $M/safety").split(separator: "\n")).subtracting(safety.split(separator: "\n"))
+                #expect(added.count == 1, "\(copier) restored \(added.count) times")
+                let copied = try room.sh("cat $M/restore/x.json")
+                #expect(copied + "\n" == SampleDocument.text, "\(copier): \(copied)")
+            }
+            #expect(try room.names("restore") == ["last.json", "last.txt", "other.json", "preview", "x.json"])
+        }
+    }
+
+    @Test(arguments: [
+        "cp $R/bad.json $M/restore/x.json", "cat $R/bad.json > $M/restore/x.json",
+        "dd if=$R/bad.json of=$M/restore/x.json status=none",
+        "cp $R/bad.json $R/x.json; mv $R/x.json $M/restore/x.json", "cat $R/bad.json | tee $M/restore/x.json >/dev/null",
+        "python3 -c \"import shutil; shutil.copyfile('$R/bad.json', '$M/restore/x.json')\"",
+        "install $R/bad.json $M/restore/x.json",
+        "(head -c 900 $R/bad.json; tail -c +901 $R/bad.json) > $M/restore/x.json", "rsync -a $R/bad.json $M/restore/x.json",
+        "cp $R/bad.json $M/restore/x.part && mv $M/restore/x.part $M/restore/x.json", "cat $R/a > $M/restore/x.json",
+        "dd if=$R/bad.json of=$M/restore/x.json conv=fsync status=none",
+    ])
+    func `a program that copies a bad file in is told`(copier: String) throws {
+        try withFiles { room in
+            let before = try room.state()
+            // mv has words of its own for EINVAL when it renames.
+            let words =
+                copier.contains("mv $M") ? "cannot move" : copier.contains("rsync") ? "Invalid argument (22)" : "Invalid argument"
+            try room.fails(copier, saying: words)
+            #expect(try room.state() == before)
+            #expect(try room.names("safety") == [])
+            #expect(try room.report(".success") == "false")
+            // A refused mv leaves its source where it was.
+            if copier.contains("mv $R/x.json") { try room.sh("cmp $R/x.json $R/bad.json") }
+        }
+    }
+
+    @Test func `where a program cannot be told, the report tells`() throws {
+        try withFiles { room in
+            for copier in [
+                "printf '%s\\n' \"$(cat $R/bad.json)\" > $M/restore/x.json", "rsync -a --inplace $R/bad.json $M/restore/x.json",
+            ] {
+                _ = try room.run("rm -f $M/restore/x.json; \(copier)")
+                #expect(try room.report("[.result, .file] | @json") == #"["refused","x.json"]"#)
+                #expect(try room.sh("getfattr --only-values -n user.backupfs.error $M/restore/x.json").contains("unknown car 99"))
+                try room.sh("rm $M/restore/last.json 2>/dev/null || true")
+            }
+        }
+    }
+
+    @Test func `times and modes that programs set stay, and the bytes can be read back`() throws {
+        try withFiles { room in
+            try room.sh("cp -p $R/old.json $M/restore/; cmp $R/old.json $M/restore/old.json")
+            #expect(try room.sh("stat -c '%y %a %s' $M/restore/old.json") == room.sh("stat -c '%y %a %s' $R/old.json"))
+            #expect(
+                try room.sh(
+                    "rsync -ani --no-p --no-g --no-o $R/old.json $M/restore/; rsync -a --no-o --no-g $R/old.json $M/restore/")
+                    == "")
+            try room.sh(
+                """
+                touch -d '2001-02-03 04:05:06' $M/restore/old.json; chmod 600 $M/restore/old.json
+                chown 65534 $M/restore/old.json || true
+                """
+            )
+            #expect(try room.sh("stat -c '%y' $M/restore/old.json") == "2001-02-03 04:05:06.000000000 +0000")
+            // None of this is another restore.
+            #expect(try room.names("safety").count == 1)
+        }
+    }
+
+    @Test func `touch and unfinished names restore nothing`() throws {
+        try withFiles { room in
+            let before = try room.state()
+            try room.sh("touch $M/restore/x.json; true > $M/restore/y.json; truncate -s 0 $M/restore/z.json")
+            for name in [".hidden", "x.part", "x.partial", "x.crdownload", "x.tmp", "x.json~", ".old.json.AbCdEf"] {
+                try room.sh("cp $R/old.json \"$M/restore/\(name)\"; cp $R/bad.json \"$M/restore/\(name)\"")
+            }
+            #expect(try room.state() == before)
+            #expect(try room.names("safety") == [])
+            #expect(try room.sh("stat -c %s $M/restore/x.json") == "0")
+            #expect(try !room.names("restore").contains("last.json"))
+            // One that is whole at last, and bad, keeps its unfinished name.
+            try room.fails("mv $M/restore/x.part $M/restore/final.json", saying: "cannot move")
+            #expect(try room.names("restore").contains("x.part"))
+            #expect(try !room.names("restore").contains("final.json"))
+        }
+    }
+
+    @Test func `a copy that is killed half way changes nothing`() throws {
+        try withFiles { room in
+            try room.write(SampleDocument.variant("long", expenses: 2000), to: "long.json")
+            let before = try room.state()
+            let job = try room.start(
+                """
+                python3 -c "import time; f=open('$M/restore/x.json','wb',0); f.write(open('$R/long.json','rb').read()[:100000])
+                open('$R/half','w'); time.sleep(60)"
+                """
+            )
+            try room.wait(for: "\(room.path)/half")
+            kill(-job.process, SIGKILL)
+            #expect(try job.wait().exitCode == 137)
+            #expect(try room.state() == before)
+            #expect(try room.names("safety") == [])
+            // The same, whole, over it.
+            try room.sh("cp $R/long.json $M/restore/x.json")
+            #expect(try room.sh("jq '.expenses|length' $M/live/export.json") == "2000")
+        }
+    }
+
+    @Test func `duplicated descriptors restore once, and another copy restores again`() throws {
+        try withFiles { room in
+            try room.sh(
+                """
+                python3 - <<'END'
+                import os
+                data = open(os.environ["R"] + "/old.json", "rb").read()
+                file = os.open(os.environ["M"] + "/restore/x.json", os.O_WRONLY | os.O_CREAT)
+                os.close(os.dup(file))
+                os.write(file, data)
+                for turn in range(5): os.close(os.dup(file))
+                if os.fork() == 0: os._exit(0)
+                os.wait()
+                os.pwrite(file, data, 0)
+                os.close(file)
+                END
+                """)
+            #expect(try hasRestored(room))
+            #expect(try room.names("safety").count == 1)
+            try room.sh("sqlite3 $S/app/database.sqlite \"update cars set name='changed'\"; cp $R/old.json $M/restore/x.json")
+            #expect(try hasRestored(room))
+            #expect(try room.names("safety").count == 2)
+        }
+    }
+
+    @Test func `a name can be used again, renamed and removed`() throws {
+        try withFiles { room in
+            try room.fails("cp $R/bad.json $M/restore/x.json", saying: "Invalid argument")
+            try room.sh("cp $R/old.json $M/restore/x.json")
+            #expect(try hasRestored(room))
+            try room.fails("getfattr -n user.backupfs.error $M/restore/x.json", saying: "No such attribute")
+            try room.sh("mv $M/restore/x.json $M/restore/y.json")
+            #expect(try room.names("safety").count == 1)
+            try room.sh("cp $R/old.json $R/z.json; mv -f $R/z.json $M/restore/y.json; rm $M/restore/y.json")
+            #expect(try room.names("restore") == ["last.json", "last.txt", "preview"])
+            #expect(try room.names("safety").count == 2)
+            // Shown until then, gone with the mount; the reports stay.
+            try room.sh("cp $R/old.json $M/restore/x.json")
+            try room.remount()
+            #expect(try room.names("restore") == ["last.json", "last.txt", "preview"])
+            #expect(try room.sh("ls -A $S/spool") == "")
+        }
+    }
+
+    @Test func `what is not a file to restore is refused`() throws {
+        try withFiles { room in
+            let before = try room.state()
+            let cases = [
+                ("cp $R/old.json $M/restore/last.json", "Read-only file system"), ("rm $M/restore/preview", ""),
+                ("rmdir $M/restore/preview", "Read-only file system"), ("mkdir $M/restore/folder", "Operation not permitted"),
+                ("mkdir $R/folder; cp $R/old.json $R/folder; cp -r $R/folder $M/restore/", "Operation not permitted"),
+                ("ln -s $R/old.json $M/restore/link", ""), ("mkfifo $M/restore/pipe", ""),
+                ("cp $R/old.json $M/", "Read-only file system"), ("cp $R/old.json $M/snapshots/", "Operation not permitted"),
+                ("cp $R/old.json $M/live/export.json", "Read-only file system"),
+                ("cp $R/old.json $M/safety/", "Read-only file system"),
+                ("cp $R/old.json $M/restore/merge/", ""),
+                ("touch $M/restore/x.json; setfattr -n user.mine -v 1 $M/restore/x.json", "Operation not supported"),
+            ]
+            for (command, words) in cases { try room.fails(command, saying: words) }
+            #expect(try room.state() == before)
+        }
+    }
+
+    @Test func `large files come through whole`() throws {
+        try Room.withMount { room in
+            try room.sh(
+                """
+                python3 - <<'END'
+                import json, os
+                document = json.loads('''\(SampleDocument.text)''')
+                first = document["expenses"][0]
+                notes = lambda number: "\\U0001F697 " + "note " * (number % 50)
+                document["expenses"] = [dict(first, id=number, notes=notes(number)) for number in range(1, 5001)]
+                json.dump(document, open(os.environ["R"] + "/large.json", "w"), ensure_ascii=False)
+                END
+                cp $R/large.json $M/restore/
+                """)
+            try room.sh("cmp $R/large.json $M/restore/large.json")
+            try room.sh("cmp <(jq -c .expenses $R/large.json) <(jq -c .expenses $M/live/export.json)")
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import Testing
+
+/// `live/`: the app's data now, one consistent state for each open.
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct LiveTests {
+    @Test func `a change of the app shows at once, in every form`() throws {
+        try Room.withMount("--sample") { room in
+            #expect(try room.sh("jq '.cars|length' $M/live/export.json") == "3")
+            try room.sh("sqlite3 $S/app/database.sqlite 'delete from expenses where id > 1000'")
+            #expect(try room.sh("jq '.expenses|length' $M/live/export.json") == "1000")
+            #expect(try room.sh("jq length $M/live/data/expenses.json") == "1000")
+            #expect(try room.sh("sqlite3 $M/live/database.sqlite 'select count(*) from expenses'") == "1000")
+            #expect(try room.sh("unzip -p $M/live/archive.zip export.json | jq '.expenses|length'") == "1000")
+            #expect(try room.sh("jq .records.expenses $M/status.json") == "1000")
+            try room.sh(
+                """
+                sqlite3 $S/app/database.sqlite "update cars set name='Zoë 🚗' where id=1"; cd $M/live
+                sha256sum --quiet -c SHA256SUMS
+                """
+            )
+            #expect(try room.sh("jq -r '.cars[0].name' $M/live/export.json") == "Zoë 🚗")
+            // Nobody but the app changes it.
+            try room.fails("echo x > $M/live/export.json", saying: "Read-only file system")
+            try room.fails("rm -f $M/live/database.sqlite", saying: "Read-only file system")
+        }
+    }
+
+    @Test func `an open file keeps the state it was opened with`() throws {
+        try Room.withMount("--sample") { room in
+            let result = try room.sh(
+                """
+                exec 3<$M/live/export.json
+                sqlite3 $S/app/database.sqlite 'delete from expenses'
+                exec 4<$M/live/export.json
+                jq '.expenses|length' <&3; jq '.expenses|length' <&4
+                """)
+            #expect(result == "1200\n0")
+        }
+    }
+
+    @Test func `every read is consistent while the app writes without a pause`() throws {
+        try Room.withMount("--sample") { room in
+            // Each transaction replaces a car and the two expenses of it, so any one state has twice as many of those.
+            let writer = try room.start(
+                #"""
+                python3 - <<'END'
+                import os, sqlite3
+                database = sqlite3.connect(os.environ["S"] + "/app/database.sqlite", timeout=20, isolation_level=None)
+                number = 0
+                while not os.path.exists(os.environ["R"] + "/stop"):
+                    number += 1
+                    car = 5000 + number % 40
+                    database.execute("begin immediate")
+                    database.execute("delete from expenses where car_id = ?", (car,))
+                    database.execute("delete from cars where id = ?", (car,))
+                    if number % 3 > 0:
+                        database.execute("""insert into cars select ?, 'Hammer', 0, null, expense_currency, 5, 0,
+                            milleage_synced_at, created_at from cars where id = 1""", (car,))
+                        for half in (0, 1):
+                            database.execute("""insert into expenses select ?, date, energy_charged, charger_type, odometer, cost,
+                                'Hammer', 0, expense_type, currency, ? from expenses where id = 1""", (2 * car + half, car))
+                    database.execute("commit")
+                print(number)
+                END
+                """#)
+            let result = try room.sh(
+                """
+                cars='([.cars[] | select(.name == "Hammer")] | length)'
+                expenses='([.expenses[] | select(.notes == "Hammer")] | length)'
+                for i in $(seq 1 8); do
+                    cat $M/live/export.json | jq -c "[$cars * 2 - $expenses, (.expenses | length) >= 1200]"
+                    cp $M/live/export.json $R/copy.json; jq -c "$cars * 2 - $expenses" $R/copy.json
+                    sqlite3 "file:$M/live/database.sqlite?mode=ro" "pragma quick_check; select 2 * (select count(*) from cars
+                        where name = 'Hammer') - (select count(*) from expenses where notes = 'Hammer')"
+                done | sort | uniq -c | awk '{ print $2, $1 }'; touch $R/stop
+                """)
+            #expect(try Int(writer.wait().trimmed) ?? 0 > 10)
+            #expect(result == "0 16\n[0,true] 8\nok 8")
+        }
+    }
+
+    @Test func `commands beside the mount do not disturb its readers`() throws {
+        try Room.withMount("--sample") { room in
+            let commands = try room.start(
+                "while [ ! -e $R/stop ]; do backupfs status --store $S; backupfs snapshots --store $S; done")
+            try room.sh(
+                """
+                for i in $(seq 1 40); do
+                    sqlite3 -cmd '.timeout 5000' $S/app/database.sqlite "update cars set name='Car $i' where id=1"
+                    [ "$(cat $M/live/export.json | jq -r '.cars[0].name')" = "Car $i" ]
+                done
+                """)
+            try room.sh("touch $R/stop")
+            let result = try commands.wait()
+            #expect(result.exitCode == 0 && result.errors.isEmpty, "\(result.errors)")
+        }
+    }
+
+    @Test func `text and numbers come out exactly as the app keeps them`() throws {
+        try Room.withMount { room in
+            try room.write(SampleDocument.text, to: "old.json")
+            try room.sh("cp $R/old.json $M/restore/")
+            let notes = "Ночь \u{1F50B}\u{200D} \"quoted\" \\ back/slash\ttab e\u{301} \u{0}null"
+            try room.sh(
+                """
+                python3 - <<'END'
+                import os, sqlite3
+                database = sqlite3.connect(os.environ["S"] + "/app/database.sqlite")
+                database.execute("update expenses set notes = ?, cost = ?, energy_charged = ?, odometer = ? where id = 1",
+                    (\(Self.pythonLiteral(notes)), "12345678901234.56", 0.1 + 0.2, 9007199254740993))
+                database.commit()
+                END
+                """)
+            let result = try room.sh(
+                """
+                python3 - <<'END'
+                import json, os
+                expense = json.load(open(os.environ["M"] + "/live/export.json", encoding="utf-8"))["expenses"][0]
+                same = expense["notes"] == \(Self.pythonLiteral(notes))
+                print(same, expense["cost"], repr(expense["energyCharged"]), expense["odometer"])
+                END
+                """)
+            #expect(result == "True 12345678901234.56 0.30000000000000004 9007199254740993")
+            // And back: what was exported is restored as it was.
+            try room.sh("cp $M/live/export.json $R/again.json; cp $R/again.json $M/restore/")
+            #expect(try room.sh("diff <(grep -v createdAt $R/again.json) <(grep -v createdAt $M/live/export.json)") == "")
+        }
+    }
+
+    /// The text in ASCII, as Python writes it.
+    private static func pythonLiteral(_ text: String) -> String {
+        let escaped = text.unicodeScalars.map { scalar in
+            let digits = String(scalar.value, radix: 16)
+            return "\\U" + String(repeating: "0", count: 8 - digits.count) + digits
+        }
+        return "\"\(escaped.joined())\""
+    }
+}

@@ -1,0 +1,96 @@
+import Testing
+
+/// Mounting without privileges, through fusermount3.
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"), .serialized)
+struct OrdinaryUserTests {
+    /// As root: `nobody`. Everybody else tests as himself with all the other tests.
+    static let isPossible = Machine.isRoot && Machine.hasTool("setpriv") && Machine.hasTool("fusermount3")
+
+    /// Runs a test in a room that belongs to `nobody`, with a copy of the program that he can read.
+    private func asNobody(_ body: (Room, _ user: String) throws -> Void) throws {
+        try Room.use { room in
+            let mode = try room.sh("stat -c %a /dev/fuse")
+            try room.sh("chmod 666 /dev/fuse")
+            defer { _ = try? room.sh("chmod \(mode) /dev/fuse") }
+            try room.sh(
+                """
+                cp --remove-destination $(readlink -f $R/bin/backupfs) $R/bin/backupfs; chown -R nobody $R
+                chmod 755 $R $R/bin/*
+                """
+            )
+            try body(room, "setpriv --reuid=65534 --regid=65534 --clear-groups")
+        }
+    }
+
+    @Test(.enabled(if: isPossible, "NOT TESTED: mounting as an ordinary user needs root, setpriv and fusermount3"))
+    func `an ordinary user mounts, backs up, restores and unmounts`() throws {
+        try asNobody { room, user in
+            try room.write(SampleDocument.text, to: "old.json")
+            try room.sh("chmod 644 $R/old.json")
+            try room.sh("\(user) backupfs $M")
+            #expect(try room.sh("\(user) ls $M").split(separator: "\n").map(String.init) == LifecycleTests.rootNames)
+            // Nobody else gets in, root neither.
+            try room.fails("ls $M", saying: "Permission denied")
+            try room.sh(
+                """
+                \(user) bash -e -c 'mkdir $M/snapshots/one; cp $R/old.json $M/restore/
+                cd $M/snapshots/one; sha256sum -c SHA256SUMS
+                stat -c "%U %a" $M/snapshots $M/README.txt | uniq'
+                """)
+            #expect(try room.sh("\(user) jq -r '.cars[0].name' $M/live/export.json") == "Tesla Model 3")
+            let readOnly = try room.run("\(user) rm -rf $M/snapshots/one")
+            #expect(readOnly.exitCode != 0 && readOnly.errors.contains("Read-only file system"), "\(readOnly.text)")
+            try room.sh("\(user) fusermount3 -u $M")
+            #expect(room.mounts == [])
+        }
+    }
+
+    @Test(.enabled(if: isPossible, "NOT TESTED: mounting as an ordinary user needs root, setpriv and fusermount3"))
+    func `an ordinary user's crashed mount is cleared by his next one, and umount works for him`() throws {
+        try asNobody { room, user in
+            try room.sh("\(user) backupfs $M")
+            try room.crash()
+            try room.sh("\(user) backupfs $M; \(user) ls $M; \(user) backupfs umount")
+            #expect(room.mounts == [])
+            try room.sh("mkdir $R/roots")
+            try room.fails(
+                "\(user) backupfs $R/roots", saying: "a user can mount only on a folder that he may write to", exitCode: 1)
+        }
+    }
+
+    @Test(.enabled(if: isPossible, "NOT TESTED: mounting as an ordinary user needs root, setpriv and fusermount3"))
+    func `with allow_other others may look, and modes say so`() throws {
+        try Room.use { room in
+            try room.sh(
+                "chmod 755 $R; backupfs init --store $S; backupfs mount --store $S $M -o allow_other; mkdir $M/snapshots/one")
+            let user = "setpriv --reuid=65534 --regid=65534 --clear-groups"
+            try room.sh("\(user) bash -e -c 'ls $M/snapshots; cd $M/snapshots/one; sha256sum -c SHA256SUMS'")
+            try room.fails("\(user) mkdir $M/snapshots/two", saying: "Permission denied")
+            #expect(try room.sh("stat -c %a $M $M/snapshots/one $M/snapshots/one/export.json") == "755\n755\n644")
+            #expect(try room.sh("find $M -type f ! -perm 644 -o -type d ! -perm 755") == "")
+            try room.unmount()
+            try room.mount()
+            try room.fails("\(user) ls $M", saying: "Permission denied")
+            #expect(try room.sh("stat -c %a $M $M/snapshots/one $M/snapshots/one/export.json") == "700\n700\n600")
+            try room.unmount()
+        }
+    }
+
+    @Test func `with allow_other photos have modes of their own`() throws {
+        try Room.use { room in
+            try PhotoDiary.setUp(room)
+            try room.sh(
+                """
+                chmod 755 $R; chmod 600 $P/2024/two.jpg; chmod 751 $P/2024; backupfs mount --store $S $M -o allow_other
+                mkdir $M/snapshots/one
+                """
+            )
+            for folder in ["snapshots/one", "live"] {
+                #expect(
+                    try room.sh("cd $M/\(folder); stat -c %a media/one.jpg media/2024/two.jpg media/2024 data data/photos.json")
+                        == "640\n600\n751\n755\n644")
+            }
+            try room.unmount()
+        }
+    }
+}

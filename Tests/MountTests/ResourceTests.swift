@@ -1,0 +1,99 @@
+import Testing
+
+/// What the mounting process holds on to: descriptors and memory.
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct ResourceTests {
+    @Test func `descriptors are given back`() throws {
+        try PhotoDiary.withMount { room in
+            let daemon = try #require(room.daemons.first)
+            let work = """
+                find $M -type f -print0 | xargs -0 cat >/dev/null; find $M >/dev/null; getfattr -d -m - -R $M >/dev/null 2>&1
+                mkdir $M/snapshots/$NAME; cp $M/snapshots/$NAME/archive.zip $M/restore/
+                cp $M/snapshots/$NAME/export.json $M/restore/preview/
+                echo bad > $M/restore/bad.json || true; (echo '{'; echo x) > $M/restore/bad.json || true
+                touch $M/restore/empty; rm $M/restore/empty
+                rmdir $M/snapshots/$NAME; rm -f $M/restore/*.json $M/restore/*.zip $M/restore/preview/*.json 2>/dev/null || true
+                """
+            // Packs and the kernel's queue are kept open, a bounded number of them; nothing else is.
+            let count = "ls -l /proc/\(daemon)/fd | grep -v -e /packs/ -e /dev/fuse | wc -l"
+            try room.sh("set +e; \(work); true", ["NAME": "warm-up"])
+            let before = try room.sh(count)
+            for number in 1...5 { try room.sh("set +e; \(work); true", ["NAME": "turn-\(number)"]) }
+            try room.sh(
+                """
+                mkdir $M/snapshots/last; for i in $(seq 1 200); do cat $M/snapshots/last/archive.zip > /dev/null; done
+                rmdir $M/snapshots/last
+                """
+            )
+            // Open and not read, read and not finished.
+            try room.sh(
+                """
+                for i in $(seq 1 50); do exec 5<$M/README.txt 6<$M/live/export.json; head -c 10 <&6 >/dev/null; exec 5<&- 6<&-
+                done
+                """
+            )
+            let now = try room.sh("ls -l /proc/\(daemon)/fd")
+            #expect(try Int(room.sh(count)) ?? 0 <= (Int(before) ?? 0) + 2, "\(before) before; now: \(now)")
+            #expect(now.split(separator: "\n").count < 200)
+            #expect(try room.sh("ls -A $S/spool") == "")
+        }
+    }
+
+    @Test func `a hundred files open at once are all served`() throws {
+        try Room.withMount("--sample") { room in
+            try room.sh("mkdir $M/snapshots/one")
+            let result = try room.sh(
+                """
+                python3 - <<'END'
+                import hashlib, os, threading
+                path = os.environ["M"] + "/snapshots/one/"
+                files = [open(path + name, "rb") for name in ["export.json", "archive.zip", "database.sqlite", "SHA256SUMS"] * 25]
+                digests = [None] * 100
+                def read(number): digests[number] = hashlib.sha256(files[number].read()).hexdigest()
+                threads = [threading.Thread(target=read, args=(number,)) for number in range(100)]
+                for thread in threads: thread.start()
+                for thread in threads: thread.join()
+                print(len(set(digests)))
+                END
+                """)
+            #expect(result == "4")
+        }
+    }
+
+    /// 100,000 expenses in a release build; a debug build, which is far slower, gets fewer of them unless told otherwise.
+    private static let expenseCount = Int(Machine.environment("BACKUPFS_LARGE_TEST_EXPENSES") ?? "") ?? 100_000
+
+    @Test func `a hundred thousand expenses are backed up, listed, exported and restored in little memory`() throws {
+        try Room.use { room in
+            let count = Self.expenseCount
+            try room.sh("backupfs init --store $S --sample --sample-expenses \(count)", limitSeconds: 300)
+            try room.mount()
+            let daemon = try #require(room.daemons.first)
+            try room.sh("mkdir $M/snapshots/one", limitSeconds: 300)
+            #expect(try room.sh("jq '.records.expenses' $M/snapshots/one/manifest.json") == "\(count)")
+            try room.sh(
+                """
+                ls -lR $M >/dev/null; cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS; unzip -tqq archive.zip
+                cp export.json $R/export.json
+                """,
+                limitSeconds: 300)
+            #expect(
+                try room.sh("sqlite3 $M/snapshots/one/database.sqlite 'pragma quick_check; select count(*) from expenses'")
+                    == "ok\n\(count)")
+            try room.sh(
+                """
+                cat $M/live/archive.zip >/dev/null
+                sqlite3 $S/app/database.sqlite "update expenses set notes = 'changed' where id % 100 = 0"
+                """
+            )
+            try room.sh("mkdir $M/snapshots/two; cp $R/export.json $M/restore/", limitSeconds: 300)
+            #expect(try room.report("[.result, .counts.expenses] | @json") == "[\"success\",\(count)]")
+            try room.sh("cmp <(sed 3d $R/export.json) <(sed 3d $M/live/export.json)", limitSeconds: 300)
+            try room.sh("cp $M/snapshots/two/archive.zip $M/restore/", limitSeconds: 300)
+            #expect(try room.sh("jq -r '.records.expenses.changed' $M/snapshots/two/changes.json") == "\(count / 100)")
+            let peak = try room.sh("awk '/VmHWM/ { print $2 }' /proc/\(daemon)/status")
+            #expect(try #require(Int(peak)) < 150 * 1024, "the mounting process took \(peak) KiB")
+            try room.unmount()
+        }
+    }
+}

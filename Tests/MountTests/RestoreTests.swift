@@ -1,0 +1,155 @@
+import Testing
+
+/// Restoring by copying a file in: what comes out is what went in.
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct RestoreTests {
+    @Test func `the app's own example comes out byte for byte but for createdAt`() throws {
+        try Room.withMount("--sample") { room in
+            try room.write(SampleDocument.text, to: "old.json")
+            try room.sh("cp $R/old.json $M/restore/")
+            try room.sh("diff <(grep -v '^    \"createdAt\"' $R/old.json) <(grep -v '^    \"createdAt\"' $M/live/export.json)")
+            #expect(try room.sh("grep -c '^    \"createdAt\"' $M/live/export.json") == "1")
+            // With the clock of the example, byte for byte.
+            try room.remount(Room.fixedClock)
+            try room.sh(
+                "cmp $R/old.json $M/live/export.json; mkdir $M/snapshots/one; cmp $R/old.json $M/snapshots/one/export.json")
+            #expect(try room.report(".message") == "Imported 1 cars, 1 expenses, 1 maintenance records, 1 notifications.")
+        }
+    }
+
+    @Test func `the report tells what came and how to undo it`() throws {
+        try Room.withMount("--sample", Room.fixedClock) { room in
+            try room.write(SampleDocument.text, to: "old.json")
+            try room.sh("cp $R/old.json $M/restore/")
+            #expect(try room.names("restore") == ["last.json", "last.txt", "old.json", "preview"])
+            #expect(
+                try room.report(
+                    "[.result, .success, .file, .format, .source.deviceName, .counts.expenses, (.errors|length)] | @json")
+                    == #"["success",true,"old.json","json","iPhone 15 Pro",1,0]"#)
+            #expect(try room.report(".safetyBackup") == "safety_backup_before_import_2026-01-11_14-30-00.json")
+            let text = try room.sh("cat $M/restore/last.txt")
+            #expect(text.hasPrefix("old.json: Imported 1 cars, 1 expenses, 1 maintenance records, 1 notifications."))
+            #expect(text.contains("Undo with: cp safety/safety_backup_before_import_2026-01-11_14-30-00.json restore/"))
+            try room.sh("cd $M; $(sed -n 's/^Undo with: //p' restore/last.txt)")
+            #expect(try room.sh("jq '.expenses|length' $M/live/export.json") == "1200")
+        }
+    }
+
+    @Test(arguments: [
+        "$M/snapshots/one/export.json", "$M/snapshots/one/archive.zip", "$M/snapshots/one/database.sqlite", "$M/exports/*",
+    ])
+    func `whatever the tree gives out it takes back`(source: String) throws {
+        try Room.withMount("--sample") { room in
+            let before = try room.state()
+            try room.sh(
+                """
+                mkdir $M/snapshots/one
+                sqlite3 $S/app/database.sqlite "delete from expenses; update cars set name='x'; delete from user_settings"
+                """
+            )
+            #expect(try room.state() != before)
+            try room.sh("cp \(source) $M/restore/")
+            #expect(
+                try room.liveExport() + "\n" == room.sh("sed '0,/\"createdAt\"/{/\"createdAt\"/d}' $M/snapshots/one/export.json")
+                    + "\n")
+            #expect(try room.state() == before)
+        }
+    }
+
+    @Test func `live files, files from elsewhere and files with other names are taken by what is in them`() throws {
+        try Room.withMount("--sample") { room in
+            let before = try room.state()
+            try room.sh(
+                "mkdir $M/snapshots/one; cp $M/live/database.sqlite $M/restore/a.bak; cp $M/live/archive.zip $M/restore/b")
+            try room.sh(
+                """
+                cp $M/snapshots/one/archive.zip $M/restore/photo.jpg
+                cp $M/snapshots/one/export.json "$M/restore/ü 1 (2).txt"
+                """
+            )
+            try room.sh("cp $M/live/export.json \"$M/restore/-rf\"")
+            #expect(try room.state() == before)
+            try room.sh(
+                """
+                cp $S/app/database.sqlite $R/wal.sqlite; sqlite3 $R/wal.sqlite 'pragma wal_checkpoint(truncate)'
+                cp $R/wal.sqlite $M/restore/
+                """
+            )
+            #expect(try room.state() == before)
+        }
+    }
+
+    @Test func `a byte order mark, zones, fractions and other order of keys are fine`() throws {
+        try Room.withMount("", Room.fixedClock) { room in
+            let odd = SampleDocument.replacing("2026-01-10T18:30:00Z", "2026-01-10T21:30:00.250+03:00")
+            try room.write([0xEF, 0xBB, 0xBF] + Array(odd.utf8), to: "odd.json")
+            try room.sh("cp $R/odd.json $M/restore/")
+            #expect(
+                try room.sh("jq -r '.expenses[0].date' $M/live/export.json | xargs -I{} date -d {} +%s.%3N") == "1768069800.250")
+            try room.sh(
+                """
+                sed $'1s/^\\xef\\xbb\\xbf//' $R/odd.json |
+                jq -c '{userSettings, delayedNotifications, plannedMaintenance, expenses, cars, metadata}' > $R/turned.json
+                """)
+            let before = try room.state()
+            try room.sh("cp $R/turned.json $M/restore/")
+            #expect(try room.state() == before)
+        }
+    }
+
+    @Test func `an empty app is backed up and restored`() throws {
+        try Room.withMount { room in
+            try room.sh("mkdir $M/snapshots/empty; cp $M/snapshots/empty/export.json $R/empty.json")
+            let before = try room.liveExport()
+            try room.write(SampleDocument.text, to: "old.json")
+            try room.sh("cp $R/old.json $M/restore/")
+            #expect(try room.liveExport() != before)
+            try room.sh("cp $R/empty.json $M/restore/")
+            #expect(try room.liveExport() == before)
+            #expect(try room.report(".dateRange") == "null")
+        }
+    }
+
+    @Test func `a preview tells everything and changes nothing`() throws {
+        try Room.withMount("--sample") { room in
+            try room.write(SampleDocument.text, to: "old.json")
+            let before = try room.state()
+            try room.sh("cp $R/old.json $M/restore/preview/")
+            #expect(try room.names("restore/preview") == ["old.json", "old.json.preview.json", "old.json.preview.txt"])
+            let text = try room.sh("cat $M/restore/preview/old.json.preview.txt")
+            for line in [
+                "Source device: iPhone 15 Pro", "Export date: 2026-01-11T14:30:00Z", "App version: 2026.1.1", "Schema version: 1",
+                "Cars: 1", "Expenses: 1", "Maintenance records: 1", "Notifications: 1",
+                "Expenses from 2026-01-10T18:30:00Z to 2026-01-10T18:30:00Z",
+            ] { #expect(text.contains(line), "\(line) in \(text)") }
+            #expect(text.hasSuffix("Importing will DELETE ALL existing data. This cannot be undone."))
+            #expect(
+                try room.sh(
+                    "jq -c '[.result, .counts.expenses, .dateRange[0] <= .dateRange[1]]' $M/restore/preview/old.json.preview.json"
+                )
+                    == #"["preview",1,true]"#)
+            #expect(try room.state() == before)
+            #expect(try room.names("safety") == [])
+            #expect(try room.names("restore") == ["preview"])
+            // A bad one fails to copy and says why.
+            try room.write(SampleDocument.replacing("\"carId\": 1\n", "\"carId\": 99\n"), to: "bad.json")
+            try room.fails("cp $R/bad.json $M/restore/preview/", saying: "Invalid argument")
+            #expect(try room.sh("cat $M/restore/preview/bad.json.preview.txt").contains("expense 1 refers to unknown car 99"))
+            // Moved from there into restore/ it is restored.
+            try room.sh("mv $M/restore/preview/old.json $M/restore/")
+            #expect(try room.sh("jq -r '.cars[0].name' $M/live/export.json") == "Tesla Model 3")
+        }
+    }
+
+    @Test func `unknown fields are ignored and told of`() throws {
+        try Room.withMount { room in
+            try room.write(
+                SampleDocument.replacing("\"carId\": 1\n", "\"carId\": 1,\n      \"mood\": {\"a\": [1, null]}\n"),
+                to: "extra.json")
+            try room.sh("cp $R/extra.json $M/restore/")
+            #expect(try room.report(".unknownFields | @json") == #"{"expenses.mood":1}"#)
+            #expect(try room.report(".warnings[0]").contains("expenses.mood (1)"))
+            #expect(try room.sh("grep -c mood $M/live/export.json || true") == "0")
+        }
+    }
+}

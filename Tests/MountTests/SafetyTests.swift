@@ -1,0 +1,141 @@
+import Testing
+
+/// Safety backups, one operation at a time, and what happens when there is no room.
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct SafetyTests {
+    @Test func `the newest three are kept, and each undoes its restore`() throws {
+        try Room.withMount("--sample") { room in
+            var exports: [String] = []
+            for number in 1...5 {
+                exports.append(try room.liveExport())
+                try room.write(SampleDocument.variant("car \(number)"), to: "\(number).json")
+                try room.sh("cp $R/\(number).json $M/restore/; sleep 1.01")
+            }
+            let names = try room.names("safety")
+            #expect(names.count == 3)
+            for name in names {
+                #expect(
+                    name.wholeMatch(of: /safety_backup_before_import_[0-9]{4}(-[0-9]{2}){2}_[0-9]{2}(-[0-9]{2}){2}\.json/) != nil,
+                    "\(name)")
+            }
+            for (name, export) in zip(names, exports.suffix(3)) {
+                #expect(try room.sh("sed '0,/\"createdAt\"/{/\"createdAt\"/d}' $M/safety/\(name)") == export)
+            }
+            // Safety backups are not backups that anybody asked for.
+            #expect(try room.names("snapshots") == [])
+            #expect(try room.names("exports") == [])
+            try room.sh("cp $M/safety/\(names[1]) $M/restore/")
+            #expect(try room.liveExport() == exports[3])
+            try room.fails("rm $M/safety/*", saying: "Read-only file system")
+            try room.fails("cp $R/1.json $M/safety/", saying: "Read-only file system")
+        }
+    }
+
+    @Test func `two within one second have different names`() throws {
+        try Room.withMount("--sample", Room.fixedClock) { room in
+            try room.write(SampleDocument.text, to: "old.json")
+            try room.sh("cp $R/old.json $M/restore/a; cp $R/old.json $M/restore/b")
+            #expect(
+                try room.names("safety") == [
+                    "safety_backup_before_import_2026-01-11_14-30-00.json",
+                    "safety_backup_before_import_2026-01-11_14-30-00_2.json",
+                ])
+            #expect(try room.sh("jq '.expenses|length' $M/safety/*00.json $M/safety/*_2.json") == "1200\n1")
+            #expect(try room.report(".safetyBackup") == "safety_backup_before_import_2026-01-11_14-30-00_2.json")
+        }
+    }
+
+    @Test func `while one operation runs another gets EBUSY and readers go on`() throws {
+        try Room.use { room in
+            try room.sh("backupfs init --store $S --sample; backupfs backup --store $S --label one; touch $R/pause")
+            try room.mount(["BACKUPFS_FAULT": "restore.before-commit=pause:\(room.path)/pause"])
+            try room.write(SampleDocument.text, to: "old.json")
+            let restore = try room.start("cp $R/old.json $M/restore/")
+            try room.sh(
+                "until [ \"$(jq -r .operation.phase $M/status.json)\" = 'Importing data...' ]; do sleep 0.01; done; sleep 0.1")
+            #expect(try room.sh("jq -r '[.state, .operation.operation] | @json' $M/status.json") == #"["running","restore"]"#)
+            for command in [
+                "cp $R/old.json $M/restore/second.json", "mkdir $M/snapshots/two", "rmdir $M/snapshots/one",
+                "mv $M/snapshots/one $M/snapshots/two",
+            ] {
+                try room.fails(command, saying: "Device or resource busy")
+            }
+            let refused = try room.fails("backupfs backup --store $S", saying: "another operation is running", exitCode: 11)
+            #expect(refused.errors.contains("restore"))
+            // Reads: backups, the live data as it was, and a preview.
+            try room.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS; unzip -tqq archive.zip")
+            #expect(try room.sh("jq '.expenses|length' $M/live/export.json") == "1200")
+            try room.sh("cp $R/old.json $M/restore/preview/; backupfs snapshots --store $S")
+            try room.sh("rm $R/pause")
+            #expect(try restore.wait().exitCode == 0)
+            #expect(try room.sh("jq '.expenses|length' $M/live/export.json") == "1")
+            #expect(try room.sh("jq -r .state $M/status.json") == "idle")
+            // What was busy can be done now; the file that came too early is handed in by copying it again.
+            try room.sh("mkdir $M/snapshots/two; cp $R/old.json $M/restore/second.json")
+            #expect(try room.names("safety").count == 2)
+            try room.unmount()
+        }
+    }
+
+    @Test func `while the app keeps its database locked nothing is restored`() throws {
+        try Room.withMount("--sample") { room in
+            try room.write(SampleDocument.text, to: "old.json")
+            let before = try room.state()
+            let app = try room.start(
+                """
+                python3 - <<'END'
+                import os, sqlite3, time
+                database = sqlite3.connect(os.environ["S"] + "/app/database.sqlite", isolation_level=None)
+                database.execute("begin immediate")
+                open(os.environ["R"] + "/locked", "w")
+                while not os.path.exists(os.environ["R"] + "/done"): time.sleep(0.05)
+                END
+                """)
+
+            try room.wait(for: "\(room.path)/locked")
+            try room.fails("cp $R/old.json $M/restore/", saying: "Device or resource busy")
+            #expect(try room.sh("jq '.expenses|length' $M/live/export.json") == "1200")
+            #expect(try room.report(".success") == "false")
+            try room.sh("touch $R/done")
+            #expect(try app.wait().exitCode == 0)
+            #expect(try room.state() == before)
+            try room.sh("cp $R/old.json $M/restore/")
+            #expect(try room.sh("jq '.expenses|length' $M/live/export.json") == "1")
+        }
+    }
+
+    @Test(.enabled(if: Machine.isRoot, "NOT TESTED: a full disk needs root to mount a small one"))
+    func `a full disk refuses the restore and leaves the data`() throws {
+        try Room.use { room in
+            try room.sh("mkdir $R/disk; mount -t tmpfs -o size=48m tmpfs $R/disk")
+            room.variables["S"] = "\(room.path)/disk/store"
+            try room.sh("backupfs init --store $S --sample; backupfs mount --store $S $M")
+            try room.write(SampleDocument.text, to: "old.json")
+            let before = try room.state()
+            // From no room at all for the copy itself to room for all but the last steps.
+            for freeKiB in [0, 100, 600, 1100, 1700] {
+                try room.sh(
+                    "head -c 100M /dev/zero > $R/disk/ballast 2>/dev/null || true; truncate -s -\(freeKiB)K $R/disk/ballast")
+                for command in ["cp $R/old.json $M/restore/", "mkdir $M/snapshots/one"] {
+                    let result = try room.run(command)
+                    if result.exitCode != 0 {
+                        #expect(result.errors.contains("No space left on device"), "\(freeKiB) KiB: \(command): \(result.errors)")
+                    } else if command.hasPrefix("cp") {
+                        try room.sh("rm $R/disk/ballast; cp $M/safety/*.json $M/restore/")
+                    } else {
+                        try room.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS; rmdir $M/snapshots/one")
+                    }
+                }
+                try room.sh("rm -f $R/disk/ballast $M/restore/old.json")
+                #expect(try room.state() == before, "\(freeKiB) KiB")
+                #expect(try room.names("snapshots") == [])
+            }
+            try room.sh(
+                "mkdir $M/snapshots/one; cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS; cp $R/old.json $M/restore/")
+            #expect(try room.sh("jq '.expenses|length' $M/live/export.json") == "1")
+            try room.sh("fusermount3 -u $M")
+            #expect(room.waitForProcesses())
+            try room.sh("umount $R/disk")
+        }
+    }
+}

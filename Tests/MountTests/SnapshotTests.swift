@@ -1,0 +1,173 @@
+import Testing
+
+/// Making, naming and deleting backups through the tree, and that nothing else can change them.
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct SnapshotTests {
+    @Test func `mkdir backs up, mv relabels, rmdir deletes, latest follows`() throws {
+        try Room.withMount("--sample") { room in
+            try room.sh("mkdir $M/snapshots/one && sleep 0.01 && mkdir $M/snapshots/two")
+            #expect(try room.sh("readlink $M/snapshots/latest") == "two")
+            try room.sh("mv $M/snapshots/two $M/snapshots/version-2")
+            #expect(try room.sh("readlink $M/snapshots/latest") == "version-2")
+            #expect(try room.names("snapshots") == ["latest", "one", "version-2"])
+            try room.sh("cd $M/snapshots/latest/ && sha256sum --quiet -c SHA256SUMS")
+            try room.sh("rmdir $M/snapshots/version-2")
+            #expect(try room.names("snapshots") == ["latest", "one"])
+            #expect(try room.sh("readlink $M/snapshots/latest") == "one")
+            try room.sh("rmdir $M/snapshots/one")
+            #expect(try room.names("snapshots") == [])
+            #expect(try room.names("exports") == [])
+            try room.fails("readlink -e $M/snapshots/latest", saying: "")
+        }
+    }
+
+    @Test(arguments: [
+        "Über Ø ünïcode", "🚗 before the trip", "with 'quotes' and \"doubles\"", "trailing space ", "-n", "a\\b",
+        "50%", "$HOME",
+        "~tilde",
+        String(repeating: "x", count: 255),
+    ])
+    func `a backup may have any ordinary name`(name: String) throws {
+        try Room.withMount { room in
+            let extra = ["NAME": name]
+            try room.sh(
+                "mkdir -- \"$M/snapshots/$NAME\" && cd -- \"$M/snapshots/$NAME\" && sha256sum --quiet -c SHA256SUMS", extra)
+            #expect(try room.sh("readlink $M/snapshots/latest | head -c -1; echo .") == name + ".")
+            try room.remount()
+            #expect(try room.sh("ls $M/snapshots | grep -cFx -- \"$NAME\"", extra) == "1")
+            try room.sh(
+                "mv -T -- \"$M/snapshots/$NAME\" $M/snapshots/plain; mv -T -- $M/snapshots/plain \"$M/snapshots/$NAME\"", extra)
+            try room.sh("rmdir -- \"$M/snapshots/$NAME\"", extra)
+            #expect(try room.names("snapshots") == [])
+        }
+    }
+
+    @Test func `what cannot be a backup is refused with the right words`() throws {
+        try Room.withMount { room in
+            try room.sh("mkdir $M/snapshots/one $M/snapshots/two")
+            let cases = [
+                ("mkdir $M/snapshots/one", "File exists"),
+                ("mkdir $M/snapshots/latest", "File exists"),
+                ("mkdir $M/snapshots/.hidden", "Operation not permitted"),
+                ("mkdir \"$M/snapshots/$(printf 'a\\nb')\"", "Operation not permitted"),
+                ("mkdir \"$M/snapshots/$(printf 'a\\xff')\"", "Operation not permitted"),
+                ("mkdir $M/snapshots/$(head -c 256 /dev/zero | tr '\\0' x)", "File name too long"),
+                ("mkdir $M/elsewhere", "Read-only file system"),
+                ("mkdir $M/exports/x", "Read-only file system"),
+                ("mkdir $M/live/x", "Read-only file system"),
+                ("mkdir $M/safety/x", "Read-only file system"),
+                ("mkdir $M/restore/x", "Operation not permitted"),
+                ("rmdir $M/snapshots/none", "No such file or directory"),
+                ("rmdir $M/snapshots/latest", "Not a directory"),
+                ("rmdir $M/snapshots", ""),
+                ("rmdir $M/live", ""),
+                ("touch $M/snapshots/file", "Operation not permitted"),
+                ("echo x > $M/snapshots/file", "Operation not permitted"),
+                ("ln -s one $M/snapshots/link", ""),
+                ("mv -T $M/snapshots/one $M/snapshots/two", "File exists"),
+                ("mv -T $M/snapshots/one $M/snapshots/.hidden", "Operation not permitted"),
+                ("mv -T $M/snapshots/one $M/snapshots/latest", ""),
+                ("mv -T $M/snapshots/none $M/snapshots/three", "No such file or directory"),
+                ("rm $M/snapshots/latest", "Read-only file system"),
+                ("rm $M/README.txt", "Read-only file system"),
+                ("echo x >> $M/README.txt", "Read-only file system"),
+                ("mv $M/README.txt $M/R.txt", "Read-only file system"),
+            ]
+            for (command, words) in cases { try room.fails(command, saying: words) }
+            #expect(try room.names("snapshots") == ["latest", "one", "two"])
+            #expect(try room.names("") == LifecycleTests.rootNames)
+        }
+    }
+
+    @Test func `everything inside a backup is read-only, and rm -r loses nothing`() throws {
+        try Room.withMount("--sample") { room in
+            try room.sh("mkdir $M/snapshots/one")
+            let before = try room.sh("cd $M/snapshots/one; find . -type f -print0 | sort -z | xargs -0 sha256sum")
+            let commands = [
+                "touch $M/snapshots/one/new", "touch $M/snapshots/one/export.json", "echo x >> $M/snapshots/one/export.json",
+                "echo x > $M/snapshots/one/archive.zip", "truncate -s 0 $M/snapshots/one/SHA256SUMS",
+                "rm -f $M/snapshots/one/export.json",
+                "rm -f $M/snapshots/one/archive.zip", "mkdir $M/snapshots/one/new", "rmdir $M/snapshots/one/data",
+                "mv $M/snapshots/one/export.json $M/snapshots/one/other.json", "mv $M/snapshots/one/data $M/snapshots/one/other",
+                "chmod 644 $M/snapshots/one/export.json", "touch -d 2001-01-01 $M/snapshots/one/data/cars.json",
+                "ln $M/snapshots/one/export.json $M/snapshots/one/hard", "ln -s x $M/snapshots/one/soft",
+                "rm -rf $M/snapshots/one",
+                "mkfifo $M/snapshots/one/pipe", "setfattr -n user.mine -v 1 $M/snapshots/one/export.json",
+                "dd if=/dev/zero of=$M/snapshots/one/database.sqlite bs=1 count=1 conv=notrunc",
+                "cp /etc/passwd $M/snapshots/one/",
+                "sqlite3 $M/snapshots/one/database.sqlite 'delete from cars'",
+            ]
+            for command in commands {
+                let result = try room.run(command)
+                #expect(result.exitCode != 0, "\(command) succeeded")
+                let isSaid = ["Read-only file system", "readonly database", "Operation not permitted"].contains {
+                    result.text.contains($0)
+                }
+                #expect(isSaid, "\(command): \(result.text)")
+            }
+            #expect(try room.sh("cd $M/snapshots/one; find . -type f -print0 | sort -z | xargs -0 sha256sum") == before)
+        }
+    }
+
+    @Test func `a backup moved to another disk is copied and not lost`() throws {
+        try Room.withMount("--sample") { room in
+            try room.sh("mkdir $M/snapshots/one")
+            try room.fails("mv $M/snapshots/one $R/moved", saying: "Read-only file system")
+            try room.sh("diff -r $M/snapshots/one $R/moved")
+            try room.fails("mkdir $M/snapshots/two; mv $M/snapshots/one $M/snapshots/two", saying: "")
+            #expect(try room.names("snapshots") == ["latest", "one", "two"])
+            try room.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS")
+        }
+    }
+
+    @Test func `a backup's bytes, times and numbers stay for ever`() throws {
+        try Room.withMount("--sample") { room in
+            try room.write(SampleDocument.text, to: "old.json")
+            try room.sh("mkdir $M/snapshots/one")
+            let script = """
+                cd $M/snapshots/$NAME; find . -type f -print0 | sort -z | xargs -0 sha256sum
+                find . -printf '%P %i %s %T@ %m %n\\n' | sort
+                """
+            let before = try room.sh(script, ["NAME": "one"])
+            try room.sh("mkdir $M/snapshots/two; cp $R/old.json $M/restore/; mkdir $M/snapshots/three; rmdir $M/snapshots/two")
+            #expect(try room.sh(script, ["NAME": "one"]) == before)
+            try room.sh("mv $M/snapshots/one $M/snapshots/renamed; setfattr -n user.backupfs.pinned -v 1 $M/snapshots/renamed")
+            try room.remount()
+            #expect(try room.sh(script, ["NAME": "renamed"]) == before)
+            try room.unmount()
+            // The catalog is rebuilt from the packs.
+            try room.sh("rm -f $S/repository/catalog*")
+            try room.mount()
+            #expect(try room.sh(script, ["NAME": "renamed"]) == before)
+        }
+    }
+
+    @Test func `manifest and changes tell what the backup is`() throws {
+        try Room.withMount("--sample", Room.fixedClock) { room in
+            try room.sh("mkdir $M/snapshots/one")
+            #expect(
+                try room.sh(
+                    """
+                    cd $M/snapshots/one
+                    jq -c '[.name,.createdAt,.app,.schemaVersion,.records.cars,.records.expenses,.parent]' manifest.json
+                    """
+                )
+                    == #"["one","2026-01-11T14:30:00Z","ev-charging-tracker",1,3,1200,null]"#)
+            try room.sh(
+                """
+                sqlite3 $S/app/database.sqlite "update expenses set notes='changed' where id in (5, 6);
+                delete from expenses where id=7;
+                insert into cars select 99, name, 0, battery_capacity, expense_currency, 5, 0, milleage_synced_at, created_at
+                from cars where id=1"
+                mkdir $M/snapshots/two
+                """)
+            #expect(try room.sh("jq -r .parent.name $M/snapshots/two/manifest.json") == "one")
+            let changes = try room.sh("jq -c . $M/snapshots/two/changes.json")
+            #expect(
+                try room.sh(
+                    "cd $M/snapshots/two; jq -c '.records | [.expenses.added, .expenses.changed, .expenses.removed, .cars.added]' changes.json"
+                )
+                    == "[0,2,1,1]", "\(changes)")
+        }
+    }
+}

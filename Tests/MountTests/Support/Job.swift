@@ -1,0 +1,106 @@
+import Glibc
+import SystemIO
+import Testing
+
+/// A bash script that was started, in a process group of its own; its output goes to files, so that nobody has to drain a pipe.
+final class Job {
+    /// How a program ended.
+    struct Result {
+        /// 128 and the signal's number when a signal ended it, as shells say it.
+        let exitCode: Int32
+        let output: String
+        let errors: String
+
+        /// Everything it said.
+        var text: String { output + errors }
+        /// Its output without the newlines at the end.
+        var trimmed: String {
+            var characters = output[...]
+            while characters.last == "\n" { characters.removeLast() }
+            return String(characters)
+        }
+        var lines: [String] { output.split(separator: "\n").map(String.init) }
+    }
+
+    let process: pid_t
+    private let outputPath: String
+    private let errorsPath: String
+
+    /// - Parameter scratch: a path that nobody else uses; `.out` and `.err` are added.
+    init(script: String, environment: [String: String], scratch: String) throws {
+        outputPath = scratch + ".out"
+        errorsPath = scratch + ".err"
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, outputPath, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+        posix_spawn_file_actions_addopen(&actions, 2, errorsPath, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+        SpawnExtensions.closeDescriptors(from: 3, in: &actions)
+
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigfillset(&signals)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+        var process: pid_t = 0
+        let variables = environment.map { "\($0.key)=\($0.value)" }
+        let code = Self.withStrings(["bash", "-c", script]) { arguments in
+            Self.withStrings(variables) { variables in
+                posix_spawnp(&process, "bash", &actions, &attributes, arguments, variables)
+            }
+        }
+        try #require(code == 0, "could not start bash: \(String(cString: strerror(code)))")
+        self.process = process
+    }
+
+    /// - Throws: when it has not ended after `limitSeconds`; its whole group is then killed.
+    func wait(limitSeconds: Int = 120) throws -> Result {
+        var status: Int32 = 0
+        var waitedMicroseconds = 0
+        while waitpid(process, &status, WNOHANG) == 0 {
+            if waitedMicroseconds > limitSeconds * 1_000_000 {
+                kill(-process, SIGKILL)
+                waitpid(process, &status, 0)
+                throw Machine.Unusable(
+                    description: "gave up after \(limitSeconds) s: \(Self.read(outputPath))\(Self.read(errorsPath))")
+            }
+            let step = waitedMicroseconds < 20_000 ? 500 : 5_000
+            usleep(UInt32(step))
+            waitedMicroseconds += step
+        }
+        let signal = status & 0x7F
+        return Result(
+            exitCode: signal == 0 ? (status >> 8) & 0xFF : 128 + signal, output: Self.read(outputPath),
+            errors: Self.read(errorsPath))
+    }
+
+    func send(_ signal: Int32) { kill(process, signal) }
+
+    static func read(_ path: String) -> String {
+        guard let file = fopen(path, "re") else { return "" }
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = fread(&buffer, 1, buffer.count, file)
+            if count == 0 { return String(decoding: bytes, as: UTF8.self) }
+            bytes += buffer[..<count]
+        }
+    }
+
+    static func withStrings<Value>(
+        _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Value
+    ) -> Value {
+        let copies = strings.map { strdup($0) }
+        defer { copies.forEach { free($0) } }
+        return body(copies + [nil])
+    }
+}

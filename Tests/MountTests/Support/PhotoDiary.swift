@@ -1,0 +1,79 @@
+import Testing
+
+/// An app with photos, which exists only as a definition.
+enum PhotoDiary {
+    static let definition = """
+        format: "1"
+        name: photo-diary
+        title: Photo Diary
+        schemaVersion: "1"
+        minimumSchemaVersion: "1"
+        fileNames:
+          export: "photo_diary_export_{stamp}.json"
+          backup: "photo_diary_backup_{stamp}.json"
+          safety: "photo_diary_safety_{stamp}.zip"
+        strategy: replace
+        retention:
+          keepLast: "5"
+          safetyKeepLast: "3"
+        envelope: [metadata, photos]
+        metadata:
+          name: metadata
+          table: app_metadata
+          fields:
+            - {name: createdAt, source: creationTime, type: date}
+            - {name: appVersion, key: app_version, type: text, default: "unknown"}
+            - {name: schemaVersion, source: schemaVersion, key: schema_version, type: integer}
+        collections:
+          - name: photos
+            table: photos
+            key: id
+            singular: photo
+            plural: photos
+            fields:
+              - {name: id, column: id, type: integer}
+              - {name: file, column: file, type: text}
+              - {name: caption, column: caption, type: text, nullable: true}
+        media:
+          folder: photos
+        migrations:
+          - name: "1-initial"
+            sql: |
+              CREATE TABLE photos (id INTEGER PRIMARY KEY, file TEXT NOT NULL, caption TEXT);
+              CREATE TABLE app_metadata (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL);
+              INSERT INTO app_metadata (key, value) VALUES ('schema_version', '1');
+
+        """
+
+    /// Runs a test with a store of this app, with three photos in two folders, mounted. `$P` is the app's photo folder.
+    static func withMount(_ body: (Room) throws -> Void) throws {
+        try Room.use { room in
+            try setUp(room)
+            try room.mount()
+            try body(room)
+            try room.unmount()
+        }
+    }
+
+    static func setUp(_ room: Room) throws {
+        try room.write(definition, to: "diary.yaml")
+        room.variables["P"] = "\(room.storePath)/app/photos"
+        try room.sh(
+            """
+            backupfs init --store $S --app $R/diary.yaml
+            cd $P; mkdir -p 2024/summer; printf 'one' > one.jpg; printf 'two' > 2024/two.jpg; head -c 300000 /dev/urandom > 2024/summer/three.jpg
+            touch -d '2024-07-01 12:34:56.789' 2024/summer/three.jpg; touch -d '2023-01-01 00:00:00' one.jpg; chmod 640 one.jpg
+            touch -d '2024-08-01 01:02:03' 2024/summer 2024
+            sqlite3 $S/app/database.sqlite "insert into photos values (1,'one.jpg','first'),(2,'2024/two.jpg',null),(3,'2024/summer/three.jpg','sea')"
+            """)
+    }
+
+    /// Everything about the files below the current folder: names, kinds, modes of files, times, link targets and content.
+    static let describe = """
+        find . -mindepth 1 -type d -printf 'd %P %T@\\0' | sort -z; find . -type f -printf 'f %P %m %s %T@\\0' | sort -z
+        find . -type l -printf 'l %P %l\\0' | sort -z; find . -type f -print0 | sort -z | xargs -0r sha256sum -z
+        """
+
+    /// The same without fractions of seconds, which a ZIP archive does not keep.
+    static let describeInSeconds = "{ \(describe); } | sed -z 's/\\([0-9]\\{10\\}\\)\\.[0-9]*$/\\1/' | tr '\\0' '\\n'"
+}

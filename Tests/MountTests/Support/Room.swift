@@ -1,0 +1,203 @@
+import Glibc
+import Synchronization
+import SystemIO
+import Testing
+
+/// A test's own folder, home and environment, and a shell in it. Whatever the test leaves mounted or running is taken away, and told of.
+///
+/// Scripts see `$R` (the folder), `$S` (the store) and `$M` (the mountpoint), and `backupfs` is the program under test.
+final class Room {
+    let path: String
+    var variables: [String: String]
+    private var jobCount = 0
+
+    var storePath: String { "\(path)/store" }
+    var mountpoint: String { "\(path)/mnt" }
+
+    private init(_ base: String) throws {
+        var template = Array("\(base)/room-XXXXXX".utf8CString)
+        let made: String? = template.withUnsafeMutableBufferPointer { buffer in
+            buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) }
+        }
+        let path = try #require(made, "no temporary folder")
+        self.path = path
+        for folder in ["mnt", "home", "bin", "tmp"] { try #require(mkdir("\(path)/\(folder)", 0o755) == 0) }
+        try #require(symlink(try Machine.binaryPath(), "\(path)/bin/backupfs") == 0)
+        variables = [
+            "PATH": "\(path)/bin:" + (Machine.environment("PATH") ?? "/usr/bin:/bin") + ":/usr/sbin:/sbin",
+            "HOME": "\(path)/home",
+            "XDG_DATA_HOME": "\(path)/data", "TMPDIR": "\(path)/tmp", "TZ": "UTC", "LC_ALL": "C.UTF-8", "R": path,
+            "S": "\(path)/store", "M": "\(path)/mnt", "BACKUPFS_TEST_ROOM": path,
+        ]
+    }
+
+    /// Runs a test in a room of its own and cleans up after it, however it ends.
+    static func use(_ body: (Room) throws -> Void) throws {
+        try Machine.requireFUSE()
+        let room = try Room(Cleaner.shared.get().base)
+        defer { room.leave() }
+        try body(room)
+        // A test takes its mount away itself, so that it ends in the ordinary way; what is still there now is an error.
+        #expect(room.unmountAll() == [], "left mounted")
+        #expect(room.waitForProcesses(), "left running: \(room.processes.map(\.command))")
+    }
+
+    private func leave() {
+        _ = unmountAll()
+        for process in processes { kill(process.number, SIGKILL) }
+        if let result = try? run("chmod -R u+rwX \"$R\" 2>/dev/null; rm -rf --one-file-system \"$R\""), result.exitCode != 0 {
+            Issue.record("could not remove \(path): \(result.text)")
+        }
+    }
+
+    // MARK: Programs
+
+    /// Starts a bash script and does not wait for it.
+    func start(_ script: String, _ extra: [String: String] = [:]) throws -> Job {
+        jobCount += 1
+        let environment = variables.merging(extra) { $1 }
+        return try Job(script: script, environment: environment, scratch: "\(path)/tmp/.job-\(jobCount)")
+    }
+
+    /// Runs a bash script to its end.
+    func run(_ script: String, _ extra: [String: String] = [:], limitSeconds: Int = 120) throws -> Job.Result {
+        try start(script, extra).wait(limitSeconds: limitSeconds)
+    }
+
+    /// Runs a script that must succeed, and returns what it printed without the newlines at the end.
+    @discardableResult
+    func sh(
+        _ script: String, _ extra: [String: String] = [:], limitSeconds: Int = 120, at place: SourceLocation = #_sourceLocation
+    ) throws -> String {
+        let result = try run("set -e -o pipefail; \(script)", extra, limitSeconds: limitSeconds)
+        try #require(result.exitCode == 0, "\(script)\n→ \(result.exitCode): \(result.text)", sourceLocation: place)
+        return result.trimmed
+    }
+
+    /// Runs a script that must fail and say something.
+    @discardableResult
+    func fails(
+        _ script: String, saying expected: String, exitCode: Int32? = nil, _ extra: [String: String] = [:],
+        at place: SourceLocation = #_sourceLocation
+    ) throws -> Job.Result {
+        let result = try run(script, extra)
+        #expect(result.exitCode != 0, "should have failed: \(script)\n\(result.text)", sourceLocation: place)
+        #expect(result.text.contains(expected), "\(script)\nshould say: \(expected)\nsaid: \(result.text)", sourceLocation: place)
+        if let exitCode { #expect(result.exitCode == exitCode, "\(script)\n\(result.text)", sourceLocation: place) }
+        return result
+    }
+
+    /// Writes a file into the room.
+    @discardableResult
+    func write(_ text: String, to name: String) throws -> String { try write(Array(text.utf8), to: name) }
+
+    @discardableResult
+    func write(_ bytes: [UInt8], to name: String) throws -> String {
+        let path = name.hasPrefix("/") ? name : "\(path)/\(name)"
+        let file = try #require(fopen(path, "we"), "could not write \(path)")
+        let count = fwrite(bytes, 1, bytes.count, file)
+        let closed = fclose(file)
+        try #require(count == bytes.count && closed == 0, "could not write \(path)")
+        return path
+    }
+
+    // MARK: What is mounted and what runs
+
+    /// Mounts of this room, deepest first.
+    var mounts: [String] {
+        Job.read("/proc/self/mounts").split(separator: "\n").compactMap { line in
+            let parts = line.split(separator: " ")
+            return parts.count > 1 && parts[1].hasPrefix("\(path)/") ? String(parts[1]) : nil
+        }.reversed()
+    }
+
+    /// Takes every mount of this room away.
+    /// - Returns: those that were there.
+    private func unmountAll() -> [String] {
+        let found = mounts
+        for _ in 0..<20 {
+            guard let mount = mounts.first else { break }
+            if umount2(mount, 0) != 0 { _ = try? run("fusermount3 -u '\(mount)' || umount -l '\(mount)'") }
+        }
+        return found
+    }
+
+    /// Processes that this room started, but for those that ended.
+    var processes: [(number: pid_t, command: String)] {
+        let mark = "BACKUPFS_TEST_ROOM=\(path)\0"
+        return ((try? SystemIO.DirectoryReader(path: "/proc").names()) ?? []).compactMap { name in
+            guard let number = pid_t(name.description), number != getpid() else { return nil }
+            guard (Job.read("/proc/\(number)/environ") + "\0").contains(mark) else { return nil }
+            return (number, Job.read("/proc/\(number)/cmdline").split(separator: "\0").joined(separator: " "))
+        }
+    }
+
+    /// Processes that serve a mount.
+    var daemons: [pid_t] {
+        processes.map(\.number).filter { Machine.linkTarget("/proc/\($0)/exe")?.hasSuffix("/backupfs") == true }
+    }
+
+    /// - Returns: whether none is left after a while.
+    func waitForProcesses() -> Bool {
+        for turn in 0..<3_000 {
+            if processes.isEmpty { return true }
+            // Another mount namespace that somebody has made meanwhile has copies of our mounts, and keeps them alive.
+            if turn % 200 == 199, !mounts.contains(mountpoint), isMountedElsewhere { daemons.forEach { kill($0, SIGTERM) } }
+            usleep(10_000)
+        }
+        return false
+    }
+
+    /// Whether a mount of this room lives on in the mount namespace of some other process.
+    private var isMountedElsewhere: Bool {
+        let own = Machine.linkTarget("/proc/self/ns/mnt")
+        return ((try? SystemIO.DirectoryReader(path: "/proc").names()) ?? []).contains { name in
+            guard pid_t(name.description) != nil, Machine.linkTarget("/proc/\(name)/ns/mnt") != own else { return false }
+            return Job.read("/proc/\(name)/mountinfo").contains(" \(path)/")
+        }
+    }
+}
+
+/// Should the test process die, a shell that then sees the end of its input takes away what it left behind.
+final class Cleaner: Sendable {
+    static let shared = Result { try Cleaner() }
+
+    /// Rooms are made in here.
+    let base: String
+    /// Open for as long as this process lives.
+    private let lifeline: Int32
+
+    private init() throws {
+        var template = Array("/tmp/backupfs-mounttests-XXXXXX".utf8CString)
+        let made: String? = template.withUnsafeMutableBufferPointer { buffer in
+            buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) }
+        }
+        base = try #require(made, "no temporary folder")
+        try #require(chmod(base, 0o755) == 0)
+        let pipe = try SystemIO.Pipe()
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, pipe.reader.rawValue, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+        SpawnExtensions.closeDescriptors(from: 3, in: &actions)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        posix_spawnattr_setflags(&attributes, Int16(SpawnExtensions.newSession))
+        let script = """
+            cat >/dev/null
+            for attempt in 1 2 3 4 5 6 7 8; do
+                sed -n 's|^[^ ]* \\(\(base)/[^ ]*\\) .*|\\1|p' /proc/self/mounts | while read -r mount; do
+                    umount -l "$mount" || fusermount3 -u -z "$mount"
+                done
+            done
+            rm -rf --one-file-system '\(base)'
+            """
+        var process: pid_t = 0
+        let code = Job.withStrings(["sh", "-c", script]) { posix_spawn(&process, "/bin/sh", &actions, &attributes, $0, environ) }
+        try #require(code == 0, "could not start the cleaner")
+        lifeline = fcntl(pipe.writer.rawValue, F_DUPFD_CLOEXEC, 3)
+    }
+}

@@ -1,0 +1,147 @@
+import Testing
+
+/// What the mounted tree shows: names, sizes, inode numbers, times and modes.
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct TreeTests {
+    static let snapshotNames = [
+        "MD5SUMS", "SHA256SUMS", "archive.zip", "changes.json", "data", "database.sqlite", "export.json", "manifest.json",
+    ]
+
+    @Test func `the listings are exactly these`() throws {
+        try Room.withMount("--sample", Room.fixedClock) { room in
+            #expect(try room.names("") == LifecycleTests.rootNames)
+            #expect(try room.names("snapshots") == [])
+            #expect(try room.names("exports") == [])
+            #expect(try room.names("safety") == [])
+            #expect(try room.names("restore") == ["preview"])
+            #expect(try room.names("live") == ["SHA256SUMS", "archive.zip", "data", "database.sqlite", "export.json"])
+            try room.sh("mkdir $M/snapshots/before-upgrade; backupfs backup --store $S", Room.fixedClock)
+            #expect(try room.names("snapshots") == ["2026-01-11_14-30-00", "before-upgrade", "latest"])
+            #expect(try room.names("snapshots/before-upgrade") == Self.snapshotNames)
+            #expect(
+                try room.names("snapshots/before-upgrade/data")
+                    == ["cars.json", "delayedNotifications.json", "expenses.json", "plannedMaintenance.json"])
+            #expect(
+                try room.names("exports") == [
+                    "ev_charging_tracker_backup_2026-01-11_14-30-00.json",
+                    "ev_charging_tracker_backup_2026-01-11_14-30-00_2.json",
+                ])
+            #expect(try room.sh("ls -a $M/snapshots | head -2") == ".\n..")
+            #expect(try room.sh("cd $M/snapshots/before-upgrade/data/../..; pwd -P") == "\(room.mountpoint)/snapshots")
+        }
+    }
+
+    @Test func `stat tells the size of every file before anybody reads it`() throws {
+        try Room.withMount("--sample") { room in
+            try room.write(SampleDocument.text, to: "old.json")
+            try room.sh(
+                "mkdir $M/snapshots/one; cp $R/old.json $M/restore/; mkdir $M/snapshots/two; cp $R/old.json $M/restore/preview/")
+            let wrong = try room.sh(
+                """
+                count=0
+                while IFS= read -r -d '' file; do
+                    told=$(stat -c %s "$file"); found=$(cat "$file" | wc -c); count=$((count + 1))
+                    [ "$told" = "$found" ] || echo "$file: $told, but $found"
+                    [ "$found" -gt 0 ] || echo "$file: empty"
+                    blocks=$(stat -c %b "$file")
+                    [ "$blocks" = $(((told + 511) / 512)) ] || echo "$file: $blocks blocks of $told bytes"
+                done < <(find $M -type f -print0)
+                [ $count -gt 30 ] || echo "only $count files"
+                """)
+            #expect(wrong == "")
+        }
+    }
+
+    @Test func `inode numbers are unique and outlive a remount`() throws {
+        try Room.withMount("--sample") { room in
+            try room.write(SampleDocument.text, to: "old.json")
+            try room.sh("mkdir $M/snapshots/one $M/snapshots/two; cp $R/old.json $M/restore/; rm $M/restore/old.json")
+            let script = "cd $M; find . -printf '%i %p\\n' | sort"
+            let before = try room.sh(script)
+            #expect(try room.sh("cd $M; find . -printf '%i\\n' | sort | uniq -d") == "")
+            // What readdir says agrees with stat.
+            #expect(
+                try room.sh("cd $M; ls -1Ui snapshots | while read i n; do [ $i = $(stat -c %i snapshots/$n) ] || echo $n; done")
+                    == "")
+            #expect(
+                try room.sh("cd $M/snapshots/one; ls -1Ui | while read i n; do [ $i = $(stat -c %i $n) ] || echo $n; done") == "")
+            try room.remount()
+            #expect(try room.sh(script) == before)
+        }
+    }
+
+    @Test func `folders have one link, and times and modes mean something`() throws {
+        try Room.withMount("--sample", Room.fixedClock) { room in
+            try room.sh("mkdir $M/snapshots/one")
+            #expect(try room.sh("find $M -type d -printf '%n %m\\n' | sort -u") == "1 700")
+            #expect(try room.sh("find $M -type f -printf '%n %m\\n' | sort -u") == "1 600")
+            #expect(try room.sh("find $M -type l -printf '%f -> %l\\n'") == "latest -> one")
+            #expect(try room.sh("find $M/snapshots $M/exports -printf '%T+\\n' | sort -u") == "2026-01-11+14:30:00.0000000000")
+            #expect(try room.sh("find $M ! -user $(id -u) -o ! -group $(id -g)") == "")
+            #expect(try room.sh("getfattr --only-values -n user.backupfs.created-at $M/snapshots/one") == "2026-01-11T14:30:00Z")
+        }
+    }
+
+    @Test func `df tells the space of the disk that holds the store`() throws {
+        try Room.withMount { room in
+            let size = try room.sh("df --output=size -B1 $S | tail -1")
+            #expect(try room.sh("df --output=size -B1 $M | tail -1") == size)
+            #expect(try room.sh("df --output=source,fstype $M | tail -1").split(separator: " ") == ["backupfs", "fuse.backupfs"])
+            #expect(try room.sh("stat -f -c %l $M") == "255")
+        }
+    }
+
+    @Test func `README and status say what they should`() throws {
+        try Room.withMount("--sample") { room in
+            let readme = try room.sh("cat $M/README.txt")
+            for text in [
+                "mkdir snapshots/", "cp old.json restore/", "rmdir snapshots/", "sha256sum -c SHA256SUMS", "not encrypted",
+            ] {
+                #expect(readme.contains(text))
+            }
+            #expect(
+                try room.sh(
+                    "jq -c '[.app, .state, .snapshotCount, .lastBackup, .records.cars, .records.expenses]' $M/status.json")
+                    == #"["ev-charging-tracker","idle",0,null,3,1200]"#)
+            try room.sh("mkdir $M/snapshots/one")
+            #expect(try room.sh("jq -c '[.snapshotCount, .lastBackup.name]' $M/status.json") == #"[1,"one"]"#)
+        }
+    }
+
+    @Test func `names that file managers and shells probe for are not there`() throws {
+        try Room.withMount { room in
+            for name in [".git", ".Trash", ".Trash-1000", ".hidden", ".DS_Store", "autorun.inf", "Thumbs.db"] {
+                for folder in ["", "snapshots/", "exports/", "safety/", "live/"] {
+                    try room.fails("stat \"$M/\(folder)\(name)\"", saying: "No such file or directory")
+                }
+            }
+            try room.fails("mkdir $M/.Trash-0", saying: "Read-only file system")
+            try room.fails("mkdir $M/restore/.Trash-0", saying: "Operation not permitted")
+            try room.fails("mkdir $M/snapshots/.Trash-0", saying: "Operation not permitted")
+            #expect(try room.names("snapshots") == [])
+        }
+    }
+
+    @Test func `a listing stays whole while backups come and go`() throws {
+        try Room.withMount { room in
+            try room.sh("for i in $(seq 1 60); do mkdir $M/snapshots/backup-with-a-name-of-some-length-$i; done")
+            #expect(try room.names("snapshots").count == 61)
+            let result = try room.sh(
+                """
+                python3 - <<'END'
+                import os
+                folder = os.environ["M"] + "/snapshots"
+                seen = []
+                with os.scandir(folder) as entries:
+                    for number, entry in enumerate(entries):
+                        seen.append(entry.name)
+                        if number == 3:
+                            os.rmdir(folder + "/backup-with-a-name-of-some-length-60")
+                            os.mkdir(folder + "/new")
+                print(len(seen) == len(set(seen)), len(seen) >= 60, sum(name.startswith("backup") for name in seen) >= 59)
+                END
+                """)
+            #expect(result == "True True True")
+        }
+    }
+}
