@@ -1,6 +1,7 @@
 import ArgumentParser
 import BackupCore
 import FUSEBridge
+import Glibc
 import Operations
 import SystemIO
 import VirtualTree
@@ -83,6 +84,8 @@ struct MountCommand: ParsableCommand {
         let session = try MountSession(tree: tree, mountpoint: mountpoint, options: mountOptions) { request, error in
             Terminal.complain("backupfs: \(request): \(error.description)")
         }
+        // All paths are absolute by now. A folder that a program in the background stands in could not be unmounted.
+        if channel != nil { chdir("/") }
         try MountRecord.write(store.paths, mountpoint: session.mountpoint)
         defer { MountRecord.remove(store.paths) }
         _ = try session.run { () throws(BackupError) in try channel?.reportReady() }
