@@ -20,6 +20,8 @@ public struct BackupOperation: Sendable {
     public func run(label: String?, tag: String?, progress: ProgressHandler?) throws(BackupError) -> BackupResult {
         let lock = try store.lockForOperation()
         defer { withExtendedLifetime(lock) {} }
+        // A restore of another process that died between the records and the media: a backup of that would mix two states.
+        try store.recoverRestore()
         return try store.monitor.run("backup", phase: Self.phase, progress) { (report) throws(BackupError) in
             try make(.snapshot, label: label, tag: tag, report)
         }

@@ -32,6 +32,9 @@ public final class LiveData: Sendable {
     }
 
     private func render() throws(BackupError) -> LiveState {
+        // The database may have changed because another process restored and died half way. If the app keeps its database locked now, the
+        // next operation finishes it.
+        try? store.recover()
         // Taken before reading: what is committed meanwhile makes the view old, never the other way round.
         let databaseState = store.database.changeState()
         if let current = current(databaseState) { return current }

@@ -75,7 +75,7 @@ public final class Store: Sendable {
 
     /// Finishes or undoes a restore that a crash interrupted, and removes what operations left lying. While another process works, all
     /// of it is that process's own.
-    private func recover() throws(BackupError) {
+    func recover() throws(BackupError) {
         // Most often there is nothing to do, and a lock taken for nothing would refuse somebody's backup.
         let leftovers = try WorkFolder.abandoned(in: paths.spool)
         guard [paths.restoreJournal, paths.operationRecord].contains(where: FileSystem.exists) || !leftovers.isEmpty,
