@@ -169,4 +169,43 @@ struct CrashTests {
             try room.unmount()
         }
     }
+
+    @Test(arguments: ["restore.journal-written", "restore.before-commit", "restore.committed", "restore.media-published"])
+    func `a command is killed while it restores, beside a running mount`(point: String) throws {
+        try PhotoDiary.withMount { room in
+            try room.sh(
+                """
+                mkdir $M/snapshots/one; cd $P; rm -rf ./*; printf new > new.jpg; ls $M/live/media >/dev/null
+                sqlite3 $S/app/database.sqlite "delete from photos; insert into photos values (9, 'new.jpg', 'new')"
+                """)
+            let result = try room.run("backupfs restore one --yes --store $S", ["BACKUPFS_FAULT": point])
+            #expect(result.exitCode == 137, "\(point) was not reached")
+            // Neither what the mount shows nor what it backs up is one state's records and the other's photos.
+            let isNew = Self.restorePointsAfter.contains(point)
+            for folder in ["snapshots/two", "live"] {
+                if folder != "live" { try room.sh("mkdir $M/\(folder)") }
+                #expect(try room.sh("jq -c '[.photos[].id]' $M/\(folder)/export.json") == (isNew ? "[1,2,3]" : "[9]"))
+                #expect(try room.sh("ls $M/\(folder)/media") == (isNew ? "2024\none.jpg" : "new.jpg"))
+            }
+            #expect(try room.report(".result") == (isNew ? "completed" : "undone"))
+            try Self.expectNoLeftovers(room)
+        }
+    }
+
+    @Test(arguments: ["backup.pack-written", "backup.pack-published", "backup.record-written", "backup.published"])
+    func `a command is killed while it backs up, beside a running mount`(point: String) throws {
+        try Room.withMount("--sample") { room in
+            try room.sh("mkdir $M/snapshots/first")
+            let result = try room.run("backupfs backup --store $S --label second", ["BACKUPFS_FAULT": point])
+            #expect(result.exitCode == 137, "\(point) was not reached")
+            #expect(try room.sh("jq -r .state $M/status.json") == "idle")
+            #expect(
+                try room.names("snapshots")
+                    == (point == "backup.published" ? ["first", "latest", "second"] : ["first", "latest"]))
+            try room.sh("mkdir $M/snapshots/third")
+            try room.sh("for s in $M/snapshots/*/; do cd $s; sha256sum --quiet --strict -c SHA256SUMS; done")
+            try room.remount()
+            try Self.expectNoLeftovers(room)
+        }
+    }
 }
