@@ -37,10 +37,12 @@ final class TreeContext: Sendable {
         return (UInt16(mode & 0o777) | owner) & (isSharedWithOthers ? 0o777 : 0o700)
     }
 
+    /// Attributes of a folder that is always there under its name, so that the kernel need not ask for it on every path that leads through
+    /// it. What is in it is asked for each time; only its modification time, which another process may move, can lag for a second.
     func folderAttributes(_ inode: InodeNumber, time: Timestamp, isImmutable: Bool = false) -> NodeAttributes {
         NodeAttributes(
             inode: inode, kind: .directory, permissions: folderPermissions, size: 0, modificationTime: time,
-            isImmutable: isImmutable, entryTimeoutSeconds: isImmutable ? Self.immutableTimeoutSeconds : 0,
-            attributeTimeoutSeconds: isImmutable ? Self.immutableTimeoutSeconds : 0)
+            isImmutable: isImmutable, entryTimeoutSeconds: Self.immutableTimeoutSeconds,
+            attributeTimeoutSeconds: isImmutable ? Self.immutableTimeoutSeconds : 1)
     }
 }

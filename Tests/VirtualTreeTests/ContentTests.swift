@@ -97,8 +97,8 @@ struct ContentTests {
             ("snapshots/first/media/sub", true, year, year),
             ("snapshots/first", true, 0, year), ("exports/export_1000.json", true, 0, year),
             ("safety/safety_1500.zip", true, 0, year),
-            ("snapshots", false, 0, 0), ("snapshots/latest", false, 0, 0), ("live/export.json", false, 0, 0),
-            ("status.json", false, 0, 0), ("restore", false, 0, 0),
+            ("snapshots", false, year, 1), ("snapshots/latest", false, 0, 0), ("live/export.json", false, 0, 0),
+            ("status.json", false, 0, 0), ("restore", false, year, 1),
         ] {
             let attributes = try tree.find(path)
             #expect(attributes.isImmutable == isImmutable, "\(path)")
