@@ -63,7 +63,8 @@ let package = Package(
         .testTarget(name: "AppDataTests", dependencies: ["AppData", "SystemIO", "BackupCore"], swiftSettings: settings),
         .testTarget(name: "ExportTests", dependencies: ["Export", "AppData", "SystemIO", "BackupCore"], swiftSettings: settings),
         .testTarget(
-            name: "FUSEBridgeTests", dependencies: ["FUSEBridge", "VirtualTree", "SystemIO", "BackupCore"], swiftSettings: settings),
+            name: "FUSEBridgeTests", dependencies: ["FUSEBridge", "VirtualTree", "SystemIO", "BackupCore"],
+            swiftSettings: settings),
         .testTarget(name: "MountTests", dependencies: ["SystemIO", "BackupCore"], swiftSettings: settings),
         .testTarget(
             name: "ReadmeTests", dependencies: ["SystemIO", "BackupCore"], swiftSettings: settings),
@@ -71,7 +72,9 @@ let package = Package(
         .testTarget(name: "SystemIOTests", dependencies: ["SystemIO", "BackupCore"], swiftSettings: settings),
         .testTarget(
             name: "OperationsTests",
-            dependencies: ["Operations", "Restore", "BackupRepository", "AppData", "Export", "SystemIO", "BackupCore", "backupfs"],
+            dependencies: [
+                "Operations", "Restore", "BackupRepository", "AppData", "Export", "SystemIO", "BackupCore", "backupfs",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "VirtualTreeTests", dependencies: ["VirtualTree", "BackupRepository", "Export", "SystemIO", "BackupCore"],
