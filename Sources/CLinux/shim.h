@@ -2,6 +2,7 @@
 #ifndef BACKUPFS_CLINUX_SHIM_H
 #define BACKUPFS_CLINUX_SHIM_H
 #include <fcntl.h>
+#include <malloc.h>
 #include <spawn.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,6 +23,8 @@ static inline int backupfs_spawn_close_from(posix_spawn_file_actions_t *actions,
 }
 // syncfs(2): makes everything written to the file system of a descriptor durable.
 static inline int backupfs_sync_filesystem(int descriptor) { return (int)syscall(SYS_syncfs, descriptor); }
+// mallopt(3) with M_ARENA_MAX: how many heaps malloc(3) keeps; 1 when it was taken.
+static inline int backupfs_limit_heaps(int count) { return mallopt(M_ARENA_MAX, count); }
 // Open file description locks (fcntl(2)) on the whole file: fcntl is variadic, and the commands need _GNU_SOURCE.
 static inline int backupfs_lock(int descriptor, int exclusive) {
     struct flock lock = {.l_type = exclusive ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET};

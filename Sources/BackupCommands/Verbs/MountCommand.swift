@@ -55,6 +55,7 @@ struct MountCommand: ParsableCommand {
 
     func run() throws {
         let channel = BackgroundMount.readinessChannel()
+        MemoryHeaps.useOne()
         do {
             try mount(channel)
         } catch {
