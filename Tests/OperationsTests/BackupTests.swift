@@ -97,7 +97,7 @@ struct BackupTests {
         if geteuid() != 0 {
             try room.sh("chmod 000 $S/app/photos/closed $S/app/photos/secret")
             expected += [
-                "closed: could not open the file: Permission denied", "secret: could not open the file: Permission denied",
+                "closed: could not open: Permission denied", "secret: could not open: Permission denied",
             ]
         }
         let result = try Self.backUp(store, "one")
