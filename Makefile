@@ -59,7 +59,7 @@ check: lint tidy test-dependencies
 	BACKUPFS_STRICT=1 $(SWIFT_COMMAND) build --build-tests
 
 test: test-fuse check
-	BACKUPFS_STRICT=1 BACKUPFS_BINARY=$(CURDIR)/$(DEBUG_BINARY) $(SWIFT_COMMAND) test --disable-xctest
+	BACKUPFS_STRICT=1 BACKUPFS_BINARY=$(CURDIR)/$(DEBUG_BINARY) mount-scripts/run-tests.sh $(SWIFT_COMMAND) test --disable-xctest
 
 # No dependency on `build`: `sudo make install` must not build as root what was built by another user.
 install:

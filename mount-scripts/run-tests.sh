@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# run-tests.sh COMMAND...: runs the tests and, when some fail, says once more at the end which and why. Thousands of lines
+# come in between, and a log is often cut to its last few.
+set -uo pipefail
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+"$@" 2>&1 | tee "$log"
+status=${PIPESTATUS[0]}
+
+if [ "$status" -ne 0 ]; then
+    closing_line=$(grep -E '^. Test run with ' "$log" | tail -n 1)
+    printf '\nWhat failed:\n'
+    # The issue itself, and the lines below it that carry its values and comment.
+    grep -E -A 3 '^. Test .* recorded an issue|error: |Fatal error' "$log" | grep -vE '^. (Test|Suite) .*(started|passed)' | tail -n 60
+    printf '%s\n' "${closing_line:-The tests did not come to their end (exit code $status).}"
+fi
+exit "$status"
