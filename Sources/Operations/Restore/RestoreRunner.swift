@@ -19,7 +19,7 @@ public struct RestoreRunner: Sendable {
         return try store.withWorkFolder { (folder) throws(BackupError) in
             let checked: CheckedImport
             do throws(BackupError) {
-                checked = try operation(in: folder).check(path, origin: origin)
+                checked = try check(path, origin, in: folder)
             } catch {
                 throw error.at(name)
             }
@@ -44,7 +44,7 @@ public struct RestoreRunner: Sendable {
             try store.monitor.run("restore", phase: "Restoring data...", progress) { (notify) throws(BackupError) in
                 try store.withWorkFolder { (folder) throws(BackupError) in
                     let operation = operation(in: folder)
-                    let checked = try operation.check(path, origin: origin)
+                    let checked = try check(path, origin, in: folder)
                     report.checked = checked
                     report.result = .failed
                     try store.makeMissingParts()
@@ -89,6 +89,24 @@ public struct RestoreRunner: Sendable {
             report.result = .unfinished
         }
         return false
+    }
+
+    /// Checks a file. One that is refused because anybody may have made it is looked at again: the safety backup that a report offers as the
+    /// way back must be taken, whatever it holds.
+    private func check(
+        _ path: String, _ origin: ImportOrigin, in folder: String
+    ) throws(BackupError) -> CheckedImport {
+        do {
+            return try operation(in: folder).check(path, origin: origin)
+        } catch {
+            guard origin == .foreign, error.code == .invalidContent || error.code == .tooLarge,
+                (try? OwnArchive(repository: store.repository).isArchive(path)) == true
+            else { throw error }
+            // The first look may have left an export in the folder.
+            let folder = "\(folder)/own"
+            try FileSystem.makeDirectories(folder)
+            return try operation(in: folder).check(path, origin: .ownRepository)
+        }
     }
 
     private func operation(in folder: String) -> RestoreOperation {
