@@ -55,11 +55,13 @@ struct DropProtocolTests {
             for copier in Self.copiers {
                 try reset(room)
                 try room.sh("rm -f $M/restore/x.json; sleep 0.01")
-                let safety = try room.sh("ls -i $M/safety | sort")
+                // (Not `ls -i`, which pads the numbers to one width: the same file's line would differ beside another one.)
+                let list = "find $M/safety -type f -printf '%i %f\\n'"
+                let safety = try room.sh(list)
                 try room.sh(copier)
                 #expect(try hasRestored(room), "\(copier)")
                 // One restore makes one safety backup, and the oldest of them goes.
-                let added = Set(try room.sh("ls -i $M/safety").split(separator: "\n")).subtracting(safety.split(separator: "\n"))
+                let added = Set(try room.sh(list).split(separator: "\n")).subtracting(safety.split(separator: "\n"))
                 #expect(added.count == 1, "\(copier) restored \(added.count) times")
                 let copied = try room.sh("cat $M/restore/x.json")
                 #expect(copied + "\n" == SampleDocument.text, "\(copier): \(copied)")
