@@ -162,6 +162,25 @@ extension Repository {
     }
 }
 
+extension Repository {
+    /// Changes what a snapshot is tagged with, in one step.
+    /// - Throws: `notFound`, `invalidArgument` for too many tags or one that cannot be.
+    public func changeTags(_ id: SnapshotID, _ change: (inout Set<String>) -> Void) throws(BackupError) {
+        let first = snapshotStore.list[id]?.record.tags ?? []
+        try snapshotStore.changeLabel(id) { (label) throws(BackupError) in
+            let before = Set(label.tags ?? first)
+            var tags = before
+            change(&tags)
+            for tag in tags.subtracting(before) { try SnapshotTag.check(tag) }
+            guard tags.count <= SnapshotTag.countLimit else {
+                throw BackupError(
+                    .invalidArgument, "a backup has \(SnapshotTag.countLimit) tags at most", remedy: "Remove some tags.")
+            }
+            label.tags = tags.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        }
+    }
+}
+
 // MARK: - Folders and files
 
 extension Repository {

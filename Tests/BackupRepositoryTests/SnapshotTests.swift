@@ -147,4 +147,36 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: repository.layout.labelPath(of: snapshot.id)))
         writer.abandon()
     }
+
+    @Test func tagsAreKeptWithTheLabel() throws {
+        let writer = try repository.makeWriter()
+        let root = try writer.store([TreeEntry]())
+        let made = try writer.commit(
+            SnapshotRecord(
+                kind: .snapshot, name: "a", creationTime: Timestamp(seconds: 1), parent: nil, root: root, archiveSizeBytes: 0,
+                archiveLayout: [:], attributes: ["tag": "first"]))
+        #expect(made.tags == ["first"])
+        func now() throws -> Snapshot {
+            try #require(try Repository.open(at: folder("repository")).snapshot(id: made.id))
+        }
+        // Other changes leave the tag where it was.
+        try repository.setPinned(made.id, true)
+        #expect(try now().tags == ["first"])
+        try repository.changeTags(made.id) { $0.formUnion(["zoo", "Ärger", "first"]) }
+        #expect(try now().tags == ["first", "zoo", "Ärger"])
+        #expect(try now().publicAttributes["tag"] == "first,zoo,Ärger")
+        try repository.renameSnapshot(made.id, to: "b")
+        try repository.setVerified(made.id, at: Timestamp(seconds: 9))
+        #expect(try now().tags == ["first", "zoo", "Ärger"] && now().isPinned && now().name == "b")
+        try repository.changeTags(made.id) { $0.removeAll() }
+        #expect(try now().tags == [] && now().publicAttributes["tag"] == nil && now().record.attributes["tag"] == "first")
+        for tag in ["", "a,b", "a\nb", String(repeating: "x", count: 256)] {
+            #expect(errorCode { try repository.changeTags(made.id) { $0.insert(tag) } } == .invalidArgument, "\(tag)")
+        }
+        #expect(errorCode { try repository.changeTags(made.id) { $0.formUnion((0..<65).map(String.init)) } } == .invalidArgument)
+        try repository.changeTags(made.id) {
+            $0.formUnion((0..<64).map { _ in RandomToken.make() + String(repeating: "x", count: 223) })
+        }
+        #expect(try now().tags.count == 64 && repository.damages().isEmpty)
+    }
 }

@@ -85,8 +85,10 @@ import Testing
 
     @Test func labels() throws {
         let id = SnapshotID(Self.digest)
-        for verified in [nil, Self.time] {
-            let label = SnapshotLabel(name: "x", isPinned: true, verifiedAt: verified)
+        for (verified, tags) in [(nil, nil), (Self.time, nil), (nil, []), (Self.time, ["a", "größer"])]
+            as [(Timestamp?, [String]?)]
+        {
+            let label = SnapshotLabel(name: "x", isPinned: true, verifiedAt: verified, tags: tags)
             #expect(try SnapshotLabel(decoding: label.encode(for: id), for: id) == label)
             harm(label.encode(for: id)) { _ = try SnapshotLabel(decoding: $0, for: id) }
             // Every single change is found.
@@ -99,6 +101,20 @@ import Testing
         let other = SnapshotID(SHA256Hasher.hash([]))
         let bytes = SnapshotLabel(name: "x", isPinned: false, verifiedAt: nil).encode(for: id)
         #expect(errorCode { _ = try SnapshotLabel(decoding: bytes, for: other) } == .repositoryDamaged)
+    }
+
+    /// Byte by byte, as the format document says. A label without tags is what programs wrote before there were any.
+    @Test func bytesOfLabels() throws {
+        let id = SnapshotID(Self.digest)
+        let start = Array("bfslabl\n".utf8)
+        let middle = Self.digest.bytes + [1, 1, 0, 0, 0, UInt8(ascii: "x")]
+        let plain = SnapshotLabel(name: "x", isPinned: true, verifiedAt: nil).encode(for: id)
+        #expect(plain.dropLast(4).elementsEqual(start + [1, 0, 0, 0] + middle))
+        let tagged = SnapshotLabel(name: "x", isPinned: true, verifiedAt: nil, tags: ["b"]).encode(for: id)
+        #expect(tagged.dropLast(4).elementsEqual(start + [2, 0, 0, 0] + middle + [1, 0, 0, 0, 1, 0, 0, 0, UInt8(ascii: "b")]))
+        var future = plain
+        future[8] = 3
+        #expect(errorCode { _ = try SnapshotLabel(decoding: future, for: id) } == .unsupportedVersion)
     }
 
     /// Structures of later versions are named as such.

@@ -3,7 +3,9 @@ import Testing
 /// The commands: help, JSON, exit codes, and that they work beside a running mount.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct CommandTests {
-    static let verbs = ["init", "mount", "umount", "backup", "snapshots", "ls", "restore", "export", "status"]
+    static let verbs = [
+        "init", "mount", "umount", "backup", "snapshots", "ls", "restore", "export", "tag", "pin", "unpin", "stats", "status",
+    ]
 
     @Test func `every verb has help with an example`() throws {
         try Room.use { room in

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BackupCore
+import BackupRepository
 import Export
 import Operations
 import SystemIO
@@ -25,6 +26,7 @@ struct BackupCommand: ParsableCommand {
     var dryRun = false
 
     func run() throws {
+        if let tag { try SnapshotTag.check(tag) }
         let store = try store.open()
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }

@@ -11,17 +11,23 @@ struct SnapshotsCommand: ParsableCommand {
         abstract: "List the backups, oldest first.",
         discussion: """
             Example:
+              backupfs snapshots --tag manual
               backupfs snapshots --json | jq -r '.[-1].name'
             """)
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
+    @Option(
+        name: .long, help: ArgumentHelp("Only backups with this tag; given several times, with any of them.", valueName: "tag"))
+    var tag: [String] = []
 
     func run() throws {
         let store = try store.open()
-        let snapshots = store.repository.snapshots(kind: .snapshot)
+        let snapshots = store.repository.snapshots(kind: .snapshot).filter { tag.isEmpty || !Set(tag).isDisjoint(with: $0.tags) }
         if output.json {
             Terminal.say(OrderedJSON.array(snapshots.map(describe)).prettyText)
+        } else if snapshots.isEmpty, !tag.isEmpty {
+            Terminal.say("No backups with this tag.")
         } else if snapshots.isEmpty {
             Terminal.say("No backups yet. Make one with: backupfs backup")
         } else {
@@ -29,10 +35,11 @@ struct SnapshotsCommand: ParsableCommand {
                 [
                     snapshot.name.description, SystemClock.localText(snapshot.creationTime),
                     snapshot.record.attributes["records"] ?? "0", String(snapshot.record.root.totals.fileCount),
-                    ByteCount.text(snapshot.record.root.totals.byteCount), snapshot.isPinned ? "pinned" : "",
+                    ByteCount.text(snapshot.record.root.totals.byteCount), snapshot.tags.joined(separator: ", "),
+                    snapshot.isPinned ? "pinned" : "",
                 ]
             }
-            Terminal.say(Table.text([["Name", "Created", "Records", "Files", "Size", ""]] + rows))
+            Terminal.say(Table.text([["Name", "Created", "Records", "Files", "Size", "Tags", ""]] + rows))
         }
     }
 
@@ -41,6 +48,8 @@ struct SnapshotsCommand: ParsableCommand {
             "name": .text(snapshot.name.description), "id": .text(snapshot.id.hexadecimal),
             "createdAt": .text(ISO8601.format(snapshot.creationTime.wholeSeconds)),
             "parent": .optional(snapshot.record.parent?.hexadecimal), "pinned": .boolean(snapshot.isPinned),
+            "tags": .array(snapshot.tags.map { .text($0) }),
+            "verifiedAt": .optional(snapshot.verifiedAt.map { ISO8601.format($0.wholeSeconds) }),
             "files": .integer(snapshot.record.root.totals.fileCount),
             "sizeBytes": .integer(snapshot.record.root.totals.byteCount),
             "attributes": .object(

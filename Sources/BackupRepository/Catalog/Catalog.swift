@@ -83,7 +83,7 @@ final class Catalog: Sendable {
     private var current: any DatabaseWriter { database.withLock { $0 } }
 
     /// Reads with single statements: each sees a consistent state by itself, so no transaction is needed around it.
-    private func read<Result>(_ body: (Database) throws -> Result) throws(BackupError) -> Result {
+    func read<Result>(_ body: (Database) throws -> Result) throws(BackupError) -> Result {
         let writer = current
         return try CatalogDatabase.mapErrors(path: layout.catalog) { try writer.unsafeRead(body) }
     }

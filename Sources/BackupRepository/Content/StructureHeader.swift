@@ -6,14 +6,22 @@ enum StructureHeader {
     static func read(
         _ reader: inout ByteReader, magic: [UInt8], version: UInt16, name: String
     ) throws(BackupError) {
+        _ = try read(&reader, magic: magic, versions: version...version, name: name)
+    }
+
+    /// - Returns: the structure's version, one of `versions`.
+    static func read(
+        _ reader: inout ByteReader, magic: [UInt8], versions: ClosedRange<UInt16>, name: String
+    ) throws(BackupError) -> UInt16 {
         guard try reader.readRaw(count: magic.count).elementsEqual(magic) else {
             throw BackupError(.repositoryDamaged, "a \(name) does not start as one")
         }
         let found = try reader.read(UInt16.self)
-        guard found == version else { throw unsupported(found, name: name) }
+        guard versions.contains(found) else { throw unsupported(found, name: name) }
         guard try reader.read(UInt16.self) == 0 else {
             throw BackupError(.repositoryDamaged, "a \(name) has a damaged header")
         }
+        return found
     }
 
     static func unsupported(_ version: some BinaryInteger, name: String) -> BackupError {

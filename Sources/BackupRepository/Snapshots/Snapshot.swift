@@ -10,6 +10,9 @@ public struct Snapshot: Hashable, Sendable {
     public let isPinned: Bool
     /// When somebody last proved that it can be restored.
     public let verifiedAt: Timestamp?
+    /// Words to find it by, sorted by their bytes, each once: the one it was made with, until somebody changes them.
+    public let tags: [String]
+    private let changedTags: [String]?
 
     public var kind: SnapshotKind { record.kind }
     public var creationTime: Timestamp { record.creationTime }
@@ -17,15 +20,19 @@ public struct Snapshot: Hashable, Sendable {
     init(id: SnapshotID, record: SnapshotRecord, label: SnapshotLabel?) {
         self.init(
             id: id, record: record, name: label?.name ?? record.name, isPinned: label?.isPinned ?? false,
-            verifiedAt: label?.verifiedAt)
+            verifiedAt: label?.verifiedAt, changedTags: label?.tags)
     }
 
-    private init(id: SnapshotID, record: SnapshotRecord, name: FileName, isPinned: Bool, verifiedAt: Timestamp?) {
+    private init(
+        id: SnapshotID, record: SnapshotRecord, name: FileName, isPinned: Bool, verifiedAt: Timestamp?, changedTags: [String]?
+    ) {
         self.id = id
         self.record = record
         self.name = name
         self.isPinned = isPinned
         self.verifiedAt = verifiedAt
+        self.changedTags = changedTags
+        tags = changedTags ?? record.tags
     }
 
     /// The attribute of the record that holds the time stamp of the snapshot's flat file names.
@@ -34,20 +41,31 @@ public struct Snapshot: Hashable, Sendable {
     /// lay out the same bytes.
     public static let archiveVersionAttribute = "archive-version"
 
-    /// The record's attributes that say something to people; the others are this program's own.
+    /// The attribute of the record that holds the tag a snapshot was made with.
+    public static let tagAttribute = "tag"
+
+    /// The attributes that say something to people; the others of the record are this program's own. `tag` is the tags of now, with commas
+    /// between them, and missing when there are none.
     public var publicAttributes: [String: String] {
-        record.attributes.filter { $0.key != Self.stampAttribute && $0.key != Self.archiveVersionAttribute }
+        var attributes = record.attributes.filter { $0.key != Self.stampAttribute && $0.key != Self.archiveVersionAttribute }
+        attributes[Self.tagAttribute] = tags.isEmpty ? nil : tags.joined(separator: ",")
+        return attributes
     }
 
     /// The same snapshot under another name.
     func named(_ name: FileName) -> Snapshot {
-        Snapshot(id: id, record: record, name: name, isPinned: isPinned, verifiedAt: verifiedAt)
+        Snapshot(id: id, record: record, name: name, isPinned: isPinned, verifiedAt: verifiedAt, changedTags: changedTags)
     }
 
-    var label: SnapshotLabel { SnapshotLabel(name: name, isPinned: isPinned, verifiedAt: verifiedAt) }
+    var label: SnapshotLabel { SnapshotLabel(name: name, isPinned: isPinned, verifiedAt: verifiedAt, tags: changedTags) }
 
     /// Oldest first; those of one moment by name.
     static func precedes(_ left: Snapshot, _ right: Snapshot) -> Bool {
         (left.creationTime, left.name, left.id) < (right.creationTime, right.name, right.id)
     }
+}
+
+extension SnapshotRecord {
+    /// What it was tagged with when it was made.
+    var tags: [String] { attributes[Snapshot.tagAttribute].map { [$0] } ?? [] }
 }

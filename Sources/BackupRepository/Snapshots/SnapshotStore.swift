@@ -141,13 +141,13 @@ extension SnapshotStore {
 
     /// Replaces a snapshot's label.
     /// - Throws: `notFound`; `alreadyExists` when another visible snapshot has the new name.
-    func changeLabel(_ id: SnapshotID, _ change: (inout SnapshotLabel) -> Void) throws(BackupError) {
+    func changeLabel(_ id: SnapshotID, _ change: (inout SnapshotLabel) throws(BackupError) -> Void) throws(BackupError) {
         let lock = try WaitingLock.acquire(path: layout.namesLock)
         defer { withExtendedLifetime(lock) {} }
         try scan()
         let snapshot = try require(id)
         var label = snapshot.label
-        change(&label)
+        try change(&label)
         if label.name != snapshot.name { try requireFree(label.name) }
         try OwnerOnly.publish(label.encode(for: id), to: layout.labelPath(of: id), temporaryFolder: layout.temporary)
         try scan()

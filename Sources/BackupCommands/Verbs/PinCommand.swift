@@ -1,0 +1,43 @@
+import ArgumentParser
+import BackupCore
+import Export
+import Operations
+
+struct PinCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pin",
+        abstract: "Keep backups whatever the rules for deleting say.",
+        discussion: """
+            The same as: setfattr -n user.backupfs.pinned -v 1 MOUNTPOINT/snapshots/NAME
+
+            Example:
+              backupfs pin before-upgrade
+            """)
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+    @Argument(help: ArgumentHelp("Backups' names, or \"latest\".", valueName: "snap"))
+    var snapshots: [String]
+
+    func run() throws { try Pinning.run(store, snapshots, isPinned: true, output) }
+}
+
+/// What pin and unpin have in common.
+enum Pinning {
+    static func run(_ options: StoreOptions, _ names: [String], isPinned: Bool, _ output: OutputOptions) throws {
+        let store = try options.open()
+        // All names are looked up before anything is changed.
+        let snapshots = try names.map { try store.anySnapshot(named: $0) }
+        for snapshot in snapshots { try store.setPinned(snapshot, isPinned) }
+        if output.json {
+            let documents = snapshots.map { snapshot in
+                OrderedJSON.members([
+                    "name": .text(snapshot.name.description), "id": .text(snapshot.id.hexadecimal), "pinned": .boolean(isPinned),
+                ])
+            }
+            Terminal.say(OrderedJSON.array(documents).prettyText)
+        } else {
+            for snapshot in snapshots { Terminal.say("\(snapshot.name): \(isPinned ? "pinned" : "not pinned")") }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import ArgumentParser
+import BackupCore
+import BackupRepository
+import Export
+import Operations
+import SystemIO
+
+struct StatsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stats",
+        abstract: "Show how much room the backups take.",
+        discussion: """
+            For each backup: the sizes of its files; how much of that no older backup has, and what it takes in the repository; and what
+            only this backup needs, so that deleting it gives so much back (after prune).
+
+            Example:
+              backupfs stats
+              backupfs stats latest --json | jq .total.storedBytes
+            """)
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+    @Argument(help: ArgumentHelp("Backups' names, or \"latest\" (default: all).", valueName: "snap"))
+    var snapshots: [String] = []
+
+    func run() throws {
+        let document = try StatisticsDocument(of: store.open(), names: snapshots)
+        if output.json {
+            Terminal.say(document.json.prettyText)
+            return
+        }
+        let statistics = document.statistics
+        guard !statistics.snapshots.isEmpty else {
+            Terminal.say("No backups yet. Make one with: backupfs backup")
+            return
+        }
+        let rows = statistics.snapshots.map { item in
+            [
+                item.snapshot.name.description, SystemClock.localText(item.snapshot.creationTime),
+                String(item.snapshot.record.root.totals.fileCount), ByteCount.text(item.logicalBytes),
+                ByteCount.text(item.added.uniqueBytes), ByteCount.text(item.added.storedBytes),
+                ByteCount.text(item.exclusive.storedBytes),
+            ]
+        }
+        let total = statistics.total
+        let sum = [
+            "Together", "", "", ByteCount.text(statistics.logicalBytes), ByteCount.text(total.uniqueBytes),
+            ByteCount.text(total.storedBytes), "",
+        ]
+        Terminal.say(Table.text([["Name", "Created", "Files", "Size", "New", "Stored", "Only here"]] + rows + [sum]))
+        var ratios: [String] = []
+        if let ratio = StatisticsDocument.ratioText(statistics.logicalBytes, total.uniqueBytes) {
+            ratios.append("deduplication \(ratio)")
+        }
+        if let ratio = StatisticsDocument.ratioText(total.uniqueBytes, total.storedBytes) {
+            ratios.append("compression \(ratio)")
+        }
+        if let ratio = StatisticsDocument.ratioText(statistics.logicalBytes, total.storedBytes) {
+            ratios.append("together \(ratio)")
+        }
+        Terminal.say("Ratios: " + ratios.joined(separator: ", "))
+        Terminal.say(
+            "Repository: \(ByteCount.text(document.totals.packByteCount)) in \(document.totals.packCount) packs, "
+                + "\(document.totals.chunkCount) chunks; these backups need \(total.chunkCount) of them")
+    }
+}

@@ -1,0 +1,60 @@
+import ArgumentParser
+import BackupCore
+import BackupRepository
+import Export
+import Operations
+
+struct TagCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tag",
+        abstract: "Show or change what backups are tagged with.",
+        discussion: """
+            Without --add, --remove and --set the tags are only shown. --set replaces all of them; an empty --set "" removes all.
+
+            Example:
+              backupfs tag latest --add before-upgrade
+              backupfs tag before-upgrade old --remove manual
+            """)
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+    @Argument(help: ArgumentHelp("Backups' names, or \"latest\".", valueName: "snap"))
+    var snapshots: [String]
+    @Option(name: .long, help: ArgumentHelp("A tag to add; may be given several times.", valueName: "tag"))
+    var add: [String] = []
+    @Option(name: .long, help: ArgumentHelp("A tag to remove; may be given several times.", valueName: "tag"))
+    var remove: [String] = []
+    @Option(name: .long, help: ArgumentHelp("A tag to have instead of all others; may be given several times.", valueName: "tag"))
+    var set: [String] = []
+
+    func validate() throws {
+        if !set.isEmpty, !add.isEmpty || !remove.isEmpty {
+            throw ValidationError("--set replaces all tags; it cannot be used together with --add and --remove.")
+        }
+        if !Set(add).isDisjoint(with: remove) { throw ValidationError("A tag cannot be both added and removed.") }
+    }
+
+    func run() throws {
+        let store = try store.open()
+        // All names are looked up before anything is changed.
+        var found = try snapshots.map { try store.anySnapshot(named: $0) }
+        if !(add + remove + set).isEmpty {
+            let replacement = set.isEmpty ? nil : set.filter { !$0.isEmpty }
+            for tag in add + (replacement ?? []) { try SnapshotTag.check(tag) }
+            found = try found.map { try store.changeTags(of: $0, setting: replacement, adding: add, removing: remove) }
+        }
+        if output.json {
+            let documents = found.map { snapshot in
+                OrderedJSON.members([
+                    "name": .text(snapshot.name.description), "id": .text(snapshot.id.hexadecimal),
+                    "tags": .array(snapshot.tags.map { .text($0) }),
+                ])
+            }
+            Terminal.say(OrderedJSON.array(documents).prettyText)
+        } else {
+            for snapshot in found {
+                Terminal.say("\(snapshot.name): \(snapshot.tags.isEmpty ? "no tags" : snapshot.tags.joined(separator: ", "))")
+            }
+        }
+    }
+}

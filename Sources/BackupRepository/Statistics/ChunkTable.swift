@@ -1,0 +1,80 @@
+import BackupCore
+import GRDB
+
+/// Every chunk of the repository by a number, and how long it is: 25 bytes each, so that millions of chunks can be counted.
+///
+/// A chunk is found by the first eight bytes of its name. Two that share them (one pair is to be expected among six billion) would be
+/// counted as one, which statistics can bear.
+struct ChunkTable {
+    /// First eight bytes of the names, as the catalog orders them.
+    private var keys: [Int64] = []
+    private(set) var plainLengths: [UInt32] = []
+    private(set) var storedLengths: [UInt32] = []
+    private(set) var codecs: [UInt8] = []
+    /// For differences the number of the base and 1, else 0.
+    private var bases: [UInt32] = []
+
+    var count: Int { keys.count }
+
+    /// - Throws: what the catalog throws; `tooLarge` beyond four billion chunks.
+    init(_ catalog: Catalog) throws(BackupError) {
+        var table = Self.Columns()
+        try catalog.read { database in
+            let sql = "SELECT id0, plain_length, stored_length, codec, base0 FROM chunks ORDER BY id0, id1, id2, id3"
+            let cursor = try Row.fetchCursor(database, sql: sql)
+            while let row = try cursor.next() { try table.append(row) }
+        }
+        keys = table.keys
+        plainLengths = table.plainLengths
+        storedLengths = table.storedLengths
+        codecs = table.codecs
+        bases = [UInt32](repeating: 0, count: table.bases.isEmpty ? 0 : keys.count)
+        for (number, base) in table.bases {
+            if let found = self.number(ofKey: base) { bases[number] = UInt32(found + 1) }
+        }
+    }
+
+    private struct Columns {
+        var keys: [Int64] = []
+        var plainLengths: [UInt32] = []
+        var storedLengths: [UInt32] = []
+        var codecs: [UInt8] = []
+        var bases: [(number: Int, key: Int64)] = []
+
+        mutating func append(_ row: Row) throws {
+            let key: Int64 = row[0]
+            // A chunk lies in several packs while they are being rewritten.
+            if keys.last == key { return }
+            guard keys.count < Int(UInt32.max) - 2 else {
+                throw BackupError(.tooLarge, "the repository has more chunks than can be counted")
+            }
+            let numbers: [Int64] = [row[1], row[2], row[3]]
+            guard let plainLength = UInt32(exactly: numbers[0]), let storedLength = UInt32(exactly: numbers[1]),
+                let codec = UInt8(exactly: numbers[2])
+            else { throw BackupError(.repositoryDamaged, "the catalog has an impossible number") }
+            keys.append(key)
+            plainLengths.append(plainLength)
+            storedLengths.append(storedLength)
+            codecs.append(codec)
+            if let base: Int64 = row[4] { bases.append((keys.count - 1, base)) }
+        }
+    }
+
+    func number(of id: ChunkID) -> Int? { number(ofKey: DigestKey(id.digest).words.0) }
+
+    private func number(ofKey key: Int64) -> Int? {
+        var low = 0
+        var high = keys.count
+        while low < high {
+            let middle = (low + high) / 2
+            if keys[middle] < key { low = middle + 1 } else { high = middle }
+        }
+        return low < keys.count && keys[low] == key ? low : nil
+    }
+
+    /// The chunk that another one is stored against.
+    func base(of number: Int) -> Int? {
+        guard !bases.isEmpty, bases[number] > 0 else { return nil }
+        return Int(bases[number]) - 1
+    }
+}

@@ -1,0 +1,181 @@
+import BackupCore
+import SystemIO
+
+/// Finds for every chunk which snapshot needs it first, and whether it is the only one.
+///
+/// The first pass goes through the snapshots in turn and stops at every folder and content list that was gone through before: what is below
+/// is shared, and a second pass says so of all of it.
+struct StatisticsWalk {
+    /// Whose a chunk or a folder is: the number of its only snapshot and 1, or one of these.
+    private enum Owner {
+        static let none: UInt32 = 0
+        static let several = UInt32.max
+    }
+
+    private struct Folder {
+        var owner: UInt32
+        var isPropagated = false
+    }
+
+    /// Half of a SHA-256 is enough to tell folders apart.
+    private struct FolderKey: Hashable {
+        let high: UInt64
+        let low: UInt64
+    }
+
+    private let repository: Repository
+    private let table: ChunkTable
+    private let snapshots: [Snapshot]
+    private var statistics: RepositoryStatistics
+    private var owners: [UInt32]
+    private var folders: [FolderKey: Folder] = [:]
+    private var walkedLists: NumberSet
+    /// In the second pass: lists of one snapshot, and lists of several.
+    private var passedLists: NumberSet
+    private var propagatedLists: NumberSet
+
+    init(repository: Repository, table: ChunkTable, chosen: [Snapshot], others: [Snapshot]) {
+        self.repository = repository
+        self.table = table
+        snapshots = chosen + others
+        statistics = RepositoryStatistics(snapshots: chosen.map { RepositoryStatistics.OfSnapshot(snapshot: $0) })
+        owners = [UInt32](repeating: Owner.none, count: table.count)
+        walkedLists = NumberSet(limit: table.count)
+        passedLists = NumberSet(limit: table.count)
+        propagatedLists = NumberSet(limit: table.count)
+    }
+
+    mutating func run() throws(BackupError) -> RepositoryStatistics {
+        for (index, snapshot) in snapshots.enumerated() {
+            do throws(BackupError) {
+                try claim(snapshot.record.root, for: UInt32(index + 1))
+            } catch {
+                throw error.at(snapshot.name.description)
+            }
+        }
+        for snapshot in snapshots { try propagate(snapshot.record.root, isShared: false) }
+        for (number, owner) in owners.enumerated() where owner != Owner.none && owner <= statistics.snapshots.count {
+            statistics.snapshots[Int(owner) - 1].exclusive.add(
+                plain: table.plainLengths[number], stored: table.storedLengths[number])
+        }
+        for snapshot in statistics.snapshots { statistics.total.add(snapshot.added) }
+        return statistics
+    }
+
+    private static func key(of stored: StoredDirectory) -> FolderKey {
+        var writer = ByteWriter()
+        stored.content.encode(into: &writer)
+        return SHA256Hasher.hash(writer.bytes).withUnsafeBytes { bytes in
+            FolderKey(high: bytes.loadUnaligned(as: UInt64.self), low: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+        }
+    }
+
+    private func number(of id: ChunkID) throws(BackupError) -> Int {
+        if let number = table.number(of: id) { return number }
+        throw BackupError(
+            .repositoryDamaged, "chunk \(id) is in no pack of the repository", remedy: "See: backupfs check")
+    }
+}
+
+// MARK: - First pass
+
+extension StatisticsWalk {
+    private mutating func claim(_ stored: StoredDirectory, for owner: UInt32) throws(BackupError) {
+        try claim(stored.content, for: owner)
+        let key = Self.key(of: stored)
+        if let known = folders[key] {
+            if known.owner != owner { folders[key]?.owner = Owner.several }
+            return
+        }
+        folders[key] = Folder(owner: owner)
+        for entry in try repository.directory(stored).entries {
+            if let totals = entry.totals {
+                try claim(StoredDirectory(content: entry.content, totals: totals), for: owner)
+            } else {
+                try claim(entry.content, for: owner)
+            }
+        }
+    }
+
+    private mutating func claim(_ content: FileContent, for owner: UInt32) throws(BackupError) {
+        for element in content.elements {
+            switch element {
+            case .literal: continue
+            case .chunk(let id, _): claim(try number(of: id), for: owner)
+            case .list(let id, _):
+                let number = try number(of: id)
+                claim(number, for: owner)
+                if walkedLists.insert(number) { try claim(repository.contentList(id), for: owner) }
+            }
+        }
+    }
+
+    private mutating func claim(_ number: Int, for owner: UInt32) {
+        if let base = table.base(of: number) { claimOne(base, for: owner) }
+        claimOne(number, for: owner)
+    }
+
+    private mutating func claimOne(_ number: Int, for owner: UInt32) {
+        guard owners[number] == Owner.none else {
+            if owners[number] != owner { owners[number] = Owner.several }
+            return
+        }
+        owners[number] = owner
+        guard owner <= statistics.snapshots.count else { return }
+        let (plain, stored) = (table.plainLengths[number], table.storedLengths[number])
+        statistics.snapshots[Int(owner) - 1].added.add(plain: plain, stored: stored)
+        if let codec = ChunkCodec(rawValue: table.codecs[number]) {
+            statistics.byCodec[codec, default: RepositoryStatistics.Amount()].add(plain: plain, stored: stored)
+        }
+    }
+}
+
+// MARK: - Second pass
+
+extension StatisticsWalk {
+    /// - Parameter isShared: whether something above belongs to several snapshots; then all below does.
+    private mutating func propagate(_ stored: StoredDirectory, isShared: Bool) throws(BackupError) {
+        let key = Self.key(of: stored)
+        guard let folder = folders[key] else { return }
+        let isShared = isShared || folder.owner == Owner.several
+        if folder.isPropagated, !isShared || folder.owner == Owner.several { return }
+        folders[key]?.isPropagated = true
+        if isShared { folders[key]?.owner = Owner.several }
+        try propagate(stored.content, isShared: isShared)
+        for entry in try repository.directory(stored).entries {
+            if let totals = entry.totals {
+                try propagate(StoredDirectory(content: entry.content, totals: totals), isShared: isShared)
+            } else {
+                try propagate(entry.content, isShared: isShared)
+            }
+        }
+    }
+
+    private mutating func propagate(_ content: FileContent, isShared: Bool) throws(BackupError) {
+        for element in content.elements {
+            switch element {
+            case .literal: continue
+            case .chunk(let id, _): if isShared { share(try number(of: id)) }
+            case .list(let id, _):
+                let number = try number(of: id)
+                if isShared { share(number) }
+                let isShared = owners[number] == Owner.several
+                // A list of one snapshot may hold one that others have as well.
+                if isShared ? propagatedLists.insert(number) : passedLists.insert(number) {
+                    try propagate(repository.contentList(id), isShared: isShared)
+                }
+            }
+        }
+    }
+
+    private mutating func share(_ number: Int) {
+        if let base = table.base(of: number) { owners[base] = Owner.several }
+        owners[number] = Owner.several
+    }
+}
+
+extension Repository {
+    /// What a content list holds.
+    /// - Throws: `repositoryDamaged`.
+    func contentList(_ id: ChunkID) throws(BackupError) -> FileContent { try ContentList.decode(plainBytes(of: id)) }
+}
