@@ -10,7 +10,7 @@ RELEASE_BINARY = .build/release/backupfs
 DEBUG_BINARY = .build/debug/backupfs
 
 .DEFAULT_GOAL := build
-.PHONY: help build mount umount test check lint tidy dependencies test-dependencies toolchain fuse test-fuse install uninstall clean
+.PHONY: help build mount umount test check lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean install uninstall clean
 
 help:
 	@echo 'make               build $(RELEASE_BINARY)'
@@ -20,6 +20,9 @@ help:
 	@echo 'make test          install what tests need, check, run all tests'
 	@echo '                   (BACKUPFS_SKIP_MOUNTED_TESTS=1 where nothing can be mounted)'
 	@echo 'make check         formatting, house rules, a build in which warnings are errors'
+	@echo 'make bench         compare with restic and BorgBackup, and write Docs/benchmarks.md: about an hour, 30 GB'
+	@echo '                   (ROUNDS=3, CORPORA=a,b,c, SCALE=0.05 for a trial, BENCH_DIR=/var/tmp/backupfs-bench)'
+	@echo 'make bench-clean   remove what that has made'
 	@echo 'make install       copy the program to PREFIX/bin (PREFIX=$(PREFIX), DESTDIR)'
 	@echo 'make uninstall     remove it from there'
 	@echo 'make dependencies  install only what building and mounting need'
@@ -60,6 +63,13 @@ check: lint tidy test-dependencies
 
 test: test-fuse check
 	BACKUPFS_STRICT=1 BACKUPFS_BINARY=$(CURDIR)/$(DEBUG_BINARY) mount-scripts/run-tests.sh $(SWIFT_COMMAND) test --disable-xctest
+
+# make hands down what is set in the environment or on its command line.
+bench: build
+	@mount-scripts/bench/run.sh $(CURDIR)/$(RELEASE_BINARY)
+
+bench-clean:
+	@mount-scripts/bench/clean.sh
 
 # No dependency on `build`: `sudo make install` must not build as root what was built by another user.
 install:

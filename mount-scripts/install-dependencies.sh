@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing: install-dependencies.sh build|test
+# Installs what is missing: install-dependencies.sh build|test|bench
 # Nothing is asked of the package manager when everything is there already.
 set -euo pipefail
 
@@ -33,9 +33,28 @@ shellcheck            command -v shellcheck
 EOF_LIST
 }
 
+# Most of them are for building a newer BorgBackup than the distribution's.
+bench_packages() {
+    cat <<'EOF_LIST'
+restic                command -v restic
+borgbackup            command -v borg
+python3               command -v python3
+python3-venv          ls /usr/lib/python3*/ensurepip
+python3-dev           ls /usr/include/python3*/Python.h
+gcc                   command -v gcc
+libacl1-dev           test -e /usr/include/sys/acl.h
+liblz4-dev            test -e /usr/include/lz4.h
+libzstd-dev           test -e /usr/include/zstd.h
+libxxhash-dev         test -e /usr/include/xxhash.h
+EOF_LIST
+}
+
 list_packages() {
     build_packages
-    if [ "$purpose" = test ]; then test_packages; fi
+    case $purpose in
+        test) test_packages ;;
+        bench) bench_packages ;;
+    esac
 }
 
 missing_packages() {

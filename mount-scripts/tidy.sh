@@ -60,7 +60,7 @@ for entry in *; do
 done
 
 if command -v shellcheck >/dev/null; then
-    shellcheck mount-scripts/*.sh .ci/run || violations=$((violations + 1))
+    shellcheck mount-scripts/*.sh mount-scripts/bench/*.sh .ci/run || violations=$((violations + 1))
 else
     echo "NOTE: shellcheck is not installed; the scripts were not checked." >&2
 fi
