@@ -17,18 +17,23 @@ public final class Repository: Sendable {
 
     let layout: RepositoryLayout
     let configuration: RepositoryConfiguration
+    let protection: RepositoryProtection
     let gear: GearTable
     let catalog: Catalog
     let snapshotStore: SnapshotStore
     let chunkReader: ChunkReader
     private let directories = Mutex(BoundedCache<FileContent, Directory>(costLimit: directoryCacheBytes))
 
-    private init(layout: RepositoryLayout, configuration: RepositoryConfiguration) throws(BackupError) {
+    /// - Parameter keys: of an encrypted repository.
+    private init(
+        layout: RepositoryLayout, configuration: RepositoryConfiguration, keys: RepositoryKeys?
+    ) throws(BackupError) {
         path = layout.path
         id = configuration.repositoryID
         self.layout = layout
         self.configuration = configuration
-        gear = GearTable(seed: configuration.chunker.gearSeed)
+        protection = RepositoryProtection(keys: keys)
+        gear = GearTable(seed: configuration.chunker.gearSeed ?? keys?.gearSeed ?? 0)
         catalog = try Catalog(layout: layout, repositoryID: configuration.repositoryID)
         snapshotStore = try SnapshotStore(layout: layout)
         chunkReader = ChunkReader(packs: PackFiles(layout: layout), catalog: catalog)
@@ -40,8 +45,14 @@ public final class Repository: Sendable {
 extension Repository {
     /// Makes a repository in a folder that is not there yet or is empty. The `config` file comes last: a crash before it leaves a
     /// folder in which `create` can be called again.
+    /// - Parameter password: makes an encrypted repository, which this password opens; it cannot be had back when it is forgotten.
     /// - Throws: `alreadyExists` when there is a repository; `notEmpty` when there is anything else.
-    public static func create(at path: String) throws(BackupError) -> Repository {
+    public static func create(at path: String, password: SecretBytes? = nil) throws(BackupError) -> Repository {
+        try create(at: path, password: password, cost: .standard)
+    }
+
+    /// - Parameter cost: what it costs to try a password.
+    static func create(at path: String, password: SecretBytes?, cost: Scrypt) throws(BackupError) -> Repository {
         let path = FileSystem.absolutePath(path)
         let layout = RepositoryLayout(path: path)
         if FileSystem.exists(layout.config) { throw Self.exists(path) }
@@ -58,14 +69,24 @@ extension Repository {
         try requireUnused(layout)
         for folder in layout.folders { try OwnerOnly.makeFolder(folder) }
         try FileSystem.synchronizeDirectory(path)
-        let configuration = RepositoryConfiguration(repositoryID: RandomToken.make(), chunker: .standard)
+        let configuration = RepositoryConfiguration(
+            repositoryID: RandomToken.make(), chunker: password == nil ? .standard : .standardEncrypted)
+        var keys: RepositoryKeys?
+        if let password {
+            let masterKey = try SecretBytes.random(count: KeyFile.masterKeyByteCount)
+            keys = try RepositoryKeys(master: masterKey, repositoryID: configuration.repositoryID)
+            try KeyStore(layout: layout, repositoryID: configuration.repositoryID).publish(
+                KeyFile(wrapping: masterKey, password: password, repositoryID: configuration.repositoryID, cost: cost))
+        }
         try OwnerOnly.publish(configuration.encode(), to: layout.config, temporaryFolder: layout.temporary)
-        return try Repository(layout: layout, configuration: configuration)
+        return try Repository(layout: layout, configuration: configuration, keys: keys)
     }
 
     /// Opens a repository. A missing, damaged or foreign catalog is rebuilt from the packs.
-    /// - Throws: `noRepository`, `unsupportedVersion`, `repositoryDamaged` when the config is.
-    public static func open(at path: String) throws(BackupError) -> Repository {
+    /// - Parameter secret: asked for the password or key if the repository is encrypted, and only then.
+    /// - Throws: `noRepository`, `unsupportedVersion`, `repositoryDamaged` when the config or the key file is; `wrongPassword`, also when there is
+    ///   no `secret` to ask; what `secret` throws.
+    public static func open(at path: String, secret: RepositorySecretSource? = nil) throws(BackupError) -> Repository {
         // A mount leaves the folder it was started in.
         let layout = RepositoryLayout(path: FileSystem.absolutePath(path))
         let bytes: [UInt8]
@@ -84,7 +105,7 @@ extension Repository {
         }
         // Programs that copy repositories may leave out empty folders. Where nothing can be written, nothing needs them.
         for folder in layout.folders where !FileSystem.exists(folder) { try? OwnerOnly.makeFolder(folder) }
-        return try Repository(layout: layout, configuration: configuration)
+        return try Repository(layout: layout, configuration: configuration, keys: try keys(layout, configuration, secret))
     }
 
     /// Whether a repository lies in the folder; it may still be damaged or of a later version.
@@ -95,12 +116,13 @@ extension Repository {
             .alreadyExists, "there is a repository here already", path: path, remedy: "Open it, or choose another folder.")
     }
 
-    /// What an interrupted `create` leaves may be there: empty folders, locks and temporary files.
+    /// What an interrupted `create` leaves may be there: empty folders, locks, keys of nothing, and temporary files.
     private static func requireUnused(_ layout: RepositoryLayout) throws(BackupError) {
         let folders = Set(layout.folders.map { FileName(FileSystem.lastComponent($0)) })
-        let locks = Set([layout.writerLock, layout.namesLock, layout.catalogLock].map { FileName(FileSystem.lastComponent($0)) })
+        let leftovers = [layout.writerLock, layout.namesLock, layout.catalogLock, layout.key, layout.keyCopy]
+        let files = Set(leftovers.map { FileName(FileSystem.lastComponent($0)) })
         let folder = try DirectoryReader(path: layout.path)
-        for name in try folder.names() where !locks.contains(name) {
+        for name in try folder.names() where !files.contains(name) {
             var isLeftover = false
             if folders.contains(name), try folder.status(name).kind == .directory {
                 let isEmpty = try folder.openDirectory(name).names().isEmpty

@@ -6,23 +6,32 @@ struct RepositoryConfiguration: Hashable, Sendable {
     private static let magic = "backupfs-repository"
     private static let formatVersion = 1
     private static let chunkerName = "fastcdc-gear64"
+    private static let encryptionName = "aes-256-gcm"
     static let byteCountLimit = 64 << 10
 
     /// 32 hexadecimal digits, random.
     let repositoryID: String
+    /// Without a gear seed, the repository is encrypted: the seed then comes from the key.
     let chunker: ChunkerParameters
+
+    var isEncrypted: Bool { chunker.gearSeed == nil }
 
     func encode() -> [UInt8] {
         func sizes(_ value: ChunkerParameters.Sizes) -> String {
             "\(value.minimumBytes) \(value.averageBytes) \(value.maximumBytes)"
         }
-        let seed = String(chunker.gearSeed, radix: 16)
+        let protection =
+            if let gearSeed = chunker.gearSeed {
+                "gear-seed: \(Hexadecimal.encode(withUnsafeBytes(of: gearSeed.bigEndian) { Array($0) }))"
+            } else {
+                "encryption: \(Self.encryptionName)"
+            }
         let lines = [
             Self.magic,
             "format: \(Self.formatVersion)",
             "id: \(repositoryID)",
             "chunker: \(Self.chunkerName)",
-            "gear-seed: \(String(repeating: "0", count: 16 - seed.count))\(seed)",
+            protection,
             "media: \(sizes(chunker.media))",
             "structured-text: \(sizes(chunker.structuredText))",
             "metadata: \(sizes(chunker.metadata))",
@@ -58,9 +67,15 @@ struct RepositoryConfiguration: Hashable, Sendable {
             throw Self.damaged("has no repository ID")
         }
         guard let chunkerName = values.removeValue(forKey: "chunker") else { throw Self.damaged("names no chunker") }
-        guard chunkerName == Self.chunkerName[...], let seed = values.removeValue(forKey: "gear-seed"),
-            seed.utf8.count == 16, let gearSeed = UInt64(seed, radix: 16)
-        else { throw Self.unsupported("its chunker “\(chunkerName)”") }
+        guard chunkerName == Self.chunkerName[...] else { throw Self.unsupported("its chunker “\(chunkerName)”") }
+        var gearSeed: UInt64?
+        if let encryption = values.removeValue(forKey: "encryption") {
+            guard encryption == Self.encryptionName[...] else { throw Self.unsupported("its encryption “\(encryption)”") }
+        } else {
+            guard let seed = values.removeValue(forKey: "gear-seed"), seed.utf8.count == 16, let number = UInt64(seed, radix: 16)
+            else { throw Self.unsupported("its chunker “\(chunkerName)”") }
+            gearSeed = number
+        }
         let chunker = ChunkerParameters(
             gearSeed: gearSeed, media: try Self.sizes(values.removeValue(forKey: "media")),
             structuredText: try Self.sizes(values.removeValue(forKey: "structured-text")),

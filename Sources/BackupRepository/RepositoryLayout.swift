@@ -5,6 +5,9 @@ struct RepositoryLayout: Sendable {
     let path: String
 
     var config: String { "\(path)/config" }
+    /// The wrapped master key of an encrypted repository, and its copy.
+    var key: String { "\(path)/key" }
+    var keyCopy: String { "\(path)/key.copy" }
     var packs: String { "\(path)/packs" }
     var snapshots: String { "\(path)/snapshots" }
     var labels: String { "\(path)/labels" }

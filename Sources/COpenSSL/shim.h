@@ -1,4 +1,7 @@
 #ifndef BACKUPFS_COPENSSL_SHIM_H
 #define BACKUPFS_COPENSSL_SHIM_H
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
 #endif

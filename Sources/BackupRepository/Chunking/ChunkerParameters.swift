@@ -25,17 +25,24 @@ struct ChunkerParameters: Hashable, Sendable {
         }
     }
 
-    let gearSeed: UInt64
+    /// `nil` in an encrypted repository, where it comes from the key.
+    let gearSeed: UInt64?
     let media: Sizes
     let structuredText: Sizes
     let metadata: Sizes
     let databasePieceBytes: Int
 
     /// What new repositories get. The seed spells "backupfs".
-    static let standard = ChunkerParameters(
-        gearSeed: 0x6261_636b_7570_6673, media: Sizes(256 << 10, 1 << 20, 4 << 20),
-        structuredText: Sizes(4 << 10, 16 << 10, 64 << 10), metadata: Sizes(4 << 10, 16 << 10, 64 << 10),
-        databasePieceBytes: 16 << 10)
+    static let standard = standard(gearSeed: 0x6261_636b_7570_6673)
+    /// What new encrypted repositories get.
+    static let standardEncrypted = standard(gearSeed: nil)
+
+    private static func standard(gearSeed: UInt64?) -> ChunkerParameters {
+        ChunkerParameters(
+            gearSeed: gearSeed, media: Sizes(256 << 10, 1 << 20, 4 << 20),
+            structuredText: Sizes(4 << 10, 16 << 10, 64 << 10), metadata: Sizes(4 << 10, 16 << 10, 64 << 10),
+            databasePieceBytes: 16 << 10)
+    }
 
     func cutter(for policy: ChunkingPolicy, gear: GearTable) -> ChunkCutter {
         switch policy {

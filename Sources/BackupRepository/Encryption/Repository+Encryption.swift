@@ -1,0 +1,57 @@
+import BackupCore
+import SystemIO
+
+extension Repository {
+    public var isEncrypted: Bool { configuration.isEncrypted }
+
+    /// What opens the repository without its password, for another process of the same user that is to go on with it; `nil` in a plain
+    /// repository. To be kept in memory only.
+    public var masterKey: SecretBytes? { protection.masterKey }
+
+    /// Wraps the master key with another password. No data is written anew. A crash leaves the old password or the new one valid.
+    ///
+    /// Whoever has a copy of the old key file and the old password can still open the repository: the master key stays the same.
+    /// - Throws: `notSupported` in a plain repository; `noSpace`, `inputOutput`.
+    public func changePassword(to password: SecretBytes) throws(BackupError) {
+        try changePassword(to: password, cost: .standard)
+    }
+
+    func changePassword(to password: SecretBytes, cost: Scrypt) throws(BackupError) {
+        guard let masterKey else {
+            throw BackupError(
+                .notSupported, "the repository is not encrypted, so it has no password", path: path,
+                remedy: "Make an encrypted one with: backupfs init --encrypt")
+        }
+        let key = try KeyFile(wrapping: masterKey, password: password, repositoryID: id, cost: cost)
+        let lock = try WaitingLock.acquire(path: layout.namesLock)
+        defer { withExtendedLifetime(lock) {} }
+        try KeyStore(layout: layout, repositoryID: id).publish(key)
+    }
+
+    /// The keys of an encrypted repository; `nil` for a plain one.
+    /// - Throws: `wrongPassword`; `repositoryDamaged` when the key file is damaged.
+    static func keys(
+        _ layout: RepositoryLayout, _ configuration: RepositoryConfiguration, _ secret: RepositorySecretSource?
+    ) throws(BackupError) -> RepositoryKeys? {
+        guard configuration.isEncrypted else { return nil }
+        guard let secret else {
+            throw BackupError(
+                .wrongPassword, "the repository is encrypted, and no password was given", path: layout.path,
+                remedy: "Name the file that holds it with --password-file.")
+        }
+        let store = KeyStore(layout: layout, repositoryID: configuration.repositoryID)
+        let masterKey: SecretBytes
+        switch try secret(layout.path) {
+        case .masterKey(let key): masterKey = key
+        case .password(let password):
+            let file = try store.read()
+            do throws(BackupError) {
+                masterKey = try file.masterKey(password: password)
+            } catch {
+                throw error.at(layout.path)
+            }
+            store.repair()
+        }
+        return try RepositoryKeys(master: masterKey, repositoryID: configuration.repositoryID)
+    }
+}

@@ -1,0 +1,34 @@
+import BackupCore
+import SystemIO
+
+/// The keys of an encrypted repository. All come from its master key, so that none says anything about another.
+final class RepositoryKeys: Sendable {
+    let master: SecretBytes
+    /// Each chunk is sealed with a key of its own, which comes from this one and the chunk's name.
+    let chunks: SecretBytes
+    /// Seals indexes, snapshot records and labels.
+    let structures: SecretBytes
+    /// Names chunks.
+    let names: SecretBytes
+    /// Hides the checksums in the catalog.
+    let catalog: SecretBytes
+    /// Where files are cut must not be foreseeable, or the lengths of a file's chunks would tell which file it is.
+    let gearSeed: UInt64
+
+    /// - Parameter repositoryID: 32 hexadecimal digits.
+    init(master: SecretBytes, repositoryID: String) throws(BackupError) {
+        guard let salt = Hexadecimal.decode(repositoryID.utf8), master.count == KeyFile.masterKeyByteCount else {
+            throw BackupError(.invalidArgument, "this is not the key of an encrypted repository")
+        }
+        let root = try HKDF.extract(master, salt: salt)
+        func key(_ purpose: String, count: Int = AESGCM.keyByteCount) throws(BackupError) -> SecretBytes {
+            try HKDF.expand(root, info: Array("backupfs \(purpose)".utf8), count: count)
+        }
+        self.master = master
+        chunks = try key("chunks")
+        structures = try key("structures")
+        names = try key("names")
+        catalog = try key("catalog")
+        gearSeed = try key("gear seed", count: 8).withUnsafeBytes { UInt64(littleEndian: $0.loadUnaligned(as: UInt64.self)) }
+    }
+}

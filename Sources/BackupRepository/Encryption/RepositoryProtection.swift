@@ -1,0 +1,154 @@
+import BackupCore
+import SystemIO
+
+/// How a repository names its chunks and what it writes instead of their stored bytes and of its structures: in a plain repository SHA-256 and
+/// the bytes themselves, in an encrypted one keyed names and sealed bytes. Everything that goes to packs, records and labels or comes from them
+/// passes through here. For any number of threads.
+struct RepositoryProtection: Sendable {
+    private let keys: RepositoryKeys?
+
+    /// That of a plain repository.
+    static let none = RepositoryProtection(keys: nil)
+
+    init(keys: RepositoryKeys?) { self.keys = keys }
+
+    var isSealing: Bool { keys != nil }
+    var masterKey: SecretBytes? { keys?.master }
+
+    /// A chunk's name, from its plain bytes.
+    func chunkID(of plain: UnsafeRawBufferPointer) -> ChunkID {
+        guard let keys else { return ChunkID(SHA256Hasher.hash(plain)) }
+        return ChunkID(HMACSHA256.authenticate(plain, key: keys.names))
+    }
+
+    func chunkID(of plain: [UInt8]) -> ChunkID { plain.withUnsafeBytes { chunkID(of: $0) } }
+}
+
+// MARK: - Chunks
+
+extension RepositoryProtection {
+    /// How many bytes a chunk takes in a pack beyond its stored bytes.
+    static func overheadByteCount(isSealed: Bool) -> Int { isSealed ? AESGCM.overheadByteCount : 0 }
+
+    /// The chunk's bytes as they lie in a pack. Sealing takes a key of the chunk's own, so that random nonces never run out, and binds the chunk's
+    /// name, codec, lengths and base, but not the pack: whoever rewrites packs copies sealed chunks as they are.
+    /// - Parameters:
+    ///   - buffer: scratch space; what it held is replaced.
+    ///   - body: given the bytes, which are valid during the call only.
+    func withPackedBytes<Result>(
+        of entry: PackEntry, stored: UnsafeRawBufferPointer, buffer: inout [UInt8],
+        _ body: (UnsafeRawBufferPointer) throws(BackupError) -> Result
+    ) throws(BackupError) -> Result {
+        guard let keys else { return try body(stored) }
+        let count = stored.count + AESGCM.overheadByteCount
+        if buffer.count < count { buffer = [UInt8](repeating: 0, count: count) }
+        try buffer.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
+            let output = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+            try withKey(of: entry.id, keys) { (key) throws(BackupError) in
+                try Self.associatedData(entry).withUnsafeBytesThrowing { (associatedData) throws(BackupError) in
+                    try AESGCM.seal(stored, key: key, associatedData: associatedData, into: output)
+                }
+            }
+        }
+        return try buffer.withUnsafeBytesThrowing(count: count, body)
+    }
+
+    /// Opens a chunk.
+    /// - Parameters:
+    ///   - packed: its bytes as they lie in the pack.
+    ///   - stored: as many bytes as the entry's stored length says.
+    /// - Returns: whether these are the bytes that were sealed as this chunk; always, in a plain repository. If not, `stored` is zero.
+    func open(_ entry: PackEntry, packed: UnsafeRawBufferPointer, into stored: UnsafeMutableRawBufferPointer) -> Bool {
+        guard let keys else {
+            stored.copyMemory(from: packed)
+            return true
+        }
+        return withKey(of: entry.id, keys) { key in
+            Self.associatedData(entry).withUnsafeBytes { AESGCM.open(packed, key: key, associatedData: $0, into: stored) }
+        }
+    }
+
+    private func withKey<Result, Failure: Error>(
+        of chunk: ChunkID, _ keys: RepositoryKeys, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let key = UnsafeMutableRawBufferPointer.allocate(byteCount: AESGCM.keyByteCount, alignment: 16)
+        defer {
+            SecretBytes.wipe(key)
+            key.deallocate()
+        }
+        chunk.digest.withUnsafeBytes { name in
+            keys.chunks.withUnsafeBytes { HMACSHA256.authenticate(name, key: $0, into: key) }
+        }
+        return try body(UnsafeRawBufferPointer(key))
+    }
+
+    private static func associatedData(_ entry: PackEntry) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.append(entry.id.digest)
+        writer.append(entry.codec.rawValue)
+        writer.append(entry.storedLength)
+        writer.append(entry.plainLength)
+        if let base = entry.base { writer.append(base.digest) }
+        return writer.bytes
+    }
+
+    /// What the catalog adds (exclusive or) to a chunk's checksums: they would tell whether a chunk is one that somebody knows.
+    /// - Returns: for the checksum of the plain bytes and that of the stored bytes; zero in a plain repository.
+    func checksumMasks(of chunk: ChunkID, in pack: PackID) -> (plain: UInt32, stored: UInt32) {
+        guard let keys else { return (0, 0) }
+        var writer = ByteWriter()
+        writer.append(chunk.digest)
+        writer.append(pack.digest)
+        return HMACSHA256.authenticate(writer.bytes, key: keys.catalog).withUnsafeBytes {
+            (
+                UInt32(littleEndian: $0.loadUnaligned(as: UInt32.self)),
+                UInt32(littleEndian: $0.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+            )
+        }
+    }
+}
+
+// MARK: - Structures
+
+extension RepositoryProtection {
+    /// A structure's bytes as they are written to disk.
+    func seal(_ bytes: [UInt8], as structure: SealedStructure) throws(BackupError) -> [UInt8] {
+        guard let keys else { return bytes }
+        var sealed = structure.magic + [UInt8](repeating: 0, count: bytes.count + AESGCM.overheadByteCount)
+        try sealed.withUnsafeMutableBytesThrowing { (output) throws(BackupError) in
+            let output = UnsafeMutableRawBufferPointer(rebasing: output[structure.magic.count...])
+            try bytes.withUnsafeBytesThrowing { (plain) throws(BackupError) in
+                try keys.structures.withUnsafeBytes { (key) throws(BackupError) in
+                    try structure.associatedData.withUnsafeBytesThrowing { (associatedData) throws(BackupError) in
+                        try AESGCM.seal(plain, key: key, associatedData: associatedData, into: output)
+                    }
+                }
+            }
+        }
+        return sealed
+    }
+
+    /// What `seal` was given.
+    /// - Throws: `repositoryDamaged`.
+    func open(_ sealed: [UInt8], as structure: SealedStructure) throws(BackupError) -> [UInt8] {
+        guard let keys else { return sealed }
+        let count = sealed.count - structure.magic.count - AESGCM.overheadByteCount
+        guard count >= 0, sealed.starts(with: structure.magic) else {
+            throw BackupError(.repositoryDamaged, "a \(structure.name) is not sealed, in an encrypted repository")
+        }
+        var bytes = [UInt8](repeating: 0, count: count)
+        let isGenuine = bytes.withUnsafeMutableBytes { output in
+            sealed.withUnsafeBytes { sealed in
+                keys.structures.withUnsafeBytes { key in
+                    structure.associatedData.withUnsafeBytes { associatedData in
+                        AESGCM.open(
+                            UnsafeRawBufferPointer(rebasing: sealed[structure.magic.count...]), key: key,
+                            associatedData: associatedData, into: output)
+                    }
+                }
+            }
+        }
+        guard isGenuine else { throw BackupError(.repositoryDamaged, "a \(structure.name) does not open with the repository's key") }
+        return bytes
+    }
+}

@@ -1,0 +1,34 @@
+import BackupCore
+
+/// What a sealed structure is for. It is bound to the sealed bytes, so that none can stand in another's place.
+enum SealedStructure {
+    case packIndex(header: [UInt8])
+    case snapshotRecord
+    case snapshotLabel(SnapshotID)
+
+    /// Sealed files start with it; an index lies within a pack, whose header says that it is sealed.
+    static let fileMagic: [UInt8] = Array("bfsseal\n".utf8)
+
+    var name: String {
+        switch self {
+        case .packIndex: "pack's index"
+        case .snapshotRecord: "snapshot record"
+        case .snapshotLabel: "snapshot label"
+        }
+    }
+
+    var magic: [UInt8] {
+        switch self {
+        case .packIndex: []
+        case .snapshotRecord, .snapshotLabel: Self.fileMagic
+        }
+    }
+
+    var associatedData: [UInt8] {
+        switch self {
+        case .packIndex(let header): Array("backupfs pack index".utf8) + header
+        case .snapshotRecord: Array("backupfs snapshot record".utf8)
+        case .snapshotLabel(let snapshot): Array("backupfs snapshot label".utf8) + snapshot.digest.bytes
+        }
+    }
+}
