@@ -34,9 +34,9 @@ public final class Repository: Sendable {
         self.configuration = configuration
         protection = RepositoryProtection(keys: keys)
         gear = GearTable(seed: configuration.chunker.gearSeed ?? keys?.gearSeed ?? 0)
-        catalog = try Catalog(layout: layout, repositoryID: configuration.repositoryID)
-        snapshotStore = try SnapshotStore(layout: layout)
-        chunkReader = ChunkReader(packs: PackFiles(layout: layout), catalog: catalog)
+        catalog = try Catalog(layout: layout, repositoryID: configuration.repositoryID, protection: protection)
+        snapshotStore = try SnapshotStore(layout: layout, protection: protection)
+        chunkReader = ChunkReader(packs: PackFiles(layout: layout), catalog: catalog, protection: protection)
     }
 }
 
@@ -347,7 +347,7 @@ extension Repository {
     /// - Returns: what is wrong with it, one finding for each chunk that is hurt.
     public func verifyPack(_ id: PackID) -> [BackupError] {
         do {
-            let index = try PackIndex.read(try SharedFile(path: layout.packPath(of: id)), pack: id)
+            let index = try PackIndex.read(try SharedFile(path: layout.packPath(of: id)), pack: id, protection: protection)
             var findings: [BackupError] = []
             for chunk in index.storedChunks(in: id) {
                 do { try chunkReader.verify(chunk) } catch { findings.append(error) }

@@ -88,7 +88,7 @@ import Testing
                 // A new instance, which has no open file and no cache.
                 #expect(!(try Repository.open(at: folder("small")).verifyPack(pack)).isEmpty)
                 try writeFile(path, Array(bytes[..<index]))
-                #expect(throws: BackupError.self) { try PackIndex.read(try SharedFile(path: path), pack: pack) }
+                #expect(throws: BackupError.self) { try PackIndex.read(try SharedFile(path: path), pack: pack, protection: .none) }
             }
             try writeFile(path, bytes)
         }
@@ -217,13 +217,13 @@ import Testing
             var damaged = bytes
             damaged[index] ^= 4
             try writeFile(path, damaged)
-            let store = try SnapshotStore(layout: repository.layout)
+            let store = try SnapshotStore(layout: repository.layout, protection: .none)
             #expect(store.list.snapshots.map(\.name) == ["a"])
             #expect(store.list.damages.count == 1 && store.list.damages[0].path == path)
         }
         for count in bytes.indices {
             try writeFile(path, Array(bytes[..<count]))
-            #expect(try SnapshotStore(layout: repository.layout).list.snapshots.map(\.name) == ["a"])
+            #expect(try SnapshotStore(layout: repository.layout, protection: .none).list.snapshots.map(\.name) == ["a"])
         }
         let opened = try open()
         #expect(opened.damages().count == 1)

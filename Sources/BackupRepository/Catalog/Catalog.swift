@@ -5,18 +5,22 @@ import SystemIO
 
 /// Where every chunk lies. It knows nothing that the packs do not say themselves: a missing, damaged or foreign catalog is made
 /// again from them, and a pack that appears or vanishes is noticed by `reconcile`.
+///
+/// It is not encrypted. Chunks' names are keyed in an encrypted repository, and their checksums are masked here.
 final class Catalog: Sendable {
     private let layout: RepositoryLayout
     private let repositoryID: String
+    private let protection: RepositoryProtection
     private let database: Mutex<any DatabaseWriter>
     /// Packs that cannot be read as a whole, and why. Their chunks are still found, but no backup relies on them.
     private let damaged = Mutex<[PackID: BackupError]>([:])
     private let wasRebuiltForMissingChunk = Mutex(false)
 
     /// Opens the catalog and brings it in line with the packs that are there.
-    init(layout: RepositoryLayout, repositoryID: String) throws(BackupError) {
+    init(layout: RepositoryLayout, repositoryID: String, protection: RepositoryProtection) throws(BackupError) {
         self.layout = layout
         self.repositoryID = repositoryID
+        self.protection = protection
         var isFresh = false
         let writer = try Self.openOrReplace(layout: layout, repositoryID: repositoryID, wasReplaced: &isFresh)
         database = Mutex(writer)
@@ -294,7 +298,7 @@ extension Catalog {
     private func index(_ pack: PackID) throws(BackupError) {
         do {
             let file = try SharedFile(path: layout.packPath(of: pack))
-            try add(pack, try PackIndex.read(file, pack: pack), byteCount: file.size)
+            try add(pack, try PackIndex.read(file, pack: pack, protection: protection), byteCount: file.size)
         } catch {
             switch error.code {
             case .notFound: return

@@ -53,18 +53,20 @@ extension RepositoryProtection {
         return try buffer.withUnsafeBytesThrowing(count: count, body)
     }
 
-    /// Opens a chunk.
+    /// Opens a chunk where it lies.
     /// - Parameters:
-    ///   - packed: its bytes as they lie in the pack.
-    ///   - stored: as many bytes as the entry's stored length says.
-    /// - Returns: whether these are the bytes that were sealed as this chunk; always, in a plain repository. If not, `stored` is zero.
-    func open(_ entry: PackEntry, packed: UnsafeRawBufferPointer, into stored: UnsafeMutableRawBufferPointer) -> Bool {
-        guard let keys else {
-            stored.copyMemory(from: packed)
-            return true
-        }
+    ///   - stored: the chunk's bytes between nonce and tag; afterwards its stored bytes.
+    ///   - frame: nonce and tag, one after the other.
+    /// - Returns: whether these are the bytes that were sealed as this chunk. If not, `stored` is zero.
+    func open(_ entry: PackEntry, _ stored: UnsafeMutableRawBufferPointer, frame: UnsafeRawBufferPointer) -> Bool {
+        guard let keys else { return true }
         return withKey(of: entry.id, keys) { key in
-            Self.associatedData(entry).withUnsafeBytes { AESGCM.open(packed, key: key, associatedData: $0, into: stored) }
+            Self.associatedData(entry).withUnsafeBytes {
+                AESGCM.open(
+                    UnsafeRawBufferPointer(stored), nonce: UnsafeRawBufferPointer(rebasing: frame[..<AESGCM.nonceByteCount]),
+                    tag: UnsafeRawBufferPointer(rebasing: frame[AESGCM.nonceByteCount...]), key: key, associatedData: $0,
+                    into: stored)
+            }
         }
     }
 

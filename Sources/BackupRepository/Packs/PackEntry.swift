@@ -21,6 +21,13 @@ struct PackEntry: Hashable, Sendable {
         if let base { writer.append(base.digest) }
     }
 
+    /// What the pack's index says of a chunk.
+    init(_ chunk: StoredChunk) {
+        self.init(
+            id: chunk.id, codec: chunk.codec, storedLength: chunk.storedLength, plainLength: chunk.plainLength,
+            plainCRC32: chunk.plainCRC32, storedCRC32: chunk.storedCRC32, base: chunk.base)
+    }
+
     init(
         id: ChunkID, codec: ChunkCodec, storedLength: UInt32, plainLength: UInt32, plainCRC32: UInt32, storedCRC32: UInt32,
         base: ChunkID?

@@ -14,17 +14,20 @@ struct PackIndex: Sendable {
 
     let kind: PackKind
     let entries: [PackEntry]
+    /// Whether the chunks are sealed, and take more room in the pack than their stored bytes.
+    let isSealed: Bool
 
-    static func header(kind: PackKind) -> [UInt8] {
+    static func header(kind: PackKind, isSealed: Bool) -> [UInt8] {
         var writer = ByteWriter()
         writer.append(raw: headerMagic)
         writer.append(version)
         writer.append(kind.rawValue)
-        writer.append(raw: [0, 0, 0, 0, 0])
+        writer.append(UInt8(isSealed ? 1 : 0))
+        writer.append(raw: [0, 0, 0, 0])
         return writer.bytes
     }
 
-    /// The bytes that name the pack.
+    /// The bytes that name the pack, if it is not sealed.
     func encode() -> [UInt8] {
         var writer = ByteWriter()
         writer.append(kind.rawValue)
@@ -44,12 +47,14 @@ struct PackIndex: Sendable {
         return writer.bytes
     }
 
-    init(kind: PackKind, entries: [PackEntry]) {
+    init(kind: PackKind, entries: [PackEntry], isSealed: Bool) {
         self.kind = kind
         self.entries = entries
+        self.isSealed = isSealed
     }
 
-    init(decoding bytes: [UInt8]) throws(BackupError) {
+    /// - Parameter isSealed: whether the bytes come from a sealed index.
+    init(decoding bytes: [UInt8], isSealed: Bool) throws(BackupError) {
         var reader = ByteReader(bytes)
         guard let kind = PackKind(rawValue: try reader.read()), try reader.readRaw(count: 3).allSatisfy({ $0 == 0 }) else {
             throw BackupError(.repositoryDamaged, "a pack's index does not start as one")
@@ -62,14 +67,16 @@ struct PackIndex: Sendable {
         entries.reserveCapacity(count)
         for _ in 0..<count { entries.append(try PackEntry(decoding: &reader)) }
         guard reader.isAtEnd else { throw BackupError(.repositoryDamaged, "a pack's index has bytes after its end") }
-        self.init(kind: kind, entries: entries)
+        self.init(kind: kind, entries: entries, isSealed: isSealed)
     }
 
     /// Reads the index of a pack file and checks it against the pack's name and length.
     /// - Throws: `repositoryDamaged` naming the pack, `unsupportedVersion`.
-    static func read(_ file: SharedFile, pack: PackID) throws(BackupError) -> PackIndex {
+    static func read(
+        _ file: SharedFile, pack: PackID, protection: RepositoryProtection
+    ) throws(BackupError) -> PackIndex {
         do {
-            return try readUnnamed(file, pack: pack)
+            return try readUnnamed(file, pack: pack, protection)
         } catch {
             // A file that is too short is damage here, whatever it is elsewhere.
             let code: BackupError.Code = error.code == .damagedContent ? .repositoryDamaged : error.code
@@ -79,7 +86,9 @@ struct PackIndex: Sendable {
         }
     }
 
-    private static func readUnnamed(_ file: SharedFile, pack: PackID) throws(BackupError) -> PackIndex {
+    private static func readUnnamed(
+        _ file: SharedFile, pack: PackID, _ protection: RepositoryProtection
+    ) throws(BackupError) -> PackIndex {
         let size = file.size
         guard size >= UInt64(headerByteCount + footerByteCount) else {
             throw BackupError(.repositoryDamaged, "the pack is cut off")
@@ -99,17 +108,18 @@ struct PackIndex: Sendable {
         guard PackID(SHA256Hasher.hash(indexBytes)) == pack else {
             throw BackupError(.repositoryDamaged, "the pack's index does not fit its name")
         }
-        let index = try PackIndex(decoding: indexBytes)
-        try checkHeader(headerBytes, kind: index.kind)
-        let total = index.entries.reduce(UInt64(0)) { $0 + UInt64($1.storedLength) }
+        let index = try PackIndex(
+            decoding: try protection.open(indexBytes, as: .packIndex(header: headerBytes)), isSealed: protection.isSealing)
+        try checkHeader(headerBytes, index)
+        let total = index.entries.reduce(UInt64(0)) { $0 + UInt64(index.packedLength(of: $1)) }
         guard total == chunkByteCount else {
             throw BackupError(.repositoryDamaged, "the pack's chunks do not fill it")
         }
         return index
     }
 
-    private static func checkHeader(_ bytes: [UInt8], kind: PackKind) throws(BackupError) {
-        guard bytes != header(kind: kind) else { return }
+    private static func checkHeader(_ bytes: [UInt8], _ index: PackIndex) throws(BackupError) {
+        guard bytes != header(kind: index.kind, isSealed: index.isSealed) else { return }
         var reader = ByteReader(bytes)
         if try reader.readRaw(count: headerMagic.count).elementsEqual(headerMagic) {
             let found = try reader.read(UInt16.self)
@@ -118,11 +128,16 @@ struct PackIndex: Sendable {
         throw BackupError(.repositoryDamaged, "the pack's header is damaged")
     }
 
+    /// How many bytes a chunk takes in the pack.
+    func packedLength(of entry: PackEntry) -> Int {
+        Int(entry.storedLength) + RepositoryProtection.overheadByteCount(isSealed: isSealed)
+    }
+
     /// Where each chunk lies, in the order of `entries`.
     func storedChunks(in pack: PackID) -> [StoredChunk] {
         var offset = UInt64(Self.headerByteCount)
         return entries.map { entry in
-            defer { offset += UInt64(entry.storedLength) }
+            defer { offset += UInt64(packedLength(of: entry)) }
             return entry.stored(in: pack, at: offset)
         }
     }

@@ -9,6 +9,7 @@ final class PackWriter {
     private static let bufferByteCount = 1 << 20
 
     let kind: PackKind
+    private let protection: RepositoryProtection
     private let temporaryPath: String
     private let descriptor: OwnedDescriptor
     private var entries: [PackEntry] = []
@@ -20,12 +21,13 @@ final class PackWriter {
     private var isUsable = true
 
     /// - Parameter temporaryFolder: on the same file system as the packs.
-    init(kind: PackKind, temporaryFolder: String) throws(BackupError) {
+    init(kind: PackKind, temporaryFolder: String, protection: RepositoryProtection = .none) throws(BackupError) {
         self.kind = kind
+        self.protection = protection
         temporaryPath = "\(temporaryFolder)/\(RandomToken.make()).pack"
         descriptor = try OwnerOnly.createFile(temporaryPath)
         buffer.reserveCapacity(Self.bufferByteCount)
-        buffer.append(contentsOf: PackIndex.header(kind: kind))
+        buffer.append(contentsOf: PackIndex.header(kind: kind, isSealed: protection.isSealing))
         byteCount = UInt64(buffer.count)
     }
 
@@ -39,6 +41,7 @@ final class PackWriter {
     }
 
     /// Adds a chunk that is not there yet.
+    /// - Parameter stored: its bytes as they are to lie in the pack: sealed, if the repository is encrypted.
     func append(_ entry: PackEntry, _ stored: UnsafeRawBufferPointer) throws(BackupError) {
         try usable { () throws(BackupError) in
             if buffer.count + stored.count > Self.bufferByteCount { try flush() }
@@ -63,8 +66,9 @@ final class PackWriter {
 
     /// Completes the pack, makes it durable and publishes it under its name.
     func finish(packsFolder: String) throws(BackupError) -> FinishedPack {
-        let index = PackIndex(kind: kind, entries: entries)
-        let indexBytes = index.encode()
+        let index = PackIndex(kind: kind, entries: entries, isSealed: protection.isSealing)
+        let header = PackIndex.header(kind: kind, isSealed: protection.isSealing)
+        let indexBytes = try protection.seal(index.encode(), as: .packIndex(header: header))
         let id = PackID(SHA256Hasher.hash(indexBytes))
         var isNew = true
         try usable { () throws(BackupError) in
@@ -77,7 +81,7 @@ final class PackWriter {
             try descriptor.synchronize()
             // What a reader will see must be what was meant, before anybody can see it.
             let file = try SharedFile(path: temporaryPath)
-            guard file.size == byteCount, try PackIndex.read(file, pack: id).entries == entries else {
+            guard file.size == byteCount, try PackIndex.read(file, pack: id, protection: protection).entries == entries else {
                 throw BackupError(.repositoryDamaged, "a pack did not come back as it was written", path: temporaryPath)
             }
             try FaultInjection.reached("backup.pack-written")

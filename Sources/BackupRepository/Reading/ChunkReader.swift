@@ -5,25 +5,30 @@ import SystemIO
 /// no lock is held while something is read, expanded or checked.
 final class ChunkReader: Sendable {
     private static let expandedCacheBytes = 64 << 20
+    private static let openedCacheBytes = 16 << 20
     /// Stored bytes are checked in pieces of this size, which stay in the processor's cache.
     private static let checkPieceBytes = 128 << 10
     /// DEFLATE looks back no further: so much of a base is its dictionary.
     static let dictionaryByteCount = 32 << 10
 
-    private let packs: PackFiles
+    let packs: PackFiles
     private let catalog: Catalog
+    let protection: RepositoryProtection
     private let checked = CheckedChunks()
+    /// Stored bytes of sealed chunks that are read in parts; those of raw ones are in `expanded`.
+    let opened = ShardedCache<SealedPlace, [UInt8]>(shardCount: 4, costLimit: openedCacheBytes)
     private let expanded = ShardedCache<ChunkID, [UInt8]>(shardCount: 8, costLimit: expandedCacheBytes)
 
-    init(packs: PackFiles, catalog: Catalog) {
+    init(packs: PackFiles, catalog: Catalog, protection: RepositoryProtection) {
         self.packs = packs
         self.catalog = catalog
+        self.protection = protection
     }
 
     /// All plain bytes of a chunk.
     /// - Throws: `repositoryDamaged` naming the chunk and its pack.
     func plainBytes(_ chunk: StoredChunk) throws(BackupError) -> [UInt8] {
-        if chunk.codec != .raw { return try expandedBytes(chunk) }
+        if chunk.codec != .raw || protection.isSealing { return try expandedBytes(chunk) }
         var bytes = [UInt8](repeating: 0, count: Int(chunk.plainLength))
         try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in try readPlain(chunk, at: 0, into: buffer) }
         return bytes
@@ -49,6 +54,7 @@ final class ChunkReader: Sendable {
         _ chunk: StoredChunk, at offset: Int, into buffer: UnsafeMutableRawBufferPointer
     ) throws(BackupError) {
         guard offset >= 0, offset + buffer.count <= Int(chunk.storedLength) else { throw Self.outOfRange(chunk) }
+        if protection.isSealing { return try readSealed(chunk, at: offset, into: buffer) }
         try withWorkingPlace(chunk) { (place) throws(BackupError) in
             let file = try packs.open(place.pack)
             if checked.contains(place) {
@@ -102,7 +108,7 @@ extension ChunkReader {
         guard crc == chunk.storedCRC32 else { throw crcDamage(chunk) }
     }
 
-    private func read(
+    func read(
         _ chunk: StoredChunk, _ file: SharedFile, at offset: Int, into buffer: UnsafeMutableRawBufferPointer
     ) throws(BackupError) {
         guard try file.read(at: chunk.packOffset + UInt64(offset), into: buffer) == buffer.count else {
@@ -110,7 +116,7 @@ extension ChunkReader {
         }
     }
 
-    private func expandedBytes(_ chunk: StoredChunk) throws(BackupError) -> [UInt8] {
+    func expandedBytes(_ chunk: StoredChunk) throws(BackupError) -> [UInt8] {
         if let bytes = expanded.value(for: chunk.id) { return bytes }
         let bytes = try withWorkingPlace(chunk) { (place) throws(BackupError) in try expand(place) }
         expanded.insert(bytes, for: chunk.id, cost: bytes.count)
@@ -119,9 +125,8 @@ extension ChunkReader {
 
     /// Expands a compressed chunk from its stored bytes, past all caches.
     private func expand(_ chunk: StoredChunk) throws(BackupError) -> [UInt8] {
-        let file = try packs.open(chunk.pack)
-        var stored = [UInt8](repeating: 0, count: Int(chunk.storedLength))
-        try stored.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in try read(chunk, file, at: 0, into: buffer) }
+        let stored = try storedBytes(chunk)
+        if chunk.codec == .raw { return stored }
         let dictionary = try dictionary(for: chunk)
         guard let plain = ChunkDecoder.expand(stored, plainLength: Int(chunk.plainLength), dictionary: dictionary) else {
             throw damage(chunk, "its compressed bytes do not expand")
@@ -142,18 +147,16 @@ extension ChunkReader {
     /// Compares a chunk's stored bytes with their CRC-32 and its plain bytes with its name, reading the pack anew.
     /// - Throws: `repositoryDamaged`.
     func verify(_ chunk: StoredChunk) throws(BackupError) {
-        let file = try packs.open(chunk.pack)
-        var stored = [UInt8](repeating: 0, count: Int(chunk.storedLength))
-        try stored.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in try read(chunk, file, at: 0, into: buffer) }
+        let stored = try storedBytes(chunk)
         guard CRC32.of(stored) == chunk.storedCRC32 else { throw crcDamage(chunk) }
         let plain = chunk.codec == .raw ? stored : try expand(chunk)
         guard CRC32.of(plain) == chunk.plainCRC32 else { throw crcDamage(chunk) }
-        guard ChunkID(SHA256Hasher.hash(plain)) == chunk.id else { throw damage(chunk, "its SHA-256 is not its name") }
+        guard protection.chunkID(of: plain) == chunk.id else { throw damage(chunk, "its bytes are not what its name says") }
     }
 
     private func crcDamage(_ chunk: StoredChunk) -> BackupError { damage(chunk, "its CRC-32 is wrong") }
 
-    private func damage(_ chunk: StoredChunk, _ reason: String) -> BackupError {
+    func damage(_ chunk: StoredChunk, _ reason: String) -> BackupError {
         BackupError(
             .repositoryDamaged, "chunk \(chunk.id) is damaged: \(reason)", path: packs.path(of: chunk.pack),
             remedy: "Other files are not affected. Copy this pack back from another copy of the repository, if there is one.")
@@ -165,7 +168,7 @@ extension ChunkReader {
 extension ChunkReader {
     /// Runs `body` with the chunk, and if its pack is gone or its bytes are damaged, again with every other place where the same
     /// stored bytes are said to lie. Packs are rewritten while files are open, and a catalog may be wrong.
-    private func withWorkingPlace<Result>(
+    func withWorkingPlace<Result>(
         _ chunk: StoredChunk, _ body: (StoredChunk) throws(BackupError) -> Result
     ) throws(BackupError) -> Result {
         do {
@@ -185,7 +188,7 @@ extension ChunkReader {
         var places: [StoredChunk] = []
         // What the pack says of itself, in case the catalog was wrong.
         if error.code == .repositoryDamaged, let file = try? packs.open(chunk.pack),
-            let index = try? PackIndex.read(file, pack: chunk.pack)
+            let index = try? PackIndex.read(file, pack: chunk.pack, protection: protection)
         {
             places += index.storedChunks(in: chunk.pack).filter { $0.id == chunk.id }
         } else {

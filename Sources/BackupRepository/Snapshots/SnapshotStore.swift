@@ -12,11 +12,13 @@ final class SnapshotStore: Sendable {
     }
 
     private let layout: RepositoryLayout
+    private let protection: RepositoryProtection
     private let state = Mutex(State())
     private let lastScanNumber = Mutex(0)
 
-    init(layout: RepositoryLayout) throws(BackupError) {
+    init(layout: RepositoryLayout, protection: RepositoryProtection) throws(BackupError) {
         self.layout = layout
+        self.protection = protection
         try scan()
     }
 
@@ -78,7 +80,7 @@ final class SnapshotStore: Sendable {
             guard SnapshotID(SHA256Hasher.hash(bytes)) == id else {
                 throw BackupError(.repositoryDamaged, "the snapshot record does not fit its name")
             }
-            return try SnapshotRecord(decoding: bytes)
+            return try SnapshotRecord(decoding: try protection.open(bytes, as: .snapshotRecord))
         } catch {
             throw BackupError(
                 error.code, error.message, path: path,
@@ -94,7 +96,7 @@ final class SnapshotStore: Sendable {
         let path = layout.labelPath(of: id)
         do {
             let bytes = try FileSystem.readFile(path, limitBytes: SnapshotLabel.byteCountLimit)
-            return try SnapshotLabel(decoding: bytes, for: id)
+            return try SnapshotLabel(decoding: try protection.open(bytes, as: .snapshotLabel(id)), for: id)
         } catch {
             if error.code == .notFound { return nil }
             damages.append(
@@ -117,8 +119,10 @@ extension SnapshotStore {
         let lock = try WaitingLock.acquire(path: layout.namesLock)
         defer { withExtendedLifetime(lock) {} }
         try requireFree(record.name)
-        let bytes = record.encode()
-        guard bytes.count <= SnapshotRecord.byteCountLimit, try SnapshotRecord(decoding: bytes) == record else {
+        let bytes = try protection.seal(record.encode(), as: .snapshotRecord)
+        guard bytes.count <= SnapshotRecord.byteCountLimit,
+            try SnapshotRecord(decoding: try protection.open(bytes, as: .snapshotRecord)) == record
+        else {
             throw BackupError(.invalidArgument, "the snapshot record is too large or does not survive being written")
         }
         let id = SnapshotID(SHA256Hasher.hash(bytes))
@@ -149,7 +153,8 @@ extension SnapshotStore {
         var label = snapshot.label
         try change(&label)
         if label.name != snapshot.name { try requireFree(label.name) }
-        try OwnerOnly.publish(label.encode(for: id), to: layout.labelPath(of: id), temporaryFolder: layout.temporary)
+        let bytes = try protection.seal(label.encode(for: id), as: .snapshotLabel(id))
+        try OwnerOnly.publish(bytes, to: layout.labelPath(of: id), temporaryFolder: layout.temporary)
         try scan()
     }
 

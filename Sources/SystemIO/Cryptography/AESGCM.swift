@@ -49,18 +49,32 @@ public enum AESGCM {
         _ sealed: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, associatedData: UnsafeRawBufferPointer,
         into output: UnsafeMutableRawBufferPointer
     ) -> Bool {
-        precondition(key.count == keyByteCount && sealed.count == output.count + overheadByteCount, "a buffer has the wrong length")
-        let nonce = bytes(sealed)
-        let body = nonce?.advanced(by: nonceByteCount)
-        let tag = UnsafeMutableRawPointer(mutating: body?.advanced(by: output.count))
+        precondition(sealed.count == output.count + overheadByteCount, "a buffer has the wrong length")
+        let end = sealed.count - tagByteCount
+        return open(
+            UnsafeRawBufferPointer(rebasing: sealed[nonceByteCount..<end]),
+            nonce: UnsafeRawBufferPointer(rebasing: sealed[..<nonceByteCount]),
+            tag: UnsafeRawBufferPointer(rebasing: sealed[end...]), key: key, associatedData: associatedData, into: output)
+    }
+
+    /// The same, with the parts of what `seal` made in different places.
+    /// - Parameter output: as long as `body`; it may be the same memory, but not overlap it otherwise.
+    public static func open(
+        _ body: UnsafeRawBufferPointer, nonce: UnsafeRawBufferPointer, tag: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer,
+        associatedData: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
+    ) -> Bool {
+        precondition(
+            key.count == keyByteCount && nonce.count == nonceByteCount && tag.count == tagByteCount && body.count == output.count,
+            "a buffer has the wrong length")
         var isGenuine = false
         withContext { context in
             var count: Int32 = 0
-            guard EVP_DecryptInit_ex(context, EVP_aes_256_gcm(), nil, bytes(key), nonce) == 1,
+            guard EVP_DecryptInit_ex(context, EVP_aes_256_gcm(), nil, bytes(key), bytes(nonce)) == 1,
                 EVP_DecryptUpdate(context, nil, &count, bytes(associatedData), Int32(associatedData.count)) == 1,
-                output.isEmpty || EVP_DecryptUpdate(context, bytes(output), &count, body, Int32(output.count)) == 1,
+                output.isEmpty || EVP_DecryptUpdate(context, bytes(output), &count, bytes(body), Int32(output.count)) == 1,
                 // It only reads the tag.
-                EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(tagByteCount), tag) == 1
+                EVP_CIPHER_CTX_ctrl(
+                    context, EVP_CTRL_AEAD_SET_TAG, Int32(tagByteCount), UnsafeMutableRawPointer(mutating: tag.baseAddress)) == 1
             else { return false }
             isGenuine = EVP_DecryptFinal_ex(context, nil, &count) == 1
             return true

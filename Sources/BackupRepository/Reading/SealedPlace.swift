@@ -1,0 +1,12 @@
+import BackupCore
+
+/// Names the stored bytes of a sealed chunk in a cache. The same chunk may be stored in different forms at different places.
+struct SealedPlace: Hashable {
+    let pack: PackID
+    let offset: UInt64
+
+    init(_ chunk: StoredChunk) {
+        pack = chunk.pack
+        offset = chunk.packOffset
+    }
+}
