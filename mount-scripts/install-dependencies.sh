@@ -28,6 +28,7 @@ p7zip-full|7zip       command -v 7z
 libarchive-tools      command -v bsdtar
 jq                    command -v jq
 python3               command -v python3
+python3-cryptography  python3 -c __import__('cryptography')
 procps                command -v ps
 shellcheck            command -v shellcheck
 EOF_LIST

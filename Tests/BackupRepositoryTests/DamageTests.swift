@@ -88,7 +88,9 @@ import Testing
                 // A new instance, which has no open file and no cache.
                 #expect(!(try Repository.open(at: folder("small")).verifyPack(pack)).isEmpty)
                 try writeFile(path, Array(bytes[..<index]))
-                #expect(throws: BackupError.self) { try PackIndex.read(try SharedFile(path: path), pack: pack, protection: .none) }
+                #expect(throws: BackupError.self) {
+                    try PackIndex.read(try SharedFile(path: path), pack: pack, protection: .none)
+                }
             }
             try writeFile(path, bytes)
         }

@@ -97,7 +97,8 @@ extension KeyFile {
         parameters = Scrypt(costExponent: cost, blockSize: block, parallelization: parallelization)
         guard parameters.isAcceptable else {
             throw BackupError(
-                .unsupportedVersion, "the key file asks for scrypt with parameters \(cost) \(block) \(parallelization), which is beyond all reason",
+                .unsupportedVersion,
+                "the key file asks for scrypt with parameters \(cost) \(block) \(parallelization), which is beyond all reason",
                 remedy: "Copy this file back from another copy of the repository, if there is one.")
         }
         self.salt = salt

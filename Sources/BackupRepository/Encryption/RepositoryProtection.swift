@@ -150,7 +150,9 @@ extension RepositoryProtection {
                 }
             }
         }
-        guard isGenuine else { throw BackupError(.repositoryDamaged, "a \(structure.name) does not open with the repository's key") }
+        guard isGenuine else {
+            throw BackupError(.repositoryDamaged, "a \(structure.name) does not open with the repository's key")
+        }
         return bytes
     }
 }

@@ -28,7 +28,8 @@ public enum AESGCM {
         _ plain: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, associatedData: UnsafeRawBufferPointer,
         into output: UnsafeMutableRawBufferPointer
     ) {
-        precondition(key.count == keyByteCount && output.count == plain.count + overheadByteCount, "a buffer has the wrong length")
+        precondition(
+            key.count == keyByteCount && output.count == plain.count + overheadByteCount, "a buffer has the wrong length")
         let nonce = bytes(output)
         let body = nonce?.advanced(by: nonceByteCount)
         let tag = body?.advanced(by: plain.count)

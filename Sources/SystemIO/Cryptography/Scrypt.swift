@@ -22,7 +22,9 @@ public struct Scrypt: Hashable, Sendable {
     /// Whether the parameters, which stand where anybody may have changed them, are safe to compute with: at most 1 GiB of memory and 128 times
     /// the work of the standard ones.
     public var isAcceptable: Bool {
-        guard (10...20).contains(costExponent), (1...32).contains(blockSize), (1...16).contains(parallelization) else { return false }
+        guard (10...20).contains(costExponent), (1...32).contains(blockSize), (1...16).contains(parallelization) else {
+            return false
+        }
         let memoryBytes = 128 * blockSize << costExponent
         return memoryBytes <= 1 << 30
     }
