@@ -20,8 +20,9 @@ public struct BackupFS: ParsableCommand {
         version: ProgramVersion.text,
         subcommands: [
             InitCommand.self, MountCommand.self, UnmountCommand.self, BackupCommand.self, SnapshotsCommand.self,
-            ListCommand.self, RestoreCommand.self, ExportCommand.self, TagCommand.self, PinCommand.self, UnpinCommand.self,
-            StatsCommand.self, StatusCommand.self,
+            ListCommand.self, RestoreCommand.self, ExportCommand.self, DiffCommand.self, FindCommand.self, TagCommand.self,
+            PinCommand.self,
+            UnpinCommand.self, StatsCommand.self, StatusCommand.self,
         ],
         defaultSubcommand: MountCommand.self)
 

@@ -4,7 +4,8 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct CommandTests {
     static let verbs = [
-        "init", "mount", "umount", "backup", "snapshots", "ls", "restore", "export", "tag", "pin", "unpin", "stats", "status",
+        "init", "mount", "umount", "backup", "snapshots", "ls", "restore", "export", "diff", "find", "tag", "pin", "unpin",
+        "stats", "status",
     ]
 
     @Test func `every verb has help with an example`() throws {

@@ -68,4 +68,94 @@ struct ExploreCommandTests {
             #expect(try room.sh("backupfs stats --store $S") == "No backups yet. Make one with: backupfs backup")
         }
     }
+
+    @Test func `differences are told record by record and file by file`() throws {
+        try PhotoDiary.withMount { room in
+            try room.sh(
+                """
+                mkdir $M/snapshots/one
+                cd $P; printf 'ONE' > one.jpg; rm 2024/two.jpg; printf new > n.jpg; ln -s n.jpg link; touch -d 2001-01-01 2024/summer/three.jpg
+                sqlite3 $S/app/database.sqlite "update photos set caption='Änderung \\\"x\\\"' where id=1; delete from photos where id=2;
+                  insert into photos values (9,'n.jpg',null)"
+                """)
+            let filter = """
+                jq -c '[.from.name, .to.name], (.records.photos|[.added,.changed,.removed], (.changes[]|[.change,.key,.fields])),
+                  (.files|[.added,.changed,.removed], (.changes[]|[.change,.path,.oldSize,.newSize]|select(.[1]!="database.sqlite")))'
+                """
+            let expected = """
+                [1,1,1]
+                ["added",9,[{"field":"id","new":9},{"field":"file","new":"n.jpg"}]]
+                ["changed",1,[{"field":"caption","old":"first","new":"Änderung \\"x\\""}]]
+                ["removed",2,[{"field":"id","old":2},{"field":"file","old":"2024/two.jpg"}]]
+                [2,2,1]
+                ["removed","media/2024/two.jpg",3,null]
+                ["added","media/link",null,5]
+                ["added","media/n.jpg",null,3]
+                ["changed","media/one.jpg",3,3]
+                """
+            let live = try room.sh("backupfs diff one live --store $S --json | \(filter)")
+            #expect(live == #"["one","live"]"# + "\n" + expected)
+            try room.sh("mkdir $M/snapshots/two")
+            #expect(try room.sh("backupfs diff one latest --store $S --json | \(filter)") == #"["one","two"]"# + "\n" + expected)
+            #expect(try room.sh("backupfs diff two live --store $S") == "No differences.")
+            #expect(try room.sh("backupfs diff two two --store $S") == "No differences.")
+            let back = try room.sh("backupfs diff two one --store $S")
+            #expect(
+                back.hasPrefix(
+                    """
+                    photos: 1 added, 1 changed, 1 removed
+                      + 2
+                      ~ 1
+                          caption: "Änderung \\"x\\"" → "first"
+                      - 9
+                    files: 1 added, 2 changed, 2 removed
+                      ~ database.sqlite
+                    """), "\(back)")
+            #expect(
+                try room.sh("backupfs diff one two --store $S --limit 0")
+                    == "photos: 1 added, 1 changed, 1 removed\n  … and 3 more\nfiles: 2 added, 2 changed, 1 removed\n  … and 5 more"
+            )
+            try room.fails("backupfs diff one three --store $S", saying: "there is no such backup", exitCode: 1)
+            try room.fails("backupfs diff one two --limit 10001 --store $S", saying: "--limit is 0 to 10000", exitCode: 2)
+            // A safety backup is a side like any other.
+            try room.sh("backupfs restore one --yes --store $S")
+            let safety = try room.sh("backupfs stats --store $S --json | jq -r '.snapshots[]|select(.kind==\"safety\").name'")
+            #expect(try room.sh("backupfs diff two '\(safety)' --store $S") == "No differences.")
+            #expect(try room.sh("ls -A $S/spool") == "")
+        }
+    }
+
+    @Test func `files are found by name, path and content`() throws {
+        try PhotoDiary.withMount { room in
+            try room.sh(
+                """
+                mkdir $M/snapshots/one; cd $P; cp 2024/summer/three.jpg copy.jpg; touch -d '2020-02-02 02:02:02' copy.jpg
+                printf 'x' > 'Grün [1].jpg'; mkdir $M/snapshots/two
+                """)
+            func found(_ pattern: String) throws -> String {
+                try room.sh("backupfs find \(pattern) --store $S --json | jq -r '.[]|[.snapshot,.type,.path,.size]|join(\" \")'")
+            }
+            #expect(try found("two.jpg") == "one file media/2024/two.jpg 3\ntwo file media/2024/two.jpg 3")
+            #expect(try found("'Gr?n \\[1\\].*'") == "two file media/Grün [1].jpg 1")
+            #expect(
+                try found("'media/20*/s*'")
+                    == ["one", "two"].map { "\($0) dir media/2024/summer 0\n\($0) file media/2024/summer/three.jpg 300000" }
+                    .joined(separator: "\n"))
+            #expect(try found("'*.JPG'") == "" && found("nothing") == "")
+            #expect(try found("two.jpg two") == "two file media/2024/two.jpg 3")
+            let digest = try room.sh("sha256sum < $P/copy.jpg | cut -c1-64")
+            let copies =
+                "one file media/2024/summer/three.jpg 300000\ntwo file media/2024/summer/three.jpg 300000\ntwo file media/copy.jpg 300000"
+            #expect(try found("sha256:\(digest)") == copies.split(separator: "\n").sorted { $0 < $1 }.joined(separator: "\n"))
+            #expect(try found("sha256:\(digest.prefix(12).uppercased())").split(separator: "\n").count == 3)
+            #expect(
+                try room.sh("backupfs find copy.jpg --store $S --json | jq -r '.[0]|[.mtime,.sha256]|join(\" \")'")
+                    == "2020-02-02T02:02:02Z \(digest)")
+            let line = try room.sh("backupfs find copy.jpg --store $S")
+            #expect(line == "two        300000  2020-02-02 02:02:02  media/copy.jpg")
+            #expect(try room.run("backupfs find nothing --store $S").errors == "Nothing found.\n")
+            try room.fails("backupfs find sha256:12 --store $S", saying: "8 to 64 hexadecimal digits", exitCode: 2)
+            try room.fails("backupfs find x nowhere --store $S", saying: "there is no such backup", exitCode: 1)
+        }
+    }
 }

@@ -80,7 +80,7 @@ struct ChangesDocument {
 }
 
 extension OrderedJSON {
-    fileprivate static func key(_ key: JSONKey) -> OrderedJSON {
+    static func key(_ key: JSONKey) -> OrderedJSON {
         switch key {
         case .integer(let number): .integer(number)
         case .text(let bytes): .text(String(decoding: bytes, as: UTF8.self))

@@ -1,0 +1,72 @@
+import ArgumentParser
+import BackupCore
+import BackupRepository
+import Export
+import Operations
+import SystemIO
+
+struct FindCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "find",
+        abstract: "Find files in all backups.",
+        discussion: """
+            PATTERN is a name, or a pattern with *, ? and [a-z] (in quotation marks, or the shell takes it); with a slash in it, it is for paths
+            below a backup's folder. sha256: and 8 to 64 hexadecimal digits find files by their content, whatever they are called.
+
+            Example:
+              backupfs find IMG_0001.jpg
+              backupfs find 'media/2024/*.jpg'
+              backupfs find sha256:$(sha256sum < photo.jpg | cut -c1-64)
+            """)
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+    @Argument(help: ArgumentHelp("What to find.", valueName: "pattern"))
+    var pattern: String
+    @Argument(help: ArgumentHelp("Backups to look into (default: all, safety backups included).", valueName: "snap"))
+    var snapshots: [String] = []
+
+    func run() throws {
+        let store = try store.open()
+        var search = try SnapshotSearch(pattern, in: store)
+        let chosen = snapshots.isEmpty ? store.repository.snapshots() : try snapshots.map { try store.anySnapshot(named: $0) }
+        var count = 0
+        // Written as it is found: there may be more of it than memory.
+        try search.run(in: chosen) { match in
+            if output.json {
+                Terminal.say(Array((count == 0 ? "[\n  " : ",\n  ").utf8) + describe(match).compactText)
+            } else {
+                Terminal.say(text(match))
+            }
+            count += 1
+        }
+        if output.json {
+            Terminal.say(count == 0 ? "[]" : "\n]")
+        } else if count == 0 {
+            Terminal.complain("Nothing found.")
+        }
+    }
+
+    private func text(_ match: SnapshotSearch.Match) -> String {
+        let size = String(match.entry.size)
+        let padding = String(repeating: " ", count: max(0, 12 - size.count))
+        let suffix = match.entry.kind == .directory ? "/" : ""
+        let time = SystemClock.localText(match.entry.modificationTime)
+        return "\(match.snapshot.name)  \(padding)\(size)  \(time)  \(match.path)\(suffix)"
+    }
+
+    private func describe(_ match: SnapshotSearch.Match) -> OrderedJSON {
+        let type =
+            switch match.entry.kind {
+            case .file: "file"
+            case .directory: "dir"
+            case .symbolicLink: "symlink"
+            }
+        return .members([
+            "snapshot": .text(match.snapshot.name.description), "snapshotId": .text(match.snapshot.id.hexadecimal),
+            "path": .text(match.path.description), "type": .text(type), "size": .integer(match.entry.size),
+            "mtime": .text(ISO8601.format(match.entry.modificationTime)),
+            "sha256": .optional(match.entry.checksums?.sha256.hexadecimal),
+        ])
+    }
+}

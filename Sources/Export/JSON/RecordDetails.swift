@@ -1,0 +1,84 @@
+import BackupCore
+import SystemIO
+
+/// A member of a record: its name, and its value as JSON text.
+public struct RecordField: Sendable, Equatable {
+    /// Values with longer texts are shortened; whether two of them are equal is still known.
+    public static let valueLimitBytes = 4096
+    /// So much of a long text is told.
+    private static let shortenedScalarCount = 1000
+
+    public let name: String
+    /// Valid JSON on one line. Of a long text the beginning with "…" at its end, of a long list or object `null`.
+    public let value: [UInt8]
+    public let isShortened: Bool
+    /// Of the whole value, when it was shortened.
+    private let digest: SHA256Digest?
+
+    init(name: String, value: [UInt8]) {
+        self.name = name
+        guard value.count > Self.valueLimitBytes else {
+            self.value = value
+            isShortened = false
+            digest = nil
+            return
+        }
+        isShortened = true
+        digest = SHA256Hasher.hash(value)
+        guard value.first == UInt8(ascii: "\"") else {
+            self.value = Array("null".utf8)
+            return
+        }
+        // An escape that is cut in half would not be JSON: what is cut is the text and not how it is written.
+        let text = RecordText.unescaped(value).unicodeScalars.prefix(Self.shortenedScalarCount)
+        self.value = OrderedJSON.text(String(String.UnicodeScalarView(text)) + "…").compactText
+    }
+
+    func hasValue(of other: RecordField) -> Bool { value == other.value && digest == other.digest }
+}
+
+/// A member that two versions of a record do not have in common.
+public struct FieldChange: Sendable, Equatable {
+    public let name: String
+    /// `nil` when the member was not there.
+    public let old: RecordField?
+    public let new: RecordField?
+}
+
+/// The members of single records of a collection, found by their keys.
+public struct RecordDetails: Sendable {
+    private let records: [JSONKey: [RecordField]]
+
+    /// Goes through a collection until all keys are found. Memory is bounded by the records that are asked for.
+    /// - Parameters:
+    ///   - source: an array of objects (`data/COLLECTION.json`); `nil` for one that is not there.
+    ///   - key: the member that identifies a record.
+    /// - Throws: `damagedContent` when it is not such an array.
+    public init(of keys: Set<JSONKey>, in source: (any ByteSource)?, key: String) throws(BackupError) {
+        var records: [JSONKey: [RecordField]] = [:]
+        if let source, !keys.isEmpty {
+            let cursor = RecordCursor(source, key: key)
+            while records.count < keys.count, try cursor.advance() {
+                guard let found = cursor.key, keys.contains(found) else { continue }
+                records[found] = RecordText.fields(cursor.content)
+            }
+        }
+        self.records = records
+    }
+
+    /// What differs between two versions of a record: members in the order of the newer one, then those that it has no more.
+    public static func changes(_ key: JSONKey, from old: RecordDetails, to new: RecordDetails) -> [FieldChange] {
+        let before = old.records[key] ?? []
+        let after = new.records[key] ?? []
+        var changes: [FieldChange] = []
+        for field in after {
+            let earlier = before.first { $0.name.utf8.elementsEqual(field.name.utf8) }
+            if let earlier, earlier.hasValue(of: field) { continue }
+            changes.append(FieldChange(name: field.name, old: earlier, new: field))
+        }
+        for field in before where !after.contains(where: { $0.name.utf8.elementsEqual(field.name.utf8) }) {
+            changes.append(FieldChange(name: field.name, old: field, new: nil))
+        }
+        return changes
+    }
+}

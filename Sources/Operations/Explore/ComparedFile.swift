@@ -1,0 +1,98 @@
+import BackupCore
+import BackupRepository
+import SystemIO
+
+/// A file, folder or link of one side of a comparison: stored in a backup, or of the app as it is now.
+enum ComparedFile {
+    case stored(TreeEntry, Repository)
+    case media(LiveMedia.Item, path: [FileName], LiveMedia)
+    /// The copy of the app's database that was made for the comparison.
+    case rendered(FileName, SpoolFile, Timestamp)
+
+    var name: FileName {
+        switch self {
+        case .stored(let entry, _): entry.name
+        case .media(let item, _, _): item.name
+        case .rendered(let name, _, _): name
+        }
+    }
+
+    var isFolder: Bool {
+        switch self {
+        case .stored(let entry, _): entry.kind == .directory
+        case .media(let item, _, _): item.status.kind == .directory
+        case .rendered: false
+        }
+    }
+
+    /// Size in bytes.
+    var size: UInt64 {
+        switch self {
+        case .stored(let entry, _): entry.size
+        case .media(let item, _, _): linkTarget.map { UInt64($0.count) } ?? item.status.size
+        case .rendered(_, let file, _): file.size
+        }
+    }
+
+    var modificationTime: Timestamp {
+        switch self {
+        case .stored(let entry, _): entry.modificationTime
+        case .media(let item, _, _): item.status.modificationTime
+        case .rendered(_, _, let time): time
+        }
+    }
+
+    var linkTarget: [UInt8]? {
+        switch self {
+        case .stored(let entry, _): entry.linkTarget
+        case .media(let item, _, _): item.status.kind == .symbolicLink ? item.target : nil
+        case .rendered: nil
+        }
+    }
+
+    /// What is in a folder, sorted by name.
+    func children() throws(BackupError) -> [ComparedFile] {
+        switch self {
+        case .stored(let entry, let repository):
+            return try repository.directory(of: entry).entries.map { .stored($0, repository) }
+        case .media(_, let path, let media):
+            // Gone since the folder above was listed.
+            return try (media.items(in: path[...]) ?? []).map { .media($0, path: path + [$0.name], media) }
+        case .rendered: return []
+        }
+    }
+
+    /// Whether two folders are known to hold the same without a look at what they hold.
+    func isSameFolder(as other: ComparedFile) -> Bool {
+        guard case .stored(let entry, _) = self, case .stored(let otherEntry, _) = other else { return false }
+        return entry.content == otherEntry.content
+    }
+
+    /// Whether two files, or links, hold the same. A file of the app is read only if its size is the same and it is not known to be the very
+    /// file that was backed up.
+    func hasContent(of other: ComparedFile) throws(BackupError) -> Bool {
+        guard linkTarget == other.linkTarget, size == other.size else { return false }
+        if linkTarget != nil { return true }
+        if case .stored(let entry, _) = self, case .media(let item, _, _) = other, Self.isUntouched(item, since: entry) {
+            return true
+        }
+        if case .media(let item, _, _) = self, case .stored(let entry, _) = other, Self.isUntouched(item, since: entry) {
+            return true
+        }
+        return try sha256() == other.sha256()
+    }
+
+    private static func isUntouched(_ item: LiveMedia.Item, since entry: TreeEntry) -> Bool {
+        guard let identity = entry.sourceIdentity else { return false }
+        return identity == SourceIdentity(inode: item.status.inode, changeTime: item.status.changeTime)
+            && entry.modificationTime == item.status.modificationTime
+    }
+
+    private func sha256() throws(BackupError) -> SHA256Digest? {
+        switch self {
+        case .stored(let entry, _): return entry.checksums?.sha256
+        case .media(let item, let path, let media): return try media.open(path[...], expected: item.status).sha256()
+        case .rendered(_, let file, _): return try SourceChecksums.of(file).sha256
+        }
+    }
+}

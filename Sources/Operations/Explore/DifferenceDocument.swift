@@ -1,0 +1,128 @@
+import AppData
+import BackupCore
+import BackupRepository
+import Export
+import SystemIO
+
+/// What differs between two backups, or a backup and the data as it is now: `backupfs diff`. Counts are exact; of each kind of change the first
+/// are told with their values.
+public struct DifferenceDocument: Sendable {
+    /// The name that stands for the app's data as it is now.
+    public static let liveName = "live"
+    /// So many changes of a kind can be told.
+    public static let limit = CollectionComparison.keyLimit
+
+    public enum Change: String, Sendable { case added, changed, removed }
+
+    public struct RecordChange: Sendable {
+        public let change: Change
+        public let key: JSONKey
+        public let fields: [FieldChange]
+    }
+
+    public struct Collection: Sendable {
+        public let name: String
+        /// By kind of change.
+        public let counts: [Change: Int]
+        public let changes: [RecordChange]
+    }
+
+    public struct FileState: Sendable {
+        /// Size in bytes.
+        public let size: UInt64
+        public let modificationTime: Timestamp
+    }
+
+    public struct FileDifference: Sendable {
+        public let change: Change
+        public let path: FileName
+        public let old: FileState?
+        public let new: FileState?
+    }
+
+    /// In the definition's order.
+    public let collections: [Collection]
+    public let fileCounts: [Change: Int]
+    public let files: [FileDifference]
+    public let json: OrderedJSON
+
+    public var isEmpty: Bool { fileCounts.isEmpty && collections.allSatisfy { $0.counts.isEmpty } }
+
+    /// - Parameters:
+    ///   - old, new: names of backups, `latest`, or `live`.
+    ///   - limit: how many changes of each kind are told, of each collection and of the files.
+    /// - Throws: `notFound`; `damagedContent`, `repositoryDamaged` when one side cannot be read.
+    public init(of store: Store, from old: String, to new: String, limit: Int) throws(BackupError) {
+        let limit = min(max(0, limit), Self.limit)
+        let before = try Self.state(old, store)
+        let after = try Self.state(new, store)
+        var collections: [Collection] = []
+        for name in Self.names(before, after, store.definition) {
+            let key = store.definition.collections.first { $0.name == name }?.keyField.name ?? "id"
+            do {
+                collections.append(
+                    try Self.compare(name, before.collections[name], after.collections[name], key: key, limit: limit))
+            } catch {
+                throw error.at("data/\(name).json")
+            }
+        }
+        self.collections = collections
+        var comparison = FileComparison(limit: limit)
+        try comparison.compare(before.files, after.files)
+        fileCounts = comparison.counts
+        files = comparison.differences.map {
+            FileDifference(
+                change: $0.change, path: FileName(bytes: $0.path), old: $0.old.map(Self.state),
+                new: $0.new.map(Self.state))
+        }
+        json = DifferenceJSON.document(
+            from: before.snapshot, to: after.snapshot, collections: collections, fileCounts: fileCounts, files: files)
+    }
+
+    private static func state(_ name: String, _ store: Store) throws(BackupError) -> ComparedState {
+        name == liveName ? try ComparedState(liveDataOf: store) : try ComparedState(store.anySnapshot(named: name), of: store)
+    }
+
+    private static func state(_ file: ComparedFile) -> FileState {
+        FileState(size: file.size, modificationTime: file.modificationTime)
+    }
+
+    /// The definition's collections, then those that only an older definition had.
+    private static func names(_ old: ComparedState, _ new: ComparedState, _ definition: AppDefinition) -> [String] {
+        let present = Set(old.collections.keys).union(new.collections.keys)
+        let known = definition.collections.map(\.name)
+        return known.filter { present.contains($0) } + present.subtracting(known).sorted()
+    }
+
+    private static func compare(
+        _ name: String, _ old: ComparedState.Collection?, _ new: ComparedState.Collection?, key: String, limit: Int
+    ) throws(BackupError) -> Collection {
+        if let old, let new, try old.hasContent(of: new) { return Collection(name: name, counts: [:], changes: []) }
+        let comparison: CollectionComparison
+        if let new {
+            comparison = try CollectionComparison.compare(old: old?.source, new: new.source, key: key)
+        } else {
+            // Without a newer collection everything was removed: the same as added, seen from the other side.
+            var all = CollectionComparison()
+            if let old { all.removed = try CollectionComparison.compare(old: nil, new: old.source, key: key).added }
+            comparison = all
+        }
+        let kinds: [(Change, CollectionComparison.Changes)] = [
+            (.added, comparison.added), (.changed, comparison.changed), (.removed, comparison.removed),
+        ]
+        let told = kinds.map { ($0, Array($1.keys.prefix(limit))) }
+        let before = try RecordDetails(
+            of: Set(told.filter { $0.0 != .added }.flatMap(\.1)), in: old?.source, key: key)
+        let after = try RecordDetails(
+            of: Set(told.filter { $0.0 != .removed }.flatMap(\.1)), in: new?.source, key: key)
+        var changes: [RecordChange] = []
+        for (change, keys) in told {
+            for key in keys {
+                changes.append(
+                    RecordChange(change: change, key: key, fields: RecordDetails.changes(key, from: before, to: after)))
+            }
+        }
+        let counts = kinds.filter { $0.1.count > 0 }.map { ($0.0, $0.1.count) }
+        return Collection(name: name, counts: Dictionary(uniqueKeysWithValues: counts), changes: changes)
+    }
+}

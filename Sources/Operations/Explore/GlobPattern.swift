@@ -1,0 +1,86 @@
+/// A pattern for names, as shells have it: `*` any text, `?` one character, `[a-z]` one of some, `[!a-z]` none of them, `\` takes the next
+/// character as it is. Upper and lower case differ. `*` and `?` also stand for slashes and leading dots.
+struct GlobPattern {
+    private enum Part {
+        case character(UInt32)
+        case any
+        case anyText
+        case set(ranges: [ClosedRange<UInt32>], isNegated: Bool)
+
+        func matches(_ character: UInt32) -> Bool {
+            switch self {
+            case .character(let own): own == character
+            case .any: true
+            case .anyText: false
+            case .set(let ranges, let isNegated): ranges.contains { $0.contains(character) } != isNegated
+            }
+        }
+    }
+
+    private let parts: [Part]
+
+    init(_ text: String) {
+        var parts: [Part] = []
+        var rest = Self.characters(Array(text.utf8))[...]
+        while let character = rest.popFirst() {
+            switch character {
+            case 0x2A: if case .anyText = parts.last {} else { parts.append(.anyText) }
+            case 0x3F: parts.append(.any)
+            case 0x5B: parts.append(Self.takeSet(&rest) ?? .character(character))
+            case 0x5C: parts.append(.character(rest.popFirst() ?? character))
+            default: parts.append(.character(character))
+            }
+        }
+        self.parts = parts
+    }
+
+    /// What follows `[`; `nil`, with nothing taken, when there is no `]`.
+    private static func takeSet(_ rest: inout ArraySlice<UInt32>) -> Part? {
+        var inner = rest
+        let isNegated = inner.first == 0x21 || inner.first == 0x5E
+        if isNegated { inner = inner.dropFirst() }
+        var ranges: [ClosedRange<UInt32>] = []
+        // A bracket that closes nothing stands for itself.
+        while let low = inner.popFirst(), low != 0x5D || ranges.isEmpty {
+            if inner.first == 0x2D, let high = inner.dropFirst().first, high != 0x5D {
+                inner = inner.dropFirst(2)
+                if low <= high { ranges.append(low...high) }
+            } else {
+                ranges.append(low...low)
+            }
+            if inner.isEmpty { return nil }
+        }
+        guard !ranges.isEmpty else { return nil }
+        rest = inner
+        return .set(ranges: ranges, isNegated: isNegated)
+    }
+
+    /// In time proportional to the product of both lengths at most.
+    func matches(_ name: [UInt8]) -> Bool {
+        let characters = Self.characters(name)
+        var (part, position) = (0, 0)
+        // Where to go on when what follows the last `*` does not fit.
+        var retry: (part: Int, position: Int)?
+        while position < characters.count {
+            if part < parts.count, case .anyText = parts[part] {
+                retry = (part + 1, position)
+                part += 1
+            } else if part < parts.count, parts[part].matches(characters[position]) {
+                part += 1
+                position += 1
+            } else if let last = retry {
+                retry = (last.part, last.position + 1)
+                (part, position) = (last.part, last.position + 1)
+            } else {
+                return false
+            }
+        }
+        return parts[part...].allSatisfy { if case .anyText = $0 { true } else { false } }
+    }
+
+    /// Characters of a name; a byte that is not UTF-8 is one of its own, which no text has.
+    private static func characters(_ bytes: [UInt8]) -> [UInt32] {
+        if let text = String(validating: bytes, as: UTF8.self) { return text.unicodeScalars.map(\.value) }
+        return bytes.map { $0 < 0x80 ? UInt32($0) : 0xDC00 + UInt32($0) }
+    }
+}

@@ -1,0 +1,111 @@
+import BackupCore
+import BackupRepository
+import Export
+import Foundation
+import SystemIO
+import Testing
+
+@testable import Operations
+
+/// Looking into backups and comparing them, without the commands.
+struct ExploreTests {
+    @Test(arguments: [
+        ("*", "", true), ("*", ".hidden", true), ("a*c", "abc", true), ("a*c", "abcb", false), ("a*b*c", "aXbYbZc", true),
+        ("?", "ü", true), ("??", "ü", false), ("[a-c]x", "bx", true), ("[!a-c]x", "bx", false), ("[^a-c]x", "dx", true),
+        ("[]]", "]", true), ("[", "[", true), ("a[", "a[", true), ("[ab", "[ab", true), ("[-a]", "-", true), ("\\*", "*", true),
+        ("\\*", "x", false), ("A", "a", false), ("**x", "x", true), ("", "", true), ("", "x", false),
+        ("*a*a*a*a*b", String(repeating: "a", count: 5000), false),
+    ])
+    func patterns(_ pattern: String, _ name: String, _ expected: Bool) {
+        #expect(GlobPattern(pattern).matches(Array(name.utf8)) == expected)
+    }
+
+    @Test func `a pattern meets names that are not UTF-8`() {
+        #expect(GlobPattern("a?b").matches([0x61, 0xFF, 0x62]))
+        #expect(GlobPattern("a*").matches([0x61, 0xFF]))
+        #expect(!GlobPattern("a\u{FF}b").matches([0x61, 0xFF, 0x62]))
+    }
+
+    private final class Text: ByteSource {
+        let bytes: [UInt8]
+        init(_ text: String) { bytes = Array(text.utf8) }
+        func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
+            let part = bytes.dropFirst(Int(offset)).prefix(buffer.count)
+            buffer.copyBytes(from: part)
+            return part.count
+        }
+    }
+
+    @Test func `fields that changed, as JSON`() throws {
+        let long = String(repeating: "ü\"", count: 5_000)
+        let old = Text(
+            #"[{"id":1,"a":1.50,"b":[1,{"x":null}],"gone":true,"same":"é\u0041","long":"\#(long.replacing("\"", with: "\\\""))"},{"id":2}]"#
+        )
+        let new = Text(
+            #"[{"id":1,"same":"\u00e9A","a":1.5,"b":[1,{"x":false}],"come":"a\tb\u0001","long":"\#(long.replacing("\"", with: "\\\""))y"}]"#
+        )
+        let keys: Set<JSONKey> = [.integer(1)]
+        let changes = RecordDetails.changes(
+            .integer(1), from: try RecordDetails(of: keys, in: old, key: "id"),
+            to: try RecordDetails(of: keys, in: new, key: "id"))
+        let lines = changes.map { change in
+            [change.old, change.new].map { $0.map { String(decoding: $0.value.prefix(30), as: UTF8.self) } ?? "none" }
+                .joined(separator: " > ")
+        }
+        #expect(changes.map(\.name) == ["a", "b", "come", "long", "gone"])
+        #expect(lines.count == 5)
+        guard lines.count == 5 else { return }
+        #expect(lines[0] == "1.50 > 1.5" && lines[1] == #"[1,{"x":null}] > [1,{"x":false}]"#)
+        #expect(lines[2] == #"none > "a\tb\u0001""# && lines[4] == "true > none")
+        let told = try #require(changes[3].new)
+        #expect(told.isShortened && told.value == changes[3].old?.value)
+        let text = try JSONSerialization.jsonObject(with: Data(told.value), options: .fragmentsAllowed) as? String
+        #expect(text == String(long.unicodeScalars.prefix(1_000)) + "…")
+    }
+
+    @Test func `collections that are not in order, or in one backup only`() throws {
+        let room = try Room()
+        let store = try room.makeDiary()
+        _ = try BackupOperation(store: store).run(label: "one", tag: nil, progress: nil)
+        try room.sh(#"sqlite3 $S/app/database.sqlite "update photos set id = 20 where id = 1; update photos set caption = 'c'""#)
+        _ = try BackupOperation(store: store).run(label: "two", tag: nil, progress: nil)
+        let difference = try DifferenceDocument(of: store, from: "one", to: "two", limit: 1)
+        #expect(difference.collections.map(\.name) == ["photos"])
+        #expect(difference.collections[0].counts == [.added: 1, .changed: 2, .removed: 1])
+        #expect(difference.collections[0].changes.map { "\($0.change) \($0.key)" } == ["added 20", "changed 2", "removed 1"])
+        #expect(difference.fileCounts == [.changed: 1] && difference.files.map(\.path) == ["database.sqlite"])
+        // The live data is rendered into files without names.
+        _ = try DifferenceDocument(of: store, from: "live", to: "one", limit: 1)
+        #expect(try room.sh("ls -A $S/spool") == "")
+    }
+
+    /// Only a look at the bytes tells a change that left size and times as they were.
+    @Test func `a live file that looks untouched but is another one`() throws {
+        let room = try Room()
+        let store = try room.makeDiary()
+        _ = try BackupOperation(store: store).run(label: "one", tag: nil, progress: nil)
+        try room.sh("cd $S/app/photos; printf ONE > x; touch -r one.jpg x; mv x one.jpg")
+        #expect(try DifferenceDocument(of: store, from: "one", to: "live", limit: 9).files.map(\.path) == ["media/one.jpg"])
+        // The same bytes again in a new file are no difference.
+        try room.sh("cd $S/app/photos; printf one > x; mv x one.jpg")
+        #expect(try DifferenceDocument(of: store, from: "one", to: "live", limit: 9).isEmpty)
+    }
+
+    @Test func `a shared folder is found in every backup`() throws {
+        let room = try Room()
+        let store = try room.makeDiary()
+        for name in ["one", "two", "three"] { _ = try BackupOperation(store: store).run(label: name, tag: nil, progress: nil) }
+        for (pattern, expected) in [
+            (
+                "three.jpg",
+                ["one media/2024/summer/three.jpg", "two media/2024/summer/three.jpg", "three media/2024/summer/three.jpg"]
+            ),
+            ("/media/one*", ["one media/one.jpg", "two media/one.jpg", "three media/one.jpg"]), ("summer/*", []), ("2025", []),
+        ] {
+            var search = try SnapshotSearch(pattern, in: store)
+            var found: [String] = []
+            try search.run(in: store.repository.snapshots()) { found.append("\($0.snapshot.name) \($0.path)") }
+            #expect(found == expected)
+        }
+    }
+}
