@@ -26,7 +26,10 @@ let package = Package(
         .target(name: "SystemIO", dependencies: ["BackupCore", "CLinux", "CZlib", "COpenSSL"], swiftSettings: settings),
         .target(
             name: "BackupRepository",
-            dependencies: ["SystemIO", "BackupCore", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "SystemIO", "BackupCore", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
             swiftSettings: settings),
         .target(
             name: "AppData",

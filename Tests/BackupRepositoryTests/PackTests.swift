@@ -98,8 +98,8 @@ import Testing
         }
         try FileManager.default.removeItem(atPath: folder("repository/packs"))
         try FileManager.default.createDirectory(atPath: folder("repository/packs"), withIntermediateDirectories: false)
-        #expect(errorCode { _ = try writer.store(TestData.random(100, seed: 2), policy: .media) } == .invalidArgument)
-        #expect(errorCode { _ = try writer.commit(named: "a", entries: []) } == .invalidArgument)
+        #expect(errorCode { _ = try writer.store(TestData.random(100, seed: 2), policy: .media) } == .notADirectory)
+        #expect(errorCode { _ = try writer.commit(named: "a", entries: []) } == .notADirectory)
         #expect(repository.snapshots().isEmpty)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder("repository/tmp")).isEmpty)
         try repository.makeWriter().commit(named: "a", files: [("x", TestData.random(100, seed: 2), .media)])

@@ -171,12 +171,12 @@ import Testing
         let hash = ContentHasher.hash([])
         let file = TreeEntry.file(
             name: "composed", mode: 0o600, modificationTime: Timestamp(seconds: 1), content: composed, checksums: hash)
-        let before = try writer.pieces(of: composed)
         let snapshot = try writer.commit(named: "a", entries: [file])
         let entry = try #require(try repository.rootDirectory(of: snapshot).entry(named: "composed"))
         #expect(entry.content.elements.count <= 16 && entry.size == composed.size)
         let table = try repository.extents(of: entry.content)
-        #expect(table.size == composed.size && before.count == table.extents.count)
+        // 16 KiB pieces of 512-byte pages, 489 of them, and a literal in front of each repetition.
+        #expect(table.size == composed.size && table.extents.count == 40 * 490)
         // Somewhere in the twentieth repetition.
         let part = UInt64(database.count)
         let offset = UInt64(10 * 2 + 10 * 3) + part * 20 + 1_234_567

@@ -111,15 +111,6 @@ final class Catalog: Sendable {
 // MARK: - Finding chunks
 
 extension Catalog {
-    private static let columns = """
-        c."offset", c.stored_length, c.plain_length, c.codec, c.plain_crc32, c.stored_crc32,
-        c.base0, c.base1, c.base2, c.base3, p.id0, p.id1, p.id2, p.id3
-        """
-    private static let lookUp = """
-        SELECT \(columns) FROM chunks c JOIN packs p ON p.number = c.pack
-        WHERE c.id0 = ? AND c.id1 = ? AND c.id2 = ? AND c.id3 = ?
-        """
-
     /// Where the chunks lie, in the order of `ids`. A chunk that the catalog does not know is looked for in the packs.
     /// - Throws: `repositoryDamaged` when a chunk is in no pack.
     func locate(_ ids: [ChunkID]) throws(BackupError) -> [StoredChunk] {
@@ -156,12 +147,10 @@ extension Catalog {
     private func lookUpAll(_ ids: [ChunkID]) throws(BackupError) -> [StoredChunk?] {
         let damaged = self.damaged.withLock { $0 }
         return try read { database in
-            let statement = try database.cachedStatement(sql: Self.lookUp)
+            let query = try ChunkQuery(database)
             return try ids.map { id in
-                let cursor = try Row.fetchCursor(statement, arguments: DigestKey(id.digest).arguments)
                 var best: StoredChunk?
-                while let row = try cursor.next() {
-                    let chunk = try Self.chunk(id, row)
+                try query.run(id) { chunk in
                     if best == nil || damaged[chunk.pack] == nil { best = chunk }
                 }
                 return best
@@ -172,34 +161,29 @@ extension Catalog {
     /// Every place where a chunk lies.
     func locations(of id: ChunkID) throws(BackupError) -> [StoredChunk] {
         try read { database in
-            let statement = try database.cachedStatement(sql: Self.lookUp)
-            let cursor = try Row.fetchCursor(statement, arguments: DigestKey(id.digest).arguments)
             var chunks: [StoredChunk] = []
-            while let row = try cursor.next() { chunks.append(try Self.chunk(id, row)) }
+            try ChunkQuery(database).run(id) { chunks.append($0) }
             return chunks
         }
     }
 
     /// The chunk, if it lies in a pack that new backups may rely on.
-    func findIntact(_ id: ChunkID) throws(BackupError) -> StoredChunk? {
-        let chunks = try locations(of: id)
-        return damaged.withLock { damaged in chunks.first { damaged[$0.pack] == nil } }
-    }
+    func findIntact(_ id: ChunkID) throws(BackupError) -> StoredChunk? { try findIntact([id])[0] }
 
-    private static func chunk(_ id: ChunkID, _ row: Row) throws -> StoredChunk {
-        guard let codec = ChunkCodec(rawValue: row[3]) else {
-            throw BackupError(.repositoryDamaged, "the catalog names a codec that does not exist")
+    /// The chunks, in the order of `ids`; `nil` for those that lie in no pack that new backups may rely on.
+    func findIntact(_ ids: [ChunkID]) throws(BackupError) -> [StoredChunk?] {
+        guard !ids.isEmpty else { return [] }
+        let damaged = self.damaged.withLock { $0 }
+        return try read { database in
+            let query = try ChunkQuery(database)
+            return try ids.map { id in
+                var intact: StoredChunk?
+                try query.run(id) { chunk in
+                    if intact == nil, damaged[chunk.pack] == nil { intact = chunk }
+                }
+                return intact
+            }
         }
-        let base = codec == .deflateAgainstBase ? ChunkID(DigestKey(row, at: 6).digest) : nil
-        let numbers: [Int64] = [row[0], row[1], row[2], row[4], row[5]]
-        guard let offset = UInt64(exactly: numbers[0]), let storedLength = UInt32(exactly: numbers[1]),
-            let plainLength = UInt32(exactly: numbers[2]), let plainCRC32 = UInt32(exactly: numbers[3]),
-            let storedCRC32 = UInt32(exactly: numbers[4]), plainLength <= ChunkLimits.plainLengthBytes,
-            storedLength <= ChunkLimits.storedLengthBytes, offset < UInt64(Int64.max / 2)
-        else { throw BackupError(.repositoryDamaged, "the catalog has an impossible number") }
-        return StoredChunk(
-            id: id, pack: PackID(DigestKey(row, at: 10).digest), packOffset: offset, storedLength: storedLength,
-            plainLength: plainLength, codec: codec, plainCRC32: plainCRC32, storedCRC32: storedCRC32, base: base)
     }
 
     /// Number of packs, their bytes, and number of different chunks.
@@ -240,20 +224,10 @@ extension Catalog {
                     Int64(sorted.count),
                 ])
             let number = database.lastInsertedRowID
-            let statement = try database.cachedStatement(
-                sql: "INSERT OR IGNORE INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
-            for chunk in sorted { try Self.insert(chunk, pack: number, statement) }
+            let insertion = try ChunkInsertion(database)
+            for chunk in sorted { try insertion.run(chunk, pack: number) }
         }
         damaged.withLock { _ = $0.removeValue(forKey: pack) }
-    }
-
-    private static func insert(_ chunk: StoredChunk, pack: Int64, _ statement: Statement) throws {
-        let id = DigestKey(chunk.id.digest).words
-        let base = chunk.base.map { DigestKey($0.digest).words }
-        try statement.execute(arguments: [
-            id.0, id.1, id.2, id.3, pack, Int64(chunk.packOffset), Int64(chunk.storedLength), Int64(chunk.plainLength),
-            Int64(chunk.codec.rawValue), Int64(chunk.plainCRC32), Int64(chunk.storedCRC32), base?.0, base?.1, base?.2, base?.3,
-        ])
     }
 
     /// Forgets packs whose files are gone.

@@ -12,6 +12,8 @@ struct DigestKey {
         }
     }
 
+    init(words: (Int64, Int64, Int64, Int64)) { self.words = words }
+
     init(_ row: Row, at index: Int) { words = (row[index], row[index + 1], row[index + 2], row[index + 3]) }
 
     var digest: SHA256Digest {

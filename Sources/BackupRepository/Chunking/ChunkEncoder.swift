@@ -2,8 +2,18 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Turns a chunk's plain bytes into what stands in a pack, and proves that they come back from it. For one thread at a time.
-final class ChunkEncoder {
+/// Turns a chunk's plain bytes into what stands in a pack, and proves that they come back from it.
+///
+/// `@unchecked Sendable`: it is used by one thread at a time, whoever took it out of the `ChunkStore`.
+final class ChunkEncoder: @unchecked Sendable {
+    /// A stored chunk that another one may be stored against.
+    struct Base: Sendable {
+        /// Not stored against a base itself.
+        let chunk: StoredChunk
+        /// Its last plain bytes, as many as DEFLATE looks back.
+        let dictionary: [UInt8]
+    }
+
     enum Compression {
         /// Compress whenever it saves anything.
         case whenSmaller
@@ -18,6 +28,8 @@ final class ChunkEncoder {
 
     // Level 1: for backups speed comes first, and the ratio of the higher levels is a few percent better at a third of it.
     private var deflater = Deflater(level: 1)
+    // Nearly all of a difference is found in the base at once, so that looking harder for the rest costs little.
+    private var differenceDeflater = Deflater(level: 6)
     private var inflater = Inflater()
     private var compressed: [UInt8] = []
     private var expanded: [UInt8] = []
@@ -25,11 +37,19 @@ final class ChunkEncoder {
     /// Calls `body` with the index entry and the stored bytes, which are valid during the call only.
     /// - Throws: `repositoryDamaged` when compressed bytes do not expand to the chunk: memory or a library is at fault.
     func encode<Result>(
-        _ id: ChunkID, _ plain: UnsafeRawBufferPointer, _ compression: Compression,
+        _ id: ChunkID, _ plain: UnsafeRawBufferPointer, _ compression: Compression, against base: Base? = nil,
         _ body: (PackEntry, UnsafeRawBufferPointer) throws(BackupError) -> Result
     ) throws(BackupError) -> Result {
         precondition(plain.count <= ChunkLimits.plainLengthBytes, "cutters never make larger chunks")
         let plainCRC32 = CRC32.of(plain)
+        if let base, try compress(plain, against: base) {
+            return try compressed.withUnsafeBytesThrowing { (stored) throws(BackupError) in
+                let entry = PackEntry(
+                    id: id, codec: .deflateAgainstBase, storedLength: UInt32(stored.count), plainLength: UInt32(plain.count),
+                    plainCRC32: plainCRC32, storedCRC32: CRC32.of(stored), base: base.chunk.id)
+                return try body(entry, stored)
+            }
+        }
         if try compress(plain, compression) {
             return try compressed.withUnsafeBytesThrowing { (stored) throws(BackupError) in
                 let entry = PackEntry(
@@ -49,11 +69,31 @@ final class ChunkEncoder {
         if plain.count > Self.sampledAboveBytes, !isSampleWorthwhile(plain, compression) { return false }
         deflater.compress(plain, into: &compressed)
         guard isWorthwhile(compressed.count, of: plain.count, compression) else { return false }
+        try proveCompressed(gives: plain, dictionary: [])
+        return true
+    }
+
+    /// Compresses the difference to a base, if that is clearly less than the chunk itself would take.
+    /// - Returns: whether `compressed` now holds it.
+    private func compress(_ plain: UnsafeRawBufferPointer, against base: Base) throws(BackupError) -> Bool {
+        // What is longer than the window finds little of its own place in the base.
+        guard plain.count <= 2 * ChunkReader.dictionaryByteCount else { return false }
+        base.dictionary.withUnsafeBytes { differenceDeflater.compress(plain, dictionary: $0, into: &compressed) }
+        // As its neighbour compressed, so would it, nearly.
+        let expected = UInt64(plain.count) * UInt64(base.chunk.storedLength) / UInt64(base.chunk.plainLength)
+        guard UInt64(compressed.count) <= expected / 4 * 3 else { return false }
+        try proveCompressed(gives: plain, dictionary: base.dictionary)
+        return true
+    }
+
+    /// - Throws: `repositoryDamaged` unless `compressed` expands to the chunk.
+    private func proveCompressed(gives plain: UnsafeRawBufferPointer, dictionary: [UInt8]) throws(BackupError) {
         if expanded.count < plain.count { expanded = [UInt8](repeating: 0, count: plain.count) }
         let isSame = compressed.withUnsafeBytes { stored in
             expanded.withUnsafeMutableBytes { buffer in
                 let output = UnsafeMutableRawBufferPointer(rebasing: buffer[..<plain.count])
-                return inflater.expandSegment(stored, into: output) && Self.isEqual(UnsafeRawBufferPointer(output), plain)
+                return dictionary.withUnsafeBytes { inflater.expandSegment(stored, dictionary: $0, into: output) }
+                    && Self.isEqual(UnsafeRawBufferPointer(output), plain)
             }
         }
         guard isSame else {
@@ -61,7 +101,6 @@ final class ChunkEncoder {
                 .repositoryDamaged, "a chunk did not survive its compression, so nothing of it was written",
                 remedy: "Check the memory of this machine.")
         }
-        return true
     }
 
     private static func isEqual(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {

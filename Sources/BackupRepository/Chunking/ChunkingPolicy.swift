@@ -16,4 +16,6 @@ public enum ChunkingPolicy: Hashable, Sendable {
         case .structuredText, .database, .metadata: .whenSmaller
         }
     }
+
+    var packKind: PackKind { self == .metadata ? .metadata : .data }
 }

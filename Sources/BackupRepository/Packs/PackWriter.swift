@@ -2,9 +2,11 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Writes one pack: chunks to a temporary file as they come, then the index, then publication by rename. For one thread at a
-/// time. After an error it refuses everything but `discard`.
-final class PackWriter {
+/// Writes one pack: chunks to a temporary file as they come, then the index, then publication by rename. After an error it
+/// refuses everything but `discard`.
+///
+/// `@unchecked Sendable`: it is used by one thread at a time, whoever took it out of its `OpenPack`.
+final class PackWriter: @unchecked Sendable {
     /// Small chunks are gathered to writes of this size.
     private static let bufferByteCount = 1 << 20
 
@@ -13,8 +15,6 @@ final class PackWriter {
     private let temporaryPath: String
     private let descriptor: OwnedDescriptor
     private var entries: [PackEntry] = []
-    private var offsets: [UInt64] = []
-    private var positions: [ChunkID: Int] = [:]
     private var buffer: [UInt8] = []
     /// Length of the pack so far, with what is still in `buffer`.
     private(set) var byteCount: UInt64
@@ -33,13 +33,6 @@ final class PackWriter {
 
     var chunkCount: Int { entries.count }
 
-    func contains(_ id: ChunkID) -> Bool { positions[id] != nil }
-
-    /// The chunk as it will be stored; its pack has no name yet, so `pack` is all zeros.
-    func storedChunk(_ id: ChunkID) -> StoredChunk? {
-        positions[id].map { entries[$0].stored(in: .unpublished, at: offsets[$0]) }
-    }
-
     /// Adds a chunk that is not there yet.
     /// - Parameter stored: its bytes as they are to lie in the pack: sealed, if the repository is encrypted.
     func append(_ entry: PackEntry, _ stored: UnsafeRawBufferPointer) throws(BackupError) {
@@ -51,17 +44,8 @@ final class PackWriter {
                 buffer.append(contentsOf: stored)
             }
         }
-        positions[entry.id] = entries.count
         entries.append(entry)
-        offsets.append(byteCount)
         byteCount += UInt64(stored.count)
-    }
-
-    /// A chunk's stored bytes, read back from the unfinished pack.
-    func storedBytes(_ id: ChunkID) throws(BackupError) -> [UInt8]? {
-        guard let position = positions[id] else { return nil }
-        try usable { () throws(BackupError) in try flush() }
-        return try descriptor.readExactly(at: offsets[position], count: Int(entries[position].storedLength))
     }
 
     /// Completes the pack, makes it durable and publishes it under its name.
@@ -119,13 +103,4 @@ final class PackWriter {
         try body()
         isUsable = true
     }
-}
-
-extension PackID {
-    /// Stands for a pack that is still being written.
-    static let unpublished = PackID(SHA256Digest.zero)
-}
-
-extension SHA256Digest {
-    fileprivate static let zero = [UInt8](repeating: 0, count: 32).withUnsafeBytes { SHA256Digest(exactBytes: $0) }
 }

@@ -34,6 +34,12 @@ final class ChunkReader: Sendable {
         return bytes
     }
 
+    /// All plain bytes of a chunk that will hardly be asked for again: they go into no cache.
+    func plainBytesOnce(_ chunk: StoredChunk) throws(BackupError) -> [UInt8] {
+        if chunk.codec == .raw { return try plainBytes(chunk) }
+        return try withWorkingPlace(chunk) { (place) throws(BackupError) in try expand(place) }
+    }
+
     /// Fills `buffer` with a chunk's plain bytes from `offset` on; they must be there.
     func readPlain(
         _ chunk: StoredChunk, at offset: Int, into buffer: UnsafeMutableRawBufferPointer

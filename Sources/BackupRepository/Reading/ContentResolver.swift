@@ -27,7 +27,7 @@ struct ContentResolver {
         _ content: FileContent, to elements: inout [FileContent.Element], depth: Int
     ) throws(BackupError) {
         for element in content.elements {
-            guard case .list(let id, let plainLength) = element else {
+            guard case .list(let id, _) = element else {
                 guard elements.count < pieceCountLimit else {
                     throw BackupError(.tooLarge, "a file has more than \(pieceCountLimit) pieces")
                 }
@@ -37,11 +37,18 @@ struct ContentResolver {
             guard depth < ContentList.depthLimit else {
                 throw BackupError(.repositoryDamaged, "content lists are nested too deep: \(id)")
             }
-            let list = try ContentList.decode(try readChunk(id))
-            guard list.size == plainLength else {
-                throw BackupError(.repositoryDamaged, "content list \(id) does not have the length it should")
-            }
-            try append(list, to: &elements, depth: depth + 1)
+            try append(open(element), to: &elements, depth: depth + 1)
         }
+    }
+
+    /// What a list holds; another element itself.
+    /// - Throws: `repositoryDamaged` when a list does not give as many bytes as it should.
+    func open(_ element: FileContent.Element) throws(BackupError) -> FileContent {
+        guard case .list(let id, let plainLength) = element else { return FileContent(elements: [element]) }
+        let list = try ContentList.decode(try readChunk(id))
+        guard list.size == plainLength else {
+            throw BackupError(.repositoryDamaged, "content list \(id) does not have the length it should")
+        }
+        return list
     }
 }

@@ -1,21 +1,25 @@
 import BackupCore
+import Synchronization
 import SystemIO
 
-/// One backup being written. Nothing of it can be seen until `commit`, which makes all of it visible in one step. For one thread at
-/// a time.
+/// One backup being written. Nothing of it can be seen until `commit`, which makes all of it visible in one step. Files and folders may be
+/// stored by several threads at once.
 ///
 /// A writer that is let go without `commit`, and one that failed, leaves nothing behind; after a crash the packs that were complete
 /// stay and are found again by the next backup.
-public final class BackupWriter {
+public final class BackupWriter: Sendable {
     private let repository: Repository
     private let store: ChunkStore
+    /// Work of the backup that can be done side by side. A short queue: what waits in it takes memory.
+    public let workers = WorkerPool(queueLimit: 16)
     /// Kept for as long as packs may be written.
-    private var lock: AdvisoryLock?
+    private let lock: Mutex<AdvisoryLock?>
 
     init(repository: Repository, packSizeBytes: UInt64) throws(BackupError) {
         self.repository = repository
-        lock = try AdvisoryLock(path: repository.layout.writerLock)
-        store = ChunkStore(layout: repository.layout, catalog: repository.catalog, packSizeBytes: packSizeBytes)
+        lock = Mutex(try AdvisoryLock(path: repository.layout.writerLock))
+        store = ChunkStore(
+            layout: repository.layout, catalog: repository.catalog, reader: repository.chunkReader, packSizeBytes: packSizeBytes)
         try repository.snapshotStore.sweep()
         // What is no longer there must not be taken for stored.
         try repository.catalog.reconcile()
@@ -26,9 +30,23 @@ public final class BackupWriter {
     /// Stored bytes of all chunks that were new: what the backup adds to the repository, but for the packs' indexes.
     public var storedByteCount: UInt64 { store.storedByteCount }
 
-    public func makeContentWriter(_ policy: ChunkingPolicy) -> ContentWriter {
-        let cutter = repository.configuration.chunker.cutter(for: policy, gear: repository.gear)
-        return ContentWriter(store: store, cutter: cutter, policy: policy)
+    /// For a file that is read by the calling thread, a small one best.
+    /// - Parameter earlier: the same file in an earlier snapshot, of which it may share most.
+    public func makeContentWriter(_ policy: ChunkingPolicy, earlier: FileContent? = nil) -> ContentWriter {
+        ContentWriter(store: store, cutter: makeCutter(policy), policy: policy, base: makeMatcher(policy, earlier))
+    }
+
+    private func makeCutter(_ policy: ChunkingPolicy) -> ChunkCutter {
+        repository.configuration.chunker.cutter(for: policy, gear: repository.gear)
+    }
+
+    /// - Parameter earlier: the same file in an earlier snapshot.
+    private func makeMatcher(_ policy: ChunkingPolicy, _ earlier: FileContent?) -> BaseMatcher? {
+        guard let earlier else { return nil }
+        let repository = repository
+        return BaseMatcher(earlier: earlier, policy: policy, catalog: repository.catalog) { (id) throws(BackupError) in
+            try repository.plainBytes(of: id)
+        }
     }
 
     /// Stores bytes that are in memory.
@@ -39,20 +57,28 @@ public final class BackupWriter {
     }
 
     /// Stores a file from `source` up to its end.
-    /// - Parameter progress: told of the bytes read with each piece.
+    /// - Parameters:
+    ///   - earlier: the same file in an earlier snapshot, of which it may share most. Chunks that are new but nearly as before are then
+    ///     stored as their differences.
+    ///   - progress: told of the bytes read with each piece.
     public func store(
-        _ source: any ByteSource, policy: ChunkingPolicy, progress: (UInt64) throws(BackupError) -> Void = { _ in }
+        _ source: any ByteSource, policy: ChunkingPolicy, earlier: FileContent? = nil,
+        progress: (UInt64) throws(BackupError) -> Void = { _ in }
     ) throws(BackupError) -> StoredFile {
-        let writer = makeContentWriter(policy)
-        var buffer = [UInt8](repeating: 0, count: 1 << 20)
-        while true {
-            let count = try buffer.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
-                let count = try source.read(at: writer.byteCount, into: buffer)
-                try writer.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-                return count
-            }
-            guard count > 0 else { return try writer.finish() }
+        let pipeline = ContentPipeline(
+            store: store, pool: workers, cutter: makeCutter(policy), policy: policy, base: makeMatcher(policy, earlier))
+        let first = pipeline.takeBlock()
+        first.count = try source.read(at: 0, into: first.writableBytes)
+        try progress(UInt64(first.count))
+        if first.count < ContentPipeline.blockSizeBytes {
+            let writer = makeContentWriter(policy, earlier: earlier)
+            try writer.append(first.bytes)
+            return try writer.finish()
+        }
+        return try pipeline.run(first: first) { (offset, block) throws(BackupError) in
+            let count = try source.read(at: offset, into: block)
             try progress(UInt64(count))
+            return count
         }
     }
 
@@ -61,11 +87,11 @@ public final class BackupWriter {
     /// - Throws: `invalidArgument` for names that occur twice or cannot be stored; `repositoryDamaged` when what was taken over is
     ///   not in the repository.
     public func store(_ entries: some Sequence<TreeEntry>) throws(BackupError) -> StoredDirectory {
+        let entries = Array(entries)
+        try requireStored(entries.map(\.content))
         var compacted: [TreeEntry] = []
-        for entry in entries {
-            try requireStored(entry.content)
-            compacted.append(entry.replacing(content: try compact(entry)))
-        }
+        compacted.reserveCapacity(entries.count)
+        for entry in entries { compacted.append(entry.replacing(content: try compact(entry))) }
         let directory = try Directory(entries: compacted)
         let bytes = directory.encode()
         // What is stored must be readable before anything refers to it.
@@ -77,13 +103,25 @@ public final class BackupWriter {
 
     /// A snapshot that refers to what is not there would be lost from the start. What stands in lists is not followed: it is there
     /// whenever its list is, since both were stored together and are removed together.
-    private func requireStored(_ content: FileContent) throws(BackupError) {
-        for element in content.elements {
-            switch element {
-            case .literal: continue
-            case .chunk(let id, _), .list(let id, _): try store.require(id)
+    private func requireStored(_ contents: [FileContent]) throws(BackupError) {
+        var ids: [ChunkID] = []
+        for content in contents {
+            for element in content.elements {
+                switch element {
+                case .literal: continue
+                case .chunk(let id, _), .list(let id, _): ids.append(id)
+                }
             }
         }
+        guard !ids.isEmpty else { return }
+        try store.require(ids)
+    }
+
+    /// Takes a folder over from an earlier snapshot as it is.
+    /// - Parameter directory: what is in it.
+    /// - Throws: `repositoryDamaged` when what it refers to is not in the repository.
+    public func take(_ stored: StoredDirectory, _ directory: Directory) throws(BackupError) {
+        try requireStored([stored.content] + directory.entries.map(\.content))
     }
 
     /// Contents that were composed of many elements go to lists, as if they had been stored in one piece.
@@ -110,35 +148,10 @@ public final class BackupWriter {
         return false
     }
 
-    /// What a content consists of, also while it is not published yet: for laying out archives, whose sizes depend on how chunks
-    /// are stored. Chunks that are not published name no pack that exists: read nothing through them.
-    /// - Throws: `repositoryDamaged` for chunks that were neither stored by this writer nor are in the repository.
-    public func pieces(of content: FileContent) throws(BackupError) -> [ContentPiece] {
-        let resolver = ContentResolver { (id) throws(BackupError) in
-            if let bytes = try self.store.openPlainBytes(id) { return bytes }
-            return try self.repository.plainBytes(of: id)
-        }
-        var pieces: [ContentPiece] = []
-        for element in try resolver.flatten(content) {
-            switch element {
-            case .literal(let bytes):
-                pieces.append(.literal(bytes))
-            case .list(let id, _):
-                throw BackupError(.repositoryDamaged, "content list \(id) was not followed")
-            case .chunk(let id, let plainLength):
-                guard let chunk = try store.locate(id), chunk.plainLength == plainLength else {
-                    throw BackupError(.repositoryDamaged, "chunk \(id) is not in the repository")
-                }
-                pieces.append(.chunk(chunk))
-            }
-        }
-        return pieces
-    }
-
     /// Makes everything stored so far durable and readable through the repository, without a snapshot: for laying out what is
     /// computed from stored files. Each call ends the packs that are open, so one call in a backup is good and many are not.
     public func publishChunks() throws(BackupError) {
-        guard lock != nil else { throw BackupError(.invalidArgument, "a backup is written to after it was finished") }
+        guard isOpen else { throw BackupError(.invalidArgument, "a backup is written to after it was finished") }
         try store.publishAll()
     }
 
@@ -146,14 +159,15 @@ public final class BackupWriter {
     /// The writer is of no further use.
     /// - Throws: `alreadyExists` when another snapshot has the name; like any other error it leaves no snapshot.
     public func commit(_ record: SnapshotRecord) throws(BackupError) -> Snapshot {
-        guard lock != nil else { throw BackupError(.invalidArgument, "a backup is committed after it was finished") }
+        guard isOpen else { throw BackupError(.invalidArgument, "a backup is committed after it was finished") }
         do {
-            try requireStored(record.root.content)
+            try requireStored([record.root.content])
             try store.publishAll()
             try FaultInjection.reached("backup.catalog-updated")
             // From the moment in which the record may have become visible, the packs must stay, whatever happens.
             let snapshot = try repository.snapshotStore.publish(record) { store.keep() }
-            lock = nil
+            workers.end()
+            lock.withLock { $0 = nil }
             return snapshot
         } catch {
             abandon()
@@ -163,10 +177,13 @@ public final class BackupWriter {
 
     /// Gives the backup up and removes what it wrote.
     public func abandon() {
-        guard lock != nil else { return }
+        guard isOpen else { return }
+        workers.end()
         store.discard()
-        lock = nil
+        lock.withLock { $0 = nil }
     }
+
+    private var isOpen: Bool { lock.withLock { $0 != nil } }
 }
 
 extension Repository {

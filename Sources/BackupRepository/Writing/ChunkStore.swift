@@ -1,92 +1,130 @@
 import BackupCore
+import Synchronization
 import SystemIO
 
-/// The bottom of a backup: takes chunks, stores those that are new, publishes packs as they fill. For one thread at a time.
+/// The bottom of a backup: takes chunks from several threads, stores those that are new, publishes packs as they fill.
 ///
 /// After an error it refuses further chunks: what was lost cannot be told from what was stored.
-final class ChunkStore {
-    /// A pack with many tiny chunks is published before its index gets large.
-    private static let packChunkLimit = 65_536
+final class ChunkStore: Sendable {
+    private struct State {
+        /// Chunks that are being stored, or lie in packs that the catalog does not know yet.
+        var claimed: Set<ChunkID> = []
+        /// Packs that are on their way to being published.
+        var full: [PackWriter] = []
+        /// Packs that were new with this backup: removed again if it is abandoned.
+        var published: [PackID] = []
+        /// Packs of earlier backups that this one relies on.
+        var reliedOn: Set<PackID> = []
+        var failure: BackupError?
+        var storedByteCount: UInt64 = 0
+        /// Encoders that nobody uses at the moment.
+        var encoders: [ChunkEncoder] = []
+    }
 
     private let layout: RepositoryLayout
     private let catalog: Catalog
-    private let packSizeBytes: UInt64
-    private let encoder = ChunkEncoder()
-    private var hasher = SHA256Hasher()
-    private var open: [PackKind: PackWriter] = [:]
-    /// Packs that were new with this backup: removed again if it is abandoned.
-    private var published: [PackID] = []
-    /// Packs of earlier backups that this one relies on.
-    private var reliedOn: Set<PackID> = []
-    private var failure: BackupError?
-    /// Stored bytes of the chunks that were new.
-    private(set) var storedByteCount: UInt64 = 0
+    private let reader: ChunkReader
+    private let dataPack: OpenPack
+    private let metadataPack: OpenPack
+    private let state = Mutex(State())
+    // Packs are made durable while the next ones fill: a thread of their own waits for the disk.
+    private let publisher = WorkerPool(threadCount: 1, queueLimit: 2)
+    private let publishing: WorkGroup
 
-    init(layout: RepositoryLayout, catalog: Catalog, packSizeBytes: UInt64) {
+    init(layout: RepositoryLayout, catalog: Catalog, reader: ChunkReader, packSizeBytes: UInt64) {
         self.layout = layout
         self.catalog = catalog
-        self.packSizeBytes = packSizeBytes
+        self.reader = reader
+        dataPack = OpenPack(kind: .data, temporaryFolder: layout.temporary, packSizeBytes: packSizeBytes)
+        metadataPack = OpenPack(kind: .metadata, temporaryFolder: layout.temporary, packSizeBytes: packSizeBytes)
+        publishing = WorkGroup(publisher)
+    }
+
+    /// Stored bytes of the chunks that were new.
+    var storedByteCount: UInt64 { state.withLock { $0.storedByteCount } }
+
+    /// A chunk's name.
+    /// - Parameter digest: the SHA-256 of `plain`, where it is known already.
+    func name(of plain: UnsafeRawBufferPointer, digest: SHA256Digest? = nil) -> ChunkID {
+        ChunkID(digest ?? SHA256Hasher.hash(plain))
     }
 
     /// Stores a chunk unless it is there.
+    /// - Parameter similar: a chunk of an earlier backup that may be nearly the same; then only the difference is stored.
     func store(
-        _ plain: UnsafeRawBufferPointer, kind: PackKind, compression: ChunkEncoder.Compression
-    ) throws(BackupError) -> ChunkID {
+        _ id: ChunkID, _ plain: UnsafeRawBufferPointer, kind: PackKind, compression: ChunkEncoder.Compression,
+        similar: StoredChunk? = nil
+    ) throws(BackupError) {
         try guarded { () throws(BackupError) in
-            hasher.update(plain)
-            let id = ChunkID(hasher.finish())
-            if open.values.contains(where: { $0.contains(id) }) { return id }
+            guard state.withLock({ $0.claimed.insert(id).inserted }) else { return }
             if let known = try catalog.findIntact(id) {
-                reliedOn.insert(known.pack)
-                return id
+                state.withLock { state in
+                    state.reliedOn.insert(known.pack)
+                    state.claimed.remove(id)
+                }
+                return
             }
-            let pack = try openPack(kind)
-            try encoder.encode(id, plain, compression) { (entry, stored) throws(BackupError) in
-                try pack.append(entry, stored)
-                storedByteCount += UInt64(entry.storedLength)
+            let encoder = state.withLock { $0.encoders.popLast() } ?? ChunkEncoder()
+            defer { state.withLock { $0.encoders.append(encoder) } }
+            var base: ChunkEncoder.Base?
+            if let similar { base = try self.base(for: similar) }
+            let target = kind == .data ? dataPack : metadataPack
+            try encoder.encode(id, plain, compression, against: base) { (entry, stored) throws(BackupError) in
+                noteStored(entry, base)
+                guard let full = try target.append(entry, stored) else { return }
+                state.withLock { $0.full.append(full) }
+                publishing.submit { [self] () throws(BackupError) in try publish(full) }
             }
-            if pack.byteCount >= packSizeBytes || pack.chunkCount >= Self.packChunkLimit { try publish(kind) }
-            return id
         }
     }
 
-    /// Makes sure that a chunk which was not stored by this backup, but is referred to, is there for a new snapshot to rely on.
+    private func noteStored(_ entry: PackEntry, _ base: ChunkEncoder.Base?) {
+        state.withLock { state in
+            state.storedByteCount += UInt64(entry.storedLength)
+            if entry.base != nil, let pack = base?.chunk.pack { state.reliedOn.insert(pack) }
+        }
+    }
+
+    /// What a chunk that is like `chunk` can be stored against: itself, or its own base. A base that cannot be read is none.
+    private func base(for chunk: StoredChunk) throws(BackupError) -> ChunkEncoder.Base? {
+        var whole = chunk
+        if let id = chunk.base {
+            guard let found = try catalog.findIntact(id) else { return nil }
+            whole = found
+        }
+        guard whole.codec != .deflateAgainstBase, let plain = try? reader.plainBytesOnce(whole) else { return nil }
+        return ChunkEncoder.Base(chunk: whole, dictionary: Array(plain.suffix(ChunkReader.dictionaryByteCount)))
+    }
+
+    /// Makes sure that chunks which were not stored by this backup, but are referred to, are there for a new snapshot to rely on.
     /// - Throws: `repositoryDamaged`.
-    func require(_ id: ChunkID) throws(BackupError) {
+    func require(_ ids: [ChunkID]) throws(BackupError) {
         try guarded { () throws(BackupError) in
-            if open.values.contains(where: { $0.contains(id) }) { return }
-            guard let known = try catalog.findIntact(id) else {
+            let missing = state.withLock { state in ids.filter { !state.claimed.contains($0) } }
+            guard !missing.isEmpty else { return }
+            let found = try catalog.findIntact(missing)
+            for (id, chunk) in zip(missing, found) where chunk == nil {
                 throw BackupError(
                     .repositoryDamaged, "chunk \(id), which a new snapshot refers to, is not in the repository",
                     path: layout.packs, remedy: "Store the file anew instead of taking it from an older snapshot.")
             }
-            reliedOn.insert(known.pack)
+            state.withLock { state in
+                for case .some(let chunk) in found { state.reliedOn.insert(chunk.pack) }
+            }
         }
     }
 
-    /// Where a chunk of this backup or an earlier one lies; a pack that is still open has the name `PackID.unpublished`.
-    func locate(_ id: ChunkID) throws(BackupError) -> StoredChunk? {
-        for pack in open.values {
-            if let chunk = pack.storedChunk(id) { return chunk }
-        }
-        return try catalog.findIntact(id)
-    }
-
-    /// A chunk's plain bytes while its pack is still open; `nil` when it is not in an open pack.
-    func openPlainBytes(_ id: ChunkID) throws(BackupError) -> [UInt8]? {
-        for pack in open.values {
-            guard let chunk = pack.storedChunk(id), let stored = try pack.storedBytes(id) else { continue }
-            if chunk.codec == .raw { return stored }
-            return ChunkDecoder.expand(stored, plainLength: Int(chunk.plainLength))
-        }
-        return nil
-    }
+    /// Notes that a chunk of an earlier backup is relied on.
+    func rely(on chunk: StoredChunk) { state.withLock { _ = $0.reliedOn.insert(chunk.pack) } }
 
     /// Makes everything durable and known to the catalog: files' chunks first, then what refers to them.
     func publishAll() throws(BackupError) {
         try guarded { () throws(BackupError) in
-            try publish(.data)
-            try publish(.metadata)
+            try publishing.wait()
+            for pack in [dataPack, metadataPack] {
+                if let writer = pack.take() { try publish(writer) }
+            }
+            let reliedOn = state.withLock { $0.reliedOn }
             for pack in reliedOn where !FileSystem.exists(layout.packPath(of: pack)) {
                 throw BackupError(
                     .repositoryDamaged, "a pack that the backup relies on vanished while it ran",
@@ -97,44 +135,47 @@ final class ChunkStore {
 
     /// Removes what this backup wrote. Errors are passed over: what stays is found and used by the next backup.
     func discard() {
-        failure = failure ?? BackupError(.invalidArgument, "the backup was abandoned")
-        for pack in open.values { pack.discard() }
-        open = [:]
+        state.withLock { $0.failure = $0.failure ?? BackupError(.invalidArgument, "the backup was abandoned") }
+        try? publishing.wait()
+        for pack in [dataPack, metadataPack] { pack.take()?.discard() }
+        let (full, published) = state.withLock { state in
+            defer { (state.full, state.published) = ([], []) }
+            return (state.full, state.published)
+        }
+        // Those that had to wait when another failed.
+        for pack in full { pack.discard() }
         // The file first, then the catalog's row: see `Catalog.add`.
         for pack in published { try? FileSystem.removeFile(layout.packPath(of: pack)) }
         try? catalog.remove(published)
-        published = []
     }
 
     /// From now on the packs belong to the repository.
-    func keep() { published = [] }
+    func keep() { state.withLock { $0.published = [] } }
 
-    private func openPack(_ kind: PackKind) throws(BackupError) -> PackWriter {
-        if let pack = open[kind] { return pack }
-        let pack = try PackWriter(kind: kind, temporaryFolder: layout.temporary)
-        open[kind] = pack
-        return pack
-    }
-
-    private func publish(_ kind: PackKind) throws(BackupError) {
-        guard let pack = open[kind] else { return }
-        let finished = try pack.finish(packsFolder: layout.packs)
-        if finished.isNew { published.append(finished.id) }
-        try catalog.add(finished.id, finished.index, byteCount: finished.byteCount)
-        // Only now: until the catalog knows them, its chunks are found in the open pack.
-        open[kind] = nil
+    private func publish(_ pack: PackWriter) throws(BackupError) {
+        do {
+            let finished = try pack.finish(packsFolder: layout.packs)
+            if finished.isNew { state.withLock { $0.published.append(finished.id) } }
+            try catalog.add(finished.id, finished.index, byteCount: finished.byteCount)
+            // Only now: until the catalog knows them, they must not be stored again.
+            state.withLock { state in
+                for entry in finished.index.entries { state.claimed.remove(entry.id) }
+                state.full.removeAll { $0 === pack }
+            }
+        } catch {
+            pack.discard()
+            state.withLock { $0.failure = $0.failure ?? error }
+            throw error
+        }
     }
 
     private func guarded<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
-        if let failure {
-            throw BackupError(
-                .invalidArgument, "the backup goes on after it failed: \(failure.message)", path: failure.path,
-                remedy: "Start a new backup.")
-        }
+        // The same again: of several threads, any may be the one whose error is reported.
+        if let failure = state.withLock({ $0.failure }) { throw failure }
         do {
             return try body()
         } catch {
-            failure = error
+            state.withLock { $0.failure = $0.failure ?? error }
             throw error
         }
     }

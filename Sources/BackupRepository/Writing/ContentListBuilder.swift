@@ -12,10 +12,10 @@ struct ContentListBuilder {
     private static let boundaryMask: UInt8 = 0xfe
 
     private var levels: [[FileContent.Element]] = [[]]
-    private let store: ([UInt8]) throws(BackupError) -> ChunkID
+    private let store: @Sendable ([UInt8]) throws(BackupError) -> ChunkID
 
     /// - Parameter store: stores a list as a chunk of metadata.
-    init(store: @escaping ([UInt8]) throws(BackupError) -> ChunkID) { self.store = store }
+    init(store: @escaping @Sendable ([UInt8]) throws(BackupError) -> ChunkID) { self.store = store }
 
     mutating func append(_ element: FileContent.Element) throws(BackupError) { try append(element, level: 0) }
 

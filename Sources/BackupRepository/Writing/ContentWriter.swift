@@ -1,8 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// Takes one file's bytes from start to end, in pieces of any size, and stores them as chunks. For one thread at a time; several
-/// may be in use at once.
+/// Takes one file's bytes from start to end, in pieces of any size, and stores them as chunks, in the calling thread. For one thread at a
+/// time; several may be in use at once. (`ContentPipeline` does the same for a large file with all processors.)
 public final class ContentWriter {
     /// A file of at most so many bytes stands in its directory entry: naming a chunk would take as much.
     static let literalLimitBytes = 64
@@ -11,27 +11,28 @@ public final class ContentWriter {
     private let compression: ChunkEncoder.Compression
     private let kind: PackKind
     private var cutter: ChunkCutter
-    private var hasher: ContentHasher? = ContentHasher()
-    private var list: ContentListBuilder
+    private var hasher = ContentHasher()
+    private let assembler: ContentAssembler
     /// The start of a chunk whose end has not come yet.
     private var partial: [UInt8] = []
     private var isUsable = true
+    private var hasEmitted = false
     /// Bytes taken so far.
     public private(set) var byteCount: UInt64 = 0
 
-    init(store: ChunkStore, cutter: ChunkCutter, policy: ChunkingPolicy) {
+    init(store: ChunkStore, cutter: ChunkCutter, policy: ChunkingPolicy, base: sending BaseMatcher? = nil) {
         self.store = store
         self.cutter = cutter
         compression = policy.compression
-        kind = policy == .metadata ? .metadata : .data
-        list = ContentListBuilder { (bytes) throws(BackupError) in try store.storeList(bytes) }
+        kind = policy.packKind
+        assembler = ContentAssembler(store: store, base: base)
     }
 
     /// - Throws: `noSpace`, `inputOutput`; the writer is of no further use then.
     public func append(_ bytes: UnsafeRawBufferPointer) throws(BackupError) {
         try requireUsable()
         isUsable = false
-        hasher?.update(bytes)
+        hasher.update(bytes)
         byteCount += UInt64(bytes.count)
         var rest = bytes
         while !rest.isEmpty {
@@ -59,32 +60,36 @@ public final class ContentWriter {
     public func finish() throws(BackupError) -> StoredFile {
         try requireUsable()
         isUsable = false
-        guard let checksums = hasher.take()?.finish() else { throw Self.unusable }
+        let checksums = hasher.finish()
         if byteCount <= Self.literalLimitBytes {
             return StoredFile(content: FileContent(literal: partial), checksums: checksums)
         }
-        if !partial.isEmpty { try emitPartial() }
-        let content = try list.finish()
+        // A file of one chunk has been hashed already.
+        if !partial.isEmpty { try emitPartial(digest: hasEmitted ? nil : checksums.sha256) }
+        let content = try assembler.finish()
         guard content.size == byteCount else {
             throw BackupError(.repositoryDamaged, "a file of \(byteCount) bytes became \(content.size) bytes of chunks")
         }
         return StoredFile(content: content, checksums: checksums)
     }
 
-    private static let unusable = BackupError(.invalidArgument, "a file is written to after it was finished or failed")
-
     private func requireUsable() throws(BackupError) {
-        guard isUsable else { throw Self.unusable }
+        guard isUsable else {
+            throw BackupError(.invalidArgument, "a file is written to after it was finished or failed")
+        }
     }
 
-    private func emitPartial() throws(BackupError) {
-        try partial.withUnsafeBytesThrowing { (buffer) throws(BackupError) in try emit(buffer) }
+    private func emitPartial(digest: SHA256Digest? = nil) throws(BackupError) {
+        try partial.withUnsafeBytesThrowing { (buffer) throws(BackupError) in try emit(buffer, digest: digest) }
         partial.removeAll(keepingCapacity: true)
     }
 
-    private func emit(_ chunk: UnsafeRawBufferPointer) throws(BackupError) {
-        let id = try store.store(chunk, kind: kind, compression: compression)
-        try list.append(.chunk(id, plainLength: UInt32(chunk.count)))
+    private func emit(_ chunk: UnsafeRawBufferPointer, digest: SHA256Digest? = nil) throws(BackupError) {
+        hasEmitted = true
+        let id = store.name(of: chunk, digest: digest)
+        if case .store(let similar) = try assembler.append(id, length: chunk.count) {
+            try store.store(id, chunk, kind: kind, compression: compression, similar: similar)
+        }
     }
 }
 
@@ -92,7 +97,9 @@ extension ChunkStore {
     /// Stores a content list.
     func storeList(_ bytes: [UInt8]) throws(BackupError) -> ChunkID {
         try bytes.withUnsafeBytesThrowing { (buffer) throws(BackupError) in
-            try store(buffer, kind: .metadata, compression: .whenSmaller)
+            let id = name(of: buffer)
+            try store(id, buffer, kind: .metadata, compression: .whenSmaller)
+            return id
         }
     }
 }

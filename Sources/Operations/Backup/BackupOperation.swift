@@ -40,13 +40,14 @@ public struct BackupOperation: Sendable {
         }
         let writer = try store.repository.makeWriter()
         let parent = store.repository.snapshots(kind: .snapshot).last
+        let earlier = EarlierBackup(in: store.repository)
 
-        let collections = try storeCollections(rendering, writer, createdAt)
-        var entries = try storeRecords(rendering, collections, writer, createdAt)
+        let collections = try storeCollections(rendering, writer, earlier, createdAt)
+        var entries = try storeRecords(rendering, collections, writer, earlier, createdAt)
         var unreadable: [String] = []
         if let mediaPath = store.mediaPath {
-            var media = MediaBackup(writer: writer, report: report)
-            let stored = try media.store(mediaPath)
+            let media = MediaBackup(writer: writer, repository: store.repository, report: report)
+            let stored = try media.store(mediaPath, earlier: earlier.folder("media"))
             unreadable = media.unreadable
             let status = try FileSystem.status(mediaPath)
             entries.append(
@@ -80,11 +81,13 @@ public struct BackupOperation: Sendable {
 
     /// The export's collections, in the definition's order.
     private func storeCollections(
-        _ rendering: AppRendering, _ writer: BackupWriter, _ time: Timestamp
+        _ rendering: AppRendering, _ writer: BackupWriter, _ earlier: EarlierBackup, _ time: Timestamp
     ) throws(BackupError) -> [TreeEntry] {
         var entries: [TreeEntry] = []
         for (name, range) in rendering.collections {
-            let stored = try writer.store(SourceRange(rendering.export, range), policy: .structuredText)
+            let stored = try writer.store(
+                SourceRange(rendering.export, range), policy: .structuredText,
+                earlier: earlier.content(["data", FileName("\(name).json")]))
             entries.append(.file(name: FileName("\(name).json"), mode: 0o600, modificationTime: time, stored: stored))
         }
         return entries
@@ -93,7 +96,8 @@ public struct BackupOperation: Sendable {
     /// The export, its collections and the database. The export consists of the very chunks of the collections: only what lies between them
     /// is its own.
     private func storeRecords(
-        _ rendering: AppRendering, _ collections: [TreeEntry], _ writer: BackupWriter, _ time: Timestamp
+        _ rendering: AppRendering, _ collections: [TreeEntry], _ writer: BackupWriter, _ earlier: EarlierBackup,
+        _ time: Timestamp
     ) throws(BackupError) -> [TreeEntry] {
         var contents: [FileContent] = []
         var position: UInt64 = 0
@@ -106,7 +110,8 @@ public struct BackupOperation: Sendable {
         let export = StoredFile(
             content: FileContent.concatenating(contents), checksums: try SourceChecksums.of(rendering.export))
         let database = try writer.store(
-            rendering.database, policy: .database(pageSizeBytes: rendering.databasePageSizeBytes()))
+            rendering.database, policy: .database(pageSizeBytes: rendering.databasePageSizeBytes()),
+            earlier: earlier.content(["database.sqlite"]))
         return [
             .directory(name: "data", mode: 0o700, modificationTime: time, stored: try writer.store(collections)),
             .file(name: "database.sqlite", mode: 0o600, modificationTime: time, stored: database),

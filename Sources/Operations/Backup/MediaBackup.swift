@@ -2,142 +2,188 @@ import BackupCore
 import BackupRepository
 import Glibc
 import Restore
+import Synchronization
 import SystemIO
 
-/// Stores the app's media folder into a running backup.
-struct MediaBackup {
+/// Stores the app's media folder into a running backup, several files at once. What is as it was in an earlier snapshot is taken from there
+/// and not opened.
+final class MediaBackup: Sendable {
+    /// Files from this size on are cut, hashed and written by several threads; smaller ones by one thread each.
+    private static let largeFileBytes: UInt64 = 4 << 20
+    /// Small files are handed out together, up to so many files and bytes.
+    private static let batchFileCount = 16
+    private static let batchBytes: UInt64 = 1 << 20
+
+    private struct Progress {
+        var progress = OperationProgress(phase: BackupOperation.phase)
+        var unreadable: [String] = []
+    }
+
     private let writer: BackupWriter
+    private let repository: Repository
     private let report: ProgressHandler
-    private var buffer: [UInt8]
-    private var progress = OperationProgress(phase: "Creating backup...")
-    /// Files that could not be stored, and why; the backup goes on without them and says so.
-    private(set) var unreadable: [String] = []
+    private let group: WorkGroup
+    private let blocks = BlockPool(blockSizeBytes: 1 << 20, limit: WorkerPool.processorCount + 2)
+    private let state = Mutex(Progress())
 
-    init(writer: BackupWriter, report: @escaping ProgressHandler) {
+    init(writer: BackupWriter, repository: Repository, report: @escaping ProgressHandler) {
         self.writer = writer
+        self.repository = repository
         self.report = report
-        buffer = [UInt8](repeating: 0, count: 1 << 20)
+        group = WorkGroup(writer.workers)
     }
 
+    /// Files that could not be stored, and why; the backup goes on without them and says so.
+    var unreadable: [String] { state.withLock { $0.unreadable.sorted() } }
+
+    /// - Parameter earlier: the media folder in an earlier snapshot.
     /// - Throws: what the repository throws, or when the folder itself cannot be read; a single file that cannot be read is noted in `unreadable`.
-    mutating func store(_ path: String) throws(BackupError) -> StoredDirectory {
-        try store(DirectoryReader(path: path), relativePath: "")
+    func store(_ path: String, earlier: StoredDirectory?) throws(BackupError) -> StoredDirectory {
+        let result = Mutex<StoredDirectory?>(nil)
+        let root = MediaFolderTask(try DirectoryReader(path: path), relativePath: "", earlier: earlier, in: repository) {
+            [self] (task) throws(BackupError) in
+            let stored = try task.store(with: writer)
+            result.withLock { $0 = stored }
+        }
+        do throws(BackupError) {
+            try walk(root)
+        } catch {
+            // The work that is under way must end before anybody takes the backup apart.
+            group.fail(error)
+        }
+        try group.wait()
+        guard let stored = result.withLock({ $0 }) else {
+            throw BackupError(.inputOutput, "the media folder was not stored", path: path)
+        }
+        return stored
     }
 
-    private mutating func store(
-        _ folder: borrowing DirectoryReader, relativePath: String
-    ) throws(BackupError) -> StoredDirectory {
-        var entries: [TreeEntry] = []
-        for name in try folder.names() where !MediaFolder.isOurs(name) {
-            let path = relativePath.isEmpty ? name.description : "\(relativePath)/\(name)"
-            do {
-                if let entry = try store(name, in: folder, path) { entries.append(entry) }
-            } catch let error where Self.isOfSource(error) {
-                unreadable.append("\(path): \(error.message)")
+    /// Goes through a folder and those below it, handing out the files.
+    private func walk(_ task: MediaFolderTask) throws(BackupError) {
+        var batch: [(name: FileName, path: String)] = []
+        var batchBytes: UInt64 = 0
+        for name in try task.reader.names() where !MediaFolder.isOurs(name) {
+            guard !group.hasFailed else { return }
+            let path = task.path(of: name)
+            try notingUnreadable(path) { () throws(BackupError) in
+                let status = try MediaFile.reading(path) { () throws(BackupError) in try task.reader.status(name) }
+                switch status.kind {
+                case .directory: try enter(name, status, path, in: task)
+                case .symbolicLink:
+                    let target = try MediaFile.reading(path) { () throws(BackupError) in try task.reader.readLink(name) }
+                    task.add(.symbolicLink(name: name, target: target, modificationTime: status.modificationTime))
+                case .regular:
+                    if let entry = task.unchanged(name, status) {
+                        task.add(entry)
+                        note(1, 0)
+                    } else if status.size >= Self.largeFileBytes {
+                        task.add(try storeLarge(name, path, in: task))
+                    } else {
+                        batch.append((name, path))
+                        batchBytes += status.size
+                    }
+                case .other: throw BackupError(.sourceUnreadable, "is neither a file nor a folder nor a link", path: path)
+                }
             }
+            if batch.count >= Self.batchFileCount || batchBytes >= Self.batchBytes { submit(&batch, &batchBytes, in: task) }
         }
-        return try writer.store(entries)
+        submit(&batch, &batchBytes, in: task)
+        finish(task)
     }
 
-    /// Whether it is the file that cannot be read, and not the repository that cannot be written.
-    private static func isOfSource(_ error: BackupError) -> Bool { error.code == .sourceUnreadable }
-
-    private mutating func store(
-        _ name: FileName, in folder: borrowing DirectoryReader, _ path: String
-    ) throws(BackupError) -> TreeEntry? {
-        let status = try Self.reading(path) { () throws(BackupError) in try folder.status(name) }
-        switch status.kind {
-        case .directory:
-            let inner = try Self.readingFolder(name, in: folder, path)
-            let stored = try store(inner, relativePath: path)
-            return .directory(name: name, mode: status.mode, modificationTime: status.modificationTime, stored: stored)
-        case .symbolicLink:
-            let target = try Self.reading(path) { () throws(BackupError) in try folder.readLink(name) }
-            return .symbolicLink(name: name, target: target, modificationTime: status.modificationTime)
-        case .regular:
-            return try storeFile(name, in: folder, path)
-        case .other:
-            throw BackupError(.sourceUnreadable, "is neither a file nor a folder nor a link", path: path)
+    private func enter(
+        _ name: FileName, _ status: FileStatus, _ path: String, in task: MediaFolderTask
+    ) throws(BackupError) {
+        let reader = try MediaFile.openingFolder(name, in: task.reader, path)
+        task.begin()
+        let inner = MediaFolderTask(
+            reader, relativePath: path, earlier: task.earlierFolder(name), in: repository
+        ) { [self] (inner) throws(BackupError) in
+            let stored = try inner.store(with: writer)
+            task.add(.directory(name: name, mode: status.mode, modificationTime: status.modificationTime, stored: stored))
+            finish(task)
+        }
+        do throws(BackupError) {
+            try walk(inner)
+        } catch {
+            // Folders that cannot be listed are left out; whatever else failed fails the backup.
+            guard error.code != .sourceUnreadable, !group.hasFailed else { throw error }
+            finish(task)
+            throw BackupError(.sourceUnreadable, error.message, path: path)
         }
     }
 
-    /// Reads a file through. A file that changes meanwhile is read again, twice at most: then it is noted, since half of one state and
-    /// half of another is worse than nothing.
-    private mutating func storeFile(
-        _ name: FileName, in folder: borrowing DirectoryReader, _ path: String
-    ) throws(BackupError) -> TreeEntry {
-        for _ in 0..<3 {
-            let file = try Self.openingFile(name, in: folder, path)
-            let before = try Self.status(file, path)
-            let content = writer.makeContentWriter(.media)
+    /// One piece of a folder's work is done; the last one stores the folder.
+    private func finish(_ task: MediaFolderTask) {
+        guard task.end() else { return }
+        group.submit { () throws(BackupError) in try task.whenComplete(task) }
+    }
+
+    private func submit(
+        _ batch: inout [(name: FileName, path: String)], _ batchBytes: inout UInt64, in task: MediaFolderTask
+    ) {
+        guard !batch.isEmpty else { return }
+        let files = batch
+        batch = []
+        batchBytes = 0
+        task.begin()
+        group.submit { [self] () throws(BackupError) in
+            for (name, path) in files {
+                try notingUnreadable(path) { () throws(BackupError) in task.add(try storeSmall(name, path, in: task)) }
+            }
+            finish(task)
+        }
+    }
+
+    private func storeSmall(_ name: FileName, _ path: String, in task: MediaFolderTask) throws(BackupError) -> TreeEntry {
+        try MediaFile.stable(name, path, in: task.reader) { (file) throws(BackupError) in
+            let block = blocks.take()
+            block.count = try file.read(at: 0, into: block.writableBytes)
+            let content = writer.makeContentWriter(
+                MediaFile.policy(of: block.bytes), earlier: task.earlierContent(name))
             var offset: UInt64 = 0
-            while true {
-                let count = try read(file, at: offset, path)
-                if count == 0 { break }
-                try buffer.withUnsafeBytesThrowing(count: count) { (bytes) throws(BackupError) in try content.append(bytes) }
-                offset += UInt64(count)
-                progress.processedBytes += UInt64(count)
+            while block.count > 0 {
+                try content.append(block.bytes)
+                offset += UInt64(block.count)
+                note(0, UInt64(block.count))
+                if offset >= file.size { break }
+                block.count = try file.read(at: offset, into: block.writableBytes)
             }
-            let after = try Self.status(file, path)
-            // The change time too: a program that writes in place may set the modification time back.
-            guard offset == before.size, before.size == after.size, before.modificationTime == after.modificationTime,
-                before.changeTime == after.changeTime
-            else { continue }
             let stored = try content.finish()
-            progress.processedItems += 1
-            report(progress)
-            return .file(
-                name: name, mode: before.mode, modificationTime: before.modificationTime, stored: stored,
-                sourceIdentity: SourceIdentity(inode: before.inode, changeTime: before.changeTime))
+            note(1, 0)
+            return stored
         }
-        throw BackupError(.sourceUnreadable, "changed again and again while it was read", path: path)
     }
 
-    private mutating func read(_ file: borrowing OwnedDescriptor, at offset: UInt64, _ path: String) throws(BackupError) -> Int {
-        do {
-            return try buffer.withUnsafeMutableBytesThrowing { (bytes) throws(BackupError) in
-                try file.readFully(at: offset, into: bytes)
+    private func storeLarge(_ name: FileName, _ path: String, in task: MediaFolderTask) throws(BackupError) -> TreeEntry {
+        try MediaFile.stable(name, path, in: task.reader) { (file) throws(BackupError) in
+            var start = [UInt8](repeating: 0, count: 100)
+            let count = try start.withUnsafeMutableBytesThrowing { (bytes) throws(BackupError) in
+                try file.read(at: 0, into: bytes)
             }
-        } catch {
-            throw BackupError(.sourceUnreadable, error.message, path: path)
+            let policy = start.withUnsafeBytes { MediaFile.policy(of: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+            let stored = try writer.store(file, policy: policy, earlier: task.earlierContent(name)) { note(0, $0) }
+            note(1, 0)
+            return stored
         }
     }
 
-    private static func reading<Result>(
-        _ path: String, _ body: () throws(BackupError) -> Result
-    ) throws(BackupError) -> Result {
-        do {
-            return try body()
-        } catch {
-            throw BackupError(.sourceUnreadable, error.message, path: path)
+    private func note(_ fileCount: Int, _ byteCount: UInt64) {
+        let progress = state.withLock { state in
+            state.progress.processedItems += UInt64(fileCount)
+            state.progress.processedBytes += byteCount
+            return state.progress
         }
+        report(progress)
     }
 
-    private static func openingFile(
-        _ name: FileName, in folder: borrowing DirectoryReader, _ path: String
-    ) throws(BackupError) -> OwnedDescriptor {
+    /// Notes that a file cannot be read, and goes on; a repository that cannot be written ends the backup.
+    private func notingUnreadable(_ path: String, _ body: () throws(BackupError) -> Void) throws(BackupError) {
         do {
-            return try folder.open(name, O_RDONLY)
+            try body()
         } catch {
-            throw BackupError(.sourceUnreadable, error.message, path: path)
-        }
-    }
-
-    private static func status(_ file: borrowing OwnedDescriptor, _ path: String) throws(BackupError) -> FileStatus {
-        do {
-            return try file.status()
-        } catch {
-            throw BackupError(.sourceUnreadable, error.message, path: path)
-        }
-    }
-
-    private static func readingFolder(
-        _ name: FileName, in folder: borrowing DirectoryReader, _ path: String
-    ) throws(BackupError) -> DirectoryReader {
-        do {
-            return try folder.openDirectory(name)
-        } catch {
-            throw BackupError(.sourceUnreadable, error.message, path: path)
+            guard error.code == .sourceUnreadable else { throw error }
+            state.withLock { $0.unreadable.append("\(path): \(error.message)") }
         }
     }
 }

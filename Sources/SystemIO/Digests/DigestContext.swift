@@ -4,14 +4,16 @@ import COpenSSL
 /// The three calls of OpenSSL's digest interface. They fail only when memory is exhausted or a digest is not built in;
 /// neither can be handled in a way that keeps data safe, so they stop the program.
 enum DigestContext {
-    static func make(_ algorithm: OpaquePointer?) -> OpaquePointer {
+    static func make(_ algorithm: DigestAlgorithm) -> OpaquePointer {
         guard let context = EVP_MD_CTX_new() else { fatalError("OpenSSL could not allocate a digest context") }
         restart(context, algorithm)
         return context
     }
 
-    static func restart(_ context: OpaquePointer, _ algorithm: OpaquePointer?) {
-        guard EVP_DigestInit_ex(context, algorithm, nil) == 1 else { fatalError("OpenSSL lacks a digest this program needs") }
+    static func restart(_ context: OpaquePointer, _ algorithm: DigestAlgorithm) {
+        guard EVP_DigestInit_ex(context, algorithm.pointer, nil) == 1 else {
+            fatalError("OpenSSL lacks a digest this program needs")
+        }
     }
 
     static func update(_ context: OpaquePointer, _ bytes: UnsafeRawBufferPointer) {

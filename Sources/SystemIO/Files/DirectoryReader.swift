@@ -3,7 +3,7 @@ import Glibc
 
 /// Reads a folder with names as bytes, and opens what is in it relative to the folder, so that names that are not
 /// UTF-8 and folders that are renamed meanwhile do no harm.
-public struct DirectoryReader: ~Copyable {
+public struct DirectoryReader: ~Copyable, Sendable {
     public let descriptor: OwnedDescriptor
     public var path: String { descriptor.path }
 

@@ -1,0 +1,78 @@
+import BackupCore
+
+/// Goes along an earlier version of a file while the new one is being cut: tells for each new chunk whether it stands there too, and if not,
+/// which old chunk is in its place and may be nearly the same. For one thread at a time; memory does not grow with the file.
+struct BaseMatcher {
+    enum Match {
+        /// The earlier version has this chunk, in an intact pack.
+        case same(StoredChunk)
+        /// This chunk is in its place in the earlier version.
+        case similar(StoredChunk)
+        case nothing
+    }
+
+    /// So many of the earlier version's chunks are looked at ahead of the place where the new version is, and remembered behind it.
+    private static let lookAheadCount = 256
+
+    private let catalog: Catalog
+    private let resolver: ContentResolver
+    /// Pieces keep their places, so an old chunk's number alone tells it: databases.
+    private let isPositional: Bool
+    /// What was not looked at yet, the next one last.
+    private var rest: [FileContent.Element]
+    private var window: [StoredChunk?] = []
+    /// The number of `window`'s first chunk in the earlier version.
+    private var windowStart = 0
+    private var numbers: [ChunkID: Int] = [:]
+    private var cursor = 0
+
+    /// - Parameter readChunk: reads content lists.
+    init(
+        earlier content: FileContent, policy: ChunkingPolicy, catalog: Catalog,
+        readChunk: @escaping @Sendable (ChunkID) throws(BackupError) -> [UInt8]
+    ) {
+        self.catalog = catalog
+        resolver = ContentResolver(readChunk: readChunk)
+        if case .database = policy { isPositional = true } else { isPositional = false }
+        rest = content.elements.reversed()
+    }
+
+    /// - Parameter id: the next chunk of the new version.
+    mutating func observe(_ id: ChunkID) throws(BackupError) -> Match {
+        try fill()
+        let here = cursor
+        if let number = numbers[id], let chunk = window[number - windowStart] {
+            cursor = isPositional ? here + 1 : number + 1
+            return .same(chunk)
+        }
+        cursor += 1
+        guard here >= windowStart, here - windowStart < window.count, let chunk = window[here - windowStart] else {
+            return .nothing
+        }
+        return .similar(chunk)
+    }
+
+    /// Reads on in the earlier version, several chunks at a time, and forgets what lies far behind.
+    private mutating func fill() throws(BackupError) {
+        guard cursor + 1 > windowStart + window.count, !rest.isEmpty else { return }
+        var ids: [ChunkID] = []
+        while ids.count < Self.lookAheadCount, let element = rest.popLast() {
+            switch element {
+            case .literal: continue
+            case .chunk(let id, _): ids.append(id)
+            case .list: rest += try resolver.open(element).elements.reversed()
+            }
+        }
+        for chunk in try catalog.findIntact(ids) {
+            if let chunk, numbers[chunk.id] == nil { numbers[chunk.id] = windowStart + window.count }
+            window.append(chunk)
+        }
+        let excess = window.count - 3 * Self.lookAheadCount
+        guard excess > 0 else { return }
+        for (offset, chunk) in window[..<excess].enumerated() {
+            if let chunk, numbers[chunk.id] == windowStart + offset { numbers[chunk.id] = nil }
+        }
+        window.removeFirst(excess)
+        windowStart += excess
+    }
+}

@@ -1,0 +1,77 @@
+import BackupCore
+import Synchronization
+
+/// The chunks of one file, as they are named: brings them into order, makes the file's content of them, and tells which of them must be
+/// stored. For several threads at once.
+final class ContentAssembler: Sendable {
+    /// What is to be done with a chunk.
+    enum Verdict: Sendable {
+        case isStored
+        case store(similar: StoredChunk?)
+    }
+
+    /// A chunk whose name is known.
+    struct NamedChunk: Sendable {
+        let id: ChunkID
+        let bytes: [UInt8]
+    }
+
+    private struct State {
+        var list: ContentListBuilder
+        var base: BaseMatcher?
+        /// Chunks that came before those in front of them.
+        var early: [Int: NamedChunk] = [:]
+        var next = 0
+    }
+
+    private let store: ChunkStore
+    private let state: Mutex<State>
+
+    init(store: ChunkStore, base: sending BaseMatcher?) {
+        self.store = store
+        let list = ContentListBuilder { [store] (bytes) throws(BackupError) in try store.storeList(bytes) }
+        state = Mutex(State(list: list, base: base))
+    }
+
+    /// Takes the next chunk of a file that is read by one thread.
+    func append(_ id: ChunkID, length: Int) throws(BackupError) -> Verdict {
+        try state.withLock { (state) throws(BackupError) in
+            try take(id, length, &state)
+        }
+    }
+
+    /// Takes chunk number `index`, in whatever order.
+    /// - Returns: the chunks that are in order now and must be stored.
+    func insert(
+        _ chunk: NamedChunk, at index: Int
+    ) throws(BackupError) -> [(chunk: NamedChunk, similar: StoredChunk?)] {
+        try state.withLock { (state) throws(BackupError) in
+            state.early[index] = chunk
+            var result: [(chunk: NamedChunk, similar: StoredChunk?)] = []
+            while let chunk = state.early.removeValue(forKey: state.next) {
+                state.next += 1
+                if case .store(let similar) = try take(chunk.id, chunk.bytes.count, &state) { result.append((chunk, similar)) }
+            }
+            return result
+        }
+    }
+
+    func finish() throws(BackupError) -> FileContent {
+        try state.withLock { (state) throws(BackupError) in try state.list.finish() }
+    }
+
+    private func take(_ id: ChunkID, _ length: Int, _ state: inout State) throws(BackupError) -> Verdict {
+        var verdict = Verdict.store(similar: nil)
+        if state.base != nil, let match = try state.base?.observe(id) {
+            switch match {
+            case .same(let chunk):
+                store.rely(on: chunk)
+                verdict = .isStored
+            case .similar(let chunk): verdict = .store(similar: chunk)
+            case .nothing: break
+            }
+        }
+        try state.list.append(.chunk(id, plainLength: UInt32(length)))
+        return verdict
+    }
+}

@@ -1,0 +1,137 @@
+import BackupCore
+import Synchronization
+import SystemIO
+
+/// Stores one large file with all processors: while the calling thread reads, others hash, cut, compress and write. What is under way is
+/// bounded by the blocks that are read ahead and by the pool's queue.
+final class ContentPipeline: Sendable {
+    static let blockSizeBytes = 1 << 20
+    private static let blockLimit = 6
+
+    private let store: ChunkStore
+    private let policy: ChunkingPolicy
+    private let group: WorkGroup
+    private let assembler: ContentAssembler
+    private let blocks = BlockPool(blockSizeBytes: blockSizeBytes, limit: blockLimit)
+    // Each is used by one lane only; the locks are never waited for.
+    private let md5 = Mutex(MD5Hasher())
+    private let sha = Mutex(SHAHashers())
+    private let cutting: Mutex<Cutting>
+
+    private struct SHAHashers: ~Copyable {
+        var sha1 = SHA1Hasher()
+        var sha256 = SHA256Hasher()
+        var crc32: UInt32 = 0
+    }
+
+    private struct Cutting {
+        var cutter: ChunkCutter
+        /// The start of a chunk whose end has not come yet.
+        var partial: [UInt8] = []
+        var count = 0
+    }
+
+    init(store: ChunkStore, pool: WorkerPool, cutter: ChunkCutter, policy: ChunkingPolicy, base: sending BaseMatcher?) {
+        self.store = store
+        self.policy = policy
+        group = WorkGroup(pool)
+        assembler = ContentAssembler(store: store, base: base)
+        cutting = Mutex(Cutting(cutter: cutter))
+    }
+
+    func takeBlock() -> BlockPool.Block { blocks.take() }
+
+    /// Stores a file.
+    /// - Parameters:
+    ///   - first: the file's first block.
+    ///   - read: reads on into a block; fewer bytes than it holds only at the end of the file.
+    func run(
+        first: BlockPool.Block, read: (UInt64, UnsafeMutableRawBufferPointer) throws(BackupError) -> Int
+    ) throws(BackupError) -> StoredFile {
+        let md5Lane = SerialLane(group)
+        let shaLane = SerialLane(group)
+        let cutLane = SerialLane(group)
+        var byteCount: UInt64 = 0
+        var block = first
+        do throws(BackupError) {
+            while block.count > 0, !group.hasFailed {
+                byteCount += UInt64(block.count)
+                submit(block, md5Lane, shaLane, cutLane)
+                guard block.count == Self.blockSizeBytes else { break }
+                block = blocks.take()
+                block.count = try read(byteCount, block.writableBytes)
+            }
+        } catch {
+            // The work that is under way must end before anybody takes the backup apart.
+            group.fail(error)
+        }
+        cutLane.submit { [self] () throws(BackupError) in try emitRest() }
+        try group.wait()
+        let content = try assembler.finish()
+        guard content.size == byteCount else {
+            throw BackupError(.repositoryDamaged, "a file of \(byteCount) bytes became \(content.size) bytes of chunks")
+        }
+        return StoredFile(content: content, checksums: checksums())
+    }
+
+    private func submit(_ block: BlockPool.Block, _ md5Lane: SerialLane, _ shaLane: SerialLane, _ cutLane: SerialLane) {
+        cutLane.submit { [self] () throws(BackupError) in try cut(block.bytes) }
+        md5Lane.submit { [self] () throws(BackupError) in md5.withLock { $0.update(block.bytes) } }
+        shaLane.submit { [self] () throws(BackupError) in
+            sha.withLock { hashers in
+                hashers.sha1.update(block.bytes)
+                hashers.sha256.update(block.bytes)
+                hashers.crc32 = CRC32.update(hashers.crc32, block.bytes)
+            }
+        }
+    }
+
+    private func checksums() -> Checksums {
+        let md5 = md5.withLock { $0.finish() }
+        return sha.withLock { hashers in
+            Checksums(crc32: hashers.crc32, md5: md5, sha1: hashers.sha1.finish(), sha256: hashers.sha256.finish())
+        }
+    }
+
+    private func cut(_ bytes: UnsafeRawBufferPointer) throws(BackupError) {
+        cutting.withLock { cutting in
+            var rest = bytes
+            while !rest.isEmpty {
+                guard let count = cutting.cutter.scan(rest) else {
+                    cutting.partial.append(contentsOf: rest)
+                    break
+                }
+                cutting.partial.append(contentsOf: UnsafeRawBufferPointer(rebasing: rest[..<count]))
+                emit(&cutting)
+                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            }
+        }
+    }
+
+    private func emitRest() throws(BackupError) {
+        cutting.withLock { cutting in
+            if !cutting.partial.isEmpty { emit(&cutting) }
+        }
+    }
+
+    private func emit(_ cutting: inout Cutting) {
+        let bytes = cutting.partial
+        let index = cutting.count
+        cutting.partial = []
+        cutting.partial.reserveCapacity(min(bytes.count, Self.blockSizeBytes))
+        cutting.count += 1
+        group.submit { [self] () throws(BackupError) in try name(bytes, index) }
+    }
+
+    private func name(_ bytes: [UInt8], _ index: Int) throws(BackupError) {
+        let id = bytes.withUnsafeBytes { store.name(of: $0) }
+        for (chunk, similar) in try assembler.insert(ContentAssembler.NamedChunk(id: id, bytes: bytes), at: index) {
+            group.submit { [self] () throws(BackupError) in
+                try chunk.bytes.withUnsafeBytesThrowing { (plain) throws(BackupError) in
+                    try store.store(
+                        chunk.id, plain, kind: policy.packKind, compression: policy.compression, similar: similar)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import BackupCore
+import Synchronization
+
+/// The pack of one kind that chunks are being added to. For several threads at once.
+final class OpenPack: Sendable {
+    /// A pack with many tiny chunks is published before its index gets large.
+    private static let chunkCountLimit = 65_536
+
+    private let kind: PackKind
+    private let temporaryFolder: String
+    private let packSizeBytes: UInt64
+    private let writer = Mutex<PackWriter?>(nil)
+
+    init(kind: PackKind, temporaryFolder: String, packSizeBytes: UInt64) {
+        self.kind = kind
+        self.temporaryFolder = temporaryFolder
+        self.packSizeBytes = packSizeBytes
+    }
+
+    /// Adds a chunk, to a new pack if there is none.
+    /// - Returns: the pack, when it is full with this chunk: it is the caller's now, to be published.
+    func append(_ entry: PackEntry, _ stored: UnsafeRawBufferPointer) throws(BackupError) -> PackWriter? {
+        try writer.withLock { (writer) throws(BackupError) in
+            let pack: PackWriter
+            if let open = writer {
+                pack = open
+            } else {
+                pack = try PackWriter(kind: kind, temporaryFolder: temporaryFolder)
+                writer = pack
+            }
+            try pack.append(entry, stored)
+            guard pack.byteCount >= packSizeBytes || pack.chunkCount >= Self.chunkCountLimit else { return nil }
+            writer = nil
+            return pack
+        }
+    }
+
+    /// Gives up the pack as it is.
+    func take() -> PackWriter? {
+        writer.withLock { writer in
+            defer { writer = nil }
+            return writer
+        }
+    }
+}

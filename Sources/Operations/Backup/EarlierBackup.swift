@@ -1,0 +1,29 @@
+import BackupCore
+import BackupRepository
+
+/// The newest backup of whatever kind, of which a new one shares most. What of it cannot be read is simply read anew from the app.
+struct EarlierBackup {
+    private let repository: Repository
+    private let root: Directory?
+
+    init(in repository: Repository) {
+        self.repository = repository
+        root = repository.snapshots().last.flatMap { try? repository.rootDirectory(of: $0) }
+    }
+
+    /// A folder of its root.
+    func folder(_ name: FileName) -> StoredDirectory? {
+        guard let entry = root?.entry(named: name), let totals = entry.totals else { return nil }
+        return StoredDirectory(content: entry.content, totals: totals)
+    }
+
+    /// A file's content.
+    func content(_ path: [FileName]) -> FileContent? {
+        var directory = root
+        for name in path.dropLast() {
+            directory = directory?.entry(named: name).flatMap { try? repository.directory(of: $0) }
+        }
+        guard let last = path.last, let entry = directory?.entry(named: last), entry.kind == .file else { return nil }
+        return entry.content
+    }
+}

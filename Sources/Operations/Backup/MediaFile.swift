@@ -1,0 +1,96 @@
+import BackupCore
+import BackupRepository
+import Glibc
+import SystemIO
+
+/// Reading one file of the media folder, in a way that never stores half of one state and half of another.
+final class MediaFile: ByteSource {
+    private static let attemptLimit = 3
+    /// File systems count time in steps; a file that changed so recently may change again without its times telling.
+    private static let stepSeconds: Int64 = 2
+
+    private let file: SharedFile
+    private let path: String
+
+    private init(_ file: SharedFile, _ path: String) {
+        self.file = file
+        self.path = path
+    }
+
+    /// Size in bytes when it was opened.
+    var size: UInt64 { file.size }
+
+    func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
+        try Self.reading(path) { () throws(BackupError) in try file.read(at: offset, into: buffer) }
+    }
+
+    /// Stores a file. If it changes meanwhile it is stored again, twice at most: then it is unreadable, since half of one state and half of
+    /// another is worse than nothing.
+    /// - Throws: `sourceUnreadable`; what `body` throws.
+    static func stable(
+        _ name: FileName, _ path: String, in folder: borrowing DirectoryReader,
+        _ body: (MediaFile) throws(BackupError) -> StoredFile
+    ) throws(BackupError) -> TreeEntry {
+        for _ in 0..<attemptLimit {
+            let file = try open(name, path, in: folder)
+            let before = try reading(path) { () throws(BackupError) in try file.status() }
+            let stored = try body(MediaFile(file, path))
+            let after = try reading(path) { () throws(BackupError) in try file.status() }
+            // The change time too: a program that writes in place may set the modification time back.
+            guard stored.size == before.size, before.size == after.size, before.modificationTime == after.modificationTime,
+                before.changeTime == after.changeTime
+            else { continue }
+            return .file(
+                name: name, mode: before.mode, modificationTime: before.modificationTime, stored: stored,
+                sourceIdentity: identity(before))
+        }
+        throw BackupError(.sourceUnreadable, "changed again and again while it was read", path: path)
+    }
+
+    private static func open(
+        _ name: FileName, _ path: String, in folder: borrowing DirectoryReader
+    ) throws(BackupError) -> SharedFile {
+        do {
+            return try SharedFile(folder.open(name, O_RDONLY))
+        } catch {
+            throw BackupError(.sourceUnreadable, error.message, path: path)
+        }
+    }
+
+    /// By what the next backup tells that the file is still the same; `nil` where it could change without that.
+    private static func identity(_ status: FileStatus) -> SourceIdentity? {
+        var now = timespec()
+        // Not SystemClock: the file system's stamps do not follow a clock that a test has set.
+        clock_gettime(CLOCK_REALTIME, &now)
+        guard status.changeTime.seconds + stepSeconds < Int64(now.tv_sec) else { return nil }
+        return SourceIdentity(inode: status.inode, changeTime: status.changeTime)
+    }
+
+    /// SQLite databases are cut into pages, like the app's own: a changed row then changes a page and not a megabyte.
+    /// - Parameter start: the file's first bytes.
+    static func policy(of start: UnsafeRawBufferPointer) -> ChunkingPolicy {
+        guard start.count >= 100, start.prefix(16).elementsEqual("SQLite format 3\0".utf8) else { return .media }
+        let value = Int(start[16]) << 8 | Int(start[17])
+        return .database(pageSizeBytes: value == 1 ? 65_536 : max(512, value))
+    }
+
+    static func reading<Result>(
+        _ path: String, _ body: () throws(BackupError) -> Result
+    ) throws(BackupError) -> Result {
+        do {
+            return try body()
+        } catch {
+            throw BackupError(.sourceUnreadable, error.message, path: path)
+        }
+    }
+
+    static func openingFolder(
+        _ name: FileName, in folder: borrowing DirectoryReader, _ path: String
+    ) throws(BackupError) -> DirectoryReader {
+        do {
+            return try folder.openDirectory(name)
+        } catch {
+            throw BackupError(.sourceUnreadable, error.message, path: path)
+        }
+    }
+}

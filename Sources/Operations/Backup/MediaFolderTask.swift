@@ -1,0 +1,90 @@
+import BackupCore
+import BackupRepository
+import Synchronization
+import SystemIO
+
+/// One folder of the media folder while it is being backed up: collects its entries, which several threads bring, and is stored when the
+/// last one is there.
+final class MediaFolderTask: Sendable {
+    typealias Completion = @Sendable (MediaFolderTask) throws(BackupError) -> Void
+
+    private struct State {
+        var entries: [TreeEntry] = []
+        /// The walk through the folder itself counts as one.
+        var unfinishedCount = 1
+    }
+
+    let reader: DirectoryReader
+    let whenComplete: Completion
+    private let relativePath: String
+    private let earlierStored: StoredDirectory?
+    private let earlier: Directory?
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - relativePath: within the media folder.
+    ///   - earlier: the same folder in an earlier snapshot. If it cannot be read, everything is read anew.
+    ///   - whenComplete: called once, when all entries are there.
+    init(
+        _ reader: consuming DirectoryReader, relativePath: String, earlier: StoredDirectory?, in repository: Repository,
+        whenComplete: @escaping Completion
+    ) {
+        self.reader = reader
+        self.relativePath = relativePath
+        self.whenComplete = whenComplete
+        earlierStored = earlier
+        self.earlier = earlier.flatMap { try? repository.directory($0) }
+    }
+
+    func path(of name: FileName) -> String { relativePath.isEmpty ? name.description : "\(relativePath)/\(name)" }
+
+    /// The folder `name` in the earlier snapshot.
+    func earlierFolder(_ name: FileName) -> StoredDirectory? {
+        guard let entry = earlier?.entry(named: name), let totals = entry.totals else { return nil }
+        return StoredDirectory(content: entry.content, totals: totals)
+    }
+
+    /// The file `name` in the earlier snapshot.
+    func earlierContent(_ name: FileName) -> FileContent? {
+        guard let entry = earlier?.entry(named: name), entry.kind == .file else { return nil }
+        return entry.content
+    }
+
+    /// The entry of a file that is as it was in the earlier snapshot: same size, times and inode. (A changed mode changes the change time.)
+    func unchanged(_ name: FileName, _ status: FileStatus) -> TreeEntry? {
+        guard let entry = earlier?.entry(named: name), entry.kind == .file, let identity = entry.sourceIdentity,
+            identity.inode == status.inode, identity.changeTime == status.changeTime, entry.size == status.size,
+            entry.modificationTime == status.modificationTime
+        else { return nil }
+        return entry
+    }
+
+    func add(_ entry: TreeEntry) { state.withLock { $0.entries.append(entry) } }
+
+    /// One more piece of work that will bring entries.
+    func begin() { state.withLock { $0.unfinishedCount += 1 } }
+
+    /// A piece of work has brought its entries.
+    /// - Returns: whether it was the last one.
+    func end() -> Bool {
+        state.withLock { state in
+            state.unfinishedCount -= 1
+            return state.unfinishedCount == 0
+        }
+    }
+
+    /// Stores the folder, or takes it from the earlier snapshot if nothing in it differs.
+    func store(with writer: BackupWriter) throws(BackupError) -> StoredDirectory {
+        let entries = state.withLock { state in
+            defer { state.entries = [] }
+            return state.entries
+        }
+        if let earlierStored, let earlier, earlier.entries.count == entries.count,
+            entries.allSatisfy({ earlier.entry(named: $0.name) == $0 })
+        {
+            try writer.take(earlierStored, earlier)
+            return earlierStored
+        }
+        return try writer.store(entries)
+    }
+}

@@ -1,0 +1,54 @@
+import Glibc
+
+/// A value that several threads use in turn, and for whose changes they can wait (a monitor: a mutex with a condition variable).
+///
+/// `@unchecked Sendable`: the value is only touched by whoever holds the mutex.
+final class Monitor<State>: @unchecked Sendable {
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private let condition: UnsafeMutablePointer<pthread_cond_t>
+    private var state: State
+
+    init(_ state: sending State) {
+        self.state = state
+        mutex = .allocate(capacity: 1)
+        mutex.initialize(to: pthread_mutex_t())
+        condition = .allocate(capacity: 1)
+        condition.initialize(to: pthread_cond_t())
+        // Both fail only for attributes that are not used here.
+        pthread_mutex_init(mutex, nil)
+        pthread_cond_init(condition, nil)
+    }
+
+    deinit {
+        pthread_cond_destroy(condition)
+        pthread_mutex_destroy(mutex)
+        condition.deallocate()
+        mutex.deallocate()
+    }
+
+    func withLock<Result>(_ body: (inout State) -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return body(&state)
+    }
+
+    /// Changes the value and wakes one thread that waits.
+    func changeWakingOne<Result>(_ body: (inout State) -> Result) -> Result {
+        defer { pthread_cond_signal(condition) }
+        return withLock(body)
+    }
+
+    /// Changes the value and wakes all threads that wait.
+    func changeWakingAll<Result>(_ body: (inout State) -> Result) -> Result {
+        defer { pthread_cond_broadcast(condition) }
+        return withLock(body)
+    }
+
+    /// Waits until `isReady`, then runs `body` before anybody else can change the value.
+    func wait<Result>(until isReady: (State) -> Bool, _ body: (inout State) -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while !isReady(state) { pthread_cond_wait(condition, mutex) }
+        return body(&state)
+    }
+}

@@ -1,0 +1,39 @@
+import BackupCore
+import Synchronization
+
+/// Work of a group that must be done in the order in which it is handed in, one piece at a time, on whatever thread is free.
+public final class SerialLane: Sendable {
+    public typealias Work = @Sendable () throws(BackupError) -> Void
+
+    private struct State {
+        var waiting: [Work] = []
+        var isRunning = false
+    }
+
+    private let group: WorkGroup
+    private let state = Mutex(State())
+
+    public init(_ group: WorkGroup) { self.group = group }
+
+    /// Never waits. What waits in the lane is not bounded by it: bound what the work needs.
+    public func submit(_ work: @escaping Work) {
+        let mustStart = state.withLock { state in
+            state.waiting.append(work)
+            defer { state.isRunning = true }
+            return !state.isRunning
+        }
+        if mustStart { group.submit { [self] () throws(BackupError) in try run() } }
+    }
+
+    private func run() throws(BackupError) {
+        while true {
+            let works = state.withLock { state in
+                defer { state.waiting = [] }
+                if state.waiting.isEmpty { state.isRunning = false }
+                return state.waiting
+            }
+            if works.isEmpty { return }
+            for work in works { try work() }
+        }
+    }
+}
