@@ -23,6 +23,7 @@ public struct BackupFS: ParsableCommand {
             ListCommand.self, RestoreCommand.self, ExportCommand.self, DiffCommand.self, FindCommand.self, TagCommand.self,
             PinCommand.self,
             UnpinCommand.self, StatsCommand.self, StatusCommand.self,
+            CheckCommand.self,
         ],
         defaultSubcommand: MountCommand.self)
 

@@ -20,6 +20,9 @@ struct RepositoryLayout: Sendable {
     /// Held while a catalog is replaced.
     var catalogLock: String { "\(path)/catalog.lock" }
 
+    /// What a repair found damaged and put something better in place of. Nothing reads it; made when it is needed.
+    var damaged: String { "\(path)/damaged" }
+
     var folders: [String] { [packs, snapshots, labels, temporary] }
 
     static let packExtension = ".pack"

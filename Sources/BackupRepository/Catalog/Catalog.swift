@@ -15,6 +15,8 @@ final class Catalog: Sendable {
     /// Packs that cannot be read as a whole, and why. Their chunks are still found, but no backup relies on them.
     private let damaged = Mutex<[PackID: BackupError]>([:])
     private let wasRebuiltForMissingChunk = Mutex(false)
+    /// Why the file that was found could not be used; it has been made anew then.
+    private let replacementReason = Mutex<BackupError?>(nil)
 
     /// Opens the catalog and brings it in line with the packs that are there.
     init(layout: RepositoryLayout, repositoryID: String, protection: RepositoryProtection) throws(BackupError) {
@@ -22,20 +24,27 @@ final class Catalog: Sendable {
         self.repositoryID = repositoryID
         self.protection = protection
         var isFresh = false
-        let writer = try Self.openOrReplace(layout: layout, repositoryID: repositoryID, wasReplaced: &isFresh)
+        var reason: BackupError?
+        let writer = try Self.openOrReplace(
+            layout: layout, repositoryID: repositoryID, wasReplaced: &isFresh, reason: &reason)
         database = Mutex(writer)
+        replacementReason.withLock { $0 = reason }
         do {
             try reconcile()
         } catch {
             // Damage shows when tables are read, not when the file is opened.
             guard error.code == .repositoryDamaged, !isFresh else { throw error }
+            replacementReason.withLock { $0 = error }
             try replace()
             try reconcile()
         }
     }
 
+    /// Why the catalog had to be made anew when it was opened; `nil` when it was whole, or not there.
+    var damage: BackupError? { replacementReason.withLock { $0 } }
+
     private static func openOrReplace(
-        layout: RepositoryLayout, repositoryID: String, wasReplaced: inout Bool
+        layout: RepositoryLayout, repositoryID: String, wasReplaced: inout Bool, reason: inout BackupError?
     ) throws(BackupError) -> any DatabaseWriter {
         do {
             return try CatalogDatabase.open(path: layout.catalog, repositoryID: repositoryID)
@@ -43,6 +52,7 @@ final class Catalog: Sendable {
             switch error.code {
             case .repositoryDamaged:
                 wasReplaced = true
+                reason = error
                 return try openReplaced(layout: layout, repositoryID: repositoryID)
             case .readOnly, .accessDenied, .notPermitted:
                 wasReplaced = true
@@ -70,7 +80,7 @@ final class Catalog: Sendable {
     }
 
     /// Throws the catalog's file away for an empty one.
-    private func replace() throws(BackupError) {
+    func replace() throws(BackupError) {
         let fresh: any DatabaseWriter
         do {
             let lock = try WaitingLock.acquire(path: layout.catalogLock)
@@ -139,6 +149,13 @@ extension Catalog {
             remedy: "Copy the missing pack back from another copy of the repository, if there is one.")
     }
 
+    /// A chunk in several packs is taken from the first that is intact. What is stored whole can be the base of others.
+    private static func isBetter(_ chunk: StoredChunk, than other: StoredChunk, _ damaged: [PackID: BackupError]) -> Bool {
+        let isIntact = damaged[chunk.pack] == nil
+        guard isIntact == (damaged[other.pack] == nil) else { return isIntact }
+        return chunk.base == nil && other.base != nil
+    }
+
     private static func complete(_ found: [StoredChunk?]) -> [StoredChunk]? {
         let complete = found.compactMap { $0 }
         return complete.count == found.count ? complete : nil
@@ -151,7 +168,7 @@ extension Catalog {
             return try ids.map { id in
                 var best: StoredChunk?
                 try query.run(id) { chunk in
-                    if best == nil || damaged[chunk.pack] == nil { best = chunk }
+                    if best.map({ Self.isBetter(chunk, than: $0, damaged) }) ?? true { best = chunk }
                 }
                 return best
             }
@@ -167,7 +184,7 @@ extension Catalog {
         }
     }
 
-    /// The chunk, if it lies in a pack that new backups may rely on.
+    /// The chunk, if it lies in a pack that new backups may rely on; and its base too, if it needs one.
     func findIntact(_ id: ChunkID) throws(BackupError) -> StoredChunk? { try findIntact([id])[0] }
 
     /// The chunks, in the order of `ids`; `nil` for those that lie in no pack that new backups may rely on.
@@ -177,11 +194,19 @@ extension Catalog {
         return try read { database in
             let query = try ChunkQuery(database)
             return try ids.map { id in
-                var intact: StoredChunk?
+                var whole: StoredChunk?
+                var differences: [StoredChunk] = []
                 try query.run(id) { chunk in
-                    if intact == nil, damaged[chunk.pack] == nil { intact = chunk }
+                    guard damaged[chunk.pack] == nil else { return }
+                    if chunk.base == nil { whole = whole ?? chunk } else { differences.append(chunk) }
                 }
-                return intact
+                if let whole { return whole }
+                return try differences.first { chunk in
+                    guard let base = chunk.base else { return false }
+                    var isBaseIntact = false
+                    try query.run(base) { if $0.base == nil, damaged[$0.pack] == nil { isBaseIntact = true } }
+                    return isBaseIntact
+                }
             }
         }
     }

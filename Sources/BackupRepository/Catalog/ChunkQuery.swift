@@ -5,9 +5,15 @@ import GRDBSQLite
 /// Looks chunks up, many in a row. It calls SQLite directly: there are a hundred thousand of these look-ups in a backup, and wrapping every number
 /// of them takes ten times as long as the look-up.
 struct ChunkQuery {
-    private static let sql = """
-        SELECT c."offset", c.stored_length, c.plain_length, c.codec, c.plain_crc32, c.stored_crc32,
+    /// What `chunk` reads.
+    static let columns = """
+        c."offset", c.stored_length, c.plain_length, c.codec, c.plain_crc32, c.stored_crc32,
         c.base0, c.base1, c.base2, c.base3, p.id0, p.id1, p.id2, p.id3
+        """
+    /// How many columns these are.
+    static let columnCount: Int32 = 14
+    private static let sql = """
+        SELECT \(columns)
         FROM chunks c JOIN packs p ON p.number = c.pack WHERE c.id0 = ? AND c.id1 = ? AND c.id2 = ? AND c.id3 = ?
         """
 
@@ -30,26 +36,30 @@ struct ChunkQuery {
             let result = sqlite3_step(handle)
             if result == SQLITE_DONE { return }
             guard result == SQLITE_ROW else { throw DatabaseError(resultCode: ResultCode(rawValue: result)) }
-            body(try chunk(id, handle))
+            body(try Self.chunk(id, handle))
         }
     }
 
-    private func chunk(_ id: ChunkID, _ handle: OpaquePointer) throws -> StoredChunk {
+    static func chunk(_ id: ChunkID, _ handle: OpaquePointer) throws -> StoredChunk {
         func number(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
-        func digest(_ column: Int32) -> SHA256Digest {
-            DigestKey(words: (number(column), number(column + 1), number(column + 2), number(column + 3))).digest
-        }
+        func digest(_ column: Int32) -> SHA256Digest { key(handle, at: column).digest }
         guard let codec = UInt8(exactly: number(3)).flatMap(ChunkCodec.init(rawValue:)) else {
             throw BackupError(.repositoryDamaged, "the catalog names a codec that does not exist")
         }
         guard let offset = UInt64(exactly: number(0)), let storedLength = UInt32(exactly: number(1)),
             let plainLength = UInt32(exactly: number(2)), let plainCRC32 = UInt32(exactly: number(4)),
             let storedCRC32 = UInt32(exactly: number(5)), plainLength <= ChunkLimits.plainLengthBytes,
-            storedLength <= ChunkLimits.storedLengthBytes, offset < UInt64(Int64.max / 2)
+            storedLength <= ChunkLimits.storedLengthBytes, offset < UInt64(Int64.max / 2),
+            codec != .raw || (storedLength == plainLength && storedCRC32 == plainCRC32)
         else { throw BackupError(.repositoryDamaged, "the catalog has an impossible number") }
         return StoredChunk(
             id: id, pack: PackID(digest(10)), packOffset: offset, storedLength: storedLength, plainLength: plainLength,
             codec: codec, plainCRC32: plainCRC32, storedCRC32: storedCRC32,
             base: codec == .deflateAgainstBase ? ChunkID(digest(6)) : nil)
+    }
+
+    static func key(_ handle: OpaquePointer, at column: Int32) -> DigestKey {
+        func number(_ offset: Int32) -> Int64 { sqlite3_column_int64(handle, column + offset) }
+        return DigestKey(words: (number(0), number(1), number(2), number(3)))
     }
 }

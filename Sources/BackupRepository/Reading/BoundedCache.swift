@@ -58,6 +58,12 @@ struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         freeSlots.append(position)
     }
 
+    mutating func removeAll(where shouldBeRemoved: (Value) -> Bool) {
+        for slot in slots {
+            if let slot, shouldBeRemoved(slot.value) { remove(slot.key) }
+        }
+    }
+
     private mutating func link(_ position: Int) {
         slots[position]?.older = newest
         slots[position]?.newer = -1

@@ -28,7 +28,16 @@ final class ChunkReader: Sendable {
     /// All plain bytes of a chunk.
     /// - Throws: `repositoryDamaged` naming the chunk and its pack.
     func plainBytes(_ chunk: StoredChunk) throws(BackupError) -> [UInt8] {
-        if chunk.codec != .raw || protection.isSealing { return try expandedBytes(chunk) }
+        if chunk.codec != .raw || protection.isSealing {
+            return try withAnyForm(chunk) { (place) throws(BackupError) in
+                if place.codec != .raw || protection.isSealing { return try expandedBytes(place) }
+                return try rawBytes(place)
+            }
+        }
+        return try rawBytes(chunk)
+    }
+
+    private func rawBytes(_ chunk: StoredChunk) throws(BackupError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: Int(chunk.plainLength))
         try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in try readPlain(chunk, at: 0, into: buffer) }
         return bytes
@@ -45,12 +54,14 @@ final class ChunkReader: Sendable {
         _ chunk: StoredChunk, at offset: Int, into buffer: UnsafeMutableRawBufferPointer
     ) throws(BackupError) {
         guard offset >= 0, offset + buffer.count <= Int(chunk.plainLength) else { throw Self.outOfRange(chunk) }
-        if chunk.codec == .raw {
-            try readStored(chunk, at: offset, into: buffer)
-        } else {
-            let bytes = try expandedBytes(chunk)
-            bytes.withUnsafeBytes { plain in
-                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: plain[offset..<offset + buffer.count]))
+        try withAnyForm(chunk) { (place) throws(BackupError) in
+            if place.codec == .raw {
+                try readStored(place, at: offset, into: buffer)
+            } else {
+                let bytes = try expandedBytes(place)
+                bytes.withUnsafeBytes { plain in
+                    buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: plain[offset..<offset + buffer.count]))
+                }
             }
         }
     }
@@ -141,7 +152,8 @@ extension ChunkReader {
         return plain
     }
 
-    private func dictionary(for chunk: StoredChunk) throws(BackupError) -> [UInt8] {
+    /// The plain bytes that a chunk was compressed against; empty for one that is stored whole.
+    func dictionary(for chunk: StoredChunk) throws(BackupError) -> [UInt8] {
         guard let base = chunk.base else { return [] }
         let located = try catalog.locate([base])
         guard let place = located.first, place.codec != .deflateAgainstBase else {
@@ -149,6 +161,9 @@ extension ChunkReader {
         }
         return Array(try plainBytes(place).suffix(Self.dictionaryByteCount))
     }
+
+    /// Closes a pack that was replaced.
+    func forget(_ pack: PackID) { packs.forget(pack) }
 
     /// Compares a chunk's stored bytes with their CRC-32 and its plain bytes with its name, reading the pack anew.
     /// - Throws: `repositoryDamaged`.
@@ -186,6 +201,11 @@ extension ChunkReader {
                 if let result = try? body(place) { return result }
             }
             guard error.code == .notFound else { throw error }
+            // Only now is the folder listed: files that were open before their pack was rewritten come by here for every read.
+            try? catalog.reconcile()
+            for place in otherPacks(with: chunk) {
+                if let result = try? body(place) { return result }
+            }
             throw damage(chunk, "its pack is missing")
         }
     }
@@ -196,15 +216,36 @@ extension ChunkReader {
         if error.code == .repositoryDamaged, let file = try? packs.open(chunk.pack),
             let index = try? PackIndex.read(file, pack: chunk.pack, protection: protection)
         {
-            places += index.storedChunks(in: chunk.pack).filter { $0.id == chunk.id }
-        } else {
-            try? catalog.reconcile()
+            places += index.storedChunks(in: chunk.pack).filter { $0 != chunk && Self.isSame($0, chunk) }
         }
-        places += (try? catalog.locations(of: chunk.id)) ?? []
-        // The caller counts on the lengths it was told.
-        return places.filter {
-            $0 != chunk && $0.codec == chunk.codec && $0.storedLength == chunk.storedLength && $0.plainLength == chunk.plainLength
-                && $0.base == chunk.base
+        return places + otherPacks(with: chunk)
+    }
+
+    /// Where else the same stored bytes are said to lie.
+    private func otherPacks(with chunk: StoredChunk) -> [StoredChunk] {
+        let places = (try? catalog.locations(of: chunk.id)) ?? []
+        return places.filter { $0.pack != chunk.pack && Self.isSame($0, chunk) }
+    }
+
+    /// The caller counts on the lengths it was told.
+    private static func isSame(_ place: StoredChunk, _ chunk: StoredChunk) -> Bool {
+        place.id == chunk.id && place.codec == chunk.codec && place.storedLength == chunk.storedLength
+            && place.plainLength == chunk.plainLength && place.base == chunk.base
+    }
+
+    /// Runs `body` with the chunk, and if nothing with its stored bytes is left, with every place where it is stored in another form: whoever
+    /// wants plain bytes does not mind.
+    private func withAnyForm<Result>(
+        _ chunk: StoredChunk, _ body: (StoredChunk) throws(BackupError) -> Result
+    ) throws(BackupError) -> Result {
+        do {
+            return try body(chunk)
+        } catch {
+            guard error.code == .repositoryDamaged else { throw error }
+            for place in (try? catalog.locations(of: chunk.id)) ?? [] where !Self.isSame(place, chunk) {
+                if place.plainLength == chunk.plainLength, let result = try? body(place) { return result }
+            }
+            throw error
         }
     }
 }

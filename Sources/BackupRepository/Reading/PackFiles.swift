@@ -18,7 +18,11 @@ final class PackFiles: Sendable {
     func open(_ pack: PackID) throws(BackupError) -> SharedFile {
         if let file = cache.withLock({ $0.value(for: pack) }) { return file }
         let file = try SharedFile(path: path(of: pack))
-        cache.withLock { $0.insert(file, for: pack, cost: 1) }
+        cache.withLock { cache in
+            // A pack that was removed takes room on the disk for as long as somebody has it open.
+            cache.removeAll { (try? $0.status().linkCount) == 0 }
+            cache.insert(file, for: pack, cost: 1)
+        }
         return file
     }
 

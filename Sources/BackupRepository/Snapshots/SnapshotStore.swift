@@ -35,6 +35,9 @@ final class SnapshotStore: Sendable {
         return isCovered ? false : try scan()
     }
 
+    /// Looks anew, whatever the folders' times say.
+    func rescan() throws(BackupError) { try scan() }
+
     private func stamps() throws(BackupError) -> [FolderStamp] {
         [try FolderStamp(path: layout.snapshots), try FolderStamp(path: layout.labels)]
     }

@@ -1,0 +1,135 @@
+import ArgumentParser
+import BackupCore
+import BackupRepository
+import Export
+import Operations
+import SystemIO
+
+struct CheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Look for damage in the backups.",
+        discussion: """
+            Compares records, folders, lists, packs and the catalog with each other; with --read-data also every stored byte with its
+            checksum. Names every file that is hurt, and then ends with exit code 1.
+
+            Example:
+              backupfs check
+              backupfs check --read-data-subset 1/7
+              backupfs check --repair --yes
+            """)
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+    @Flag(name: .long, help: "Read all data and compare it with its checksums.")
+    var readData = false
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Read a part of the data: 10% of the packs by chance, or 1/5, 2/5, … in turn.", valueName: "part"))
+    var readDataSubset: String?
+    @Flag(name: .long, help: "Read all data and put right what can be; what is damaged is set aside.")
+    var repair = false
+    @Flag(name: .long, help: "Do not ask.")
+    var yes = false
+
+    func run() throws {
+        guard !(readData && readDataSubset != nil) else {
+            throw BackupError(.usage, "--read-data and --read-data-subset exclude each other", remedy: "Leave one of them out.")
+        }
+        let subset = try readDataSubset.map { text throws(BackupError) in try DataSubset(parsing: text) }
+        let store = try store.open()
+        if repair, !yes { try Self.requireConsent() }
+        let printer = ProgressPrinter(isJSON: output.json)
+        defer { printer.finish() }
+        let isJSON = output.json
+        let report: (CheckEvent) -> Void = { event in
+            printer.finish()
+            Terminal.say(isJSON ? Self.json(event).compactText + [10] : Array((Self.text(event) + "\n").utf8))
+        }
+        let operation = CheckOperation(store: store)
+        let summary =
+            repair
+            ? try operation.repair(progress: printer.handler, report: report)
+            : try operation.run(readData: readData ? .all : subset, progress: printer.handler, report: report)
+        printer.finish()
+        Terminal.say(isJSON ? Self.json(summary).compactText + [10] : Array(Self.text(summary).utf8))
+        guard summary.isSound else {
+            throw BackupError(
+                .repositoryDamaged, Self.verdict(summary), path: store.repository.path,
+                remedy: repair
+                    ? "What is whole can be read as before. Copy the packs back from another copy of the repository, if there is one."
+                    : "What is whole can be read as before. Put right what can be with: backupfs check --repair")
+        }
+    }
+
+    private static func requireConsent() throws(BackupError) {
+        guard Terminal.isInputTerminal else {
+            throw BackupError(.usage, "a repair rewrites damaged packs and nobody can be asked", remedy: "Add --yes.")
+        }
+        let answer = Terminal.ask(
+            "Repair the repository? A copy of it should be made first, if there is room. Type \"yes\" [no]: ")
+        guard answer?.lowercased() == "yes" else { throw BackupError(.interrupted, "cancelled; nothing was changed") }
+    }
+
+    private static func verdict(_ summary: CheckSummary) -> String {
+        func count(_ number: Int, _ one: String, _ many: String) -> String { "\(number) \(number == 1 ? one : many)" }
+        var text = count(summary.findingCount, "finding", "findings")
+        if summary.hurtFileCount > 0 {
+            text += "; \(count(summary.hurtFileCount, "file is", "files are")) hurt in "
+            text += count(summary.hurtSnapshotCount, "backup", "backups")
+        } else {
+            text += "; no file of any backup is hurt"
+        }
+        return text
+    }
+
+    // MARK: Text
+
+    private static func text(_ event: CheckEvent) -> String {
+        switch event {
+        case .finding(let finding): "\(finding.isRepaired ? "repaired" : finding.kind.rawValue): \(finding.error)"
+        case .hurt(let file): "hurt: \(file.snapshot.name)/\(file.path)\(file.isFolder ? "/ and all that is in it" : "")"
+        case .repaired(let text): text
+        }
+    }
+
+    private static func text(_ summary: CheckSummary) -> String {
+        var text = "Checked \(summary.snapshotCount) backups, \(summary.packCount) packs and \(summary.chunkCount) chunks"
+        if summary.readPackCount > 0 {
+            text += "; read \(ByteCount.text(summary.readByteCount)) in \(summary.readPackCount) packs"
+        }
+        text += ".\n"
+        return summary.isSound ? text + "No damage was found.\n" : text
+    }
+
+    // MARK: JSON
+
+    private static func json(_ event: CheckEvent) -> OrderedJSON {
+        switch event {
+        case .finding(let finding):
+            .members([
+                "message_type": .text("finding"), "kind": .text(finding.kind.rawValue), "message": .text(finding.error.message),
+                "path": .optional(finding.error.path), "remedy": .optional(finding.error.remedy),
+                "pack": .optional(finding.pack?.hexadecimal), "chunk": .optional(finding.chunk?.hexadecimal),
+                "repaired": .boolean(finding.isRepaired),
+            ])
+        case .hurt(let file):
+            .members([
+                "message_type": .text("hurt"), "snapshot": .text(file.snapshot.name.description),
+                "snapshot_id": .text(file.snapshot.id.hexadecimal), "path": .text(file.path.description),
+                "type": .text(file.isFolder ? "dir" : "file"),
+            ])
+        case .repaired(let text): .members(["message_type": .text("repaired"), "message": .text(text)])
+        }
+    }
+
+    private static func json(_ summary: CheckSummary) -> OrderedJSON {
+        .members([
+            "message_type": .text("summary"), "sound": .boolean(summary.isSound), "snapshots": .integer(summary.snapshotCount),
+            "packs": .integer(summary.packCount), "chunks": .integer(summary.chunkCount),
+            "packs_read": .integer(summary.readPackCount), "bytes_read": .integer(summary.readByteCount),
+            "findings": .integer(summary.findingCount), "hurt_files": .integer(summary.hurtFileCount),
+            "hurt_snapshots": .integer(summary.hurtSnapshotCount),
+        ])
+    }
+}

@@ -1,0 +1,76 @@
+import BackupCore
+import GRDB
+import GRDBSQLite
+
+/// What a catalog says, for whoever compares it with the packs.
+extension Catalog {
+    /// A sum over the rows of each pack (`CatalogRowSum`), and how many there are. Reads the whole table once, in order.
+    /// - Throws: `repositoryDamaged` when SQLite or a row says so.
+    func sums() throws(BackupError) -> [PackID: (sum: UInt64, rowCount: Int)] {
+        try read { database in
+            var sums: [PackID: (sum: UInt64, rowCount: Int)] = [:]
+            let packs = try Row.fetchCursor(database, sql: "SELECT id0, id1, id2, id3 FROM packs")
+            while let row = try packs.next() { sums[PackID(DigestKey(row, at: 0).digest)] = (0, 0) }
+            let sql = """
+                SELECT \(ChunkQuery.columns), c.id0, c.id1, c.id2, c.id3, p.number
+                FROM chunks c LEFT JOIN packs p ON p.number = c.pack ORDER BY c.id0, c.id1, c.id2, c.id3, c.pack
+                """
+            var last: DigestKey?
+            try Self.scan(database, sql) { id, key, handle in
+                // A table that is not in order hides chunks from whoever looks for them.
+                if let last, key.words < last.words {
+                    throw BackupError(.repositoryDamaged, "the catalog's table is not in order")
+                }
+                last = key
+                guard sqlite3_column_type(handle, ChunkQuery.columnCount + 4) != SQLITE_NULL else {
+                    throw BackupError(.repositoryDamaged, "the catalog names a pack that it does not have")
+                }
+                let chunk = try ChunkQuery.chunk(id, handle)
+                let before = sums[chunk.pack] ?? (0, 0)
+                sums[chunk.pack] = (before.sum &+ CatalogRowSum.of(chunk), before.rowCount + 1)
+            }
+            return sums
+        }
+    }
+
+    /// What the catalog knows of a pack; `nil` when it does not know it.
+    func chunks(of pack: PackID) throws(BackupError) -> (kind: PackKind, chunks: [StoredChunk])? {
+        try read { database in
+            let found = try Row.fetchOne(
+                database, sql: "SELECT number, kind FROM packs WHERE id0 = ? AND id1 = ? AND id2 = ? AND id3 = ?",
+                arguments: DigestKey(pack.digest).arguments)
+            guard let found, let kind = UInt8(exactly: found[1] as Int64).flatMap(PackKind.init(rawValue:)) else { return nil }
+            let number: Int64 = found[0]
+            let sql = """
+                SELECT \(ChunkQuery.columns), c.id0, c.id1, c.id2, c.id3
+                FROM chunks c JOIN packs p ON p.number = c.pack WHERE c.pack = \(number)
+                """
+            var chunks: [StoredChunk] = []
+            try Self.scan(database, sql) { id, _, handle in chunks.append(try ChunkQuery.chunk(id, handle)) }
+            return (kind, chunks)
+        }
+    }
+
+    /// Steps through many rows, with SQLite's own calls for the reason that `ChunkQuery` has.
+    /// - Parameter sql: the columns of `ChunkQuery`, then those of the chunk's name.
+    private static func scan(
+        _ database: Database, _ sql: String, _ body: (ChunkID, DigestKey, OpaquePointer) throws -> Void
+    ) throws {
+        let statement = try database.cachedStatement(sql: sql)
+        let handle = statement.sqliteStatement
+        defer { withExtendedLifetime(statement) { _ = sqlite3_reset(handle) } }
+        while true {
+            let result = sqlite3_step(handle)
+            if result == SQLITE_DONE { return }
+            guard result == SQLITE_ROW else { throw DatabaseError(resultCode: ResultCode(rawValue: result)) }
+            let key = ChunkQuery.key(handle, at: ChunkQuery.columnCount)
+            try body(ChunkID(key.digest), key, handle)
+        }
+    }
+
+    /// Throws the catalog away and makes it again from the packs.
+    func rebuild() throws(BackupError) {
+        try replace()
+        try reconcile()
+    }
+}

@@ -1,0 +1,70 @@
+import BackupCore
+
+/// Something that is wrong with a repository.
+public struct CheckFinding: Sendable {
+    public enum Kind: String, Sendable {
+        /// A snapshot's record cannot be read: the snapshot is not listed.
+        case record
+        /// A snapshot's label cannot be read: it has its first name, and counts as pinned.
+        case label
+        /// A pack's header, index or end.
+        case pack
+        /// A chunk in a pack.
+        case chunk
+        /// The catalog says something else than the packs.
+        case catalog
+        /// A chunk that a snapshot needs is in no pack.
+        case missing
+        /// A folder or a content list of a snapshot does not fit together.
+        case structure
+    }
+
+    public let kind: Kind
+    public let error: BackupError
+    public let pack: PackID?
+    public let chunk: ChunkID?
+    /// Whether it has been put right already.
+    public let isRepaired: Bool
+
+    init(_ kind: Kind, _ error: BackupError, pack: PackID? = nil, chunk: ChunkID? = nil, isRepaired: Bool = false) {
+        self.kind = kind
+        self.error = error
+        self.pack = pack
+        self.chunk = chunk
+        self.isRepaired = isRepaired
+    }
+}
+
+/// A file or folder of a snapshot that cannot be read, or not all of it.
+public struct HurtFile: Sendable {
+    public let snapshot: Snapshot
+    /// Seen from the snapshot's folder; empty for that folder itself.
+    public let path: FileName
+    /// A folder of which nothing is known any more.
+    public let isFolder: Bool
+}
+
+/// What a check tells while it runs, from the thread that called it.
+public enum CheckEvent: Sendable {
+    case finding(CheckFinding)
+    case hurt(HurtFile)
+    /// What a repair did.
+    case repaired(String)
+}
+
+/// How a check ended.
+public struct CheckSummary: Sendable {
+    public var snapshotCount = 0
+    public var packCount = 0
+    public var chunkCount = 0
+    /// Packs of which all bytes were read.
+    public var readPackCount = 0
+    /// Bytes of chunks that were read and compared.
+    public var readByteCount: UInt64 = 0
+    public var findingCount = 0
+    public var hurtFileCount = 0
+    public var hurtSnapshotCount = 0
+
+    /// Whether nothing is wrong, or nothing any more.
+    public var isSound: Bool { findingCount == 0 && hurtFileCount == 0 }
+}

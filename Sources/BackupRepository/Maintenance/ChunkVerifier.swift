@@ -1,0 +1,89 @@
+import BackupCore
+import SystemIO
+
+/// Proves that stored bytes are the chunk they are said to be. For one thread at a time.
+final class ChunkVerifier {
+    private let repository: Repository
+    private var inflater = Inflater()
+    private var hasher = SHA256Hasher()
+    private var plain: [UInt8] = []
+    private var opened: [UInt8] = []
+
+    init(_ repository: Repository) { self.repository = repository }
+
+    enum Verdict {
+        case sound
+        case damaged(BackupError)
+        /// Its own bytes are as they were written, but without its base they say nothing.
+        case withoutBase(BackupError)
+    }
+
+    /// Compares the stored bytes with their CRC-32, and the plain bytes with theirs and with the chunk's name.
+    /// - Parameter packed: the chunk's bytes as they lie in the pack.
+    /// - Returns: errors that name chunk and pack.
+    func verify(_ chunk: StoredChunk, _ packed: UnsafeRawBufferPointer) -> Verdict {
+        guard repository.protection.isSealing else { return verifyStored(chunk, packed) }
+        guard open(chunk, packed) else { return damaged(chunk, "it does not open with the repository's key") }
+        // Taken out for the moment: it is not written to meanwhile.
+        let bytes = opened
+        return bytes.withUnsafeBytes { verifyStored(chunk, UnsafeRawBufferPointer(rebasing: $0[..<Int(chunk.storedLength)])) }
+    }
+
+    /// Opens a sealed chunk into `opened`.
+    private func open(_ chunk: StoredChunk, _ packed: UnsafeRawBufferPointer) -> Bool {
+        let count = Int(chunk.storedLength)
+        guard packed.count == count + AESGCM.overheadByteCount else { return false }
+        if opened.count < count { opened = [UInt8](repeating: 0, count: count) }
+        let nonce = packed[..<AESGCM.nonceByteCount]
+        let tag = packed[(AESGCM.nonceByteCount + count)...]
+        return opened.withUnsafeMutableBytes { buffer in
+            let output = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+            output.copyMemory(from: UnsafeRawBufferPointer(rebasing: packed[nonce.endIndex..<tag.startIndex]))
+            return (Array(nonce) + Array(tag)).withUnsafeBytes {
+                repository.protection.open(PackEntry(chunk), output, frame: $0)
+            }
+        }
+    }
+
+    private func verifyStored(_ chunk: StoredChunk, _ stored: UnsafeRawBufferPointer) -> Verdict {
+        guard CRC32.of(stored) == chunk.storedCRC32 else { return damaged(chunk, "its CRC-32 is wrong") }
+        guard chunk.codec != .raw else { return compare(chunk, stored) }
+        var dictionary: [UInt8] = []
+        if let base = chunk.base {
+            do {
+                dictionary = try repository.chunkReader.dictionary(for: chunk)
+            } catch {
+                return .withoutBase(repository.chunkReader.damage(chunk, "its base \(base) cannot be read"))
+            }
+        }
+        let count = Int(chunk.plainLength)
+        if plain.count < count { plain = [UInt8](repeating: 0, count: count) }
+        let isWhole = plain.withUnsafeMutableBytes { buffer in
+            dictionary.withUnsafeBytes {
+                inflater.expandSegment(stored, dictionary: $0, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]))
+            }
+        }
+        guard isWhole else { return damaged(chunk, "its compressed bytes do not expand") }
+        return plain.withUnsafeBytes { buffer in
+            let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+            guard CRC32.of(bytes) == chunk.plainCRC32 else { return damaged(chunk, "its CRC-32 is wrong") }
+            return compare(chunk, bytes)
+        }
+    }
+
+    private func compare(_ chunk: StoredChunk, _ bytes: UnsafeRawBufferPointer) -> Verdict {
+        let id: ChunkID
+        if repository.protection.isSealing {
+            id = repository.protection.chunkID(of: bytes)
+        } else {
+            // As `chunkID` has it, without a new digest context for each chunk.
+            hasher.update(bytes)
+            id = ChunkID(hasher.finish())
+        }
+        return id == chunk.id ? .sound : damaged(chunk, "its bytes are not what its name says")
+    }
+
+    private func damaged(_ chunk: StoredChunk, _ reason: String) -> Verdict {
+        .damaged(repository.chunkReader.damage(chunk, reason))
+    }
+}

@@ -1,0 +1,41 @@
+import BackupCore
+
+/// Which packs a check reads.
+public enum DataSubset: Sendable, Equatable {
+    case all
+    /// So many of a hundred packs, chosen anew each time; at least one.
+    case percent(Double)
+    /// The first, second, … of so many parts, always the same packs: all parts together are all packs.
+    case part(Int, of: Int)
+
+    /// `10%`, `2.5%` or `1/5`, as restic takes it.
+    /// - Throws: `usage`.
+    public init(parsing text: String) throws(BackupError) {
+        if text.hasSuffix("%"), let percent = Double(text.dropLast()), percent > 0, percent <= 100 {
+            self = .percent(percent)
+            return
+        }
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        if parts.count == 2, let part = Int(parts[0]), let count = Int(parts[1]), part >= 1, part <= count {
+            self = .part(part, of: count)
+            return
+        }
+        throw BackupError(
+            .usage, "“\(text)” is no part of a repository", remedy: "Give a percentage such as 10%, or a part such as 1/5.")
+    }
+
+    func select(_ packs: [PackInventory.Pack]) -> [PackInventory.Pack] {
+        switch self {
+        case .all: return packs
+        case .percent(let percent):
+            let count = Int((Double(packs.count) * percent / 100).rounded(.up))
+            return Array(packs.shuffled().prefix(count)).sorted { $0.id < $1.id }
+        case .part(let part, let count):
+            return packs.filter { pack in
+                // The name is a digest: its first bytes are as good as a dice.
+                let number = pack.id.digest.withUnsafeBytes { UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) }
+                return number % UInt64(count) == UInt64(part - 1)
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import BackupCore
+import Glibc
+import SystemIO
+
+/// Reads the chunks of whole packs, from start to end and many at once: as fast as the disk gives them. For one thread at a time.
+final class PackDataReader {
+    /// So much is read at once. A larger chunk is read alone.
+    private static let runByteCount = 8 << 20
+
+    private let layout: RepositoryLayout
+    /// How many bytes of a pack a chunk takes beyond its stored bytes.
+    private let overheadByteCount: Int
+    private var buffer: [UInt8] = []
+
+    init(_ repository: Repository) {
+        layout = repository.layout
+        overheadByteCount = RepositoryProtection.overheadByteCount(isSealed: repository.protection.isSealing)
+    }
+
+    /// Calls `body` with each of the chunks and its bytes as they lie in the pack (sealed, in an encrypted repository), or with the error that kept them from being read.
+    /// - Parameter chunks: of one pack, in the order in which they lie there.
+    /// - Throws: what opening the pack throws, and what `body` throws.
+    func read(
+        _ chunks: [StoredChunk], of pack: PackID,
+        _ body: (StoredChunk, Result<UnsafeRawBufferPointer, BackupError>) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        let file = try SharedFile(path: layout.packPath(of: pack))
+        _ = posix_fadvise(file.rawDescriptor, 0, 0, POSIX_FADV_SEQUENTIAL)
+        var first = 0
+        while first < chunks.count {
+            let end = endOfRun(chunks, from: first)
+            if end < chunks.count {
+                // While this run is looked at, the disk brings the next one.
+                let next = chunks[end]
+                _ = posix_fadvise(file.rawDescriptor, off_t(next.packOffset), off_t(Self.runByteCount), POSIX_FADV_WILLNEED)
+            }
+            try read(chunks[first..<end], file, body)
+            first = end
+        }
+    }
+
+    private func end(of chunk: StoredChunk) -> UInt64 {
+        chunk.packOffset + UInt64(chunk.storedLength) + UInt64(overheadByteCount)
+    }
+
+    /// As many chunks as lie close together and fit.
+    private func endOfRun(_ chunks: [StoredChunk], from first: Int) -> Int {
+        let start = chunks[first].packOffset
+        var end = first + 1
+        while end < chunks.count, self.end(of: chunks[end]) - start <= UInt64(Self.runByteCount) {
+            end += 1
+        }
+        return end
+    }
+
+    private func read(
+        _ run: ArraySlice<StoredChunk>, _ file: SharedFile,
+        _ body: (StoredChunk, Result<UnsafeRawBufferPointer, BackupError>) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        guard let first = run.first, let last = run.last else { return }
+        let start = first.packOffset
+        let count = Int(end(of: last) - start)
+        if buffer.count < count { buffer = [UInt8](repeating: 0, count: max(count, Self.runByteCount)) }
+        try buffer.withUnsafeMutableBytesThrowing { (bytes) throws(BackupError) in
+            let all = UnsafeMutableRawBufferPointer(rebasing: bytes[..<count])
+            // Where a part of the disk cannot be read, the chunks around it still can, one by one.
+            let isWhole = (try? file.read(at: start, into: all)) == count
+            for chunk in run {
+                let offset = Int(chunk.packOffset - start)
+                let part = UnsafeMutableRawBufferPointer(rebasing: all[offset..<Int(end(of: chunk) - start)])
+                var failure: BackupError?
+                if !isWhole {
+                    do throws(BackupError) {
+                        if try file.read(at: chunk.packOffset, into: part) < part.count {
+                            failure = BackupError(.repositoryDamaged, "the pack ends within it", path: file.path)
+                        }
+                    } catch { failure = error }
+                }
+                try body(chunk, failure.map { .failure($0) } ?? .success(UnsafeRawBufferPointer(part)))
+            }
+        }
+    }
+}

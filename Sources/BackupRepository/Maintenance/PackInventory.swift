@@ -1,0 +1,83 @@
+import BackupCore
+import SystemIO
+
+/// All packs that are there, by what their own indexes say.
+struct PackInventory {
+    struct Pack {
+        let id: PackID
+        let kind: PackKind
+        /// Length of the file in bytes.
+        let byteCount: UInt64
+        let chunkCount: Int
+        /// Where its chunks begin in the table; they stand there in the order of the index.
+        let firstRow: Int
+        /// A sum over all that the catalog must say of its chunks.
+        let catalogSum: UInt64
+    }
+
+    /// Those whose index could be read.
+    private(set) var packs: [Pack] = []
+    /// Those that could not be, and why.
+    private(set) var unreadable: [(pack: PackID, byteCount: UInt64, error: BackupError)] = []
+    var table: PackedChunkTable
+
+    /// Reads the index of every pack. Packs that vanish meanwhile are left out.
+    init(_ repository: Repository, progress: ProgressHandler? = nil) throws(BackupError) {
+        let present = try PackFolder.list(repository.layout).sorted { $0.key < $1.key }
+        table = PackedChunkTable(capacity: Int(clamping: try repository.catalog.totals().chunkCount))
+        for (number, (id, byteCount)) in present.enumerated() {
+            progress?(
+                OperationProgress(
+                    phase: "Reading the packs' indexes...", processedItems: UInt64(number), totalItems: UInt64(present.count)))
+            do {
+                add(try repository.packIndex(of: id), id, byteCount)
+            } catch {
+                if error.code != .notFound { unreadable.append((id, byteCount, error)) }
+            }
+        }
+    }
+
+    private mutating func add(_ index: PackIndex, _ id: PackID, _ byteCount: UInt64) {
+        let firstRow = table.rows.count
+        for entry in index.entries { table.append(entry, pack: UInt32(packs.count)) }
+        let sum = index.storedChunks(in: id).reduce(UInt64(0)) { $0 &+ CatalogRowSum.of($1) }
+        packs.append(
+            Pack(
+                id: id, kind: index.kind, byteCount: byteCount, chunkCount: index.entries.count, firstRow: firstRow,
+                catalogSum: sum))
+    }
+
+    /// Bytes of all packs that could be read.
+    var byteCount: UInt64 { packs.reduce(0) { $0 + $1.byteCount } }
+    var chunkCount: Int { table.rows.count }
+
+    func pack(ofRow row: Int) -> Pack { packs[Int(table.rows[row].pack)] }
+}
+
+/// One number for everything the catalog says of a chunk in a pack. Numbers of all chunks of a pack are added up, so that the order in which
+/// they come does not matter.
+enum CatalogRowSum {
+    static func of(_ chunk: StoredChunk) -> UInt64 {
+        var sum: UInt64 = 0
+        mix(chunk.id.digest, into: &sum)
+        for number in [
+            chunk.packOffset, UInt64(chunk.storedLength), UInt64(chunk.plainLength), UInt64(chunk.codec.rawValue),
+            UInt64(chunk.plainCRC32), UInt64(chunk.storedCRC32),
+        ] { mix(number, into: &sum) }
+        if let base = chunk.base { mix(base.digest, into: &sum) }
+        return sum
+    }
+
+    private static func mix(_ digest: SHA256Digest, into sum: inout UInt64) {
+        digest.withUnsafeBytes {
+            for offset in stride(from: 0, to: 32, by: 8) {
+                mix($0.loadUnaligned(fromByteOffset: offset, as: UInt64.self), into: &sum)
+            }
+        }
+    }
+
+    private static func mix(_ number: UInt64, into sum: inout UInt64) {
+        sum = (sum ^ number) &* 0x9e37_79b9_7f4a_7c15
+        sum ^= sum >> 29
+    }
+}

@@ -1,0 +1,83 @@
+import BackupCore
+import SystemIO
+
+/// What can still be found of a pack whose header, index or end is damaged.
+struct PackSalvage {
+    /// No pack of this program has a longer index.
+    private static let indexByteCountLimit = 65_536 * 81 + 8
+    private static let packByteCountLimit: UInt64 = 512 << 20
+
+    let repository: Repository
+
+    /// Chunks that lie in the pack, or may do so: each has to be verified.
+    func candidates(_ pack: PackID) throws(BackupError) -> (kind: PackKind, chunks: [StoredChunk]) {
+        let file = try SharedFile(path: repository.layout.packPath(of: pack))
+        var kind: PackKind?
+        var chunks: [StoredChunk] = []
+        if file.size <= Self.packByteCountLimit {
+            let bytes = try file.readExactly(at: 0, count: Int(file.size))
+            // A sealed index looks like anything else: only the end or the catalog can say where it begins.
+            if !repository.protection.isSealing, let index = findIndex(in: bytes, of: pack) {
+                return (index.kind, index.storedChunks(in: pack))
+            }
+            // An index with an error in it is right about most of its chunks.
+            if let index = damagedIndex(in: bytes, of: pack) {
+                kind = index.kind
+                chunks = index.storedChunks(in: pack)
+            }
+        }
+        let known = try repository.catalog.chunks(of: pack)
+        if let known {
+            kind = known.kind
+            let offsets = Set(chunks)
+            chunks += known.chunks.filter { !offsets.contains($0) }
+        }
+        let end = file.size
+        let overhead = UInt64(RepositoryProtection.overheadByteCount(isSealed: repository.protection.isSealing))
+        return (
+            kind ?? .data,
+            chunks.filter { $0.packOffset + UInt64($0.storedLength) + overhead <= end }.sorted { $0.packOffset < $1.packOffset }
+        )
+    }
+
+    /// The index, by the pack's name, wherever it begins: the end that tells it may be damaged or gone.
+    private func findIndex(in bytes: [UInt8], of pack: PackID) -> PackIndex? {
+        for missing in 0...PackIndex.footerByteCount {
+            let end = bytes.count - PackIndex.footerByteCount + missing
+            guard end - 8 >= PackIndex.headerByteCount else { continue }
+            for start in stride(from: end - 8, through: max(PackIndex.headerByteCount, end - Self.indexByteCountLimit), by: -1)
+            where bytes[start] <= 1 && bytes[start + 1] == 0 && bytes[start + 2] == 0 && bytes[start + 3] == 0 {
+                let count = (4..<8).reduce(0) { $0 | Int(bytes[start + $1]) << (($1 - 4) * 8) }
+                let length = end - start - 8
+                guard count * 49 <= length, length <= count * 81 else { continue }
+                let candidate = Array(bytes[start..<end])
+                if PackID(SHA256Hasher.hash(candidate)) == pack { return index(candidate) }
+            }
+        }
+        return nil
+    }
+
+    /// What stands where the end says the index is: put right if one bit of it flipped, else as it is.
+    private func damagedIndex(in bytes: [UInt8], of pack: PackID) -> PackIndex? {
+        guard bytes.count >= PackIndex.headerByteCount + PackIndex.footerByteCount else { return nil }
+        var footer = ByteReader(Array(bytes.suffix(PackIndex.footerByteCount)))
+        guard let chunkByteCount = try? footer.read(UInt64.self), let indexByteCount = try? footer.read(UInt32.self),
+            chunkByteCount <= UInt64(bytes.count), Int(indexByteCount) <= bytes.count
+        else { return nil }
+        let start = PackIndex.headerByteCount + Int(chunkByteCount)
+        guard start + Int(indexByteCount) + PackIndex.footerByteCount == bytes.count else { return nil }
+        let found = Array(bytes[start..<start + Int(indexByteCount)])
+        if let right = SingleBitRepair.repaired(found, sha256: pack.digest) { return index(right) }
+        return index(found)
+    }
+
+    private func index(_ bytes: [UInt8]) -> PackIndex? {
+        let isSealed = repository.protection.isSealing
+        for kind in [PackKind.data, .metadata] {
+            let header = PackIndex.header(kind: kind, isSealed: isSealed)
+            guard let plain = try? repository.protection.open(bytes, as: .packIndex(header: header)) else { continue }
+            if let index = try? PackIndex(decoding: plain, isSealed: isSealed) { return index }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,181 @@
+import BackupCore
+import Synchronization
+import SystemIO
+
+/// Looks for damage: in snapshot records and labels, packs, the catalog, and in everything the snapshots reach. Changes nothing.
+///
+/// A backup may be made meanwhile: what it adds is not looked at.
+public struct RepositoryCheck {
+    private let repository: Repository
+    private let readData: DataSubset?
+    private let report: (CheckEvent) -> Void
+    private let progress: ProgressHandler?
+    private var summary = CheckSummary()
+
+    /// - Parameters:
+    ///   - readData: of which packs every byte is to be read; `nil` for none.
+    ///   - report: told of everything that is found.
+    public init(
+        _ repository: Repository, readData: DataSubset?, progress: ProgressHandler? = nil,
+        report: @escaping (CheckEvent) -> Void
+    ) {
+        self.repository = repository
+        self.readData = readData
+        self.progress = progress
+        self.report = report
+    }
+
+    /// - Throws: what keeps it from looking; damage is reported.
+    public mutating func run() throws(BackupError) -> CheckSummary {
+        summary = CheckSummary()
+        try repository.refresh()
+        // In this order: all packs of the snapshots that are seen were published before them.
+        let snapshots = repository.snapshots()
+        checkRecords()
+        var inventory = try PackInventory(repository, progress: progress)
+        for damage in inventory.unreadable {
+            find(.pack, damage.error.at(repository.layout.packPath(of: damage.pack)), pack: damage.pack)
+        }
+        checkCatalog(inventory)
+        if let readData { readPacks(readData.select(inventory.packs), &inventory) }
+        checkBases(inventory)
+        summary.packCount = inventory.packs.count + inventory.unreadable.count
+        summary.chunkCount = inventory.chunkCount
+        try checkTrees(snapshots, inventory)
+        return summary
+    }
+
+    private mutating func find(_ kind: CheckFinding.Kind, _ error: BackupError, pack: PackID? = nil, chunk: ChunkID? = nil) {
+        summary.findingCount += 1
+        report(.finding(CheckFinding(kind, error, pack: pack, chunk: chunk)))
+    }
+
+    private mutating func checkRecords() {
+        for damage in repository.snapshotStore.list.damages {
+            let isLabel = damage.path?.hasSuffix(RepositoryLayout.labelExtension) == true
+            find(isLabel ? .label : .record, damage)
+        }
+    }
+
+    /// Compares what the catalog says with what the packs say of themselves.
+    private mutating func checkCatalog(_ inventory: PackInventory) {
+        let path = repository.layout.catalog
+        let remedy = "No data is affected: backupfs check --repair makes it anew from the packs."
+        if let damage = repository.catalog.damage {
+            find(
+                .catalog,
+                BackupError(
+                    .repositoryDamaged, "\(damage.message); it has been made anew from the packs", path: path,
+                    remedy: "No data was affected."))
+        }
+        var differing: [PackInventory.Pack] = []
+        do {
+            differing = Self.differing(inventory, try repository.catalog.sums())
+            if !differing.isEmpty {
+                // A backup may have published packs since the catalog was brought in line.
+                try repository.catalog.reconcile()
+                differing = Self.differing(inventory, try repository.catalog.sums())
+            }
+        } catch {
+            find(.catalog, BackupError(error.code, error.message, path: path, remedy: remedy))
+        }
+        for pack in differing {
+            find(
+                .catalog,
+                BackupError(
+                    .repositoryDamaged, "the catalog says something else of pack \(pack.id) than the pack itself", path: path,
+                    remedy: remedy), pack: pack.id)
+        }
+    }
+
+    private static func differing(
+        _ inventory: PackInventory, _ sums: [PackID: (sum: UInt64, rowCount: Int)]
+    ) -> [PackInventory.Pack] {
+        inventory.packs.filter { pack in
+            guard let known = sums[pack.id] else { return true }
+            return known.sum != pack.catalogSum || known.rowCount != pack.chunkCount
+        }
+    }
+
+    private mutating func readPacks(_ packs: [PackInventory.Pack], _ inventory: inout PackInventory) {
+        let outcomes = SharedList<PackDataCheck.Outcome>()
+        let byteCount = Mutex<UInt64>(0)
+        PackDataCheck(repository: repository).run(packs.map(\.id), progress: progress) { outcome in
+            byteCount.withLock { $0 += outcome.byteCount }
+            guard !outcome.damaged.isEmpty || outcome.failure != nil || !outcome.withoutBase.isEmpty else { return }
+            outcomes.append(outcome)
+        }
+        summary.readPackCount = packs.count
+        summary.readByteCount = byteCount.withLock { $0 }
+        let firstRows = Dictionary(uniqueKeysWithValues: packs.map { ($0.id, $0.firstRow) })
+        for outcome in outcomes.values.sorted(by: { $0.pack < $1.pack }) {
+            guard let firstRow = firstRows[outcome.pack] else { continue }
+            // A pack that a failed backup took back meanwhile is no damage; if a snapshot needs it, that is found below.
+            if let failure = outcome.failure, failure.code != .notFound {
+                find(.pack, failure.at(repository.layout.packPath(of: outcome.pack)), pack: outcome.pack)
+            }
+            for damage in outcome.damaged {
+                inventory.table.setDamaged(firstRow + damage.number)
+                find(.chunk, damage.error, pack: outcome.pack, chunk: damage.chunk)
+            }
+            for damage in outcome.withoutBase where inventory.table.isUsable(firstRow + damage.number) {
+                // The base looked whole by its index: what is wrong with it was found in reading it.
+                inventory.table.setDamaged(firstRow + damage.number)
+                find(.chunk, damage.error, pack: outcome.pack, chunk: damage.chunk)
+            }
+        }
+    }
+
+    /// Every chunk that is stored against a base needs it, and needs it whole.
+    private mutating func checkBases(_ inventory: PackInventory) {
+        var lastRead: (pack: PackID, entries: [PackEntry])?
+        for row in inventory.table.rows.indices {
+            guard inventory.table.base(ofRow: row) != nil, !inventory.table.isDamaged(row), !inventory.table.isUsable(row) else {
+                continue
+            }
+            let pack = inventory.pack(ofRow: row)
+            // The table has no whole names: the index has.
+            if lastRead?.pack != pack.id { lastRead = (try? repository.packIndex(of: pack.id).entries).map { (pack.id, $0) } }
+            guard let entry = lastRead?.entries[row - pack.firstRow] else { continue }
+            find(
+                .chunk,
+                repository.chunkReader.damage(
+                    entry.stored(in: pack.id, at: 0),
+                    "its base \(entry.base?.hexadecimal ?? "") is in no intact pack, or is itself stored against a base"),
+                pack: pack.id, chunk: entry.id)
+        }
+    }
+
+    private mutating func checkTrees(_ snapshots: [Snapshot], _ inventory: consuming PackInventory) throws(BackupError) {
+        var problems: [TreeWalk.Problem] = []
+        let walk = TreeWalk(repository, inventory) { problems.append($0) }
+        var hurt: [Snapshot] = []
+        for (number, snapshot) in snapshots.enumerated() {
+            progress?(
+                OperationProgress(
+                    phase: "Checking the backups...", processedItems: UInt64(number), totalItems: UInt64(snapshots.count)))
+            if try walk.visit(snapshot) { hurt.append(snapshot) }
+        }
+        summary.snapshotCount = snapshots.count
+        for problem in problems {
+            switch problem {
+            case .missing(let id):
+                find(
+                    .missing,
+                    BackupError(
+                        .repositoryDamaged, "chunk \(id) is in no intact pack", path: repository.layout.packs,
+                        remedy: "Copy the missing pack back from another copy of the repository, if there is one."), chunk: id)
+            case .structure(let error, let isTold): if !isTold { find(.structure, error) }
+            }
+        }
+        summary.hurtSnapshotCount = hurt.count
+        for snapshot in hurt {
+            var count = 0
+            try walk.hurtFiles(of: snapshot) { file in
+                count += 1
+                report(.hurt(file))
+            }
+            summary.hurtFileCount += count
+        }
+    }
+}

@@ -1,0 +1,10 @@
+import Synchronization
+
+/// Values that several threads collect.
+final class SharedList<Value: Sendable>: Sendable {
+    private let list = Mutex<[Value]>([])
+
+    func append(_ value: Value) { list.withLock { $0.append(value) } }
+
+    var values: [Value] { list.withLock { $0 } }
+}

@@ -1,0 +1,46 @@
+import BackupCore
+import SystemIO
+
+/// Finds the one bit that flipped, where only one did: what ageing disks and memory do most often. A checksum that was right before the
+/// damage tells which one it is; whoever uses the result compares it with its name as well.
+enum SingleBitRepair {
+    /// Trying every bit takes a digest of everything for each: beyond this it takes too long.
+    private static let triedByteCountLimit = 48 << 10
+
+    /// By CRC-32: a flipped bit changes it by a value that depends on its distance from the end alone.
+    /// - Returns: the offset of the byte and which of its bits, or `nil` when it is not one bit.
+    static func position(in bytes: UnsafeRawBufferPointer, crc32 expected: UInt32) -> (offset: Int, bit: UInt8)? {
+        let difference = CRC32.of(bytes) ^ expected
+        guard difference != 0, bytes.count < 1 << 28 else { return nil }
+        var changes = (0..<8).map { table[1 << $0] }
+        for distance in 0..<bytes.count {
+            for bit in 0..<8 where changes[bit] == difference { return (bytes.count - 1 - distance, UInt8(bit)) }
+            for bit in 0..<8 { changes[bit] = changes[bit] >> 8 ^ table[Int(changes[bit] & 0xFF)] }
+        }
+        return nil
+    }
+
+    /// The usual table of CRC-32, by byte.
+    private static let table: [UInt32] = (0..<256).map { number in
+        (0..<8).reduce(UInt32(number)) { value, _ in value & 1 == 0 ? value >> 1 : value >> 1 ^ 0xEDB8_8320 }
+    }
+
+    /// Tries each bit of a small structure until `isRight` says so.
+    static func repaired(_ bytes: [UInt8], _ isRight: ([UInt8]) -> Bool) -> [UInt8]? {
+        guard bytes.count <= triedByteCountLimit else { return nil }
+        var candidate = bytes
+        for offset in candidate.indices {
+            for bit in 0..<8 {
+                candidate[offset] ^= 1 << UInt8(bit)
+                if isRight(candidate) { return candidate }
+                candidate[offset] ^= 1 << UInt8(bit)
+            }
+        }
+        return nil
+    }
+
+    /// The same with the SHA-256 that the bytes had.
+    static func repaired(_ bytes: [UInt8], sha256: SHA256Digest) -> [UInt8]? {
+        repaired(bytes) { SHA256Hasher.hash($0) == sha256 }
+    }
+}

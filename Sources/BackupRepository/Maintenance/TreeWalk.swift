@@ -1,0 +1,197 @@
+import BackupCore
+import SystemIO
+
+/// Walks what snapshots reach: folders, content lists and the chunks of files. What is shared is looked at once.
+///
+/// Marks the chunks it comes by as needed in the inventory's table, and says of each folder and file whether all of it can be read.
+final class TreeWalk {
+    /// What is wrong with a tree itself.
+    enum Problem {
+        /// A chunk that something refers to lies in no pack that can be used.
+        case missing(ChunkID)
+        /// A folder, a list or a length does not fit; what is below it is not known. `isTold`: a chunk of it was told of before.
+        case structure(BackupError, isTold: Bool)
+    }
+
+    private let repository: Repository
+    private(set) var inventory: PackInventory
+    /// Told of each problem once. What it throws ends the walk.
+    private let onProblem: (Problem) throws(BackupError) -> Void
+    /// Folders and lists that were looked at, and whether something in them is hurt.
+    private var directories: [SHA256Digest: Bool] = [:]
+    private var lists: [ChunkID: Bool] = [:]
+    private var missing: Set<ChunkID> = []
+    /// Chunks outside of all readable packs that could be read all the same.
+    private var rescued: Set<ChunkID> = []
+
+    init(
+        _ repository: Repository, _ inventory: consuming PackInventory,
+        onProblem: @escaping (Problem) throws(BackupError) -> Void
+    ) {
+        self.repository = repository
+        self.inventory = inventory
+        self.onProblem = onProblem
+    }
+
+    /// - Returns: whether anything of the snapshot cannot be read.
+    func visit(_ snapshot: Snapshot) throws(BackupError) -> Bool {
+        try visit(snapshot.record.root, at: "\(snapshot.name)")
+    }
+
+    private static func key(_ stored: StoredDirectory) -> SHA256Digest {
+        var writer = ByteWriter()
+        stored.totals.encode(into: &writer)
+        stored.content.encode(into: &writer)
+        return SHA256Hasher.hash(writer.bytes)
+    }
+
+    private func visit(_ stored: StoredDirectory, at path: String) throws(BackupError) -> Bool {
+        let key = Self.key(stored)
+        if let isHurt = directories[key] { return isHurt }
+        var isHurt = try visit(stored.content, at: path)
+        var entries: [TreeEntry] = []
+        var failure: BackupError?
+        do {
+            entries = try repository.directory(stored).entries
+        } catch {
+            failure = error
+        }
+        if let failure {
+            try onProblem(.structure(Self.at(path, failure), isTold: isHurt))
+            isHurt = true
+        }
+        for entry in entries {
+            let place = "\(path)/\(entry.name)"
+            if let totals = entry.totals {
+                if try visit(StoredDirectory(content: entry.content, totals: totals), at: place) { isHurt = true }
+            } else if try visit(entry.content, at: place) {
+                isHurt = true
+            }
+        }
+        directories[key] = isHurt
+        return isHurt
+    }
+
+    /// - Returns: whether any byte of it cannot be read.
+    private func visit(_ content: FileContent, at path: String, depth: Int = 0) throws(BackupError) -> Bool {
+        var isHurt = false
+        for element in content.elements {
+            switch element {
+            case .literal: continue
+            case .chunk(let id, let plainLength):
+                if try !use(id, plainLength: plainLength, at: path) { isHurt = true }
+            case .list(let id, let plainLength):
+                if try visitList(id, plainLength, at: path, depth: depth) { isHurt = true }
+            }
+        }
+        return isHurt
+    }
+
+    private func visitList(_ id: ChunkID, _ plainLength: UInt64, at path: String, depth: Int) throws(BackupError) -> Bool {
+        if let isHurt = lists[id] { return isHurt }
+        var isHurt = try !use(id, plainLength: nil, at: path)
+        if isHurt {
+            let error = BackupError(.repositoryDamaged, "content list \(id) cannot be read")
+            try onProblem(.structure(Self.at(path, error), isTold: true))
+        } else {
+            switch list(id, plainLength, depth: depth) {
+            case .success(let list): isHurt = try visit(list, at: path, depth: depth + 1)
+            case .failure(let error):
+                try onProblem(.structure(Self.at(path, error), isTold: false))
+                isHurt = true
+            }
+        }
+        lists[id] = isHurt
+        return isHurt
+    }
+
+    private func list(_ id: ChunkID, _ plainLength: UInt64, depth: Int) -> Result<FileContent, BackupError> {
+        Result { () throws(BackupError) in
+            guard depth < ContentList.depthLimit else {
+                throw BackupError(.repositoryDamaged, "content lists are nested too deep: \(id)")
+            }
+            let list = try ContentList.decode(try repository.plainBytes(of: id))
+            guard list.size == plainLength else {
+                throw BackupError(.repositoryDamaged, "content list \(id) does not have the length it should")
+            }
+            return list
+        }
+    }
+
+    private static func at(_ path: String, _ error: BackupError) -> BackupError {
+        BackupError(
+            error.code, "\(path): \(error.message)", path: error.path, remedy: error.remedy, findings: error.findings)
+    }
+
+    /// Notes that a chunk is needed, with its base.
+    /// - Returns: whether its bytes can be had.
+    private func use(_ id: ChunkID, plainLength: UInt32?, at path: String) throws(BackupError) -> Bool {
+        let key = PackedChunkTable.Key(id)
+        if let first = inventory.table.firstRow(of: key), !inventory.table.hasDuplicates(first) {
+            return try use(row: first, id, plainLength: plainLength, at: path)
+        }
+        var isUsable = false
+        for row in inventory.table.allRows(of: key) {
+            if try use(row: row, id, plainLength: plainLength, at: path) { isUsable = true }
+        }
+        if isUsable || rescued.contains(id) { return true }
+        // Known to be gone, or to be damaged wherever it lies: that has been told.
+        if missing.contains(id) || inventory.table.firstRow(of: key) != nil { return false }
+        // The catalog may know more than a pack with a damaged index says.
+        if let chunk = try? repository.catalog.locate([id]).first, (try? repository.chunkReader.verify(chunk)) != nil {
+            rescued.insert(id)
+            return true
+        }
+        missing.insert(id)
+        try onProblem(.missing(id))
+        return false
+    }
+
+    private func use(row: Int, _ id: ChunkID, plainLength: UInt32?, at path: String) throws(BackupError) -> Bool {
+        let isKnown = inventory.table.isNeeded(row)
+        inventory.table.setNeeded(row)
+        if let base = inventory.table.base(ofRow: row), !isKnown {
+            for baseRow in inventory.table.allRows(of: base) { inventory.table.setNeeded(baseRow) }
+        }
+        if let plainLength, inventory.table.rows[row].plainLength != plainLength {
+            try onProblem(
+                .structure(
+                    Self.at(path, BackupError(.repositoryDamaged, "chunk \(id) does not have the length it should")),
+                    isTold: false))
+            return false
+        }
+        return inventory.table.isUsable(row)
+    }
+}
+
+// MARK: - Naming what is hurt
+
+extension TreeWalk {
+    /// Tells of every file and folder of a visited snapshot that cannot be read whole.
+    func hurtFiles(of snapshot: Snapshot, _ body: (HurtFile) -> Void) throws(BackupError) {
+        try hurtFiles(of: snapshot, snapshot.record.root, prefix: [], body)
+    }
+
+    private func hurtFiles(
+        of snapshot: Snapshot, _ stored: StoredDirectory, prefix: [UInt8], _ body: (HurtFile) -> Void
+    ) throws(BackupError) {
+        guard try visit(stored, at: "") else { return }
+        let directory: Directory
+        do {
+            directory = try repository.directory(stored)
+        } catch {
+            body(HurtFile(snapshot: snapshot, path: FileName(bytes: prefix), isFolder: true))
+            return
+        }
+        let start = prefix.isEmpty ? [] : prefix + [UInt8(ascii: "/")]
+        for entry in directory.entries {
+            let path = start + entry.name.bytes
+            if let totals = entry.totals {
+                try hurtFiles(
+                    of: snapshot, StoredDirectory(content: entry.content, totals: totals), prefix: path, body)
+            } else if try visit(entry.content, at: "") {
+                body(HurtFile(snapshot: snapshot, path: FileName(bytes: path), isFolder: false))
+            }
+        }
+    }
+}

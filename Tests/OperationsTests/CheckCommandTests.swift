@@ -1,0 +1,103 @@
+import Foundation
+import SystemIO
+import Testing
+
+/// `backupfs check` as people and scripts see it.
+@Suite struct CheckCommandTests {
+    private static func room() throws -> Room {
+        let room = try Room()
+        _ = try room.makeDiary()
+        try room.sh(
+            """
+            head -c 300000 /dev/urandom > $S/app/photos/large.jpg
+            backupfs backup --store $S --label first >/dev/null
+            echo more > $S/app/photos/later.jpg; backupfs backup --store $S --label second >/dev/null
+            """)
+        return room
+    }
+
+    @Test func `a sound store`() throws {
+        let room = try Self.room()
+        let text = try room.sh("backupfs check --store $S")
+        #expect(text.hasPrefix("Checked 2 backups, ") && text.hasSuffix("\nNo damage was found."))
+        #expect(!text.contains("; read "))
+        let read = try room.sh("backupfs check --read-data --store $S --json")
+        let summary = try json(Array(try #require(read.split(separator: "\n").last).utf8))
+        #expect(summary["message_type"] as? String == "summary" && summary["sound"] as? Bool == true)
+        #expect(summary["snapshots"] as? Int == 2 && summary["findings"] as? Int == 0)
+        // Every pack is read, and every byte between header and index.
+        let packs = try room.sh("find $S/repository/packs -name '*.pack' | wc -l")
+        #expect(summary["packs_read"] as? Int == Int(packs) && (summary["bytes_read"] as? Int ?? 0) > 300_000)
+        #expect(try room.run("backupfs check --read-data --read-data-subset 1/2 --store $S").status == 2)
+        #expect(try room.run("backupfs check --read-data-subset 5 --store $S").status == 2)
+        #expect(try room.run("backupfs check --repair --store $S </dev/null").status == 2)
+        try room.sh("backupfs check --read-data-subset 1/2 --store $S; backupfs check --read-data-subset 20% --store $S")
+    }
+
+    @Test func `a flipped byte is found, named, repaired, and healed by the next backup`() throws {
+        let room = try Self.room()
+        // In the middle of the photo, which is stored as it is; two bytes, so that it cannot be turned back.
+        try room.sh(
+            #"""
+            cat > $R/flip.py <<'END'
+            import glob, os, sys
+            photo = open(sys.argv[2], "rb").read()[150000:150064]
+            for path in glob.glob(sys.argv[1] + "/repository/packs/*/*.pack"):
+                data = bytearray(open(path, "rb").read())
+                place = data.find(photo)
+                if place >= 0:
+                    data[place] ^= 1; data[place + 9] ^= 1
+                    open(path, "wb").write(data); print(path)
+            END
+            python3 $R/flip.py $S $S/app/photos/large.jpg > $R/pack; test -s $R/pack
+            """#)
+        let pack = try room.sh("cat $R/pack")
+        // The structure is whole; only reading tells.
+        try room.sh("backupfs check --store $S >/dev/null")
+        let result = try room.run("backupfs check --read-data --store $S")
+        #expect(result.status == 1)
+        #expect(result.output.contains("chunk: \(pack): chunk ") && result.output.contains("its CRC-32 is wrong"))
+        let hurt = result.output.split(separator: "\n").filter { $0.hasPrefix("hurt: ") }
+        #expect(hurt == ["hurt: first/media/large.jpg", "hurt: second/media/large.jpg"])
+        #expect(result.complaint.contains("2 files are hurt in 2 backups") && result.complaint.contains("check --repair"))
+        let lines = try room.run("backupfs check --read-data --store $S --json 2>/dev/null").output.split(separator: "\n")
+        let documents = try lines.map { try json(Array($0.utf8)) }.filter { $0["message_type"] as? String != "status" }
+        #expect(documents.map { $0["message_type"] as? String } == ["finding", "hurt", "hurt", "summary"])
+        #expect(documents[0]["kind"] as? String == "chunk" && documents[0]["path"] as? String == pack)
+        #expect(documents[1]["snapshot"] as? String == "first" && documents[1]["path"] as? String == "media/large.jpg")
+        // Everything else is served.
+        try room.sh("backupfs export first --json --store $S -o - >/dev/null")
+        let repair = try room.run("backupfs check --repair --yes --store $S")
+        #expect(repair.status == 1 && repair.output.contains("1 lost") && repair.output.contains("hurt: first/media/large.jpg"))
+        #expect(try room.sh("cmp $S/repository/damaged/$(basename \(pack)) \(pack) 2>&1 || echo moved").contains("moved"))
+        // The pack no longer claims to have the photo: the next backup stores it, and the older backups are whole again.
+        try room.sh("backupfs backup --store $S --label third >/dev/null; backupfs check --read-data --store $S")
+    }
+
+    @Test func `records, labels, config and catalog`() throws {
+        let room = try Self.room()
+        try room.sh(
+            #"""
+            cat > $R/flip.py <<'END'
+            import sys
+            data = bytearray(open(sys.argv[1], "rb").read()); data[len(data) // 2] ^= int(sys.argv[2]); open(sys.argv[1], "wb").write(data)
+            END
+            """#)
+        for part in ["snapshots", "config", "catalog.sqlite"] {
+            let file = try room.sh("find $S/repository/\(part) -type f | sort | head -1")
+            try room.sh("cp \(file) $R/kept; rm -f $S/repository/catalog.sqlite-*; python3 $R/flip.py \(file) 36")
+            if part == "catalog.sqlite" { try room.sh("head -c 5000 /dev/urandom > \(file)") }
+            let result = try room.run("backupfs check --store $S")
+            #expect(result.status == 1, "\(part)")
+            #expect((result.output + result.complaint).contains(file), "\(part): \(result.output)\(result.complaint)")
+            try room.sh("cp $R/kept \(file)")
+        }
+        try room.sh(
+            "backupfs check --read-data --store $S; rm $S/repository/catalog.sqlite*; backupfs check --read-data --store $S")
+        // A record that is beyond repair is set aside, and the rest goes on.
+        let record = try room.sh("ls $S/repository/snapshots | head -1")
+        try room.sh("python3 $R/flip.py $S/repository/snapshots/\(record) 255; backupfs check --repair --yes --store $S")
+        #expect(try room.sh("ls $S/repository/damaged") == record)
+        #expect(try room.sh("backupfs snapshots --store $S | tail -n +2 | wc -l") == "1")
+    }
+}
