@@ -34,6 +34,11 @@ forbid "no unfinished work" '\b(TODO|FIXME|XXX)\b' Sources Tests
 forbid "Foundation is not imported here" '^[[:space:]]*(@[A-Za-z_]+ )*(public |internal |private |fileprivate )?import (struct |class |func |enum )?Foundation' \
     "${foundation_free[@]/#/Sources/}"
 
+# Tests of power cuts and full disks see every change of a repository, since all of them go through SystemIO.
+forbid "changes go through SystemIO, where tests can see them" \
+    '(^|[^.A-Za-z_])(mkdir|rmdir|unlinkat|rename|renameat|pwrite|ftruncate|fsync|fdatasync|syncfs|symlink)\(|unlink\([a-z]*[pP]ath' \
+    Sources/BackupRepository
+
 # Only commands talk to a terminal.
 talkative=()
 for folder in Sources/*/; do

@@ -9,7 +9,7 @@ enum OwnerOnly {
         let descriptor = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
         guard fchmod(descriptor.rawValue, 0o600) == 0 else {
             let failure = errno
-            _ = unlink(path)
+            try? FileSystem.removeFile(path)
             throw SystemCall.error(failure, action: "change the mode", path: path)
         }
         return descriptor
@@ -17,10 +17,7 @@ enum OwnerOnly {
 
     /// Makes one folder durably; nothing happens when it is there.
     static func makeFolder(_ path: String) throws(BackupError) {
-        if mkdir(path, 0o700) == -1 {
-            if errno == EEXIST { return }
-            throw SystemCall.error(errno, action: "make the folder", path: path)
-        }
+        guard try FileSystem.makeDirectory(path) else { return }
         guard chmod(path, 0o700) == 0 else { throw SystemCall.error(errno, action: "change the mode", path: path) }
         try FileSystem.synchronizeDirectory(FileSystem.parentPath(path))
     }
@@ -38,7 +35,7 @@ enum OwnerOnly {
             try beforeRename()
             try FileSystem.rename(temporary, to: path)
         } catch {
-            _ = unlink(temporary)
+            try? FileSystem.removeFile(temporary)
             throw error
         }
         try FileSystem.synchronizeDirectory(FileSystem.parentPath(path))

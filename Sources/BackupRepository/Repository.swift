@@ -69,6 +69,7 @@ extension Repository {
         try requireUnused(layout)
         for folder in layout.folders { try OwnerOnly.makeFolder(folder) }
         try FileSystem.synchronizeDirectory(path)
+        try synchronizeAncestors(of: path)
         let configuration = RepositoryConfiguration(
             repositoryID: RandomToken.make(), chunker: password == nil ? .standard : .standardEncrypted)
         var keys: RepositoryKeys?
@@ -80,6 +81,22 @@ extension Repository {
         }
         try OwnerOnly.publish(configuration.encode(), to: layout.config, temporaryFolder: layout.temporary)
         return try Repository(layout: layout, configuration: configuration, keys: keys)
+    }
+
+    /// Whoever made the folders above may have died before their names were durable.
+    private static func synchronizeAncestors(of path: String) throws(BackupError) {
+        let device = try FileSystem.status(path).device
+        var folder = path
+        while folder != "/" {
+            folder = FileSystem.parentPath(folder)
+            guard FileSystem.statusIfPresent(folder)?.device == device else { return }
+            do throws(BackupError) {
+                try FileSystem.synchronizeDirectory(folder)
+            } catch {
+                // What may not be read belongs to somebody else, and was there before.
+                guard error.code == .accessDenied else { throw error }
+            }
+        }
     }
 
     /// Opens a repository. A missing, damaged or foreign catalog is rebuilt from the packs.

@@ -9,8 +9,10 @@ import Testing
 final class TemporaryFolder {
     let path: String
 
-    init() throws {
-        path = NSTemporaryDirectory() + "backupfs-repository-test-" + RandomToken.make()
+    /// - Parameter inMemory: for many small files, where there is a file system in memory.
+    init(inMemory: Bool = false) throws {
+        let isInMemory = inMemory && FileManager.default.isWritableFile(atPath: "/dev/shm")
+        path = (isInMemory ? "/dev/shm/" : NSTemporaryDirectory()) + "backupfs-repository-test-" + RandomToken.make()
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
 

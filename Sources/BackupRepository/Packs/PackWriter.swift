@@ -1,5 +1,4 @@
 import BackupCore
-import Glibc
 import SystemIO
 
 /// Writes one pack: chunks to a temporary file as they come, then the index, then publication by rename. After an error it
@@ -19,6 +18,8 @@ final class PackWriter: @unchecked Sendable {
     /// Length of the pack so far, with what is still in `buffer`.
     private(set) var byteCount: UInt64
     private var isUsable = true
+    /// Set when the pack has got its name and was not there before.
+    private var publishedPath: String?
 
     /// - Parameter temporaryFolder: on the same file system as the packs.
     init(kind: PackKind, temporaryFolder: String, protection: RepositoryProtection = .none) throws(BackupError) {
@@ -74,6 +75,7 @@ final class PackWriter: @unchecked Sendable {
             try OwnerOnly.makeFolder(folder)
             isNew = !FileSystem.exists(path)
             try FileSystem.rename(temporaryPath, to: path)
+            if isNew { publishedPath = path }
             try FileSystem.synchronizeDirectory(folder)
             // Also when the folder was there: whoever made it may have died before its name was durable.
             try FileSystem.synchronizeDirectory(packsFolder)
@@ -83,10 +85,11 @@ final class PackWriter: @unchecked Sendable {
         return FinishedPack(id: id, index: index, byteCount: byteCount, isNew: isNew)
     }
 
-    /// Removes the temporary file.
+    /// Removes the file, also when its publication failed after it had got its name.
     func discard() {
         isUsable = false
-        _ = unlink(temporaryPath)
+        if let publishedPath { try? FileSystem.removeFile(publishedPath) }
+        try? FileSystem.removeFile(temporaryPath)
     }
 
     private func flush() throws(BackupError) {

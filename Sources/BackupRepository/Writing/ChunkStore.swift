@@ -125,11 +125,7 @@ final class ChunkStore: Sendable {
                 if let writer = pack.take() { try publish(writer) }
             }
             let reliedOn = state.withLock { $0.reliedOn }
-            for pack in reliedOn where !FileSystem.exists(layout.packPath(of: pack)) {
-                throw BackupError(
-                    .repositoryDamaged, "a pack that the backup relies on vanished while it ran",
-                    path: layout.packPath(of: pack), remedy: "Run the backup again: it stores the missing data anew.")
-            }
+            try ReliedOnPacks.makeDurable(reliedOn, layout: layout)
         }
     }
 

@@ -26,8 +26,10 @@ public struct DirectoryReader: ~Copyable, Sendable {
     ) throws(BackupError) -> OwnedDescriptor {
         let fullPath = "\(path)/\(name)"
         let folder = descriptor.rawValue
-        let number = try Self.withCString(name) { (cName) throws(BackupError) in
-            try SystemCall.check("open", fullPath) { openat(folder, cName, flags | O_CLOEXEC | O_NOFOLLOW, permissions) }
+        let number = try OwnedDescriptor.opening(fullPath, flags) { () throws(BackupError) in
+            try Self.withCString(name) { (cName) throws(BackupError) in
+                try SystemCall.check("open", fullPath) { openat(folder, cName, flags | O_CLOEXEC | O_NOFOLLOW, permissions) }
+            }
         }
         return OwnedDescriptor(owning: number, path: fullPath)
     }
@@ -36,8 +38,12 @@ public struct DirectoryReader: ~Copyable, Sendable {
     public borrowing func makeDirectoryIfMissing(_ name: FileName) throws(BackupError) {
         let fullPath = "\(path)/\(name)"
         let folder = descriptor.rawValue
-        let result = try Self.withCString(name) { (cName) throws(BackupError) in mkdirat(folder, cName, 0o700) == 0 ? 0 : errno }
-        if result != 0, result != EEXIST { throw SystemCall.error(result, action: "make the folder", path: fullPath) }
+        try FileObservation.perform(.makeDirectory(path: fullPath)) { () throws(BackupError) in
+            let result = try Self.withCString(name) { (cName) throws(BackupError) in
+                mkdirat(folder, cName, 0o700) == 0 ? 0 : errno
+            }
+            if result != 0, result != EEXIST { throw SystemCall.error(result, action: "make the folder", path: fullPath) }
+        }
     }
 
     /// lstat of an entry.
@@ -98,8 +104,10 @@ public struct DirectoryReader: ~Copyable, Sendable {
         let value = timespec(tv_sec: time_t(modificationTime.seconds), tv_nsec: Int(modificationTime.nanoseconds))
         let times = [value, value]
         try Self.withCString(name) { (cName) throws(BackupError) in
-            _ = try Self.withCString(FileName(bytes: target)) { (cTarget) throws(BackupError) in
-                try SystemCall.check("make the link", fullPath) { symlinkat(cTarget, folder, cName) }
+            try FileObservation.perform(.makeLink(path: fullPath, target: target)) { () throws(BackupError) in
+                _ = try Self.withCString(FileName(bytes: target)) { (cTarget) throws(BackupError) in
+                    try SystemCall.check("make the link", fullPath) { symlinkat(cTarget, folder, cName) }
+                }
             }
             try SystemCall.check("set the time", fullPath) { utimensat(folder, cName, times, AT_SYMLINK_NOFOLLOW) }
         }
@@ -115,8 +123,12 @@ public struct DirectoryReader: ~Copyable, Sendable {
             if isDirectory { try openDirectory(name).removeContents() }
             let fullPath = "\(path)/\(name)"
             let folder = descriptor.rawValue
-            _ = try Self.withCString(name) { (cName) throws(BackupError) in
-                try SystemCall.check("remove", fullPath) { unlinkat(folder, cName, isDirectory ? AT_REMOVEDIR : 0) }
+            try FileObservation.perform(
+                isDirectory ? .removeDirectory(path: fullPath) : .remove(path: fullPath)
+            ) { () throws(BackupError) in
+                _ = try Self.withCString(name) { (cName) throws(BackupError) in
+                    try SystemCall.check("remove", fullPath) { unlinkat(folder, cName, isDirectory ? AT_REMOVEDIR : 0) }
+                }
             }
         }
     }

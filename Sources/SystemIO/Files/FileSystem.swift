@@ -32,10 +32,19 @@ public enum FileSystem {
         }
         let parent = parentPath(path)
         if parent != path { try makeDirectories(parent, permissions: permissions) }
-        if mkdir(path, permissions) == -1, errno != EEXIST {
-            throw SystemCall.error(errno, action: "make the folder", path: path)
-        }
+        try makeDirectory(path, permissions: permissions)
         if parent != path { try synchronizeDirectory(parent) }
+    }
+
+    /// mkdir(2), but nothing happens when something of that name is there.
+    /// - Returns: whether it was made.
+    @discardableResult
+    public static func makeDirectory(_ path: String, permissions: mode_t = 0o700) throws(BackupError) -> Bool {
+        try FileObservation.perform(.makeDirectory(path: path)) { () throws(BackupError) in
+            if mkdir(path, permissions) == 0 { return true }
+            guard errno == EEXIST else { throw SystemCall.error(errno, action: "make the folder", path: path) }
+            return false
+        }
     }
 
     /// `/a/b` for `/a/b/c`; `.` for a bare name.
@@ -63,17 +72,23 @@ public enum FileSystem {
 
     /// rename(2): replaces what is there, as one step.
     public static func rename(_ old: String, to new: String) throws(BackupError) {
-        try SystemCall.check("rename to \(lastComponent(new))", old) { Glibc.rename(old, new) }
+        try FileObservation.perform(.rename(from: old, to: new)) { () throws(BackupError) in
+            try SystemCall.check("rename to \(lastComponent(new))", old) { Glibc.rename(old, new) }
+        }
     }
 
     /// renameat2(2) with `RENAME_EXCHANGE`: both names change places in one step.
     public static func exchange(_ first: String, _ second: String) throws(BackupError) {
-        try SystemCall.check("exchange with \(second)", first) { backupfs_exchange(first, second) }
+        try FileObservation.perform(.exchange(first, second)) { () throws(BackupError) in
+            try SystemCall.check("exchange with \(second)", first) { backupfs_exchange(first, second) }
+        }
     }
 
     /// Removes a file; nothing happens when it is not there.
     public static func removeFile(_ path: String) throws(BackupError) {
-        if unlink(path) == -1, errno != ENOENT { throw SystemCall.error(errno, action: "remove", path: path) }
+        try FileObservation.perform(.remove(path: path)) { () throws(BackupError) in
+            if unlink(path) == -1, errno != ENOENT { throw SystemCall.error(errno, action: "remove", path: path) }
+        }
     }
 
     /// Removes a folder with all that is in it, without following symbolic links; nothing happens when it is not there.
@@ -85,7 +100,9 @@ public enum FileSystem {
         }
         if FileStatus(value).kind == .directory {
             try DirectoryReader.removeContents(of: path)
-            try SystemCall.check("remove the folder", path) { rmdir(path) }
+            try FileObservation.perform(.removeDirectory(path: path)) { () throws(BackupError) in
+                try SystemCall.check("remove the folder", path) { rmdir(path) }
+            }
         } else {
             try removeFile(path)
         }
@@ -123,7 +140,7 @@ public enum FileSystem {
             try descriptor.synchronize()
             try rename(temporary, to: path)
         } catch {
-            _ = unlink(temporary)
+            try? removeFile(temporary)
             throw error
         }
         try synchronizeDirectory(parentPath(path))
@@ -145,7 +162,7 @@ extension FileSystem {
             try OwnedDescriptor.open(temporary, O_WRONLY | O_CREAT | O_EXCL).writeAll(bytes)
             try rename(temporary, to: path)
         } catch {
-            _ = unlink(temporary)
+            try? removeFile(temporary)
             throw error
         }
     }

@@ -21,8 +21,18 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
     public static func open(
         _ path: String, _ flags: Int32, permissions: mode_t = 0o600
     ) throws(BackupError) -> OwnedDescriptor {
-        let number = try SystemCall.check("open the file", path) { Glibc.open(path, flags | O_CLOEXEC, permissions) }
+        let number = try opening(path, flags) { () throws(BackupError) in
+            try SystemCall.check("open the file", path) { Glibc.open(path, flags | O_CLOEXEC, permissions) }
+        }
         return OwnedDescriptor(owning: number, path: path)
+    }
+
+    /// Opens by `body`; an open that may change something is observed.
+    static func opening(
+        _ path: String, _ flags: Int32, _ body: () throws(BackupError) -> Int32
+    ) throws(BackupError) -> Int32 {
+        if flags & (O_CREAT | O_TRUNC) == 0 { return try body() }
+        return try FileObservation.perform(.open(path: path, truncates: flags & O_TRUNC != 0), body)
     }
 
     deinit { _ = Glibc.close(rawValue) }
@@ -72,9 +82,13 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
     /// Writes all bytes at the descriptor's own position.
     public borrowing func writeAll(_ buffer: UnsafeRawBufferPointer) throws(BackupError) {
         guard let base = buffer.baseAddress else { return }
-        var count = 0
-        while count < buffer.count {
-            count += try SystemCall.check("write", path) { write(rawValue, base + count, buffer.count - count) }
+        try FileObservation.perform(
+            .write(path: path, offset: UInt64(max(0, lseek(rawValue, 0, SEEK_CUR))), bytes: Array(buffer))
+        ) { () throws(BackupError) in
+            var count = 0
+            while count < buffer.count {
+                count += try SystemCall.check("write", path) { write(rawValue, base + count, buffer.count - count) }
+            }
         }
     }
 
@@ -87,20 +101,26 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
     /// Writes all bytes at `offset`, leaving the descriptor's own position alone.
     public borrowing func writeAll(_ buffer: UnsafeRawBufferPointer, at offset: UInt64) throws(BackupError) {
         guard let base = buffer.baseAddress else { return }
-        var count = 0
-        while count < buffer.count {
-            let position = off_t(offset) + off_t(count)
-            count += try SystemCall.check("write", path) { pwrite(rawValue, base + count, buffer.count - count, position) }
+        try FileObservation.perform(.write(path: path, offset: offset, bytes: Array(buffer))) { () throws(BackupError) in
+            var count = 0
+            while count < buffer.count {
+                let position = off_t(offset) + off_t(count)
+                count += try SystemCall.check("write", path) { pwrite(rawValue, base + count, buffer.count - count, position) }
+            }
         }
     }
 
     public borrowing func truncate(to size: UInt64) throws(BackupError) {
-        try SystemCall.check("change the size", path) { ftruncate(rawValue, off_t(size)) }
+        try FileObservation.perform(.truncate(path: path, size: size)) { () throws(BackupError) in
+            try SystemCall.check("change the size", path) { ftruncate(rawValue, off_t(size)) }
+        }
     }
 
     /// fsync(2): after it the bytes and the size survive a power cut, the name in its folder not yet.
     public borrowing func synchronize() throws(BackupError) {
-        try SystemCall.check("make durable", path) { fsync(rawValue) }
+        try FileObservation.perform(.synchronize(path: path)) { () throws(BackupError) in
+            try SystemCall.check("make durable", path) { fsync(rawValue) }
+        }
     }
 
     public borrowing func status() throws(BackupError) -> FileStatus {
@@ -111,7 +131,9 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
 
     /// syncfs(2): all files of the file system that holds this one survive a power cut. For many files it is one wait instead of many.
     public borrowing func synchronizeFileSystem() throws(BackupError) {
-        try SystemCall.check("make durable", path) { backupfs_sync_filesystem(rawValue) }
+        try FileObservation.perform(.synchronizeFileSystem(path: path)) { () throws(BackupError) in
+            try SystemCall.check("make durable", path) { backupfs_sync_filesystem(rawValue) }
+        }
     }
 
     /// futimens(3).

@@ -1,0 +1,59 @@
+import BackupCore
+import Synchronization
+
+/// Lets tests see every change that is made to files below a folder, in its order, and make it fail: how it is shown that a power cut
+/// or a full disk at any moment does no harm. `OwnedDescriptor`, `FileSystem` and `DirectoryReader` pass all their changes through here;
+/// what SQLite writes is not seen. While nobody observes, that costs one look at a flag.
+public enum FileObservation {
+    private struct Registration: Sendable {
+        let number: Int
+        let root: String
+        let observer: any FileObserver
+    }
+
+    private static let isOn = Atomic<Bool>(false)
+    private static let registrations = Mutex<(list: [Registration], lastNumber: Int)>(([], 0))
+
+    /// Has `observer` stand between until `body` returns, for changes in `root` and below it, by whatever thread.
+    public static func observing<Result, Failure: Error>(
+        below root: String, by observer: any FileObserver, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let number = registrations.withLock { registrations in
+            registrations.lastNumber += 1
+            registrations.list.append(Registration(number: registrations.lastNumber, root: root, observer: observer))
+            isOn.store(true, ordering: .sequentiallyConsistent)
+            return registrations.lastNumber
+        }
+        defer {
+            registrations.withLock { registrations in
+                registrations.list.removeAll { $0.number == number }
+                isOn.store(!registrations.list.isEmpty, ordering: .sequentiallyConsistent)
+            }
+        }
+        return try body()
+    }
+
+    /// Every change goes through here. `operation` is only evaluated when somebody observes.
+    @inline(__always)
+    @discardableResult
+    static func perform<Result>(
+        _ operation: @autoclosure () -> FileOperation, _ body: () throws(BackupError) -> Result
+    ) throws(BackupError) -> Result {
+        guard isOn.load(ordering: .relaxed) else { return try body() }
+        return try performObserved(operation(), body)
+    }
+
+    private static func performObserved<Result>(
+        _ operation: FileOperation, _ body: () throws(BackupError) -> Result
+    ) throws(BackupError) -> Result {
+        let path = operation.path
+        let observer = registrations.withLock { registrations in
+            registrations.list.last { path == $0.root || path.hasPrefix($0.root + "/") }?.observer
+        }
+        guard let observer else { return try body() }
+        var result: Result?
+        try observer.perform(operation) { () throws(BackupError) in result = try body() }
+        guard let result else { throw BackupError(.invalidArgument, "an observer did not do what it was given", path: path) }
+        return result
+    }
+}

@@ -1,0 +1,50 @@
+import BackupCore
+import Foundation
+import SystemIO
+import Testing
+
+@testable import BackupRepository
+
+/// The making of a repository is cut off after every single change: it can be made again, or is there; and a backup into what was
+/// found is kept when the power fails after it.
+@Suite struct CreationCutTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder(inMemory: true) }
+
+    @Test(arguments: PowerCut.all) func everyStep(cut: PowerCut) throws {
+        let recorder = FileRecorder()
+        let original = folder("original")
+        try DiskTree().write(to: original)
+        try FileObservation.observing(below: original, by: recorder) { _ = try Repository.create(at: original + "/a/repository") }
+        var disk = SimulatedDisk(root: original, tree: DiskTree())
+        #expect(recorder.operations.count > 10)
+        for count in 0...recorder.operations.count {
+            if count > 0 { disk.apply(recorder.operations[count - 1]) }
+            let place: Comment = "cut after step \(count)"
+            let path = folder("\(count)")
+            try cut.leftover(of: disk, moment: count).write(to: path)
+            let next = FileRecorder()
+            try FileObservation.observing(below: path, by: next) {
+                let repository = try openOrCreate(path, place)
+                #expect(repository.snapshots().isEmpty, place)
+                try RecordedHistory.backUp("one", in: repository)
+            }
+            guard case .processOnly = cut else { continue }
+            var second = disk
+            second.root = path
+            for operation in next.operations { second.apply(operation) }
+            try PowerCut.losesAll.leftover(of: second, moment: 0).write(to: path + "-second")
+            let repository = try Repository.open(at: path + "-second/a/repository")
+            #expect(repository.snapshots().map(\.name) == ["one"], place)
+            for file in RecordedHistory.contents["one"] ?? [] {
+                #expect(try repository.file(file.name, in: "one") == file.bytes, place)
+            }
+        }
+    }
+
+    private func openOrCreate(_ path: String, _ place: Comment) throws -> Repository {
+        if Repository.exists(at: path + "/a/repository") { return try Repository.open(at: path + "/a/repository") }
+        return try Repository.create(at: path + "/a/repository")
+    }
+}

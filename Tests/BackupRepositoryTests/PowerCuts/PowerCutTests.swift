@@ -1,0 +1,106 @@
+import BackupCore
+import Foundation
+import SystemIO
+import Testing
+
+@testable import BackupRepository
+
+/// The power fails after every single change to a file, and whatever was not synchronized is lost in one way or another: all
+/// snapshots that were published are whole, what is listed is whole, and the next backup works and clears away what was left.
+@Suite struct PowerCutTests {
+    /// What is found at the next start, and what it is to hold.
+    private struct Moment: Hashable {
+        let tree: DiskTree
+        let promise: FileRecorder.Promise
+    }
+
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder(inMemory: true) }
+
+    @Test(arguments: PowerCut.all) func everyStep(cut: PowerCut) throws {
+        let history = try RecordedHistory.shared.get()
+        let operations = history.recorder.operations
+        var disk = SimulatedDisk(root: history.root, tree: history.beginning)
+        var known: Set<Moment> = []
+        for count in 0...operations.count {
+            if count > 0 { disk.apply(operations[count - 1]) }
+            let moment = Moment(tree: cut.leftover(of: disk, moment: count), promise: history.recorder.promise(after: count))
+            // Many steps change nothing of what would be left.
+            guard known.insert(moment).inserted else { continue }
+            let catalog = CatalogState.allCases[known.count % CatalogState.allCases.count]
+            let place: Comment = "cut after step \(count), \(Self.describe(operations, count)), catalog \(catalog)"
+            let path = folder("\(count)")
+            try moment.tree.write(to: path)
+            try catalog.write(to: path, history.catalogs)
+            let next = FileRecorder()
+            expectNothing(place) {
+                try FileObservation.observing(below: path, by: next) {
+                    try expectUnharmed(path, moment.promise, next: "next", place)
+                }
+            }
+            if case .processOnly = cut {
+                expectNothing(place) { try expectDurable(next, after: disk, in: path, moment.promise, place) }
+            }
+            try FileManager.default.removeItem(atPath: path)
+        }
+        // That something was cut at all.
+        #expect(operations.count > 80)
+        #expect(known.count > 15)
+    }
+
+    /// The process was killed, another one made the next backup on what it found, and then the power fails: what the next backup
+    /// relies on must not be lost with the names that the dead one had not made durable.
+    private func expectDurable(
+        _ next: FileRecorder, after disk: SimulatedDisk, in path: String, _ promise: FileRecorder.Promise, _ place: Comment
+    ) throws {
+        var disk = disk
+        disk.root = path
+        for operation in next.operations { disk.apply(operation) }
+        let secondPath = path + "-second"
+        try PowerCut.losesAll.leftover(of: disk, moment: 0).write(to: secondPath)
+        var promise = promise
+        promise.kept.insert("next")
+        try expectUnharmed(secondPath, promise, next: "after", "killed and then \(place)")
+        try FileManager.default.removeItem(atPath: secondPath)
+    }
+
+    private static func describe(_ operations: [FileOperation], _ count: Int) -> String {
+        guard count > 0 else { return "before the first" }
+        if case .write(let path, let offset, let bytes) = operations[count - 1] {
+            return "a write of \(bytes.count) bytes at \(offset) to \(FileSystem.lastComponent(path))"
+        }
+        return "\(operations[count - 1])"
+    }
+
+    private func expectNothing(_ place: Comment, thrownBy body: () throws -> Void) {
+        do { try body() } catch { Issue.record(error, place) }
+    }
+
+    private func expectUnharmed(
+        _ path: String, _ promise: FileRecorder.Promise, next: FileName, _ place: Comment
+    ) throws {
+        let repository = try Repository.open(at: path)
+        #expect(repository.damages().isEmpty, place)
+        let names = Set(repository.snapshots().map(\.name))
+        #expect(names.isSuperset(of: promise.kept), place)
+        #expect(names.isSubset(of: promise.kept.union(promise.possible).union(promise.renaming)), place)
+        if !promise.renaming.isEmpty { #expect(names.intersection(promise.renaming).count == 1, place) }
+        for name in names { try expectWhole(name, in: repository, place) }
+        for pack in try repository.packs() { #expect(repository.verifyPack(pack).isEmpty, place) }
+
+        try RecordedHistory.backUp(next, in: repository, seconds: 3000)
+        for name in names.union([next]) { try expectWhole(name, in: repository, place) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: path + "/tmp") == [], place)
+    }
+
+    private func expectWhole(_ name: FileName, in repository: Repository, _ place: Comment) throws {
+        let snapshot = try #require(repository.snapshot(named: name), place)
+        let contents = try #require(RecordedHistory.contents[name], place)
+        #expect(try repository.rootDirectory(of: snapshot).entries.map(\.name) == contents.map(\.name).sorted(), place)
+        for file in contents {
+            let isSame = try repository.file(file.name, in: name) == file.bytes
+            #expect(isSame, "\(file.name) of \(name): \(place)")
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import BackupCore
+import Foundation
+import Synchronization
+import SystemIO
+
+@testable import BackupRepository
+
+/// A few days of a small repository, recorded once for all tests: what was there, every change to a file after that, and what was
+/// promised at which moment.
+struct RecordedHistory: Sendable {
+    typealias Contents = [(name: FileName, bytes: [UInt8], policy: ChunkingPolicy)]
+
+    let root: String
+    let beginning: DiskTree
+    let recorder: FileRecorder
+    let catalogs: CatalogState.Copies
+
+    /// Small enough for several packs in a backup.
+    static let packSizeBytes: UInt64 = 24_000
+
+    /// What each snapshot holds, by the name it was made with.
+    static let contents: [FileName: Contents] = {
+        let database = TestData.random(40_000, seed: 1)
+        var edited = database
+        for offset in 20_000..<20_100 { edited[offset] ^= 0xff }
+        let rows = TestData.rows(300, seed: 5)
+        let photo = TestData.random(9_000, seed: 2)
+        let tiny: [UInt8] = [1, 2, 3]
+        let one: Contents = [
+            ("database", database, .database(pageSizeBytes: 4096)), ("rows", rows, .structuredText), ("tiny", tiny, .media),
+        ]
+        let two: Contents = [
+            ("database", edited, .database(pageSizeBytes: 4096)), ("photo", photo, .media),
+            ("rows", rows + Array("more".utf8), .structuredText), ("tiny", tiny, .media),
+        ]
+        let next = two + [("new", TestData.random(5_000, seed: 77), .media)]
+        return [
+            "one": one, "two": two, "renamed": two, "three": one + [("photo", photo, .media)], "given-up": next, "next": next,
+            "after": next,
+        ]
+    }()
+
+    /// Makes the history in a folder that is removed again.
+    static let shared = Result { try RecordedHistory() }
+
+    private init() throws {
+        let folder = try TemporaryFolder()
+        let root = folder("repository")
+        self.root = root
+        try Self.withRepository(root, create: true) { repository in try Self.backUp("one", in: repository) }
+        beginning = try DiskTree(readingFrom: root)
+        let before = try readFile(root + "/catalog.sqlite")
+        let recorder = FileRecorder()
+        self.recorder = recorder
+        try FileObservation.observing(below: root, by: recorder) {
+            try Self.withRepository(root, create: false) { repository in try Self.live(repository, recorder) }
+        }
+        catalogs = CatalogState.Copies(beginning: before, end: try readFile(root + "/catalog.sqlite"))
+    }
+
+    /// The catalog is whole in its one file when nobody has the repository open.
+    private static func withRepository(_ root: String, create: Bool, _ body: (Repository) throws -> Void) throws {
+        try body(create ? try Repository.create(at: root) : try Repository.open(at: root))
+    }
+
+    private static func live(_ repository: Repository, _ recorder: FileRecorder) throws {
+        recorder.promise(.init(kept: ["one"], possible: ["two"]))
+        try backUp("two", in: repository)
+        recorder.promise(.init(kept: ["one", "two"]))
+        let one = try require("one", in: repository)
+        let two = try require("two", in: repository)
+
+        try repository.setPinned(one, true)
+        recorder.promise(.init(kept: ["one"], renaming: ["two", "renamed"]))
+        try repository.renameSnapshot(two, to: "renamed")
+        recorder.promise(.init(kept: ["one", "renamed"]))
+
+        recorder.promise(.init(kept: ["renamed"], possible: ["one"]))
+        try repository.removeSnapshot(one)
+        recorder.promise(.init(kept: ["renamed"]))
+
+        // Finds chunks of the snapshot that was removed.
+        recorder.promise(.init(kept: ["renamed"], possible: ["three"]))
+        try backUp("three", in: repository)
+        recorder.promise(.init(kept: ["renamed", "three"]))
+
+        // One is given up when some of its packs are published and others are not.
+        let writer = try repository.makeWriter(packSizeBytes: packSizeBytes)
+        for file in contents["given-up"] ?? [] { _ = try writer.store(file.bytes, policy: file.policy) }
+        _ = try writer.store(TestData.random(60_000, seed: 8), policy: .database(pageSizeBytes: 4096))
+        try writer.publishChunks()
+        _ = try writer.store(TestData.random(10_000, seed: 9), policy: .database(pageSizeBytes: 4096))
+        writer.abandon()
+    }
+
+    static func backUp(_ name: FileName, in repository: Repository, seconds: Int64 = 1000) throws {
+        let files = (contents[name] ?? []).map { ($0.name, $0.bytes, $0.policy) }
+        try repository.makeWriter(packSizeBytes: packSizeBytes).commit(named: name, files: files, seconds: seconds)
+    }
+
+    private static func require(_ name: FileName, in repository: Repository) throws -> SnapshotID {
+        guard let snapshot = repository.snapshot(named: name) else {
+            throw BackupError(.notFound, "the history lacks the snapshot \(name)")
+        }
+        return snapshot.id
+    }
+}
