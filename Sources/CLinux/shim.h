@@ -10,6 +10,10 @@
 static inline int backupfs_exchange(const char *first, const char *second) {
     return (int)syscall(SYS_renameat2, AT_FDCWD, first, AT_FDCWD, second, 2u);
 }
+// renameat2(2) with RENAME_NOREPLACE: fails with EEXIST when something has the new name.
+static inline int backupfs_rename_without_replacing(int folder, const char *old, int target, const char *name) {
+    return (int)syscall(SYS_renameat2, folder, old, target, name, 1u);
+}
 // pipe2(2) with O_CLOEXEC: neither end is inherited by a program that another thread starts meanwhile.
 static inline int backupfs_pipe(int descriptors[2]) {
     return (int)syscall(SYS_pipe2, descriptors, O_CLOEXEC);

@@ -158,4 +158,27 @@ struct ExploreCommandTests {
             try room.fails("backupfs find x nowhere --store $S", saying: "there is no such backup", exitCode: 1)
         }
     }
+
+    @Test func `a backup is written into a folder while it is mounted`() throws {
+        try PhotoDiary.withMount { room in
+            try room.sh("mkdir $M/snapshots/one; printf later > $P/later.jpg")
+            #expect(
+                try room.sh("backupfs restore one --target $R/out --dry-run --store $S --json | jq -c '[.message_type,.files]'")
+                    == #"["would_write",8]"#)
+            #expect(try room.sh("ls $R/out 2>/dev/null || echo none") == "none")
+            #expect(
+                try room.sh(
+                    "backupfs restore one --target $R/out --store $S --json | jq -s -c '.[-1]|[.message_type,.snapshot,.files]'")
+                    == #"["summary","one",8]"#)
+            try room.sh("cd $R/out; sha256sum --quiet --strict -c $M/snapshots/one/SHA256SUMS")
+            #expect(
+                try room.sh("cd $R/out/media; \(PhotoDiary.describe) | tr '\\0' '\\n'")
+                    == room.sh("cd $P; rm later.jpg; \(PhotoDiary.describe) | tr '\\0' '\\n'"))
+            try room.fails(
+                "backupfs restore one --target $R/out --store $S", saying: "the folder holds something else", exitCode: 1)
+            try room.fails("backupfs restore two --target $R/x --store $S", saying: "there is no such backup", exitCode: 1)
+            #expect(try room.sh("backupfs restore latest --target $R/x --store $S").hasPrefix("Wrote 8 files, "))
+            #expect(try room.names("safety") == [])
+        }
+    }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BackupCore
+import BackupRepository
 import Export
 import Glibc
 import Operations
@@ -9,14 +10,17 @@ import SystemIO
 struct RestoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Replace the app's data by a backup or a file.",
+        abstract: "Replace the app's data by a backup or a file, or write a backup into a folder.",
         discussion: """
+            With --target nothing of the app is touched: the backup's files are written into that folder, which must be empty or not be there.
+
             The file (.json, .zip or .sqlite) or backup is checked whole first; then a safety backup is made; then everything is replaced
             in one step, or nothing.
 
             Example:
               backupfs restore old.json --dry-run
               backupfs restore before-upgrade --yes
+              backupfs restore latest --target /tmp/latest
             """)
 
     /// What a restore does with data that is there already.
@@ -26,6 +30,10 @@ struct RestoreCommand: ParsableCommand {
     @OptionGroup var output: OutputOptions
     @Argument(help: ArgumentHelp("A file, or a backup's name (or \"latest\").", valueName: "file|snap"))
     var source: String
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Write the backup's files into this folder, and leave the app's data alone.", valueName: "dir"))
+    var target: String?
     @Option(name: .long, help: "What happens to the data that is there.")
     var strategy = Strategy.replace
     @Flag(name: .long, help: "Only say what would happen.")
@@ -37,6 +45,7 @@ struct RestoreCommand: ParsableCommand {
         let store = try store.open()
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }
+        if let target { return try write(store, to: target, printer) }
         let restore = RestoreRunner(store: store)
         try restore.withSource(named: source) { path, name, origin in
             let preview = try restore.preview(path: path, name: name, origin: origin)
@@ -63,5 +72,38 @@ struct RestoreCommand: ParsableCommand {
 
     private func show(_ json: OrderedJSON, _ text: String) {
         if output.json { Terminal.say(json.prettyText) } else { Terminal.say(text) }
+    }
+
+    private func write(_ store: Store, to target: String, _ printer: ProgressPrinter) throws {
+        let snapshot = try store.anySnapshot(named: source)
+        let restore = FolderRestore(store: store)
+        if dryRun {
+            try restore.check(snapshot, to: target)
+            let totals = snapshot.record.root.totals
+            tell("would_write", snapshot, target, totals.fileCount, totals.byteCount, text: "Would write")
+            return
+        }
+        let report = try restore.run(snapshot, to: target, progress: printer.handler)
+        printer.finish()
+        tell("summary", snapshot, target, report.fileCount, report.byteCount, text: "Wrote")
+        guard report.failureCount > 0 else { return }
+        throw BackupError(
+            .repositoryDamaged, "\(report.failureCount) files or folders of the backup could not be read and were left out",
+            path: snapshot.name.description, remedy: "The others are whole. See: backupfs check",
+            findings: report.failures.map { "\($0.path): \($0.error)" })
+    }
+
+    private func tell(
+        _ type: String, _ snapshot: Snapshot, _ target: String, _ files: UInt64, _ bytes: UInt64, text: String
+    ) {
+        if output.json {
+            let document = OrderedJSON.members([
+                "message_type": .text(type), "snapshot": .text(snapshot.name.description), "target": .text(target),
+                "files": .integer(files), "bytes": .integer(bytes),
+            ])
+            Terminal.say(document.compactText + [10])
+        } else {
+            Terminal.say("\(text) \(files) files, \(ByteCount.text(bytes)), of \(snapshot.name) to \(target).")
+        }
     }
 }

@@ -4,15 +4,17 @@ import SystemIO
 /// A folder for the temporary files of one operation. A lock in it says that it is in use, so that what a crash left can be told from what
 /// another process works on.
 final class WorkFolder: Sendable {
-    private static let prefix = "work-"
+    /// What the folders in a store's spool are called.
+    private static let spoolPrefix = "work-"
     private static let lockSuffix = ".lock"
 
     let path: String
     private let lock: AdvisoryLock
 
-    init(in spool: String) throws(BackupError) {
+    /// - Parameter prefix: of the folder's name; 32 hexadecimal digits follow it.
+    init(in spool: String, prefix: String = WorkFolder.spoolPrefix) throws(BackupError) {
         var claimed: (path: String, lock: AdvisoryLock)?
-        for _ in 0..<8 where claimed == nil { claimed = try Self.claim(in: spool) }
+        for _ in 0..<8 where claimed == nil { claimed = try Self.claim(in: spool, prefix) }
         guard let claimed else {
             throw BackupError(.busy, "somebody else tidies up the spool", path: spool, remedy: "Try again.")
         }
@@ -22,7 +24,7 @@ final class WorkFolder: Sendable {
 
     /// Takes the lock before the folder is made: a folder is never there without its lock.
     /// - Returns: `nil` when somebody who sweeps took the new lock's file for an old one.
-    private static func claim(in spool: String) throws(BackupError) -> (path: String, lock: AdvisoryLock)? {
+    private static func claim(in spool: String, _ prefix: String) throws(BackupError) -> (path: String, lock: AdvisoryLock)? {
         let path = "\(spool)/\(prefix)\(RandomToken.make())"
         do {
             let lock = try AdvisoryLock(path: path + lockSuffix)
@@ -38,8 +40,8 @@ final class WorkFolder: Sendable {
     }
 
     /// Removes the folders that nobody works with any more.
-    static func sweep(_ spool: String) throws(BackupError) {
-        for path in try abandoned(in: spool) {
+    static func sweep(_ spool: String, prefix: String = WorkFolder.spoolPrefix) throws(BackupError) {
+        for path in try abandoned(in: spool, prefix: prefix) {
             // Held while it is swept, so that nobody begins to work in it.
             guard let lock = try? AdvisoryLock(path: path + lockSuffix) else { continue }
             try FileSystem.removeTree(path)
@@ -49,13 +51,22 @@ final class WorkFolder: Sendable {
     }
 
     /// Paths of the folders that nobody works with any more.
-    static func abandoned(in spool: String) throws(BackupError) -> Set<String> {
+    static func abandoned(in spool: String, prefix: String = WorkFolder.spoolPrefix) throws(BackupError) -> Set<String> {
         var paths: Set<String> = []
-        for name in try DirectoryReader(path: spool).names() where name.description.hasPrefix(prefix) {
+        for name in try DirectoryReader(path: spool).names() where isOurs(name, prefix: prefix) {
             let text = name.description
             let folder = text.hasSuffix(lockSuffix) ? String(text.dropLast(lockSuffix.utf8.count)) : text
             if !AdvisoryLock.isHeld(path: "\(spool)/\(folder)\(lockSuffix)") { paths.insert("\(spool)/\(folder)") }
         }
         return paths
+    }
+
+    /// Whether something is a work folder, or its lock, by its name.
+    static func isOurs(_ name: FileName, prefix: String) -> Bool {
+        let text = name.description
+        guard text.hasPrefix(prefix) else { return false }
+        let token = text.dropFirst(prefix.count)
+        let digits = token.hasSuffix(lockSuffix) ? token.dropLast(lockSuffix.count) : token
+        return digits.utf8.count == 32 && Hexadecimal.decode(digits.utf8) != nil
     }
 }

@@ -130,6 +130,16 @@ public enum FileSystem {
         return try descriptor.readExactly(at: 0, count: Int(size))
     }
 
+    /// A file that the kernel makes when it is read (`/proc`, `/sys`), whose size says nothing.
+    static func readVirtualFile(_ path: String) throws(BackupError) -> [UInt8] {
+        let descriptor = try OwnedDescriptor.open(path, O_RDONLY)
+        var bytes = [UInt8](repeating: 0, count: 64 << 10)
+        let count = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
+            try descriptor.readFully(at: 0, into: buffer)
+        }
+        return Array(bytes[..<count])
+    }
+
     /// Replaces a small file durably: temporary file beside it, write, fsync, rename, fsync of the folder. A crash at any
     /// point leaves the old content or the new.
     public static func writeFileAtomically(_ path: String, _ bytes: [UInt8], permissions: mode_t = 0o600) throws(BackupError) {

@@ -1,0 +1,147 @@
+import BackupCore
+import SystemIO
+
+/// Reads whole chunks in the order in which they will be written, as fast as the disk gives them: chunks that are neighbours in a pack come with
+/// one read, and a long one goes through in pieces that stay in the processor's cache. Used by one thread.
+///
+/// What is not as it should be is left to `ChunkReader`, which knows other places where a chunk may lie, and how to say what is wrong.
+struct ChunkRunReader: ~Copyable {
+    private static let windowByteCount = 1 << 20
+    /// Chunks between two that are wanted cost less to read than another call.
+    private static let gapLimitBytes: UInt64 = 32 << 10
+    /// Chunks from this length on are not read together with others.
+    private static let longByteCount = 256 << 10
+
+    private let reader: ChunkReader
+    private let chunks: [StoredChunk]
+    private var next = 0
+    private let window: UnsafeMutableRawBufferPointer
+    private var plain: UnsafeMutableRawBufferPointer
+    /// What the window holds: bytes of `windowPack` from `windowStart` on.
+    private var windowPack: PackID?
+    private var windowStart: UInt64 = 0
+    private var windowCount = 0
+    private var inflater = Inflater()
+
+    init(_ chunks: [StoredChunk], _ reader: ChunkReader) {
+        self.chunks = chunks
+        self.reader = reader
+        window = .allocate(byteCount: Self.windowByteCount, alignment: 4096)
+        plain = .allocate(byteCount: 64 << 10, alignment: 16)
+    }
+
+    deinit {
+        window.deallocate()
+        plain.deallocate()
+    }
+
+    /// Gives the next chunk's plain bytes, in one piece or several. A chunk may turn out to be damaged after some of it was given.
+    /// - Returns: the chunk, or `nil` after the last one.
+    mutating func readNext(
+        _ body: (UnsafeRawBufferPointer) throws(ExtractionFailure) -> Void
+    ) throws(ExtractionFailure) -> StoredChunk? {
+        guard next < chunks.count else { return nil }
+        let index = next
+        next += 1
+        let chunk = chunks[index]
+        let isPlain = !reader.protection.isSealing && chunk.codec != .deflateAgainstBase
+        guard isPlain, let file = try? reader.packs.open(chunk.pack) else {
+            try giveSlowly(chunk, body)
+            return chunk
+        }
+        if chunk.storedLength >= Self.longByteCount, chunk.codec == .raw {
+            try giveLong(chunk, file, body)
+        } else if let stored = storedBytes(index, file), let bytes = expanded(chunk, stored) {
+            try body(bytes)
+        } else {
+            try giveSlowly(chunk, body)
+        }
+        return chunk
+    }
+
+    /// Skips chunks that are not wanted after all.
+    mutating func skip(_ count: Int) { next += count }
+
+    private func giveSlowly(
+        _ chunk: StoredChunk, _ body: (UnsafeRawBufferPointer) throws(ExtractionFailure) -> Void
+    ) throws(ExtractionFailure) {
+        let bytes = try ExtractionFailure.reading { () throws(BackupError) in try reader.plainBytes(chunk) }
+        try bytes.withUnsafeBytesThrowing { (bytes) throws(ExtractionFailure) in try body(bytes) }
+    }
+
+    /// The chunk's stored bytes, from the window; it is filled anew when they are not in it.
+    private mutating func storedBytes(_ index: Int, _ file: SharedFile) -> UnsafeRawBufferPointer? {
+        let chunk = chunks[index]
+        let length = Int(chunk.storedLength)
+        guard length <= Self.windowByteCount else { return nil }
+        let isInside =
+            windowPack == chunk.pack && chunk.packOffset >= windowStart
+            && chunk.packOffset + UInt64(length) <= windowStart + UInt64(windowCount)
+        if !isInside {
+            windowPack = nil
+            let count = runLength(from: index)
+            let part = UnsafeMutableRawBufferPointer(rebasing: window[..<count])
+            guard let read = try? file.read(at: chunk.packOffset, into: part), read >= length else { return nil }
+            windowPack = chunk.pack
+            windowStart = chunk.packOffset
+            windowCount = read
+        }
+        let start = Int(chunk.packOffset - windowStart)
+        return UnsafeRawBufferPointer(rebasing: window[start..<start + length])
+    }
+
+    /// How many bytes hold this chunk and those after it that lie behind it in the same pack.
+    private func runLength(from index: Int) -> Int {
+        let start = chunks[index].packOffset
+        var end = start + UInt64(chunks[index].storedLength)
+        for chunk in chunks[(index + 1)...] {
+            let chunkEnd = chunk.packOffset + UInt64(chunk.storedLength)
+            guard chunk.pack == chunks[index].pack, chunk.packOffset >= start, chunk.storedLength < Self.longByteCount,
+                chunk.packOffset <= end + Self.gapLimitBytes, chunkEnd - start <= UInt64(Self.windowByteCount)
+            else { break }
+            end = max(end, chunkEnd)
+        }
+        return Int(end - start)
+    }
+
+    /// The plain bytes of a chunk, checked; `nil` when they are not those that were stored.
+    private mutating func expanded(_ chunk: StoredChunk, _ stored: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        let bytes: UnsafeRawBufferPointer
+        if chunk.codec == .raw {
+            bytes = stored
+        } else {
+            let length = Int(chunk.plainLength)
+            if plain.count < length {
+                plain.deallocate()
+                plain = .allocate(byteCount: length, alignment: 16)
+            }
+            let output = UnsafeMutableRawBufferPointer(rebasing: plain[..<length])
+            guard inflater.expandSegment(stored, into: output) else { return nil }
+            bytes = UnsafeRawBufferPointer(output)
+        }
+        return CRC32.of(bytes) == chunk.plainCRC32 ? bytes : nil
+    }
+
+    private mutating func giveLong(
+        _ chunk: StoredChunk, _ file: SharedFile, _ body: (UnsafeRawBufferPointer) throws(ExtractionFailure) -> Void
+    ) throws(ExtractionFailure) {
+        // The window is used as scratch space.
+        windowPack = nil
+        let total = Int(chunk.storedLength)
+        var crc: UInt32 = 0
+        var position = 0
+        while position < total {
+            let part = UnsafeMutableRawBufferPointer(rebasing: window[..<min(Self.longByteCount, total - position)])
+            let count = try ExtractionFailure.reading { () throws(BackupError) in
+                try file.read(at: chunk.packOffset + UInt64(position), into: part)
+            }
+            guard count == part.count else { break }
+            crc = CRC32.update(crc, UnsafeRawBufferPointer(part))
+            try body(UnsafeRawBufferPointer(part))
+            position += count
+        }
+        guard position == total, crc == chunk.plainCRC32 else {
+            throw .content(BackupError(.repositoryDamaged, "chunk \(chunk.id) is damaged: its CRC-32 is wrong"))
+        }
+    }
+}

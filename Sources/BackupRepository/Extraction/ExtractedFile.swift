@@ -1,0 +1,70 @@
+import BackupCore
+import Glibc
+import Synchronization
+import SystemIO
+
+/// A file that is being extracted in one part or several, by one thread or several. It gets its time with its last reference. A file that could not be
+/// written as a whole is removed then.
+final class ExtractedFile: Sendable {
+    private struct State {
+        /// Checksum and length of each part that is written, by its number.
+        var parts: [Int: (crc32: UInt32, length: UInt64)] = [:]
+        var hasFailed = false
+    }
+
+    private let entry: TreeEntry
+    private let folder: ExtractedFolder
+    private let ledger: ExtractionLedger
+    private let descriptor: OwnedDescriptor
+    private let state = Mutex(State())
+
+    /// Creates the file.
+    init(_ entry: TreeEntry, in folder: ExtractedFolder, _ ledger: ExtractionLedger) throws(BackupError) {
+        self.entry = entry
+        self.folder = folder
+        self.ledger = ledger
+        descriptor = try folder.handle.createFile(entry.name, permissions: mode_t(entry.mode & 0o7777))
+    }
+
+    var hasFailed: Bool { state.withLock { $0.hasFailed } }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(ExtractionFailure) {
+        try ExtractionFailure.writing { () throws(BackupError) in try descriptor.writeAll(bytes, at: offset) }
+    }
+
+    /// Notes that a part lies in the file.
+    func finish(part: Int, crc32: UInt32, length: UInt64) { state.withLock { $0.parts[part] = (crc32, length) } }
+
+    /// Notes that the file cannot be read from the repository. The first reason counts.
+    func fail(_ error: BackupError) {
+        let isFirst = state.withLock { state in
+            defer { state.hasFailed = true }
+            return !state.hasFailed
+        }
+        if isFirst { ledger.add(error, path: folder.path + entry.name.bytes) }
+    }
+
+    deinit {
+        let state = state.withLock { $0 }
+        var crc32: UInt32 = 0
+        var size: UInt64 = 0
+        for (_, part) in state.parts.sorted(by: { $0.key < $1.key }) {
+            crc32 = size == 0 ? part.crc32 : CRC32.combine(crc32, part.crc32, secondLength: part.length)
+            size += part.length
+        }
+        // The chunks were whole; whether they are this file's is told by its own checksum.
+        if !state.hasFailed, size != entry.size || crc32 != entry.checksums?.crc32 {
+            fail(BackupError(.repositoryDamaged, "the file's content is not what was backed up"))
+        }
+        if hasFailed {
+            folder.handle.removeFile(entry.name)
+            return
+        }
+        do {
+            try descriptor.setModificationTime(entry.modificationTime)
+            ledger.add(files: 1, bytes: size)
+        } catch {
+            fail(error)
+        }
+    }
+}

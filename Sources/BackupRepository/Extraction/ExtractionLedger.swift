@@ -1,0 +1,44 @@
+import BackupCore
+import Synchronization
+
+/// What all threads of an extraction have done so far.
+final class ExtractionLedger: Sendable {
+    private let state = Mutex(ExtractionReport())
+    private let totals: DirectoryTotals
+    private let phase: String
+    private let progress: ProgressHandler?
+
+    init(_ totals: DirectoryTotals, phase: String, _ progress: ProgressHandler?) {
+        self.totals = totals
+        self.phase = phase
+        self.progress = progress
+    }
+
+    func add(files: Int, bytes: UInt64) {
+        let (fileCount, byteCount) = state.withLock { state in
+            state.fileCount += UInt64(files)
+            state.byteCount += bytes
+            return (state.fileCount, state.byteCount)
+        }
+        guard let progress else { return }
+        var now = OperationProgress(phase: phase)
+        now.totalItems = UInt64(totals.fileCount)
+        now.processedItems = fileCount
+        now.processedBytes = byteCount
+        progress(now)
+    }
+
+    func add(_ error: BackupError, path: [UInt8]) {
+        state.withLock { state in
+            state.failureCount += 1
+            guard state.failures.count < ExtractionReport.failureLimit else { return }
+            state.failures.append(ExtractionReport.Failure(path: FileName(bytes: path), error: error))
+        }
+    }
+
+    func report() -> ExtractionReport {
+        var report = state.withLock { $0 }
+        report.failures.sort { $0.path < $1.path }
+        return report
+    }
+}

@@ -1,0 +1,94 @@
+import BackupCore
+import BackupRepository
+import Glibc
+import SystemIO
+
+/// Writes a backup's files into a folder, for whoever wants them and not the app: `backupfs restore SNAP --target DIR`. The app's data is left alone.
+public struct FolderRestore: Sendable {
+    static let phase = "Writing files..."
+    /// What is written appears in the folder under its name when all of it is there.
+    private static let stagingPrefix = ".backupfs-restore-"
+
+    private let store: Store
+
+    public init(store: Store) { self.store = store }
+
+    /// - Parameters:
+    ///   - target: a folder that is empty, or is not there and is made.
+    /// - Returns: what was written, and what could not be read from the repository and is not there.
+    /// - Throws: `notEmpty`, `noSpace`, …: the folder is empty then, as it was.
+    public func run(
+        _ snapshot: Snapshot, to target: String, progress: ProgressHandler?
+    ) throws(BackupError) -> ExtractionReport {
+        let target = FileSystem.absolutePath(target)
+        try requireUsable(target)
+        let root = try store.repository.rootDirectory(of: snapshot)
+        let wasThere = FileSystem.exists(target)
+        if !wasThere { try FileSystem.makeDirectories(target) }
+        do {
+            return try fill(target, root, progress)
+        } catch {
+            if !wasThere { rmdir(target) }
+            throw error
+        }
+    }
+
+    /// Whether a backup could be written there: the folder is empty, and the disk has room.
+    /// - Throws: `notEmpty`, `notADirectory`, `noSpace`.
+    public func check(_ snapshot: Snapshot, to target: String) throws(BackupError) {
+        let target = FileSystem.absolutePath(target)
+        try requireUsable(target)
+        var existing = target
+        while !FileSystem.exists(existing) { existing = FileSystem.parentPath(existing) }
+        try Self.requireRoom(for: snapshot.record.root.totals, at: existing)
+    }
+
+    /// What an interrupted restore left may be there; it is removed later.
+    private func requireUsable(_ target: String) throws(BackupError) {
+        guard FileSystem.exists(target) else { return }
+        for name in try DirectoryReader(path: target).names() where !WorkFolder.isOurs(name, prefix: Self.stagingPrefix) {
+            throw BackupError(
+                .notEmpty, "the folder holds something else: “\(name)”", path: target,
+                remedy: "Name an empty folder, or one that is not there yet.")
+        }
+    }
+
+    private func fill(
+        _ target: String, _ root: Directory, _ progress: ProgressHandler?
+    ) throws(BackupError) -> ExtractionReport {
+        try WorkFolder.sweep(target, prefix: Self.stagingPrefix)
+        try Self.requireRoom(for: root.totals, at: target)
+        let staging = try WorkFolder(in: target, prefix: Self.stagingPrefix)
+        defer { staging.remove() }
+        let report = try store.repository.extract(root, into: staging.path, phase: Self.phase, progress: progress)
+        let folder = try FolderHandle(path: target)
+        // One wait for all files, and their names' folders, before the first of them gets its place.
+        try folder.synchronizeFileSystem()
+        for entry in root.entries { try folder.takeOver(entry, from: staging.path) }
+        try FileSystem.synchronizeDirectory(target)
+        return report
+    }
+
+    static func requireRoom(for totals: DirectoryTotals, at path: String) throws(BackupError) {
+        let space = try FileSystem.space(at: path)
+        let block = max(1, space.blockSizeBytes)
+        // Each file and folder ends somewhere in a block.
+        let needed = totals.byteCount + (totals.fileCount + totals.directoryCount + totals.symbolicLinkCount) * block
+        guard space.availableBytes >= needed else {
+            throw BackupError(
+                .noSpace, "the files need \(needed) bytes and there are \(space.availableBytes)", path: path,
+                remedy: "Free some space and try again; nothing was changed.")
+        }
+    }
+}
+
+extension FolderHandle {
+    /// Moves a file or folder here from the folder it was extracted into; what could not be extracted is not there.
+    fileprivate func takeOver(_ entry: TreeEntry, from folder: String) throws(BackupError) {
+        let source = try FolderHandle(path: folder)
+        // A folder that may not be written to cannot be moved: “..” changes.
+        try source.move(entry.name, to: self, isFolder: entry.kind == .directory)
+        guard entry.kind == .directory else { return }
+        try open(entry.name)?.finish(permissions: mode_t(entry.mode & 0o7777), modificationTime: entry.modificationTime)
+    }
+}

@@ -1,0 +1,113 @@
+import BackupCore
+import CLinux
+import Glibc
+
+/// A folder that is being filled, by several threads at once. Everything is made relative to the folder's descriptor, so that neither long
+/// paths nor folders that are renamed meanwhile matter, and nothing that is there already is ever opened or replaced.
+public final class FolderHandle: Sendable {
+    private let descriptor: OwnedDescriptor
+    public var path: String { descriptor.path }
+
+    /// - Throws: `notFound`, `notADirectory`, `accessDenied`. A symbolic link is not followed.
+    public init(path: String) throws(BackupError) {
+        descriptor = try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+    }
+
+    private init(descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }
+
+    /// What new files lack of the mode that they are made with (umask(2)), as it was when the program started.
+    private static let creationMask: mode_t = {
+        let text = (try? FileSystem.readVirtualFile("/proc/self/status")) ?? []
+        let line = String(decoding: text, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("Umask:") }
+        let digits = line?.split(whereSeparator: { $0 == "\t" || $0 == " " }).last
+        // Where it cannot be told, every mode is set anew.
+        return digits.flatMap { mode_t($0, radix: 8) } ?? 0o777
+    }()
+
+    /// mkdirat(2), for the owner only.
+    /// - Throws: `alreadyExists`, `noSpace`, …
+    public func makeFolder(_ name: FileName) throws(BackupError) -> FolderHandle {
+        let folder = descriptor.rawValue
+        let number = Self.withCString(name.bytes) { cName in
+            guard mkdirat(folder, cName, 0o700) == 0 else { return Int32(-1) }
+            return openat(folder, cName, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        }
+        guard number >= 0 else { throw SystemCall.error(errno, action: "make the folder", path: "\(path)/\(name)") }
+        return FolderHandle(descriptor: OwnedDescriptor(owning: number, path: "\(path)/\(name)"))
+    }
+
+    /// Creates a file for writing.
+    /// - Parameter permissions: exactly these, whatever the umask.
+    /// - Throws: `alreadyExists`, `noSpace`, …; an error may leave an empty file.
+    public func createFile(_ name: FileName, permissions: mode_t) throws(BackupError) -> OwnedDescriptor {
+        let folder = descriptor.rawValue
+        let plain = permissions & 0o777
+        let number = Self.withCString(name.bytes) { cName in
+            SystemCall.retrying { openat(folder, cName, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, plain) }
+        }
+        guard number >= 0 else { throw SystemCall.error(errno, action: "create the file", path: "\(path)/\(name)") }
+        let file = OwnedDescriptor(owning: number, path: "\(path)/\(name)")
+        if plain & ~Self.creationMask != permissions { try file.setPermissions(permissions) }
+        return file
+    }
+
+    /// symlinkat(2), with the link's own modification time.
+    public func makeLink(_ name: FileName, to target: [UInt8], modificationTime: Timestamp) throws(BackupError) {
+        let folder = descriptor.rawValue
+        let value = timespec(tv_sec: time_t(modificationTime.seconds), tv_nsec: Int(modificationTime.nanoseconds))
+        let result = Self.withCString(name.bytes) { cName in
+            Self.withCString(target) { cTarget in
+                guard symlinkat(cTarget, folder, cName) == 0 else { return Int32(-1) }
+                return utimensat(folder, cName, [value, value], AT_SYMLINK_NOFOLLOW)
+            }
+        }
+        guard result == 0 else { throw SystemCall.error(errno, action: "make the link", path: "\(path)/\(name)") }
+    }
+
+    /// Removes a file; nothing happens when it is not there.
+    public func removeFile(_ name: FileName) {
+        let folder = descriptor.rawValue
+        _ = Self.withCString(name.bytes) { unlinkat(folder, $0, 0) }
+    }
+
+    /// The folder of that name in this one; `nil` when there is none.
+    public func open(_ name: FileName) throws(BackupError) -> FolderHandle? {
+        let folder = descriptor.rawValue
+        let number = Self.withCString(name.bytes) { openat(folder, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
+        if number < 0, errno == ENOENT { return nil }
+        guard number >= 0 else { throw SystemCall.error(errno, action: "open the folder", path: "\(path)/\(name)") }
+        return FolderHandle(descriptor: OwnedDescriptor(owning: number, path: "\(path)/\(name)"))
+    }
+
+    /// Moves something out of this folder into another one of the same file system, in one step; nothing happens when it is not there.
+    /// - Parameter isFolder: a folder is made writable for its owner first, since moving changes its “..”.
+    /// - Throws: `alreadyExists`: nothing is replaced.
+    public func move(_ name: FileName, to other: FolderHandle, isFolder: Bool) throws(BackupError) {
+        let (folder, target) = (descriptor.rawValue, other.descriptor.rawValue)
+        let result = Self.withCString(name.bytes) { cName in
+            if isFolder { fchmodat(folder, cName, 0o700, 0) }
+            return backupfs_rename_without_replacing(folder, cName, target, cName)
+        }
+        if result != 0, errno != ENOENT {
+            throw SystemCall.error(errno, action: "rename to \(other.path)/\(name)", path: "\(path)/\(name)")
+        }
+    }
+
+    /// Sets what must wait until the folder is full: a mode that may forbid writing, and a time that filling it changes.
+    public func finish(permissions: mode_t, modificationTime: Timestamp) throws(BackupError) {
+        try descriptor.setPermissions(permissions)
+        try descriptor.setModificationTime(modificationTime)
+    }
+
+    /// syncfs(2).
+    public func synchronizeFileSystem() throws(BackupError) { try descriptor.synchronizeFileSystem() }
+
+    private static func withCString<Result>(_ bytes: [UInt8], _ body: (UnsafePointer<CChar>) -> Result) -> Result {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: bytes.count + 1) { buffer in
+            for (index, byte) in bytes.enumerated() { buffer.initializeElement(at: index, to: CChar(bitPattern: byte)) }
+            buffer.initializeElement(at: bytes.count, to: 0)
+            // It has at least one element, so it has an address.
+            return body(UnsafePointer(buffer.baseAddress.unsafelyUnwrapped))
+        }
+    }
+}

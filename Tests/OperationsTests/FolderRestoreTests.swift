@@ -1,0 +1,160 @@
+import BackupCore
+import BackupRepository
+import Foundation
+import Glibc
+import SystemIO
+import Testing
+
+@testable import Operations
+
+/// Backups written into folders, compared with what was backed up by find, stat and sha256sum.
+struct FolderRestoreTests {
+    /// Everything about the files below the current folder.
+    private static let describe = """
+        find . -mindepth 1 -type d -printf 'd %P %m %T@\\n' | sort; find . -type f -printf 'f %P %m %s %T@\\n' | sort
+        find . -type l -printf 'l %P %l %T@\\n' | sort; find . -type f -print0 | sort -z | xargs -0r sha256sum
+        """
+
+    private static func backUp(_ store: Store, _ label: String) throws -> Snapshot {
+        try BackupOperation(store: store).run(label: label, tag: nil, progress: nil).snapshot
+    }
+
+    @Test func `every kind of file comes back`() throws {
+        let room = try Room()
+        let store = try room.makeDiary()
+        try room.sh(
+            """
+            cd $S/app/photos; : > empty; printf x > $'odd\\nname \\\\ \\xff'; mkdir -p deep/a/b/c none; head -c 300000 /dev/urandom > deep/a/b/c/noise
+            head -c 18000000 /dev/urandom > big; cat big big > twice; head -c 5000000 /dev/zero > zeros; seq 200000 > text; chmod 4751 text; chmod 400 big
+            ln -s nowhere dangling; ln -s ../one.jpg deep/up; touch -h -d '1999-09-09 09:09:09.123456789' dangling
+            for i in $(seq 700); do printf "$i" > none/f$i; done; mkdir -p many; for i in $(seq 40); do mkdir many/$i; printf "$i" > many/$i/x; done
+            touch -d '1969-12-31 23:59:58.5' one.jpg; chmod 555 deep/a; touch -d '2001-01-01 01:01:01.000000001' deep/a deep none many
+            """)
+        let snapshot = try Self.backUp(store, "one")
+        let source = try room.sh("cd $S/app/photos; \(Self.describe)")
+        for target in ["new", "parent/of/new", "there"] {
+            if target == "there" { try room.sh("mkdir $R/there") }
+            let report = try FolderRestore(store: store).run(snapshot, to: room(target), progress: nil)
+            let totals = snapshot.record.root.totals
+            #expect(report.fileCount == totals.fileCount && report.byteCount == totals.byteCount && report.failureCount == 0)
+            #expect(try room.sh("cd $R/\(target)/media; \(Self.describe)") == source)
+            #expect(
+                try room.sh("ls -A $R/\(target) | xargs") == "changes.json data database.sqlite export.json manifest.json media")
+            #expect(try room.sh("sqlite3 $R/\(target)/database.sqlite 'select count(*) from photos'") == "3")
+            #expect(
+                try room.sh(
+                    "python3 -c 'import json,sys; print(len(json.load(open(sys.argv[1]))[\"photos\"]))' $R/\(target)/export.json")
+                    == "3")
+            #expect(try room.sh("backupfs export one -o - --store $S | cmp - $R/\(target)/export.json && echo same") == "same")
+        }
+        try room.sh("chmod -R u+w $R")
+    }
+
+    @Test func `a folder that holds anything is left alone`() throws {
+        let room = try Room()
+        let store = try room.makeDiary()
+        let snapshot = try Self.backUp(store, "one")
+        try room.sh(
+            "mkdir $R/full; echo mine > $R/full/mine; echo file > $R/file; mkdir $R/near; mkdir $R/near/.backupfs-restore-mine")
+        for (target, code) in [("full", BackupError.Code.notEmpty), ("file", .notADirectory), ("near", .notEmpty)] {
+            #expect(failure { _ = try FolderRestore(store: store).run(snapshot, to: room(target), progress: nil) }?.code == code)
+            #expect(failure { try FolderRestore(store: store).check(snapshot, to: room(target)) }?.code == code)
+        }
+        #expect(
+            try room.sh("cat $R/full/mine $R/file; ls -A $R/full $R/near | xargs")
+                == "mine\nfile\n\(room.path)/full: mine \(room.path)/near: .backupfs-restore-mine")
+    }
+
+    /// What another restore left when it was killed, and what one that still runs works in.
+    @Test func `leftovers are swept, and nobody else's work is`() throws {
+        let room = try Room()
+        let store = try room.makeDiary()
+        let snapshot = try Self.backUp(store, "one")
+        let token = RandomToken.make()
+        try room.sh(
+            "mkdir -p $R/out/.backupfs-restore-\(token)/media; : > $R/out/.backupfs-restore-\(token).lock; echo half > $R/out/.backupfs-restore-\(token)/media/x"
+        )
+        _ = try FolderRestore(store: store).run(snapshot, to: room("out"), progress: nil)
+        #expect(try room.sh("ls -A $R/out | xargs") == "changes.json data database.sqlite export.json manifest.json media")
+
+        let running = RandomToken.make()
+        try room.sh("mkdir -p $R/busy/.backupfs-restore-\(running); echo half > $R/busy/.backupfs-restore-\(running)/x")
+        let lock = try AdvisoryLock(path: room("busy/.backupfs-restore-\(running).lock"))
+        try withExtendedLifetime(lock) {
+            _ = try FolderRestore(store: store).run(snapshot, to: room("busy"), progress: nil)
+            #expect(try room.sh("cat $R/busy/.backupfs-restore-\(running)/x") == "half")
+        }
+    }
+
+    @Test func `what is damaged is left out and told, and the rest is there`() throws {
+        let room = try Room()
+        let store = try room.makeDiary()
+        try room.sh(
+            "cd $S/app/photos; head -c 9000000 /dev/urandom > big; head -c 200000 /dev/urandom > 2024/small; seq 1000 > text")
+        let snapshot = try Self.backUp(store, "one")
+        // Both files lie raw in a pack: some of their bytes are found there and changed.
+        try room.sh(
+            """
+            python3 - <<'END'
+            import os, glob
+            store = os.environ["S"]
+            for name, offset in [("big", 5_000_000), ("2024/small", 100_000)]:
+                with open(f"{store}/app/photos/{name}", "rb") as file:
+                    file.seek(offset); wanted = file.read(64)
+                hits = 0
+                for path in glob.glob(f"{store}/repository/packs/*/*.pack"):
+                    data = open(path, "rb").read()
+                    at = data.find(wanted)
+                    if at >= 0:
+                        hits += 1
+                        os.chmod(path, 0o600)
+                        with open(path, "r+b") as pack:
+                            pack.seek(at); pack.write(bytes([data[at] ^ 1]))
+                assert hits == 1, name
+            END
+            """)
+        let report = try FolderRestore(store: try Store.open(room.storePath)).run(snapshot, to: room("out"), progress: nil)
+        #expect(report.failureCount == 2)
+        #expect(report.failures.map(\.path) == ["media/2024/small", "media/big"])
+        #expect(report.failures.allSatisfy { $0.error.code == .repositoryDamaged && $0.error.message.contains("chunk") })
+        #expect(
+            try room.sh("diff -r $S/app/photos $R/out/media || true")
+                == "Only in \(room.storePath)/app/photos/2024: small\nOnly in \(room.storePath)/app/photos: big")
+        let command = try room.run("backupfs restore one --target $R/second --store $S")
+        #expect(
+            command.status == 1 && command.complaint.contains("media/big: ") && command.complaint.contains("See: backupfs check"))
+        #expect(try room.sh("ls $R/second/media | xargs") == "2024 one.jpg text")
+    }
+
+    /// A pack that is gone hurts the files in it, those beside them in a batch do not suffer.
+    @Test func `a missing pack`() throws {
+        let room = try Room()
+        let store = try room.makeDiary()
+        let first = try Self.backUp(store, "one")
+        let packs = try room.sh("cd $S/repository/packs; find . -name '*.pack' | sort")
+        try room.sh("cd $S/app/photos; head -c 100000 /dev/urandom > noise; printf new > 2024/new-and-longer-than-a-literal")
+        let second = try Self.backUp(store, "two")
+        let added = try room.sh(
+            "cd $S/repository/packs; find . -name '*.pack' -size +90k | sort | (grep -vxF '\(packs)' || true)")
+        #expect(added.split(separator: "\n").count == 1)
+        try room.sh("rm $S/repository/packs/\(added)")
+        let damaged = try Store.open(room.storePath)
+        #expect(try FolderRestore(store: damaged).run(first, to: room("first"), progress: nil).failureCount == 0)
+        let report = try FolderRestore(store: damaged).run(second, to: room("second"), progress: nil)
+        #expect(report.failures.contains { $0.path == "media/noise" })
+        #expect(try room.sh("cat $R/second/media/one.jpg $R/second/media/2024/two.jpg") == "onetwo")
+    }
+
+    @Test func `no room`() throws {
+        let room = try Room()
+        let store = try room.makeDiary()
+        try room.sh("head -c 3000000 /dev/urandom > $S/app/photos/big; mkdir $R/disk")
+        let snapshot = try Self.backUp(store, "one")
+        guard try room.run("mount -t tmpfs -o size=1m tmpfs $R/disk").status == 0 else { return }
+        defer { _ = try? room.run("umount $R/disk") }
+        #expect(
+            failure { _ = try FolderRestore(store: store).run(snapshot, to: room("disk/out"), progress: nil) }?.code == .noSpace)
+        #expect(failure { try FolderRestore(store: store).check(snapshot, to: room("disk/x/y")) }?.code == .noSpace)
+        #expect(try room.sh("ls -A $R/disk") == "")
+    }
+}
