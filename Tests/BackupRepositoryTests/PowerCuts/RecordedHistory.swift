@@ -40,6 +40,9 @@ struct RecordedHistory: Sendable {
         ]
     }()
 
+    /// In the folder `album` of each snapshot.
+    static let albumFile = TestData.random(3_000, seed: 3)
+
     /// Makes the history in a folder that is removed again.
     static let shared = Result { try RecordedHistory() }
 
@@ -67,6 +70,7 @@ struct RecordedHistory: Sendable {
         recorder.promise(.init(kept: ["one"], possible: ["two"]))
         try backUp("two", in: repository)
         recorder.promise(.init(kept: ["one", "two"]))
+        try requireDifferences(in: repository)
         let one = try require("one", in: repository)
         let two = try require("two", in: repository)
 
@@ -93,9 +97,61 @@ struct RecordedHistory: Sendable {
         writer.abandon()
     }
 
+    /// That there are near-duplicates whose bases can be lost at all.
+    private static func requireDifferences(in repository: Repository) throws {
+        let root = try repository.snapshot(named: "two").map { try repository.rootDirectory(of: $0) }
+        let database = try root?.entry(named: "database").map { try repository.pieces(of: $0.content) }
+        let bases = (database ?? []).filter { piece in
+            if case .chunk(let chunk) = piece { return chunk.base != nil }
+            return false
+        }
+        if bases.isEmpty { throw BackupError(.notFound, "nothing in the history is stored as a difference") }
+    }
+
+    /// As the program does it: against the newest snapshot, with near-duplicates stored as differences and a folder taken over.
     static func backUp(_ name: FileName, in repository: Repository, seconds: Int64 = 1000) throws {
-        let files = (contents[name] ?? []).map { ($0.name, $0.bytes, $0.policy) }
-        try repository.makeWriter(packSizeBytes: packSizeBytes).commit(named: name, files: files, seconds: seconds)
+        let writer = try repository.makeWriter(packSizeBytes: packSizeBytes)
+        let earlier = try repository.snapshots().last.map { try repository.rootDirectory(of: $0) }
+        var entries: [TreeEntry] = []
+        for file in contents[name] ?? [] {
+            let content = writer.makeContentWriter(file.policy, earlier: earlier?.entry(named: file.name)?.content)
+            try content.append(file.bytes)
+            entries.append(
+                .file(name: file.name, mode: 0o600, modificationTime: Timestamp(seconds: 5), stored: try content.finish()))
+        }
+        entries.append(
+            .directory(
+                name: "album", mode: 0o700, modificationTime: Timestamp(seconds: 5),
+                stored: try album(writer, repository, earlier?.entry(named: "album"))))
+        try writer.commit(named: name, entries: entries, seconds: seconds)
+    }
+
+    private static func album(
+        _ writer: BackupWriter, _ repository: Repository, _ earlier: TreeEntry?
+    ) throws -> StoredDirectory {
+        if let earlier, let totals = earlier.totals {
+            let stored = StoredDirectory(content: earlier.content, totals: totals)
+            try writer.take(stored, try repository.directory(stored))
+            return stored
+        }
+        let stored = try writer.store(albumFile, policy: .media)
+        return try writer.store([
+            .file(name: "picture", mode: 0o600, modificationTime: Timestamp(seconds: 5), stored: stored)
+        ])
+    }
+
+    /// What a snapshot lacks, or has otherwise than it was stored; `nil` when it is whole.
+    static func flaw(of name: FileName, in repository: Repository) throws -> String? {
+        guard let snapshot = repository.snapshot(named: name), let contents = contents[name] else {
+            return "\(name) is not there"
+        }
+        let root = try repository.rootDirectory(of: snapshot)
+        guard root.entries.map(\.name) == (contents.map(\.name) + ["album"]).sorted() else { return "other names in \(name)" }
+        for file in contents where try repository.file(file.name, in: name) != file.bytes { return "\(file.name) of \(name)" }
+        guard let album = root.entry(named: "album"), let picture = try repository.directory(of: album).entry(named: "picture"),
+            try repository.bytes(of: picture.content, limitBytes: 1 << 20) == albumFile
+        else { return "the album of \(name)" }
+        return nil
     }
 
     private static func require(_ name: FileName, in repository: Repository) throws -> SnapshotID {
