@@ -40,6 +40,12 @@ final class Catalog: Sendable {
         }
     }
 
+    /// Whether the catalog cannot be written where it lies, while the packs may well be readable: it is kept in memory then. Somebody whose
+    /// disk is full or fails needs the backups more than ever.
+    private static func isUnwritable(_ error: BackupError) -> Bool {
+        [.readOnly, .accessDenied, .notPermitted, .noSpace, .inputOutput].contains(error.code)
+    }
+
     /// Why the catalog had to be made anew when it was opened; `nil` when it was whole, or not there.
     var damage: BackupError? { replacementReason.withLock { $0 } }
 
@@ -49,16 +55,18 @@ final class Catalog: Sendable {
         do {
             return try CatalogDatabase.open(path: layout.catalog, repositoryID: repositoryID)
         } catch {
-            switch error.code {
-            case .repositoryDamaged:
-                wasReplaced = true
+            wasReplaced = true
+            if error.code == .repositoryDamaged {
                 reason = error
-                return try openReplaced(layout: layout, repositoryID: repositoryID)
-            case .readOnly, .accessDenied, .notPermitted:
-                wasReplaced = true
-                return try CatalogDatabase.openInMemory(repositoryID: repositoryID)
-            default: throw error
+                do throws(BackupError) {
+                    return try openReplaced(layout: layout, repositoryID: repositoryID)
+                } catch {
+                    guard isUnwritable(error) else { throw error }
+                }
+            } else if !isUnwritable(error) {
+                throw error
             }
+            return try CatalogDatabase.openInMemory(repositoryID: repositoryID)
         }
     }
 
@@ -88,7 +96,7 @@ final class Catalog: Sendable {
             try CatalogDatabase.removeFiles(path: layout.catalog)
             fresh = try CatalogDatabase.open(path: layout.catalog, repositoryID: repositoryID)
         } catch {
-            guard [.readOnly, .accessDenied, .notPermitted].contains(error.code) else { throw error }
+            guard Self.isUnwritable(error) else { throw error }
             fresh = try CatalogDatabase.openInMemory(repositoryID: repositoryID)
         }
         database.withLock { $0 = fresh }
@@ -269,8 +277,19 @@ extension Catalog {
     }
 
     /// Compares the list of pack files with the packs the catalog knows; adds and removes what differs. A pack that cannot be
-    /// read is left out and remembered as damaged.
+    /// read is left out and remembered as damaged. If there is no room for it, the catalog goes on in memory.
     func reconcile() throws(BackupError) {
+        do {
+            try reconcileOnce()
+        } catch {
+            guard Self.isUnwritable(error) else { throw error }
+            let inMemory = try CatalogDatabase.openInMemory(repositoryID: repositoryID)
+            database.withLock { $0 = inMemory }
+            try reconcileOnce()
+        }
+    }
+
+    private func reconcileOnce() throws(BackupError) {
         // The table first: a pack that another process publishes in between is then unknown, not vanished.
         let known = try knownPacks()
         let present = try PackFolder.list(layout)

@@ -68,6 +68,8 @@ enum CatalogDatabase {
         } catch let error as DatabaseError {
             let code: BackupError.Code
             switch error.resultCode {
+            // What is said when the index of the write-ahead log does not get its room.
+            case _ where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE: code = .noSpace
             case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR, .SQLITE_SCHEMA, .SQLITE_MISMATCH: code = .repositoryDamaged
             case .SQLITE_FULL: code = .noSpace
             case .SQLITE_BUSY, .SQLITE_LOCKED: code = .busy
