@@ -22,7 +22,7 @@ public struct BackupFS: ParsableCommand {
             InitCommand.self, MountCommand.self, UnmountCommand.self, BackupCommand.self, SnapshotsCommand.self,
             ListCommand.self, RestoreCommand.self, ExportCommand.self, DiffCommand.self, FindCommand.self, TagCommand.self,
             PinCommand.self,
-            UnpinCommand.self, StatsCommand.self, StatusCommand.self,
+            UnpinCommand.self, StatsCommand.self, VerifyCommand.self, StatusCommand.self,
             CheckCommand.self,
         ],
         defaultSubcommand: MountCommand.self)

@@ -5,7 +5,7 @@ import Testing
 struct CommandTests {
     static let verbs = [
         "init", "mount", "umount", "backup", "snapshots", "ls", "restore", "export", "diff", "find", "tag", "pin", "unpin",
-        "stats", "status",
+        "stats", "verify", "status",
     ]
 
     @Test func `every verb has help with an example`() throws {

@@ -181,4 +181,43 @@ struct ExploreCommandTests {
             #expect(try room.names("safety") == [])
         }
     }
+
+    @Test func `a drill tells whether a backup can be restored`() throws {
+        try PhotoDiary.withMount { room in
+            try room.sh("head -c 2000000 /dev/urandom > $P/big.jpg; mkdir $M/snapshots/one")
+            let attribute = "getfattr --only-values -n user.backupfs.verified-at $M/snapshots"
+            try room.fails("\(attribute)/one", saying: "No such attribute")
+            #expect(try room.sh("backupfs verify one --store $S", Room.fixedClock).hasPrefix("one: can be restored: 9 files, 2."))
+            #expect(try room.sh("\(attribute)/one") == "2026-01-11T14:30:00Z")
+            #expect(try room.sh("backupfs snapshots --store $S --json | jq -r '.[0].verifiedAt'") == "2026-01-11T14:30:00Z")
+            try room.sh("mkdir $M/snapshots/two; backupfs restore one --yes --store $S")
+            let line = "select(.message_type==\"verification\")|[.verified,.files,.records,.findings]"
+            #expect(
+                try room.sh("backupfs verify --all --store $S --json | jq -c '\(line)'").split(separator: "\n")
+                    == ["[true,9,3,[]]", "[true,9,3,[]]", "[true,9,3,[]]"])
+
+            // One byte of the photo in its pack is changed; all three backups have it.
+            try room.sh(
+                """
+                python3 - <<'END'
+                import glob, os
+                wanted = open(os.environ["P"] + "/big.jpg", "rb").read()[1_000_000:1_000_064]
+                for path in glob.glob(os.environ["S"] + "/repository/packs/*/*.pack"):
+                    data = open(path, "rb").read()
+                    if (at := data.find(wanted)) >= 0:
+                        os.chmod(path, 0o600)
+                        with open(path, "r+b") as pack:
+                            pack.seek(at); pack.write(bytes([data[at] ^ 4]))
+                END
+                """)
+            let result = try room.fails(
+                "backupfs verify two --store $S", saying: "1 of 1 backups cannot be restored as they were made", exitCode: 1)
+            #expect(result.output.hasPrefix("two: cannot be restored as it was made\n  media/big.jpg: chunk "))
+            #expect(result.output.split(separator: "\n").count == 2, "\(result.output)")
+            #expect(try room.sh("ls -A $S/spool") == "")
+            try room.fails("backupfs verify three --store $S", saying: "there is no such backup", exitCode: 1)
+            try room.fails("backupfs verify --store $S", saying: "or say --all", exitCode: 2)
+            try room.fails("backupfs verify one --all --store $S", saying: "not both", exitCode: 2)
+        }
+    }
 }

@@ -29,7 +29,7 @@ public struct DroppedDatabase: RecordSource, Sendable {
         }
     }
 
-    private func withConnection(_ body: (OpaquePointer?) throws(BackupError) -> Void) throws(BackupError) {
+    func withConnection(_ body: (OpaquePointer?) throws(BackupError) -> Void) throws(BackupError) {
         var connection: OpaquePointer?
         let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX
         defer { sqlite3_close_v2(connection) }

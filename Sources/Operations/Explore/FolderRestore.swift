@@ -69,11 +69,13 @@ public struct FolderRestore: Sendable {
         return report
     }
 
-    static func requireRoom(for totals: DirectoryTotals, at path: String) throws(BackupError) {
+    static func requireRoom(
+        for totals: DirectoryTotals, moreBytes: UInt64 = 0, at path: String
+    ) throws(BackupError) {
         let space = try FileSystem.space(at: path)
         let block = max(1, space.blockSizeBytes)
         // Each file and folder ends somewhere in a block.
-        let needed = totals.byteCount + (totals.fileCount + totals.directoryCount + totals.symbolicLinkCount) * block
+        let needed = totals.byteCount + moreBytes + (totals.fileCount + totals.directoryCount + totals.symbolicLinkCount) * block
         guard space.availableBytes >= needed else {
             throw BackupError(
                 .noSpace, "the files need \(needed) bytes and there are \(space.availableBytes)", path: path,

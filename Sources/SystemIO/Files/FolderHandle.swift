@@ -79,6 +79,27 @@ public final class FolderHandle: Sendable {
         return FolderHandle(descriptor: OwnedDescriptor(owning: number, path: "\(path)/\(name)"))
     }
 
+    /// The file of that name, for reading; `nil` when there is none. Nothing else is opened: no link, no pipe.
+    public func openFile(_ name: FileName) throws(BackupError) -> OwnedDescriptor? {
+        let folder = descriptor.rawValue
+        let number = Self.withCString(name.bytes) { openat(folder, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) }
+        if number < 0, errno == ENOENT || errno == ELOOP { return nil }
+        guard number >= 0 else { throw SystemCall.error(errno, action: "open the file", path: "\(path)/\(name)") }
+        let file = OwnedDescriptor(owning: number, path: "\(path)/\(name)")
+        guard try file.status().kind == .regular else { return nil }
+        return file
+    }
+
+    /// Where the symbolic link of that name leads; `nil` when there is none.
+    public func linkTarget(_ name: FileName) throws(BackupError) -> [UInt8]? {
+        let folder = descriptor.rawValue
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = Self.withCString(name.bytes) { readlinkat(folder, $0, &buffer, buffer.count) }
+        if count < 0, errno == ENOENT || errno == EINVAL { return nil }
+        guard count >= 0 else { throw SystemCall.error(errno, action: "read the link", path: "\(path)/\(name)") }
+        return buffer[..<count].map { UInt8(bitPattern: $0) }
+    }
+
     /// Moves something out of this folder into another one of the same file system, in one step; nothing happens when it is not there.
     /// - Parameter isFolder: a folder is made writable for its owner first, since moving changes its “..”.
     /// - Throws: `alreadyExists`: nothing is replaced.

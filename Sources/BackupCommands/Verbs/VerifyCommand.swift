@@ -1,0 +1,79 @@
+import ArgumentParser
+import BackupCore
+import BackupRepository
+import Export
+import Operations
+import SystemIO
+
+struct VerifyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Prove that backups can be restored, by restoring them aside.",
+        discussion: """
+            All files of a backup are written into a work folder of the store, which is removed again, and looked at there: every file's checksum,
+            the database's integrity, and the export as a restore would check it. The app's data is not touched. The time is kept with
+            the backup (user.backupfs.verified-at).
+
+            Example:
+              backupfs verify latest
+              backupfs verify --all --json | jq -c 'select(.message_type == "verification")'
+            """)
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+    @Argument(help: ArgumentHelp("Backups' names, or \"latest\".", valueName: "snap"))
+    var snapshots: [String] = []
+    @Flag(name: .long, help: "All backups, safety backups included.")
+    var all = false
+
+    func validate() throws {
+        if all, !snapshots.isEmpty { throw ValidationError("Name backups, or say --all, but not both.") }
+        if !all, snapshots.isEmpty { throw ValidationError("Name the backups to verify, or say --all.") }
+    }
+
+    func run() throws {
+        let store = try store.open()
+        let chosen = all ? store.repository.snapshots() : try snapshots.map { try store.anySnapshot(named: $0) }
+        let printer = ProgressPrinter(isJSON: output.json)
+        defer { printer.finish() }
+        let drill = RestoreDrill(store: store)
+        var failed: [String] = []
+        for snapshot in chosen {
+            let outcome = try drill.run(snapshot, progress: printer.handler)
+            printer.finish()
+            if !outcome.findings.isEmpty { failed.append(snapshot.name.description) }
+            show(outcome)
+        }
+        if chosen.isEmpty, !output.json { Terminal.say("No backups yet. Make one with: backupfs backup") }
+        guard !failed.isEmpty else { return }
+        throw BackupError(
+            .repositoryDamaged, "\(failed.count) of \(chosen.count) backups cannot be restored as they were made",
+            path: store.repository.path,
+            remedy: "See: backupfs check --read-data. If the app's data is still there, back it up again.", findings: failed)
+    }
+
+    private func show(_ outcome: RestoreDrill.Outcome) {
+        let name = outcome.snapshot.name
+        if output.json {
+            let document = OrderedJSON.members([
+                "message_type": .text("verification"), "snapshot": .text(name.description),
+                "snapshot_id": .text(outcome.snapshot.id.hexadecimal), "verified": .boolean(outcome.verifiedAt != nil),
+                "verified_at": .optional(outcome.verifiedAt.map { ISO8601.format($0.wholeSeconds) }),
+                "files": .integer(outcome.fileCount), "bytes": .integer(outcome.byteCount),
+                "records": .integer(outcome.recordCount), "findings": .array(outcome.findings.map { .text($0) }),
+                "notes": .array(outcome.notes.map { .text($0) }),
+            ])
+            Terminal.say(document.compactText + [10])
+            return
+        }
+        if outcome.verifiedAt != nil {
+            Terminal.say(
+                "\(name): can be restored: \(outcome.fileCount) files, \(ByteCount.text(outcome.byteCount)), "
+                    + "\(outcome.recordCount) records")
+        } else {
+            Terminal.say("\(name): cannot be restored as it was made")
+        }
+        for finding in outcome.findings { Terminal.say("  \(finding)") }
+        for note in outcome.notes { Terminal.say("  (\(note))") }
+    }
+}

@@ -1,0 +1,96 @@
+import BackupCore
+import BackupRepository
+import Glibc
+import Synchronization
+import SystemIO
+
+/// Reads the files that a backup was written as, and compares each with what the backup says of it.
+final class ExtractedTreeCheck: Sendable {
+    private static let filesInBatch = 128
+    private static let batchBytes: UInt64 = 16 << 20
+    /// File systems keep times in steps, of 2 seconds at most.
+    private static let timeStepSeconds: Int64 = 2
+
+    private let repository: Repository
+    private let isMissing: Set<FileName>
+    private let findings = Mutex<[String]>([])
+
+    /// - Parameter missing: paths of what is known not to be there.
+    init(_ repository: Repository, missing: [FileName]) {
+        self.repository = repository
+        isMissing = Set(missing)
+    }
+
+    /// - Returns: what is wrong, sorted.
+    func run(_ root: Directory, in folder: String) throws(BackupError) -> [String] {
+        let pool = WorkerPool(queueLimit: 4)
+        defer { pool.end() }
+        let group = WorkGroup(pool)
+        do {
+            try check(root, FolderHandle(path: folder), prefix: [], group)
+        } catch {
+            group.fail(error)
+        }
+        try group.wait()
+        return findings.withLock { $0.sorted() }
+    }
+
+    private func add(_ path: [UInt8], _ problem: String) {
+        findings.withLock { $0.append("\(FileName(bytes: path)): \(problem)") }
+    }
+
+    private func check(
+        _ directory: Directory, _ folder: FolderHandle, prefix: [UInt8], _ group: WorkGroup
+    ) throws(BackupError) {
+        var batch: [TreeEntry] = []
+        var batchBytes: UInt64 = 0
+        for entry in directory.entries {
+            let path = prefix + entry.name.bytes
+            if isMissing.contains(FileName(bytes: path)) { continue }
+            switch entry.kind {
+            case .directory:
+                guard let inner = try folder.open(entry.name) else {
+                    add(path, "the folder is missing")
+                    continue
+                }
+                try check(repository.directory(of: entry), inner, prefix: path + [UInt8(ascii: "/")], group)
+            case .symbolicLink:
+                if try folder.linkTarget(entry.name) != entry.linkTarget { add(path, "the link leads elsewhere") }
+            case .file:
+                batch.append(entry)
+                batchBytes += entry.size
+                if batch.count >= Self.filesInBatch || batchBytes >= Self.batchBytes {
+                    submit(batch, folder, prefix, group)
+                    batch = []
+                    batchBytes = 0
+                }
+            }
+        }
+        submit(batch, folder, prefix, group)
+    }
+
+    private func submit(_ entries: [TreeEntry], _ folder: FolderHandle, _ prefix: [UInt8], _ group: WorkGroup) {
+        guard !entries.isEmpty else { return }
+        group.submit { [self] () throws(BackupError) in
+            for entry in entries { try check(entry, folder, prefix + entry.name.bytes) }
+        }
+    }
+
+    private func check(_ entry: TreeEntry, _ folder: FolderHandle, _ path: [UInt8]) throws(BackupError) {
+        guard let descriptor = try folder.openFile(entry.name) else {
+            add(path, "the file is missing")
+            return
+        }
+        let file = try SharedFile(descriptor)
+        let status = try file.status()
+        if status.size != entry.size {
+            add(path, "it has \(status.size) bytes instead of \(entry.size)")
+        } else if try file.sha256() != entry.checksums?.sha256 {
+            add(path, "its SHA-256 is not the recorded one")
+        }
+        if abs(status.modificationTime.seconds - entry.modificationTime.seconds) >= Self.timeStepSeconds {
+            add(path, "its modification time is not the recorded one")
+        }
+        if status.mode & 0o7777 != entry.mode & 0o7777 { add(path, "its mode is not the recorded one") }
+    }
+}

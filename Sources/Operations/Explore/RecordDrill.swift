@@ -1,0 +1,114 @@
+import AppData
+import BackupCore
+import BackupRepository
+import Export
+import SystemIO
+
+/// Looks at the records of a backup that was written as files: the export as a restore would, the database, and whether both hold the same.
+struct RecordDrill {
+    private static let findingLimit = 100
+
+    private let files: String
+    private let workPath: String
+    private let definition: AppDefinition
+    private(set) var findings: [String] = []
+    private(set) var notes: [String] = []
+    private(set) var recordCount = 0
+
+    /// - Parameters:
+    ///   - files: where the backup's files are.
+    ///   - workPath: for temporary files, on a disk with room for the export and the database once more.
+    init(files: String, workPath: String, definition: AppDefinition) {
+        self.files = files
+        self.workPath = workPath
+        self.definition = definition
+    }
+
+    /// Files that could not be written are told already: what hangs on them is left out.
+    mutating func run(_ snapshot: Snapshot, _ root: Directory) throws(BackupError) {
+        guard let app = snapshot.record.attributes["app"], app == definition.name else {
+            notes.append("the records were not looked at: the backup is of another app")
+            return
+        }
+        let export = try validateExport()
+        let manifest = try readManifest()
+        if let export {
+            recordCount = export.counts.reduce(0) { $0 + $1.count }
+            if let manifest { compare("export.json", export.counts.map { ($0.name, $0.count) }, with: manifest) }
+        }
+        guard let counts = try checkDatabase() else { return }
+        if let manifest { compare("database.sqlite", counts.map { ($0.name, $0.count) }, with: manifest) }
+        guard let export else { return }
+        guard snapshot.record.attributes["schema-version"] == String(definition.schemaVersion) else {
+            notes.append("the database was not compared with the export: the app's schema has another version now")
+            return
+        }
+        try compareDatabase(root, createdAt: export.createdAt ?? snapshot.creationTime)
+    }
+
+    private func path(_ name: String) -> String { "\(files)/\(name)" }
+
+    /// Runs `body` for a file that is there, and takes what is wrong with the file as a finding.
+    private mutating func looking<Result>(
+        at name: String, _ body: (_ path: String) throws(BackupError) -> Result
+    ) throws(BackupError) -> Result? {
+        guard FileSystem.exists(path(name)) else { return nil }
+        do throws(BackupError) {
+            return try body(path(name))
+        } catch let error where [.invalidContent, .damagedContent, .unsupportedVersion, .tooLarge].contains(error.code) {
+            findings += (error.findings.isEmpty ? [error.message] : error.findings).map { "\(name): \($0)" }
+            return nil
+        }
+    }
+
+    private mutating func validateExport() throws(BackupError) -> ImportSummary? {
+        let definition = definition
+        return try looking(at: "export.json") { (path) throws(BackupError) in
+            try ImportValidator(definition: definition).validate(
+                WireReader(try SharedFile(path: path), definition: definition))
+        }
+    }
+
+    private mutating func readManifest() throws(BackupError) -> [String: Int]? {
+        try looking(at: "manifest.json") { (path) throws(BackupError) in try ManifestCounts.read(try SharedFile(path: path)) }
+    }
+
+    private mutating func compare(_ file: String, _ counts: [(name: String, count: Int)], with manifest: [String: Int]) {
+        for (name, count) in counts where manifest[name] != count {
+            findings.append("\(file): it has \(count) records in \(name), the manifest says \(manifest[name] ?? 0)")
+        }
+    }
+
+    /// - Returns: how many records it has; `nil` when it cannot be read.
+    private mutating func checkDatabase() throws(BackupError) -> [RecordCount]? {
+        let definition = definition
+        let problems = try looking(at: "database.sqlite") { (path) throws(BackupError) in
+            try DroppedDatabase(path: path, definition: definition).integrityProblems(limit: Self.findingLimit)
+        }
+        guard let problems else { return nil }
+        findings += problems.map { "database.sqlite: \($0)" }
+        guard problems.isEmpty else { return nil }
+        return try looking(at: "database.sqlite") { (path) throws(BackupError) in
+            try AppDatabase(opening: path, definition: definition).counts()
+        }
+    }
+
+    /// Exports the database anew, which must give the export that lies beside it.
+    private mutating func compareDatabase(_ root: Directory, createdAt: Timestamp) throws(BackupError) {
+        let database = try AppDatabase(opening: path("database.sqlite"), definition: definition)
+        let rendering = try AppRendering(of: database, in: workPath, createdAt: createdAt)
+        guard try SourceChecksums.of(rendering.export).sha256 != SharedFile(path: path("export.json")).sha256() else { return }
+        var hasFinding = false
+        for (name, range) in rendering.collections {
+            guard FileSystem.exists(path("data/\(name).json")) else { continue }
+            let key = definition.collections.first { $0.name == name }?.keyField.name ?? "id"
+            let comparison = try CollectionComparison.compare(
+                old: SharedFile(path: path("data/\(name).json")), new: SourceRange(rendering.export, range), key: key)
+            let count = comparison.added.count + comparison.changed.count + comparison.removed.count
+            guard count > 0 else { continue }
+            hasFinding = true
+            findings.append("database.sqlite: \(count) records of \(name) are not those of export.json")
+        }
+        if !hasFinding { findings.append("database.sqlite: what it holds besides the records is not what export.json has") }
+    }
+}

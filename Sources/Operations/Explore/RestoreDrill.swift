@@ -1,0 +1,75 @@
+import BackupCore
+import BackupRepository
+import SystemIO
+
+/// Proves that a backup can be restored, by doing so: into a work folder on the store's disk, which goes again, also after a crash. What was written is
+/// then looked at with nothing taken on trust: `backupfs verify`.
+public struct RestoreDrill: Sendable {
+    static let phase = "Verifying backup..."
+    public struct Outcome: Sendable {
+        public let snapshot: Snapshot
+        /// What is wrong; empty when the backup can be restored as it was made.
+        public let findings: [String]
+        /// What could not be looked at, for a reason that is no damage.
+        public let notes: [String]
+        public let fileCount: UInt64
+        public let byteCount: UInt64
+        public let recordCount: Int
+        /// When it was proved; `nil` when it was not.
+        public let verifiedAt: Timestamp?
+    }
+
+    private let store: Store
+
+    public init(store: Store) { self.store = store }
+
+    /// Notes the time with the backup if all is well (`user.backupfs.verified-at`).
+    /// - Throws: when the drill cannot be made: `noSpace`, `notFound` when the backup was deleted meanwhile, …
+    public func run(_ snapshot: Snapshot, progress: ProgressHandler?) throws(BackupError) -> Outcome {
+        let root: Directory
+        do throws(BackupError) {
+            root = try store.repository.rootDirectory(of: snapshot)
+        } catch let error where error.code == .repositoryDamaged {
+            return Outcome(
+                snapshot: snapshot, findings: [error.description], notes: [], fileCount: 0, byteCount: 0, recordCount: 0,
+                verifiedAt: nil)
+        }
+        try requireRoom(root)
+        var report: ExtractionReport?
+        var notes: [String] = []
+        var recordCount = 0
+        let findings = try store.withWorkFolder { (folder) throws(BackupError) -> [String] in
+            let files = "\(folder)/files"
+            try FileSystem.makeDirectories(files)
+            let written = try store.repository.extract(root, into: files, phase: Self.phase, progress: progress)
+            report = written
+            var findings = written.failures.map { "\($0.path): \($0.error.message)" }
+            let rest = written.failureCount - written.failures.count
+            if rest > 0 { findings.append("and \(rest) more files that cannot be read") }
+            let check = ExtractedTreeCheck(store.repository, missing: written.failures.map(\.path))
+            findings += try check.run(root, in: files)
+            var records = RecordDrill(files: files, workPath: folder, definition: store.definition)
+            try records.run(snapshot, root)
+            notes = records.notes
+            recordCount = records.recordCount
+            return findings + records.findings
+        }
+        var verifiedAt: Timestamp?
+        if findings.isEmpty {
+            let now = SystemClock.now()
+            try store.repository.setVerified(snapshot.id, at: now)
+            verifiedAt = now
+        }
+        return Outcome(
+            snapshot: snapshot, findings: findings, notes: notes, fileCount: report?.fileCount ?? 0,
+            byteCount: report?.byteCount ?? 0,
+            recordCount: recordCount, verifiedAt: verifiedAt)
+    }
+
+    /// The files, and the export and the database once more.
+    private func requireRoom(_ root: Directory) throws(BackupError) {
+        let twice: [FileName] = ["export.json", "database.sqlite"]
+        let more = twice.reduce(UInt64(0)) { $0 + (root.entry(named: $1)?.size ?? 0) }
+        try FolderRestore.requireRoom(for: root.totals, moreBytes: more, at: store.paths.spool)
+    }
+}

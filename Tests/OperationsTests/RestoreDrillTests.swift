@@ -1,0 +1,190 @@
+import BackupCore
+import BackupRepository
+import Foundation
+import Glibc
+import SystemIO
+import Testing
+
+@testable import Operations
+
+/// Drills: what is proved, and that each kind of damage is found.
+struct RestoreDrillTests {
+    private static func backUp(_ store: Store, _ label: String) throws -> Snapshot {
+        try BackupOperation(store: store).run(label: label, tag: nil, progress: nil).snapshot
+    }
+
+    /// A backup like another one, but for some of its files and attributes.
+    private static func forge(
+        _ name: FileName, like snapshot: Snapshot, in store: Store, attributes: [String: String] = [:],
+        files: [(FileName, [UInt8])] = [], _ change: (TreeEntry) -> TreeEntry = { $0 }
+    ) throws -> Snapshot {
+        let writer = try store.repository.makeWriter()
+        var entries: [TreeEntry] = []
+        for entry in try store.repository.rootDirectory(of: snapshot).entries {
+            guard let (_, bytes) = files.first(where: { $0.0 == entry.name }) else {
+                entries.append(change(entry))
+                continue
+            }
+            let stored = try writer.store(bytes, policy: .structuredText)
+            entries.append(.file(name: entry.name, mode: entry.mode, modificationTime: entry.modificationTime, stored: stored))
+        }
+        let record = snapshot.record
+        return try writer.commit(
+            SnapshotRecord(
+                kind: .snapshot, name: name, creationTime: record.creationTime, parent: nil, root: try writer.store(entries),
+                archiveSizeBytes: 0, archiveLayout: [:], attributes: record.attributes.merging(attributes) { $1 }))
+    }
+
+    private static func bytes(_ path: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: path))) }
+
+    @Test func `a whole backup is verified, and says when`() throws {
+        let room = try Room()
+        let store = try room.makeDiary()
+        try room.sh("cd $S/app/photos; ln -s one.jpg link; mkdir empty; head -c 5000000 /dev/urandom > big; : > nothing")
+        let snapshot = try Self.backUp(store, "one")
+        #expect(snapshot.verifiedAt == nil)
+        let outcome = try RestoreDrill(store: store).run(snapshot, progress: nil)
+        #expect(outcome.findings == [] && outcome.notes == [])
+        #expect(outcome.fileCount == snapshot.record.root.totals.fileCount && outcome.recordCount == 3)
+        #expect(outcome.verifiedAt != nil)
+        #expect(try Store.open(room.storePath).repository.snapshot(id: snapshot.id)?.verifiedAt == outcome.verifiedAt)
+        #expect(try room.sh(PhotoDiary.leftovers) == "")
+    }
+
+    @Test func `each kind of damage is found`() throws {
+        let room = try Room()
+        let store = try room.makeDiary()
+        // Enough rows for several pages, and an index that can contradict them.
+        try room.sh(
+            """
+            sqlite3 $S/app/database.sqlite "with recursive n(i) as (select 10 union all select i + 1 from n where i < 3000)
+              insert into photos select i, 'file ' || i, 'caption of ' || i from n" "create index by_file on photos (file)"
+            """)
+        let snapshot = try Self.backUp(store, "one")
+        let drill = RestoreDrill(store: store)
+        #expect(try drill.run(snapshot, progress: nil).findings == [])
+        try room.sh(
+            """
+            backupfs restore one --target $R/out --store $S >/dev/null; cd $R/out
+            cp database.sqlite $R/other.sqlite; sqlite3 $R/other.sqlite "update photos set caption = 'other' where id in (1, 2)"
+            cp database.sqlite $R/fewer.sqlite; sqlite3 $R/fewer.sqlite "delete from photos where id = 3"
+            cp database.sqlite $R/version.sqlite; sqlite3 $R/version.sqlite "update app_metadata set value = '9.9' where key = 'app_version'"
+            cp database.sqlite $R/broken.sqlite
+            sqlite3 $R/broken.sqlite 'pragma writable_schema = on' \
+              "update sqlite_master set sql = 'CREATE INDEX by_file on photos (caption)' where name = 'by_file'"
+            sed 's/"photos": 2994/"photos": 2993/' manifest.json > $R/manifest.json; ! cmp -s manifest.json $R/manifest.json
+            sed 's/"id": 3,/"id": 2,/' export.json > $R/export.json; ! cmp -s export.json $R/export.json
+            """)
+        func findings(_ name: FileName, _ file: FileName, _ path: String) throws -> [String] {
+            let forged = try Self.forge(name, like: snapshot, in: store, files: [(file, try Self.bytes(room(path)))])
+            let outcome = try drill.run(forged, progress: nil)
+            #expect(outcome.verifiedAt == nil && store.repository.snapshot(id: forged.id)?.verifiedAt == nil)
+            return outcome.findings
+        }
+        #expect(
+            try findings("other", "database.sqlite", "other.sqlite") == [
+                "database.sqlite: 2 records of photos are not those of export.json"
+            ])
+        #expect(
+            try findings("fewer", "database.sqlite", "fewer.sqlite") == [
+                "database.sqlite: it has 2993 records in photos, the manifest says 2994",
+                "database.sqlite: 1 records of photos are not those of export.json",
+            ])
+        #expect(
+            try findings("version", "database.sqlite", "version.sqlite") == [
+                "database.sqlite: what it holds besides the records is not what export.json has"
+            ])
+        let broken = try findings("broken", "database.sqlite", "broken.sqlite")
+        // What SQLite's quick check does not see.
+        #expect(broken.count == 100 && broken[0] == "database.sqlite: row 1 missing from index by_file", "\(broken.prefix(3))")
+        #expect(
+            try findings("manifest", "manifest.json", "manifest.json") == [
+                "export.json: it has 2994 records in photos, the manifest says 2993",
+                "database.sqlite: it has 2994 records in photos, the manifest says 2993",
+            ])
+        #expect(try findings("export", "export.json", "export.json") == ["export.json: photo 2 occurs twice"])
+        try room.sh("echo '[]' > $R/list; echo text > $R/text")
+        #expect(try findings("list", "manifest.json", "list") == ["manifest.json: the manifest tells no numbers of records"])
+        let text = try findings("text", "database.sqlite", "text")
+        #expect(text == ["database.sqlite: the file is not an SQLite database"])
+        #expect(try room.sh("ls -A $S/spool") == "")
+    }
+
+    /// The CRC-32 is right, as it is for whoever knows how to make two files of one CRC-32: the SHA-256 is looked at all the same.
+    @Test func `checksums that are not the file's`() throws {
+        let room = try Room()
+        let store = try room.makeDiary()
+        let snapshot = try Self.backUp(store, "one")
+        func forged(_ name: FileName, _ change: (Checksums) -> Checksums) throws -> [String] {
+            let forged = try Self.forge(name, like: snapshot, in: store) { entry in
+                guard entry.name == "changes.json", let checksums = entry.checksums else { return entry }
+                return .file(
+                    name: entry.name, mode: entry.mode, modificationTime: entry.modificationTime, content: entry.content,
+                    checksums: change(checksums))
+            }
+            return try RestoreDrill(store: store).run(forged, progress: nil).findings
+        }
+        let other = SHA256Hasher.hash([1])
+        #expect(
+            try forged("sha") { Checksums(crc32: $0.crc32, md5: $0.md5, sha1: $0.sha1, sha256: other) }
+                == ["changes.json: its SHA-256 is not the recorded one"])
+        #expect(
+            try forged("crc") { Checksums(crc32: $0.crc32 ^ 1, md5: $0.md5, sha1: $0.sha1, sha256: $0.sha256) }
+                == ["changes.json: the file's content is not what was backed up"])
+    }
+
+    @Test func `what an app has made invalid itself is found before somebody needs it`() throws {
+        let room = try Room()
+        try room.sh(
+            "backupfs init --store $S --sample >/dev/null; sqlite3 $S/app/database.sqlite 'update expenses set car_id = 99 where id = 7'"
+        )
+        let store = try Store.open(room.storePath)
+        let findings = try RestoreDrill(store: store).run(try Self.backUp(store, "one"), progress: nil).findings
+        #expect(findings.contains("export.json: expense 7 refers to unknown car 99"), "\(findings)")
+    }
+
+    @Test func `another schema or another app is no damage`() throws {
+        let room = try Room()
+        let store = try room.makeDiary()
+        let snapshot = try Self.backUp(store, "one")
+        let older = try RestoreDrill(store: store).run(
+            try Self.forge("older", like: snapshot, in: store, attributes: ["schema-version": "0"]), progress: nil)
+        #expect(older.findings == [] && older.verifiedAt != nil)
+        #expect(older.notes == ["the database was not compared with the export: the app's schema has another version now"])
+        let foreign = try RestoreDrill(store: store).run(
+            try Self.forge("foreign", like: snapshot, in: store, attributes: ["app": "other"]), progress: nil)
+        #expect(foreign.findings == [] && foreign.notes == ["the records were not looked at: the backup is of another app"])
+    }
+
+    @Test func `a killed drill leaves nothing behind`() throws {
+        let room = try Room()
+        let store = try room.makeDiary()
+        try room.sh("head -c 60000000 /dev/urandom > $S/app/photos/big")
+        _ = try Self.backUp(store, "one")
+        let result = try room.sh(
+            """
+            backupfs verify one --store $S > /dev/null & job=$!
+            until [ -e $S/spool/work-*/files/media/big ] 2>/dev/null; do :; done
+            kill -9 $job; wait $job 2>/dev/null || true
+            ls $S/spool | wc -l; backupfs status --store $S > /dev/null; ls -A $S/spool | wc -l
+            backupfs snapshots --store $S --json | grep verifiedAt | xargs
+            """)
+        #expect(result == "2\n0\nverifiedAt: null,")
+    }
+
+    @Test func `no room`() throws {
+        let room = try Room()
+        try room.sh("mkdir $S")
+        guard try room.run("mount -t tmpfs -o size=20m tmpfs $S").status == 0 else { return }
+        defer { _ = try? room.run("umount $S") }
+        try room.write(PhotoDiary.definition, to: "diary.yaml")
+        try room.sh(
+            "backupfs init --store $S/store --app $R/diary.yaml >/dev/null; head -c 8000000 /dev/urandom > $S/store/app/photos/big"
+        )
+        let store = try Store.open("\(room.storePath)/store")
+        let snapshot = try Self.backUp(store, "one")
+        let error = failure { _ = try RestoreDrill(store: store).run(snapshot, progress: nil) }
+        #expect(error?.code == .noSpace && error?.path == "\(room.storePath)/store/spool")
+        #expect(try room.sh("ls -A $S/store/spool") == "")
+    }
+}
