@@ -10,10 +10,11 @@ struct StoreOptions: ParsableArguments {
             "The store's folder (default: $BACKUPFS_STORE, else $XDG_DATA_HOME/backupfs, else ~/.local/share/backupfs).",
             valueName: "dir"))
     var store: String?
+    @OptionGroup var passwords: PasswordOptions
 
     init() {}
 
     func path() throws(BackupError) -> String { try StoreLocation.resolve(store) }
 
-    func open() throws(BackupError) -> Store { try Store.open(path()) }
+    func open() throws(BackupError) -> Store { try passwords.open(path()) }
 }

@@ -2,6 +2,5 @@
 #define BACKUPFS_COPENSSL_SHIM_H
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <openssl/rand.h>
 #endif

@@ -8,6 +8,11 @@ public enum BackgroundMount {
     /// Names, in the started program's environment, the descriptor that it reports to.
     static let environmentVariable = "BACKUPFS_READY_DESCRIPTOR"
     private static let reportDescriptor: Int32 = 3
+    /// The same for the descriptor that it reads a secret from.
+    static let secretVariable = "BACKUPFS_SECRET_DESCRIPTOR"
+    private static let secretDescriptor: Int32 = 4
+    /// A pipe takes so many bytes before anybody reads them.
+    private static let secretByteCountLimit = 4096
 
     /// Starts this program with `arguments` and waits for its report.
     ///
@@ -15,18 +20,19 @@ public enum BackgroundMount {
     /// `$(…)` around this program ends when this program does. Its current folder is ours.
     /// - Parameters:
     ///   - arguments: without the program's name.
+    ///   - secret: what the started program gets from `inheritedSecret`. It goes through a pipe: arguments and environment can be seen by others.
     ///   - logPath: appended to; made, for the owner only, if it is not there.
     ///   - executable: the program; by default this one, also if its file has been replaced meanwhile.
     /// - Returns: the number of the process that serves the mount.
     /// - Throws: the error that it reported, or `inputOutput` when it died without a word. It is not running then.
     @discardableResult
     public static func launch(
-        arguments: [String], logPath: String, executable: String = "/proc/self/exe"
+        arguments: [String], logPath: String, secret: SecretBytes? = nil, executable: String = "/proc/self/exe"
     ) throws(BackupError) -> Int32 {
         let log = try OwnedDescriptor.open(logPath, O_WRONLY | O_CREAT | O_APPEND, permissions: 0o600)
         let logSize = try log.status().size
         let pipe = try Pipe()
-        let process = try spawn(executable, arguments, log: log, report: pipe.writer)
+        let process = try spawn(executable, arguments, log: log, report: pipe.writer, secret)
         let reader = pipe.takeReader()
         let report = ReadinessReport(encoded: ProgramStart.readAll(reader))
         if case .ready = report { return process }
@@ -55,18 +61,54 @@ public enum BackgroundMount {
         return ReadinessChannel(OwnedDescriptor(owning: number, path: "readiness report"))
     }
 
+    /// In the started program: the secret that it was given, once; `nil` if there is none.
+    /// - Throws: `inputOutput` when whoever started this died before it had written it.
+    public static func inheritedSecret() throws(BackupError) -> SecretBytes? {
+        guard let text = getenv(secretVariable).map({ String(cString: $0) }), let number = Int32(text) else { return nil }
+        unsetenv(secretVariable)
+        return try readSecret(OwnedDescriptor(owning: number, path: "pipe"))
+    }
+
+    static func readSecret(_ reader: consuming OwnedDescriptor) throws(BackupError) -> SecretBytes {
+        var count = 0
+        let descriptor = reader.rawValue
+        let bytes = try SecretBytes(count: secretByteCountLimit) { (buffer) throws(BackupError) in
+            while count < buffer.count {
+                let result = Glibc.read(descriptor, buffer.baseAddress?.advanced(by: count), buffer.count - count)
+                if result == -1, errno == EINTR { continue }
+                if result <= 0 { break }
+                count += result
+            }
+        }
+        _ = consume reader
+        guard count > 0 else { throw BackupError(.inputOutput, "the program that asked for the mount gave no key") }
+        return bytes.withUnsafeBytes { SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+    }
+
     private static func spawn(
-        _ executable: String, _ arguments: [String], log: borrowing OwnedDescriptor, report: borrowing OwnedDescriptor
+        _ executable: String, _ arguments: [String], log: borrowing OwnedDescriptor, report: borrowing OwnedDescriptor,
+        _ secret: SecretBytes?
     ) throws(BackupError) -> pid_t {
         // Out of the way of the numbers that they get in the new program, where one would overwrite the other.
         let log = try OwnedDescriptor.duplicate(log, from: 10)
         let report = try OwnedDescriptor.duplicate(report, from: 10)
         let name = CommandLine.arguments.first ?? "backupfs"
-        let variables = ProgramStart.currentEnvironment().filter { !$0.hasPrefix("\(environmentVariable)=") }
+        let variables =
+            ProgramStart.currentEnvironment().filter {
+                !$0.hasPrefix("\(environmentVariable)=") && !$0.hasPrefix("\(secretVariable)=")
+            } + ["\(environmentVariable)=\(reportDescriptor)"]
+        let descriptors = [log.rawValue, log.rawValue, report.rawValue]
+        guard let secret else {
+            return try ProgramStart.spawn(
+                executable, arguments: [name] + arguments, environment: variables, descriptors: descriptors, startsSession: true)
+        }
+        precondition(secret.count <= secretByteCountLimit, "a pipe would not take it")
+        let pipe = try Pipe()
+        try secret.withUnsafeBytes { (bytes) throws(BackupError) in try pipe.writer.writeAll(bytes) }
+        let source = try OwnedDescriptor.duplicate(pipe.reader, from: 10)
         return try ProgramStart.spawn(
-            executable, arguments: [name] + arguments,
-            environment: variables + ["\(environmentVariable)=\(reportDescriptor)"],
-            descriptors: [log.rawValue, log.rawValue, report.rawValue], startsSession: true)
+            executable, arguments: [name] + arguments, environment: variables + ["\(secretVariable)=\(secretDescriptor)"],
+            descriptors: descriptors + [source.rawValue], startsSession: true)
     }
 
     /// The last line that went to the log, to be shown at once.

@@ -12,6 +12,7 @@ import BackupCore
 /// | `nonempty` | mounts over a folder that is not empty |
 /// | `auto_unmount` | lets fusermount3 unmount when the program dies |
 /// | `store=DIR` | the store |
+/// | `password_file=FILE` | a file whose first line is the password of an encrypted repository |
 /// | `suid`, `dev`, `exec`, `sync`, `dirsync`, their opposites, `noatime`, `nodiratime`, `context=` and its like | given to the kernel |
 /// | `default_permissions` | is always on |
 /// | `x-…`, `_netdev`, `nofail`, `auto`, `noauto`, `user`, `users`, `nouser`, `owner`, `group`, `defaults`, `comment=`, `atime`, `relatime` and their like | ignored: they speak to mount(8) and systemd, or of access times, which are not kept |
@@ -21,6 +22,8 @@ public struct MountOptions: Sendable, Equatable {
 
     /// The store that `store=` named.
     public var storePath: String?
+    /// What `password_file=` named.
+    public var passwordFilePath: String?
     public var allowsOthers = false
     public var allowsRoot = false
     public var isReadOnly = false
@@ -89,6 +92,7 @@ public struct MountOptions: Sendable, Equatable {
         let value = parts.count == 2 ? String(parts[1]) : ""
         switch parts[0] {
         case "store": storePath = try Self.text(value, of: option)
+        case "password_file": passwordFilePath = try Self.text(value, of: option)
         case "fsname": fileSystemName = try Self.text(value, of: option)
         case "subtype": subtype = try Self.text(value, of: option)
         case "uid": ownerUser = try Self.number(value, of: option, in: 0...UInt32.max - 1)

@@ -193,7 +193,7 @@ import Testing
         table.append(Extent.stored(chunk))
         // A pack with the same chunk in another place.
         let old = try SharedFile(path: repository.layout.packPath(of: chunk.pack))
-        let writer = try PackWriter(kind: .data, temporaryFolder: repository.layout.temporary)
+        let writer = try PackWriter(kind: .data, temporaryFolder: repository.layout.temporary, protection: .none)
         let encoder = ChunkEncoder()
         for bytes in [TestData.random(777, seed: 5), try old.readExactly(at: chunk.packOffset, count: Int(chunk.storedLength))] {
             try bytes.withUnsafeBytes { plain in

@@ -5,9 +5,25 @@ import Testing
 
 @testable import BackupRepository
 
-/// Fixtures/repository-v1 was written by the first version of this program and must open for ever. Its files are known by the
-/// checksums that `sha256sum` gave for their data when it was made.
+/// Fixtures/repository-v1 was written by the first version of this program and must open for ever, and so must the encrypted one, which holds the
+/// same. Their files are known by the checksums that `sha256sum` gave for their data when they were made.
 @Suite struct FixtureTests {
+    struct Fixture: Sendable, CustomTestStringConvertible {
+        let name: String
+        let id: String
+
+        static let plain = Fixture(name: "repository-v1", id: "5525acd83f98248c528d745781eb829f")
+        static let encrypted = Fixture(name: "repository-v1-encrypted", id: "d49d691121fdaaa7620270844550dc78")
+
+        init(name: String, id: String) {
+            self.name = name
+            self.id = id
+        }
+        var testDescription: String { name }
+    }
+
+    static let fixtures = [Fixture.plain, .encrypted]
+
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
@@ -46,9 +62,17 @@ import Testing
     ]
 
     /// A copy: opening writes a catalog, and locks are taken.
-    private func openCopy() throws -> Repository {
-        try FileManager.default.copyItem(atPath: Fixtures.folder + "/repository-v1", toPath: folder("repository"))
-        return try Repository.open(at: folder("repository"))
+    private func openCopy(_ fixture: Fixture) throws -> Repository {
+        try FileManager.default.copyItem(atPath: "\(Fixtures.folder)/\(fixture.name)", toPath: folder("repository"))
+        return try Repository.open(at: folder("repository")) { (_) throws(BackupError) in
+            .password(EncryptionTests.secret(FixtureData.password))
+        }
+    }
+
+    /// Runs the independent reader, which takes the password from a file.
+    private func reader(_ arguments: String...) throws -> (status: Int32, output: [UInt8]) {
+        try writeFile(folder("password"), Array((FixtureData.password + "\n").utf8))
+        return try run(["env", "BACKUPFS_PASSWORD_FILE=\(folder("password"))", "python3", Fixtures.reader] + arguments)
     }
 
     private func entry(_ path: [FileName], in repository: Repository) throws -> TreeEntry {
@@ -59,10 +83,10 @@ import Testing
         return try #require(directory.entry(named: name))
     }
 
-    @Test func snapshotsAreThere() throws {
-        let repository = try openCopy()
+    @Test(arguments: fixtures) func snapshotsAreThere(fixture: Fixture) throws {
+        let repository = try openCopy(fixture)
         #expect(repository.damages().isEmpty)
-        #expect(repository.id == "5525acd83f98248c528d745781eb829f")
+        #expect(repository.id == fixture.id)
         #expect(repository.snapshots().map(\.name) == ["renamed", "before import"])
         let first = try #require(repository.snapshot(named: "renamed"))
         #expect(first.isPinned && first.verifiedAt == Timestamp(seconds: 1_767_312_000))
@@ -79,8 +103,8 @@ import Testing
         #expect(try repository.rootDirectory(of: second).entries.isEmpty)
     }
 
-    @Test func filesAreThere() throws {
-        let repository = try openCopy()
+    @Test(arguments: fixtures) func filesAreThere(fixture: Fixture) throws {
+        let repository = try openCopy(fixture)
         for expected in Self.expected {
             let entry = try entry(expected.path, in: repository)
             #expect(entry.size == expected.size && entry.checksums?.sha256.hexadecimal == expected.sha256)
@@ -102,17 +126,47 @@ import Testing
         #expect(codecs == [.deflate, .raw, .deflateAgainstBase])
     }
 
-    @Test func packsAreWhole() throws {
-        let repository = try openCopy()
+    @Test(arguments: fixtures) func packsAreWhole(fixture: Fixture) throws {
+        let repository = try openCopy(fixture)
         #expect(try repository.packs().count == 3)
         for pack in try repository.packs() { #expect(repository.verifyPack(pack).isEmpty) }
-        #expect(try run(["python3", Fixtures.reader, "packs", folder("repository")]).status == 0)
-        #expect(try run(["python3", Fixtures.reader, "restore", folder("repository"), "first", folder("out")]).status == 0)
+        #expect(try reader("packs", folder("repository")).status == 0)
+        #expect(try reader("restore", folder("repository"), "first", folder("out")).status == 0)
+    }
+
+    @Test func anEncryptedRepositoryNeedsItsPassword() throws {
+        _ = try openCopy(.encrypted)
+        #expect(errorCode { _ = try Repository.open(at: folder("repository")) } == .wrongPassword)
+        let wrong = errorCode {
+            _ = try Repository.open(at: folder("repository")) { (_) throws(BackupError) in
+                .password(EncryptionTests.secret("correct horse battery stable"))
+            }
+        }
+        #expect(wrong == .wrongPassword)
+    }
+
+    /// The example of Docs/repository-format.md.
+    @Test func theKeysAreThoseOfTheDocument() throws {
+        let repository = try openCopy(.encrypted)
+        let output = try reader("keys", folder("repository")).output
+        #expect(
+            String(decoding: output, as: UTF8.self) == """
+                master 12add501e437482e8006f97a1858c5b1a8f9f459d8bf85cf28139cdf84fab384
+                chunks cdce6abca7e96ee79452ad8f459b939dbf5a261476c8a95d818ee29dec76b984
+                structures cae7a3927858bccd6b3ff46a08ebd567d49e7ad6cd924be943064956439ff19c
+                names 1148181149e88f4dbea21f3154389cdb01ad43db9079752219c7c6f9f6f0f395
+                catalog fc1d2a2138fcf5b72b55af425ffc31486f2f1ac9e80030c6a2bddc05463f8917
+                gear-seed 77eedb5bd8d97573
+
+                """)
+        #expect(
+            repository.masterKey.map { $0.withUnsafeBytes { Hexadecimal.encode($0) } }
+                == "12add501e437482e8006f97a1858c5b1a8f9f459d8bf85cf28139cdf84fab384")
     }
 
     /// This version still cuts and names as the first one did: the same data costs nothing.
-    @Test func theSameDataIsFoundAgain() throws {
-        let repository = try openCopy()
+    @Test(arguments: fixtures) func theSameDataIsFoundAgain(fixture: Fixture) throws {
+        let repository = try openCopy(fixture)
         let writer = try repository.makeWriter()
         for (_, bytes, policy) in FixtureData.files { _ = try writer.store(bytes, policy: policy) }
         #expect(writer.storedByteCount == 0)
@@ -120,8 +174,9 @@ import Testing
     }
 }
 
-/// The fixture's data, and how it was made. `BACKUPFS_WRITE_FIXTURE=FOLDER` makes another one, for a later version.
+/// The fixtures' data, and how they were made. `BACKUPFS_WRITE_FIXTURE=FOLDER` makes others, FOLDER and FOLDER-encrypted, for a later version.
 @Suite struct FixtureData {
+    static let password = "correct horse battery staple"
     static let photo = TestData.random(3_000, seed: 101)
     static let rows = TestData.rows(400, seed: 102)
     /// 20 pages of 16 KiB, each with its number: more chunks than stand in a directory entry.
@@ -143,7 +198,11 @@ import Testing
 
     @Test(.enabled(if: isWanted)) func write() throws {
         let path = try #require(ProcessInfo.processInfo.environment["BACKUPFS_WRITE_FIXTURE"])
-        let repository = try Repository.create(at: path)
+        try write(Repository.create(at: path))
+        try write(Repository.create(at: path + "-encrypted", password: EncryptionTests.secret(Self.password)))
+    }
+
+    private func write(_ repository: Repository) throws {
         try writeNearChunk(repository)
         let writer = try repository.makeWriter()
         let time = Timestamp(seconds: 1_767_225_600, nanoseconds: 123_456_789)
@@ -191,21 +250,28 @@ import Testing
 
     /// A pack with the photo and, against it, its near duplicate.
     private func writeNearChunk(_ repository: Repository) throws {
-        let base = ChunkID(SHA256Hasher.hash(Self.photo))
+        let protection = repository.protection
+        let base = protection.chunkID(of: Self.photo)
         var stored: [UInt8] = []
         var deflater = Deflater(level: 6)
         Self.near.withUnsafeBytes { plain in
             Self.photo.withUnsafeBytes { deflater.compress(plain, dictionary: $0, into: &stored) }
         }
-        let writer = try PackWriter(kind: .data, temporaryFolder: repository.layout.temporary)
+        let writer = try PackWriter(kind: .data, temporaryFolder: repository.layout.temporary, protection: protection)
         let crc = CRC32.of(Self.photo)
         let photoEntry = PackEntry(
             id: base, codec: .raw, storedLength: 3_000, plainLength: 3_000, plainCRC32: crc, storedCRC32: crc, base: nil)
         let nearEntry = PackEntry(
-            id: ChunkID(SHA256Hasher.hash(Self.near)), codec: .deflateAgainstBase, storedLength: UInt32(stored.count),
+            id: protection.chunkID(of: Self.near), codec: .deflateAgainstBase, storedLength: UInt32(stored.count),
             plainLength: 3_000, plainCRC32: CRC32.of(Self.near), storedCRC32: CRC32.of(stored), base: base)
-        try Self.photo.withUnsafeBytes { try writer.append(photoEntry, $0) }
-        try stored.withUnsafeBytes { try writer.append(nearEntry, $0) }
+        for (entry, bytes) in [(photoEntry, Self.photo), (nearEntry, stored)] {
+            var buffer: [UInt8] = []
+            try bytes.withUnsafeBytes { bytes in
+                try protection.withPackedBytes(of: entry, stored: bytes, buffer: &buffer) { (packed) throws(BackupError) in
+                    try writer.append(entry, packed)
+                }
+            }
+        }
         _ = try writer.finish(packsFolder: repository.layout.packs)
     }
 }

@@ -30,7 +30,7 @@ import Testing
             }
         }
         if count < 32768 { #expect(stored.count < 1_000) }
-        let writer = try PackWriter(kind: .data, temporaryFolder: repository.layout.temporary)
+        let writer = try PackWriter(kind: .data, temporaryFolder: repository.layout.temporary, protection: .none)
         for (id, plain, bytes, reference) in [(baseID, base, base, nil), (nearID, near, stored, baseID)] {
             let entry = PackEntry(
                 id: id, codec: reference == nil ? .raw : .deflateAgainstBase, storedLength: UInt32(bytes.count),
@@ -48,7 +48,7 @@ import Testing
         let plain = TestData.random(500, seed: 1)
         let first = ChunkID(SHA256Hasher.hash([1]))
         let second = ChunkID(SHA256Hasher.hash([2]))
-        let writer = try PackWriter(kind: .data, temporaryFolder: repository.layout.temporary)
+        let writer = try PackWriter(kind: .data, temporaryFolder: repository.layout.temporary, protection: .none)
         for (id, base) in [(first, second), (second, first)] {
             let entry = PackEntry(
                 id: id, codec: .deflateAgainstBase, storedLength: 500, plainLength: 500, plainCRC32: 1, storedCRC32: 2, base: base
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test func aWriterRefusesUseAfterItsEnd() throws {
-        let writer = try PackWriter(kind: .data, temporaryFolder: repository.layout.temporary)
+        let writer = try PackWriter(kind: .data, temporaryFolder: repository.layout.temporary, protection: .none)
         let bytes: [UInt8] = [1, 2, 3]
         let entry = PackEntry(
             id: ChunkID(SHA256Hasher.hash(bytes)), codec: .raw, storedLength: 3, plainLength: 3, plainCRC32: CRC32.of(bytes),

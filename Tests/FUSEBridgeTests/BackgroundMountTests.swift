@@ -46,6 +46,36 @@ import Testing
         }
     }
 
+    @Test func theSecretComesThroughAPipe() throws {
+        try inFolder { folder, log in
+            let secret = Array("open\0sesame\n".utf8).withUnsafeBytes { SecretBytes(copying: $0) }
+            let script = """
+                od -An -c <&4; for f in 3 4 5 6 7 8 9; do test -e /proc/$$/fd/$f && echo $f; done; echo "$BACKUPFS_SECRET_DESCRIPTOR"
+                tr '\\0' ' ' < /proc/$$/environ | grep -c sesame
+                printf '\\001' >&3
+                """
+            let process = try BackgroundMount.launch(
+                arguments: ["-c", script], logPath: log, secret: secret, executable: "/bin/sh")
+            waitpid(process, nil, 0)
+            // od, which read to the end, would have waited for ever if the writing end had been inherited.
+            #expect(try read(log) == "   o   p   e   n  \\0   s   e   s   a   m   e  \\n\n3\n4\n4\n0\n")
+        }
+    }
+
+    @Test func theStartedProgramReadsTheSecretOnce() throws {
+        let pipe = try SystemIO.Pipe()
+        try pipe.writer.writeAll([1, 2, 0, 3])
+        let secret = try BackgroundMount.readSecret(pipe.takeReader())
+        #expect(secret.withUnsafeBytes { Array($0) } == [1, 2, 0, 3])
+        #expect(try BackgroundMount.inheritedSecret() == nil)
+        #expect {
+            let empty = try SystemIO.Pipe()
+            _ = try BackgroundMount.readSecret(empty.takeReader())
+        } throws: { error in
+            (error as? BackupError)?.code == .inputOutput
+        }
+    }
+
     @Test func theLogIsAppendedTo() throws {
         try inFolder { folder, log in
             for word in ["one", "two"] { waitpid(try launch("echo \(word); printf '\\001' >&3", log: log), nil, 0) }

@@ -17,12 +17,13 @@ import Testing
 
     @Test func everythingAtOnce() throws {
         let options = try MountOptions(parsing: [
-            "allow_other,ro,noatime,nosuid,store=/srv/a\\,b", "uid=1000,gid=100,max_read=131072",
+            "allow_other,ro,noatime,nosuid,store=/srv/a\\,b,password_file=/root/a=b", "uid=1000,gid=100,max_read=131072",
             "fsname=mine,subtype=sub,nonempty",
         ])
         #expect(options.allowsOthers)
         #expect(options.isReadOnly)
         #expect(options.storePath == "/srv/a,b")
+        #expect(options.passwordFilePath == "/root/a=b")
         #expect(options.ownerUser == 1000)
         #expect(options.ownerGroup == 100)
         #expect(options.maximumReadBytes == 131_072)

@@ -39,7 +39,8 @@ import Testing
             let options = try Self.help(program, verb).matches(of: /(?m)^  (?:(-[a-z]), )?(-{1,2}[a-z-]+)/)
                 .flatMap { [$0.1, $0.2].compactMap { $0.map(String.init) } }
             #expect(options.contains("--store"))
-            let common: Set = ["--version", "-h", "--help"]
+            // What every verb takes stands at the top of the document.
+            let common: Set = ["--version", "-h", "--help", "--password-file"]
             for option in options where !common.contains(option) {
                 #expect(section.contains("`\(option)"), "Docs/commands.md: \(verb) \(option)")
             }

@@ -30,6 +30,9 @@ enum Terminal {
         put(document.compactText + [10], STDERR_FILENO)
     }
 
+    /// To standard error, as it is.
+    static func complain(prompt: String) { put(Array(prompt.utf8), STDERR_FILENO) }
+
     static var isErrorTerminal: Bool { isatty(STDERR_FILENO) == 1 }
     static var isInputTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 

@@ -10,10 +10,12 @@ struct InitCommand: ParsableCommand {
         abstract: "Make a store.",
         discussion: """
             Without --database the store holds the app's data itself; with it, the app's own files are adopted where they lie.
+            With --encrypt nobody can read the backups without the password, and nobody can get it back: keep it.
 
             Example:
               backupfs init --sample
               backupfs init --store /srv/cars --database /home/me/cars.sqlite
+              backupfs init --encrypt --repository /media/disk/cars
             """)
 
     @OptionGroup var store: StoreOptions
@@ -26,6 +28,8 @@ struct InitCommand: ParsableCommand {
     var media: String?
     @Option(name: .long, help: ArgumentHelp("Where the repository goes, or an existing one to go on with.", valueName: "path"))
     var repository: String?
+    @Flag(name: .long, help: "Encrypt the new repository with a password.")
+    var encrypt = false
     @Flag(name: .long, help: "Fill a new database with sample data.")
     var sample = false
     @Option(name: .long, help: ArgumentHelp("How many expenses the sample data has.", visibility: .hidden))
@@ -46,15 +50,23 @@ struct InitCommand: ParsableCommand {
         creation.databasePath = database
         creation.mediaPath = media
         creation.repositoryPath = repository
+        let passwords = store.passwords
+        if encrypt { creation.newPassword = { () throws(BackupError) in try passwords.newPassword() } }
+        creation.secret = { (path) throws(BackupError) in .password(try passwords.password(of: path)) }
         creation.sampleRecordCount = sample ? sampleExpenses : nil
         let made = try creation.create(at: path)
+        let isEncrypted = made.repository.isEncrypted
         if output.json {
             let document = OrderedJSON.members([
                 "message_type": .text("initialized"), "store": .text(path), "app": .text(made.definition.name),
+                "encrypted": .boolean(isEncrypted),
             ])
             Terminal.say(document.compactText + [10])
         } else {
             Terminal.say("Made the store \(path) for \(made.definition.title).")
+            if isEncrypted {
+                Terminal.say("The backups are encrypted. Nobody can read them without the password, not even you: keep it.")
+            }
             Terminal.say("Mount it with: backupfs MOUNTPOINT\(store.store == nil ? "" : " --store \(path)")")
         }
     }

@@ -13,8 +13,8 @@ struct MountCommand: ParsableCommand {
         discussion: """
             Returns when the mount is ready. Without --store the default store is mounted, and made on first use.
 
-            Mount options: ro, rw; allow_other, allow_root (let others in); uid=N, gid=N (who owns the files); store=DIR; nonempty; auto_unmount;
-            fsname=NAME, subtype=NAME; max_read=BYTES; suid, dev, exec, sync, dirsync and their opposites; noatime, nodiratime; context=.
+            Mount options: ro, rw; allow_other, allow_root (let others in); uid=N, gid=N (who owns the files); store=DIR; password_file=FILE;
+            nonempty; auto_unmount; fsname=NAME, subtype=NAME; max_read=BYTES; suid, dev, exec, sync, dirsync and their opposites; noatime, nodiratime; context=.
             Those for mount(8) and systemd (x-..., _netdev, nofail, noauto, user, defaults, ...) are taken and ignored.
             In /etc/fstab: STORE MOUNTPOINT fuse.backupfs OPTIONS 0 0
 
@@ -70,14 +70,16 @@ struct MountCommand: ParsableCommand {
         try FUSEAvailability.check(mountOptions)
         let namedStore = store.store ?? mountOptions.storePath ?? sourceStore
         let path = try StoreLocation.resolve(namedStore)
+        var passwords = store.passwords
+        if passwords.passwordFile == nil { passwords.passwordFile = mountOptions.passwordFilePath }
         if !foreground, channel == nil {
             _ = try Mountpoint.prepare(mountpoint, options: mountOptions)
             if namedStore == nil { try makeDefaultStore(path) }
-            try launch(storePath: path)
+            try launch(storePath: path, passwords)
             return
         }
         if namedStore == nil { try makeDefaultStore(path) }
-        let store = try Store.open(path)
+        let store = try passwords.open(path, masterKey: try BackgroundMount.inheritedSecret())
         let lock = try MountRecord.lock(store.paths)
         defer { withExtendedLifetime(lock) {} }
         let services = try StoreTreeServices(store: store)
@@ -103,13 +105,15 @@ struct MountCommand: ParsableCommand {
         }
     }
 
-    private func launch(storePath: String) throws {
-        // Opened here first: an error is then shown as that of any other command, and recovery happens before the mount answers.
-        let store = try Store.open(storePath)
+    private func launch(storePath: String, _ passwords: PasswordOptions) throws {
+        // Opened here first: an error is then shown as that of any other command, recovery happens before the mount answers, and the password
+        // is asked for where somebody can type it.
+        let store = try passwords.open(storePath)
         try MountRecord.requireUnmounted(store.paths)
         var arguments = ["mount", "--foreground", "--store", storePath]
         for option in options { arguments += ["-o", option] }
-        try BackgroundMount.launch(arguments: arguments + ["--", mountpoint], logPath: store.paths.mountLog)
+        try BackgroundMount.launch(
+            arguments: arguments + ["--", mountpoint], logPath: store.paths.mountLog, secret: store.repository.masterKey)
         if output.json {
             Terminal.say(
                 MountRecord.document(mountpoint: FileSystem.absolutePath(mountpoint), store: storePath).compactText + [10])

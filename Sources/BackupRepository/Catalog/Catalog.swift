@@ -10,7 +10,7 @@ import SystemIO
 final class Catalog: Sendable {
     private let layout: RepositoryLayout
     private let repositoryID: String
-    private let protection: RepositoryProtection
+    let protection: RepositoryProtection
     private let database: Mutex<any DatabaseWriter>
     /// Packs that cannot be read as a whole, and why. Their chunks are still found, but no backup relies on them.
     private let damaged = Mutex<[PackID: BackupError]>([:])
@@ -172,7 +172,7 @@ extension Catalog {
     private func lookUpAll(_ ids: [ChunkID]) throws(BackupError) -> [StoredChunk?] {
         let damaged = self.damaged.withLock { $0 }
         return try read { database in
-            let query = try ChunkQuery(database)
+            let query = try ChunkQuery(database, protection)
             return try ids.map { id in
                 var best: StoredChunk?
                 try query.run(id) { chunk in
@@ -187,7 +187,7 @@ extension Catalog {
     func locations(of id: ChunkID) throws(BackupError) -> [StoredChunk] {
         try read { database in
             var chunks: [StoredChunk] = []
-            try ChunkQuery(database).run(id) { chunks.append($0) }
+            try ChunkQuery(database, protection).run(id) { chunks.append($0) }
             return chunks
         }
     }
@@ -200,7 +200,7 @@ extension Catalog {
         guard !ids.isEmpty else { return [] }
         let damaged = self.damaged.withLock { $0 }
         return try read { database in
-            let query = try ChunkQuery(database)
+            let query = try ChunkQuery(database, protection)
             return try ids.map { id in
                 var whole: StoredChunk?
                 var differences: [StoredChunk] = []
@@ -257,7 +257,7 @@ extension Catalog {
                     Int64(sorted.count),
                 ])
             let number = database.lastInsertedRowID
-            let insertion = try ChunkInsertion(database)
+            let insertion = try ChunkInsertion(database, protection)
             for chunk in sorted { try insertion.run(chunk, pack: number) }
         }
         damaged.withLock { _ = $0.removeValue(forKey: pack) }

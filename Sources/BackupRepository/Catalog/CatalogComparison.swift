@@ -25,7 +25,7 @@ extension Catalog {
                 guard sqlite3_column_type(handle, ChunkQuery.columnCount + 4) != SQLITE_NULL else {
                     throw BackupError(.repositoryDamaged, "the catalog names a pack that it does not have")
                 }
-                let chunk = try ChunkQuery.chunk(id, handle)
+                let chunk = try ChunkQuery.chunk(id, handle, protection)
                 let before = sums[chunk.pack] ?? (0, 0)
                 sums[chunk.pack] = (before.sum &+ CatalogRowSum.of(chunk), before.rowCount + 1)
             }
@@ -46,7 +46,7 @@ extension Catalog {
                 FROM chunks c JOIN packs p ON p.number = c.pack WHERE c.pack = \(number)
                 """
             var chunks: [StoredChunk] = []
-            try Self.scan(database, sql) { id, _, handle in chunks.append(try ChunkQuery.chunk(id, handle)) }
+            try Self.scan(database, sql) { id, _, handle in chunks.append(try ChunkQuery.chunk(id, handle, protection)) }
             return (kind, chunks)
         }
     }

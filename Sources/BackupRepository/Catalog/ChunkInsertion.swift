@@ -7,12 +7,17 @@ struct ChunkInsertion {
     private static let sql = "INSERT OR IGNORE INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
     private let statement: Statement
+    private let protection: RepositoryProtection
 
     /// - Parameter database: in a transaction for as long as this is used.
-    init(_ database: Database) throws { statement = try database.cachedStatement(sql: Self.sql) }
+    init(_ database: Database, _ protection: RepositoryProtection) throws {
+        statement = try database.cachedStatement(sql: Self.sql)
+        self.protection = protection
+    }
 
     /// - Parameter pack: the pack's number in the catalog.
     func run(_ chunk: StoredChunk, pack: Int64) throws {
+        let chunk = protection.maskingChecksums(chunk)
         let handle = statement.sqliteStatement
         sqlite3_reset(handle)
         defer { sqlite3_reset(handle) }

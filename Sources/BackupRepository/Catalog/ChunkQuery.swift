@@ -18,9 +18,13 @@ struct ChunkQuery {
         """
 
     private let statement: Statement
+    private let protection: RepositoryProtection
 
     /// - Parameter database: in use for as long as the query is.
-    init(_ database: Database) throws { statement = try database.cachedStatement(sql: Self.sql) }
+    init(_ database: Database, _ protection: RepositoryProtection) throws {
+        statement = try database.cachedStatement(sql: Self.sql)
+        self.protection = protection
+    }
 
     /// Calls `body` for each place where the chunk lies.
     func run(_ id: ChunkID, _ body: (StoredChunk) -> Void) throws {
@@ -36,11 +40,13 @@ struct ChunkQuery {
             let result = sqlite3_step(handle)
             if result == SQLITE_DONE { return }
             guard result == SQLITE_ROW else { throw DatabaseError(resultCode: ResultCode(rawValue: result)) }
-            body(try Self.chunk(id, handle))
+            body(try Self.chunk(id, handle, protection))
         }
     }
 
-    static func chunk(_ id: ChunkID, _ handle: OpaquePointer) throws -> StoredChunk {
+    static func chunk(
+        _ id: ChunkID, _ handle: OpaquePointer, _ protection: RepositoryProtection
+    ) throws -> StoredChunk {
         func number(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
         func digest(_ column: Int32) -> SHA256Digest { key(handle, at: column).digest }
         guard let codec = UInt8(exactly: number(3)).flatMap(ChunkCodec.init(rawValue:)) else {
@@ -49,14 +55,20 @@ struct ChunkQuery {
         guard let offset = UInt64(exactly: number(0)), let storedLength = UInt32(exactly: number(1)),
             let plainLength = UInt32(exactly: number(2)), let plainCRC32 = UInt32(exactly: number(4)),
             let storedCRC32 = UInt32(exactly: number(5)), plainLength <= ChunkLimits.plainLengthBytes,
-            storedLength <= ChunkLimits.storedLengthBytes, offset < UInt64(Int64.max / 2),
-            codec != .raw || (storedLength == plainLength && storedCRC32 == plainCRC32)
-        else { throw BackupError(.repositoryDamaged, "the catalog has an impossible number") }
-        return StoredChunk(
-            id: id, pack: PackID(digest(10)), packOffset: offset, storedLength: storedLength, plainLength: plainLength,
-            codec: codec, plainCRC32: plainCRC32, storedCRC32: storedCRC32,
-            base: codec == .deflateAgainstBase ? ChunkID(digest(6)) : nil)
+            storedLength <= ChunkLimits.storedLengthBytes, offset < UInt64(Int64.max / 2)
+        else { throw Self.impossibleNumber }
+        let chunk = protection.maskingChecksums(
+            StoredChunk(
+                id: id, pack: PackID(digest(10)), packOffset: offset, storedLength: storedLength, plainLength: plainLength,
+                codec: codec, plainCRC32: plainCRC32, storedCRC32: storedCRC32,
+                base: codec == .deflateAgainstBase ? ChunkID(digest(6)) : nil))
+        guard codec != .raw || (storedLength == plainLength && chunk.storedCRC32 == chunk.plainCRC32) else {
+            throw Self.impossibleNumber
+        }
+        return chunk
     }
+
+    private static let impossibleNumber = BackupError(.repositoryDamaged, "the catalog has an impossible number")
 
     static func key(_ handle: OpaquePointer, at column: Int32) -> DigestKey {
         func number(_ offset: Int32) -> Int64 { sqlite3_column_int64(handle, column + offset) }

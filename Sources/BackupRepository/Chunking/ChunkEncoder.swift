@@ -33,6 +33,8 @@ final class ChunkEncoder: @unchecked Sendable {
     private var inflater = Inflater()
     private var compressed: [UInt8] = []
     private var expanded: [UInt8] = []
+    /// Scratch space for whoever seals what was encoded.
+    var packed: [UInt8] = []
 
     /// Calls `body` with the index entry and the stored bytes, which are valid during the call only.
     /// - Throws: `repositoryDamaged` when compressed bytes do not expand to the chunk: memory or a library is at fault.

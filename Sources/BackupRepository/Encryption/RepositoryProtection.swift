@@ -94,19 +94,20 @@ extension RepositoryProtection {
         return writer.bytes
     }
 
-    /// What the catalog adds (exclusive or) to a chunk's checksums: they would tell whether a chunk is one that somebody knows.
-    /// - Returns: for the checksum of the plain bytes and that of the stored bytes; zero in a plain repository.
-    func checksumMasks(of chunk: ChunkID, in pack: PackID) -> (plain: UInt32, stored: UInt32) {
-        guard let keys else { return (0, 0) }
+    /// The chunk with its checksums masked, as they stand in the catalog, or from there with the masks taken off again: they would tell whether a
+    /// chunk is one that somebody knows.
+    func maskingChecksums(_ chunk: StoredChunk) -> StoredChunk {
+        guard let keys else { return chunk }
         var writer = ByteWriter()
-        writer.append(chunk.digest)
-        writer.append(pack.digest)
-        return HMACSHA256.authenticate(writer.bytes, key: keys.catalog).withUnsafeBytes {
-            (
-                UInt32(littleEndian: $0.loadUnaligned(as: UInt32.self)),
-                UInt32(littleEndian: $0.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
-            )
+        writer.append(chunk.id.digest)
+        writer.append(chunk.pack.digest)
+        let masks = HMACSHA256.authenticate(writer.bytes, key: keys.catalog).withUnsafeBytes {
+            ($0.loadUnaligned(as: UInt32.self), $0.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
         }
+        return StoredChunk(
+            id: chunk.id, pack: chunk.pack, packOffset: chunk.packOffset, storedLength: chunk.storedLength,
+            plainLength: chunk.plainLength, codec: chunk.codec, plainCRC32: chunk.plainCRC32 ^ UInt32(littleEndian: masks.0),
+            storedCRC32: chunk.storedCRC32 ^ UInt32(littleEndian: masks.1), base: chunk.base)
     }
 }
 

@@ -22,7 +22,7 @@ final class PackWriter: @unchecked Sendable {
     private var publishedPath: String?
 
     /// - Parameter temporaryFolder: on the same file system as the packs.
-    init(kind: PackKind, temporaryFolder: String, protection: RepositoryProtection = .none) throws(BackupError) {
+    init(kind: PackKind, temporaryFolder: String, protection: RepositoryProtection) throws(BackupError) {
         self.kind = kind
         self.protection = protection
         temporaryPath = "\(temporaryFolder)/\(RandomToken.make()).pack"
@@ -35,18 +35,18 @@ final class PackWriter: @unchecked Sendable {
     var chunkCount: Int { entries.count }
 
     /// Adds a chunk that is not there yet.
-    /// - Parameter stored: its bytes as they are to lie in the pack: sealed, if the repository is encrypted.
-    func append(_ entry: PackEntry, _ stored: UnsafeRawBufferPointer) throws(BackupError) {
+    /// - Parameter packed: its bytes as they are to lie in the pack: sealed, if the repository is encrypted.
+    func append(_ entry: PackEntry, _ packed: UnsafeRawBufferPointer) throws(BackupError) {
         try usable { () throws(BackupError) in
-            if buffer.count + stored.count > Self.bufferByteCount { try flush() }
-            if stored.count >= Self.bufferByteCount {
-                try descriptor.writeAll(stored)
+            if buffer.count + packed.count > Self.bufferByteCount { try flush() }
+            if packed.count >= Self.bufferByteCount {
+                try descriptor.writeAll(packed)
             } else {
-                buffer.append(contentsOf: stored)
+                buffer.append(contentsOf: packed)
             }
         }
         entries.append(entry)
-        byteCount += UInt64(stored.count)
+        byteCount += UInt64(packed.count)
     }
 
     /// Completes the pack, makes it durable and publishes it under its name.

@@ -45,7 +45,7 @@ final class ChunkReader: Sendable {
 
     /// All plain bytes of a chunk that will hardly be asked for again: they go into no cache.
     func plainBytesOnce(_ chunk: StoredChunk) throws(BackupError) -> [UInt8] {
-        if chunk.codec == .raw { return try plainBytes(chunk) }
+        if chunk.codec == .raw, !protection.isSealing { return try plainBytes(chunk) }
         return try withWorkingPlace(chunk) { (place) throws(BackupError) in try expand(place) }
     }
 

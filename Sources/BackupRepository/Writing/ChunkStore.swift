@@ -22,6 +22,7 @@ final class ChunkStore: Sendable {
     }
 
     private let layout: RepositoryLayout
+    private let protection: RepositoryProtection
     private let catalog: Catalog
     private let reader: ChunkReader
     private let dataPack: OpenPack
@@ -35,8 +36,10 @@ final class ChunkStore: Sendable {
         self.layout = layout
         self.catalog = catalog
         self.reader = reader
-        dataPack = OpenPack(kind: .data, temporaryFolder: layout.temporary, packSizeBytes: packSizeBytes)
-        metadataPack = OpenPack(kind: .metadata, temporaryFolder: layout.temporary, packSizeBytes: packSizeBytes)
+        protection = reader.protection
+        let folder = layout.temporary
+        dataPack = OpenPack(kind: .data, temporaryFolder: folder, protection: protection, packSizeBytes: packSizeBytes)
+        metadataPack = OpenPack(kind: .metadata, temporaryFolder: folder, protection: protection, packSizeBytes: packSizeBytes)
         publishing = WorkGroup(publisher)
     }
 
@@ -46,7 +49,8 @@ final class ChunkStore: Sendable {
     /// A chunk's name.
     /// - Parameter digest: the SHA-256 of `plain`, where it is known already.
     func name(of plain: UnsafeRawBufferPointer, digest: SHA256Digest? = nil) -> ChunkID {
-        ChunkID(digest ?? SHA256Hasher.hash(plain))
+        if let digest, !protection.isSealing { return ChunkID(digest) }
+        return protection.chunkID(of: plain)
     }
 
     /// Stores a chunk unless it is there.
@@ -70,17 +74,21 @@ final class ChunkStore: Sendable {
             if let similar { base = try self.base(for: similar) }
             let target = kind == .data ? dataPack : metadataPack
             try encoder.encode(id, plain, compression, against: base) { (entry, stored) throws(BackupError) in
-                noteStored(entry, base)
-                guard let full = try target.append(entry, stored) else { return }
+                let full = try protection.withPackedBytes(of: entry, stored: stored, buffer: &encoder.packed) {
+                    (packed) throws(BackupError) in
+                    noteStored(entry, packed.count, base)
+                    return try target.append(entry, packed)
+                }
+                guard let full else { return }
                 state.withLock { $0.full.append(full) }
                 publishing.submit { [self] () throws(BackupError) in try publish(full) }
             }
         }
     }
 
-    private func noteStored(_ entry: PackEntry, _ base: ChunkEncoder.Base?) {
+    private func noteStored(_ entry: PackEntry, _ packedByteCount: Int, _ base: ChunkEncoder.Base?) {
         state.withLock { state in
-            state.storedByteCount += UInt64(entry.storedLength)
+            state.storedByteCount += UInt64(packedByteCount)
             if entry.base != nil, let pack = base?.chunk.pack { state.reliedOn.insert(pack) }
         }
     }

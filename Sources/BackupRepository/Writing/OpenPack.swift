@@ -8,27 +8,30 @@ final class OpenPack: Sendable {
 
     private let kind: PackKind
     private let temporaryFolder: String
+    private let protection: RepositoryProtection
     private let packSizeBytes: UInt64
     private let writer = Mutex<PackWriter?>(nil)
 
-    init(kind: PackKind, temporaryFolder: String, packSizeBytes: UInt64) {
+    init(kind: PackKind, temporaryFolder: String, protection: RepositoryProtection, packSizeBytes: UInt64) {
         self.kind = kind
         self.temporaryFolder = temporaryFolder
+        self.protection = protection
         self.packSizeBytes = packSizeBytes
     }
 
     /// Adds a chunk, to a new pack if there is none.
+    /// - Parameter packed: its bytes as they are to lie in the pack.
     /// - Returns: the pack, when it is full with this chunk: it is the caller's now, to be published.
-    func append(_ entry: PackEntry, _ stored: UnsafeRawBufferPointer) throws(BackupError) -> PackWriter? {
+    func append(_ entry: PackEntry, _ packed: UnsafeRawBufferPointer) throws(BackupError) -> PackWriter? {
         try writer.withLock { (writer) throws(BackupError) in
             let pack: PackWriter
             if let open = writer {
                 pack = open
             } else {
-                pack = try PackWriter(kind: kind, temporaryFolder: temporaryFolder)
+                pack = try PackWriter(kind: kind, temporaryFolder: temporaryFolder, protection: protection)
                 writer = pack
             }
-            try pack.append(entry, stored)
+            try pack.append(entry, packed)
             guard pack.byteCount >= packSizeBytes || pack.chunkCount >= Self.chunkCountLimit else { return nil }
             writer = nil
             return pack

@@ -3,8 +3,13 @@ import BackupCore
 
 /// `README.txt` of the mounted tree: how to use this folder.
 enum ReadmeText {
-    static func make(_ definition: AppDefinition) -> [UInt8] {
+    /// - Parameter isEncrypted: whether the repository is.
+    static func make(_ definition: AppDefinition, isEncrypted: Bool) -> [UInt8] {
         let keep = definition.retention.safetyKeepLast
+        let secrecy =
+            isEncrypted
+            ? "The backups are encrypted on disk. This folder and exports are not: anybody who can read them can read your data. Encrypt"
+            : "Backups and exports are not encrypted: anybody who can read this folder can read your data. Encrypt"
         let text = """
             \(definition.title): live data and backups, as ordinary files
             \(String(repeating: "=", count: definition.title.count + 43))
@@ -33,7 +38,7 @@ enum ReadmeText {
             restore/ takes .json exports, archive.zip and database.sqlite. A file is checked whole before anything changes; if it is refused, the copy
             fails and the data stays as it was. Importing will DELETE ALL existing data. A safety backup is made first.
 
-            Backups and exports are not encrypted: anybody who can read this folder can read your data. Encrypt a copy before you
+            \(secrecy) a copy before you
             hand it to somebody else, for example with gpg.
 
             """

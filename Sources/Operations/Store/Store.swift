@@ -17,24 +17,25 @@ public final class Store: Sendable {
     public let monitor: OperationMonitor
 
     /// Opens a store and finishes what a crash interrupted.
-    /// - Throws: `noRepository` when there is no store.
-    public static func open(_ path: String) throws(BackupError) -> Store {
+    /// - Parameter secret: asked for the password or key if the repository is encrypted, and only then.
+    /// - Throws: `noRepository` when there is no store; `wrongPassword`.
+    public static func open(_ path: String, secret: RepositorySecretSource? = nil) throws(BackupError) -> Store {
         let paths = StorePaths(root: path)
         guard FileSystem.exists(paths.settings) else {
             throw BackupError(
                 .noRepository, "there is no backupfs store here", path: path,
                 remedy: "Make one with: backupfs init --store \(path)")
         }
-        let store = try Store(paths: paths)
+        let store = try Store(paths: paths, secret: secret)
         try store.recover()
         return store
     }
 
-    private init(paths: StorePaths) throws(BackupError) {
+    private init(paths: StorePaths, secret: RepositorySecretSource?) throws(BackupError) {
         self.paths = paths
         settings = try StoreSettings.read(paths.settings)
         definition = try Self.definition(settings.app, in: paths)
-        repository = try Repository.open(at: paths.resolve(settings.repositoryPath))
+        repository = try Repository.open(at: paths.resolve(settings.repositoryPath), secret: secret)
         // It may be lost or damaged: that is when the backups are needed.
         database = AppDatabase(at: paths.resolve(settings.databasePath), definition: definition)
         mediaPath = settings.mediaPath.map { paths.resolve($0) }
@@ -101,5 +102,5 @@ public final class Store: Sendable {
 
 extension Store {
     /// `README.txt` of the mounted tree.
-    public var readme: [UInt8] { ReadmeText.make(definition) }
+    public var readme: [UInt8] { ReadmeText.make(definition, isEncrypted: repository.isEncrypted) }
 }

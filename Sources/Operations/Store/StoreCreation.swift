@@ -5,7 +5,7 @@ import Glibc
 import SystemIO
 
 /// What a new store is to be like.
-public struct StoreCreation: Sendable {
+public struct StoreCreation {
     /// A built-in app's name, or the path of a definition file, which is copied into the store.
     public var app: String
     /// The app's own database, left where it lies; `nil` makes one in the store.
@@ -13,6 +13,10 @@ public struct StoreCreation: Sendable {
     public var mediaPath: String?
     /// Where the repository goes, or an existing one to go on with; `nil` puts it into the store.
     public var repositoryPath: String?
+    /// Asked for the password of a new repository, which is then encrypted; `nil` makes a plain one.
+    public var newPassword: (() throws(BackupError) -> SecretBytes)?
+    /// Asked for the password of an existing repository, if it is encrypted.
+    public var secret: RepositorySecretSource?
     /// How many expenses of sample data to put into a new database; `nil` for none.
     public var sampleRecordCount: Int?
 
@@ -29,8 +33,9 @@ public struct StoreCreation: Sendable {
         }
         try FileSystem.makeDirectories(FileSystem.parentPath(path))
         let draft = "\(path).new-\(RandomToken.make())"
+        var masterKey: SecretBytes?
         do throws(BackupError) {
-            try build(at: draft)
+            masterKey = try build(at: draft).masterKey
             guard rename(draft, path) == 0 else {
                 let code = errno
                 if code == ENOTEMPTY || code == EEXIST || code == ENOTDIR {
@@ -45,10 +50,13 @@ public struct StoreCreation: Sendable {
             throw error
         }
         try FileSystem.synchronizeDirectory(FileSystem.parentPath(path))
-        return try Store.open(path)
+        // Nobody is asked twice.
+        guard let masterKey else { return try Store.open(path) }
+        return try Store.open(path) { (_) throws(BackupError) in .masterKey(masterKey) }
     }
 
-    private func build(at path: String) throws(BackupError) {
+    /// - Returns: its repository.
+    private func build(at path: String) throws(BackupError) -> Repository {
         let paths = StorePaths(root: path)
         try FileSystem.makeDirectories(path)
         var settings = StoreSettings(
@@ -100,16 +108,19 @@ public struct StoreCreation: Sendable {
             throw BackupError(
                 .usage, "the app \(definition.name) has no media folder", path: mediaPath, remedy: "Leave out --media.")
         }
-        if let repositoryPath {
-            settings.repositoryPath = FileSystem.absolutePath(repositoryPath)
-            if FileSystem.exists("\(settings.repositoryPath)/config") {
-                _ = try Repository.open(at: settings.repositoryPath)
-            } else {
-                _ = try Repository.create(at: settings.repositoryPath)
-            }
-        } else {
-            _ = try Repository.create(at: "\(path)/repository")
-        }
+        if let repositoryPath { settings.repositoryPath = FileSystem.absolutePath(repositoryPath) }
+        let repository = try makeRepository(at: paths.resolve(settings.repositoryPath))
         try FileSystem.writeFileAtomically(paths.settings, Array(settings.yaml.utf8))
+        return repository
+    }
+
+    private func makeRepository(at path: String) throws(BackupError) -> Repository {
+        guard Repository.exists(at: path) else { return try Repository.create(at: path, password: try newPassword?()) }
+        guard newPassword == nil else {
+            throw BackupError(
+                .usage, "there is a repository here already, which is encrypted or not as it was made", path: path,
+                remedy: "Leave out --encrypt.")
+        }
+        return try Repository.open(at: path, secret: secret)
     }
 }

@@ -35,7 +35,7 @@ public enum AESGCM {
         let tag = body?.advanced(by: plain.count)
         withContext { context in
             var count: Int32 = 0
-            return EVP_EncryptInit_ex(context, EVP_aes_256_gcm(), nil, bytes(key), nonce) == 1
+            return EVP_EncryptInit_ex(context, CipherAlgorithm.aes256GCM.pointer, nil, bytes(key), nonce) == 1
                 && EVP_EncryptUpdate(context, nil, &count, bytes(associatedData), Int32(associatedData.count)) == 1
                 && (plain.isEmpty || EVP_EncryptUpdate(context, body, &count, bytes(plain), Int32(plain.count)) == 1)
                 && EVP_EncryptFinal_ex(context, tag, &count) == 1
@@ -70,7 +70,7 @@ public enum AESGCM {
         var isGenuine = false
         withContext { context in
             var count: Int32 = 0
-            guard EVP_DecryptInit_ex(context, EVP_aes_256_gcm(), nil, bytes(key), bytes(nonce)) == 1,
+            guard EVP_DecryptInit_ex(context, CipherAlgorithm.aes256GCM.pointer, nil, bytes(key), bytes(nonce)) == 1,
                 EVP_DecryptUpdate(context, nil, &count, bytes(associatedData), Int32(associatedData.count)) == 1,
                 output.isEmpty || EVP_DecryptUpdate(context, bytes(output), &count, bytes(body), Int32(output.count)) == 1,
                 // It only reads the tag.

@@ -1,13 +1,12 @@
 import BackupCore
-import COpenSSL
 
-/// HMAC-SHA-256 (RFC 2104).
+/// HMAC-SHA-256 (RFC 2104). It is made of two digests here, since OpenSSL 3 searches its providers anew for each code, which takes longer than
+/// computing one of a short text.
 public enum HMACSHA256 {
+    private static let blockByteCount = 64
+
     public static func authenticate(_ message: UnsafeRawBufferPointer, key: SecretBytes) -> SHA256Digest {
-        withUnsafeTemporaryAllocation(byteCount: SHA256Digest.byteCount, alignment: 8) { output in
-            key.withUnsafeBytes { authenticate(message, key: $0, into: output) }
-            return SHA256Digest(exactBytes: UnsafeRawBufferPointer(output))
-        }
+        key.withUnsafeBytes { authenticate(message, key: $0) }
     }
 
     public static func authenticate(_ message: [UInt8], key: SecretBytes) -> SHA256Digest {
@@ -18,14 +17,27 @@ public enum HMACSHA256 {
     public static func authenticate(
         _ message: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
     ) {
-        precondition(output.count == SHA256Digest.byteCount, "an HMAC-SHA-256 has 32 bytes")
-        var count: UInt32 = 0
-        // It fails when memory is exhausted or SHA-256 is not built in; as with digests, there is no safe way on.
-        guard
-            HMAC(
-                EVP_sha256(), key.baseAddress, Int32(key.count), message.baseAddress?.assumingMemoryBound(to: UInt8.self),
-                message.count, output.baseAddress?.assumingMemoryBound(to: UInt8.self), &count) != nil,
-            Int(count) == output.count
-        else { fatalError("OpenSSL could not compute an HMAC") }
+        authenticate(message, key: key).withUnsafeBytes { output.copyMemory(from: $0) }
+    }
+
+    private static func authenticate(_ message: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> SHA256Digest {
+        withUnsafeTemporaryAllocation(byteCount: blockByteCount, alignment: 8) { block in
+            defer { SecretBytes.wipe(block) }
+            block.initializeMemory(as: UInt8.self, repeating: 0)
+            if key.count > block.count {
+                SHA256Hasher.hash(key).withUnsafeBytes { block.copyMemory(from: $0) }
+            } else {
+                block.copyMemory(from: key)
+            }
+            var hasher = SHA256Hasher()
+            for index in block.indices { block[index] ^= 0x36 }
+            hasher.update(UnsafeRawBufferPointer(block))
+            hasher.update(message)
+            let inner = hasher.finish()
+            for index in block.indices { block[index] ^= 0x36 ^ 0x5c }
+            hasher.update(UnsafeRawBufferPointer(block))
+            inner.withUnsafeBytes { hasher.update($0) }
+            return hasher.finish()
+        }
     }
 }

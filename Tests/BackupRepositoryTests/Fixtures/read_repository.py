@@ -3,9 +3,14 @@
 
     read_repository.py packs REPOSITORY              checks every chunk of every pack; one line each
     read_repository.py restore REPOSITORY NAME OUT   writes a snapshot's tree to the new folder OUT, checking all checksums
+    read_repository.py label REPOSITORY ID           flags and name of a snapshot's label
+    read_repository.py keys REPOSITORY               the keys of an encrypted repository and what it cuts with
     read_repository.py cut FILE MIN AVERAGE MAX SEED prints the lengths of the content-defined chunks of a file
+
+The password of an encrypted repository is the first line of the file that BACKUPFS_PASSWORD_FILE names.
 """
 import hashlib
+import hmac
 import os
 import struct
 import sys
@@ -35,16 +40,52 @@ class Reader:
         return self.position == len(self.data)
 
 
-def read_pack(path):
+class Keys:
+    """Names and opens what is in an encrypted repository."""
+
+    def __init__(self, path, repository, password):
+        data = open(os.path.join(path, "key"), "rb").read()
+        lines = data.decode().split("\n")
+        assert [line.split(": ")[0] for line in lines] == [
+            "backupfs-key", "format", "repository", "scrypt", "salt", "wrapped", "sha256", ""]
+        _, version, owner, cost, salt, wrapped, checksum, _ = [line.split(": ")[-1] for line in lines]
+        assert version == "1" and owner == repository
+        assert hashlib.sha256(data[:data.index(b"sha256: ")]).hexdigest() == checksum
+        cost, block, parallel = map(int, cost.split(" "))
+        key = hashlib.scrypt(password, salt=bytes.fromhex(salt), n=2**cost, r=block, p=parallel, dklen=32, maxmem=2**31 - 1)
+        self.master = self.open(key, bytes.fromhex(wrapped), data[:data.index(b"wrapped: ")])
+        root = hmac.digest(bytes.fromhex(repository), self.master, "sha256")
+        self.chunks, self.structures, self.names, self.catalog, seed = [
+            hmac.digest(root, b"backupfs " + purpose + b"\1", "sha256")
+            for purpose in (b"chunks", b"structures", b"names", b"catalog", b"gear seed")]
+        self.gear_seed = struct.unpack("<Q", seed[:8])[0]
+
+    @staticmethod
+    def open(key, sealed, associated_data):
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+        return AESGCM(key).decrypt(sealed[:12], sealed[12:], associated_data)
+
+    def open_file(self, data, associated_data):
+        assert data[:8] == b"bfsseal\n", "not sealed"
+        return self.open(self.structures, data[8:], associated_data)
+
+    def open_chunk(self, sealed, name, codec, stored_length, plain_length, base):
+        bound = name + struct.pack("<BII", codec, stored_length, plain_length) + (base or b"")
+        return self.open(hmac.digest(self.chunks, name, "sha256"), sealed, bound)
+
+
+def read_pack(path, keys=None):
     """Yields (id, codec, stored bytes, plain length, plain CRC, stored CRC, base or None)."""
     data = open(path, "rb").read()
-    assert data[:8] == b"bfspack\n" and data[8:10] == b"\1\0" and data[11:16] == bytes(5)
+    assert data[:8] == b"bfspack\n" and data[8:10] == b"\1\0" and data[11:16] == (b"\1" if keys else b"\0") + bytes(4)
     chunk_bytes, index_length, footer_crc = struct.unpack("<QII", data[-24:-8])
     assert data[-8:] == b"bfsindex" and zlib.crc32(data[-24:-12]) == footer_crc
     assert 16 + chunk_bytes + index_length + 24 == len(data)
     index = data[16 + chunk_bytes:-24]
     assert hashlib.sha256(index).hexdigest() + ".pack" == os.path.basename(path)
     assert os.path.basename(os.path.dirname(path)) == os.path.basename(path)[:2]
+    if keys:
+        index = keys.open(keys.structures, index, b"backupfs pack index" + data[:16])
     assert index[0] == data[10] and index[1:4] == bytes(3)
     reader = Reader(index)
     reader.raw(4)
@@ -53,17 +94,30 @@ def read_pack(path):
         name, codec = reader.raw(32), reader.number("B")
         stored_length, plain_length, plain_crc, stored_crc = struct.unpack("<IIII", reader.raw(16))
         base = reader.raw(32) if codec == 2 else None
-        yield name, codec, data[offset:offset + stored_length], plain_length, plain_crc, stored_crc, base
-        offset += stored_length
+        packed_length = stored_length + (28 if keys else 0)
+        stored = data[offset:offset + packed_length]
+        if keys:
+            stored = keys.open_chunk(stored, name, codec, stored_length, plain_length, base)
+        assert len(stored) == stored_length
+        yield name, codec, stored, plain_length, plain_crc, stored_crc, base
+        offset += packed_length
     assert reader.at_end() and offset == 16 + chunk_bytes
 
 
 class Repository:
+    keys = None
+
     def __init__(self, path):
         self.path, self.stored = path, {}
+        config = dict(line.split(": ") for line in open(os.path.join(path, "config")).read().split("\n")[1:-1])
+        assert config["format"] == "1" and ("encryption" in config) != ("gear-seed" in config)
+        if "encryption" in config:
+            assert config["encryption"] == "aes-256-gcm"
+            password = open(os.environ["BACKUPFS_PASSWORD_FILE"], "rb").readline().rstrip(b"\r\n")
+            self.keys = Keys(path, config["id"], password)
         for folder, _, names in sorted(os.walk(os.path.join(path, "packs"))):
             for name in sorted(names):
-                for entry in read_pack(os.path.join(folder, name)):
+                for entry in read_pack(os.path.join(folder, name), self.keys):
                     self.stored[entry[0]] = entry
 
     def chunk(self, name):
@@ -77,7 +131,7 @@ class Repository:
             plain = expander.decompress(stored + b"\3\0")
             assert expander.eof and not expander.unused_data
         assert len(plain) == plain_length and zlib.crc32(plain) == plain_crc
-        assert hashlib.sha256(plain).digest() == name
+        assert (hmac.digest(self.keys.names, plain, "sha256") if self.keys else hashlib.sha256(plain).digest()) == name
         return plain
 
     def content(self, reader):
@@ -104,6 +158,8 @@ class Repository:
         for file in os.listdir(os.path.join(self.path, "snapshots")):
             data = open(os.path.join(self.path, "snapshots", file), "rb").read()
             assert hashlib.sha256(data).hexdigest() + ".snapshot" == file
+            if self.keys:
+                data = self.keys.open_file(data, b"backupfs snapshot record")
             reader = Reader(data)
             reader.header(b"bfssnap\n")
             reader.raw(1 + 16)
@@ -115,6 +171,18 @@ class Repository:
             totals = struct.unpack("<7Q", reader.raw(56))
             return self.content(reader), totals
         raise KeyError(name)
+
+    def label(self, snapshot):
+        """(flags, name) of a snapshot's label; its ID in hexadecimal digits."""
+        data = open(os.path.join(self.path, "labels", snapshot + ".label"), "rb").read()
+        if self.keys:
+            data = self.keys.open_file(data, b"backupfs snapshot label" + bytes.fromhex(snapshot))
+        assert struct.unpack("<I", data[-4:])[0] == zlib.crc32(data[:-4])
+        reader = Reader(data)
+        assert reader.raw(8) == b"bfslabl\n"
+        reader.raw(4)
+        assert reader.raw(32).hex() == snapshot
+        return reader.number("B"), reader.prefixed()
 
     def restore(self, directory, out):
         os.mkdir(out)
@@ -182,6 +250,14 @@ def main():
         repository = Repository(sys.argv[2])
         directory, _ = repository.snapshot(os.fsencode(sys.argv[3]))
         repository.restore(directory, os.fsencode(sys.argv[4]))
+    elif sys.argv[1] == "label":
+        flags, name = Repository(sys.argv[2]).label(sys.argv[3])
+        print(flags, name.decode())
+    elif sys.argv[1] == "keys":
+        keys = Repository(sys.argv[2]).keys
+        for purpose in "master", "chunks", "structures", "names", "catalog":
+            print(purpose, getattr(keys, purpose).hex())
+        print("gear-seed", "%016x" % keys.gear_seed)
     else:
         print(*cut(open(sys.argv[2], "rb").read(), *map(int, sys.argv[3:6]), int(sys.argv[6], 16)))
 

@@ -1,0 +1,74 @@
+import ArgumentParser
+import BackupCore
+import Glibc
+import Operations
+import SystemIO
+
+/// Where the password of an encrypted repository comes from: a file that the command line names, one that the environment names, or the
+/// terminal. There is no way to give the password itself in either: other programs could see it there.
+struct PasswordOptions: ParsableArguments {
+    static let fileVariable = "BACKUPFS_PASSWORD_FILE"
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "A file whose first line is the password of an encrypted repository (default: $\(fileVariable), else asked for).",
+            valueName: "file"))
+    var passwordFile: String?
+
+    init() {}
+
+    /// Opens a store, and its repository with the password if it needs one. Every command opens stores through here.
+    /// - Parameter masterKey: the repository's key, where another process has opened it already.
+    /// - Throws: `wrongPassword`; `usage` when a file is named for a repository that has no password.
+    func open(_ storePath: String, masterKey: SecretBytes? = nil) throws(BackupError) -> Store {
+        let store = try Store.open(storePath) { (repository) throws(BackupError) in
+            if let masterKey { return .masterKey(masterKey) }
+            return .password(try password(of: repository))
+        }
+        // Whoever counts on encryption must not go on without it.
+        if passwordFile != nil, !store.repository.isEncrypted {
+            throw BackupError(
+                .usage, "the repository is not encrypted, but a password file was named", path: store.repository.path,
+                remedy: "Leave out --password-file.")
+        }
+        return store
+    }
+
+    /// The password of a repository that is there.
+    func password(of repository: String) throws(BackupError) -> SecretBytes {
+        if let named = try fromFile() { return named }
+        guard Terminal.isInputTerminal else {
+            throw BackupError(
+                .wrongPassword, "the repository is encrypted, and no password was given", path: repository,
+                remedy: "Name a file that holds it with --password-file or \(Self.fileVariable), or run this on a terminal.")
+        }
+        return try Terminal.askSecret("Password of \(repository): ")
+    }
+
+    /// A password for a repository that is to be made.
+    func newPassword() throws(BackupError) -> SecretBytes {
+        if let named = try fromFile() { return named }
+        return try Self.askForNewPassword(option: "--password-file")
+    }
+
+    /// Asks twice: nobody sees what he types, and a password that is not known is a lost repository.
+    /// - Parameter option: what names a file instead.
+    static func askForNewPassword(option: String) throws(BackupError) -> SecretBytes {
+        guard Terminal.isInputTerminal else {
+            throw BackupError(
+                .usage, "no password was given", remedy: "Name a file that holds it with \(option), or run this on a terminal.")
+        }
+        let password = try Terminal.askSecret("New password: ")
+        guard password.isEqual(to: try Terminal.askSecret("New password again: ")) else {
+            throw BackupError(.usage, "the two passwords differ, and nothing was changed", remedy: "Try again.")
+        }
+        return password
+    }
+
+    private func fromFile() throws(BackupError) -> SecretBytes? {
+        if let passwordFile { return try PasswordFile.read(passwordFile) }
+        if let path = getenv(Self.fileVariable).map({ String(cString: $0) }), !path.isEmpty { return try PasswordFile.read(path) }
+        return nil
+    }
+}

@@ -1,0 +1,94 @@
+import Testing
+
+/// A mount over an encrypted repository: the same files, and the password nowhere.
+@Suite struct EncryptionTests {
+    private func withEncryptedMount(_ body: (Room) throws -> Void) throws {
+        try Room.use { room in
+            try room.write("xyzzy plugh\n", to: "password")
+            room.variables["BACKUPFS_PASSWORD_FILE"] = "\(room.path)/password"
+            try room.sh("backupfs init --encrypt --sample --store $S")
+            try room.mount()
+            try body(room)
+            try room.unmount()
+        }
+    }
+
+    @Test func `files, archives and checksums are as ever`() throws {
+        try withEncryptedMount { room in
+            try room.sh(
+                """
+                mkdir $M/snapshots/first
+                cd $M/snapshots/first; sha256sum --quiet --strict -c SHA256SUMS; unzip -tqq archive.zip
+                cmp <(unzip -p archive.zip export.json) export.json
+                # From anywhere in it, in pieces of any size.
+                dd if=archive.zip of=$R/pieces.zip bs=777 status=none; cmp $R/pieces.zip archive.zip
+                cmp <(tail -c 5000 archive.zip) <(tail -c 5000 $R/pieces.zip)
+                """)
+            let live = try room.liveExport()
+            try room.sh("sqlite3 $S/app/database.sqlite 'DELETE FROM expenses WHERE id % 3 = 0'")
+            try room.sh("cp $M/snapshots/first/archive.zip $M/restore/")
+            #expect(try room.liveExport() == live)
+            // What another repository holds is the same archive, byte for byte.
+            try room.sh(
+                "cp $M/snapshots/first/archive.zip $R/first.zip; backupfs export first --zip -o $R/again.zip --store $S >/dev/null"
+            )
+            try room.sh("cmp $R/first.zip $R/again.zip")
+        }
+    }
+
+    @Test func `neither password nor key can be seen from outside`() throws {
+        try withEncryptedMount { room in
+            try room.sh("mkdir $M/snapshots/first")
+            let daemon = try #require(room.daemons.first)
+            let seen = Job.read("/proc/\(daemon)/cmdline") + Job.read("/proc/\(daemon)/environ")
+            #expect(!seen.contains("xyzzy") && seen.contains("BACKUPFS_PASSWORD_FILE"))
+            // The pipe that the key came through is closed: what is open is that of the signals.
+            let key = try room.sh("sed -n 's/^wrapped: //p' $S/repository/key")
+            #expect(key.count == 120)
+            #expect(try room.run("grep -raF -e xyzzy -e plugh $S").exitCode == 1)
+            // Names and contents are in the app's own folder, and nowhere in the repository.
+            #expect(try room.run("grep -raqF -e 'export.json' -e 'expenses' -e first $S/repository").exitCode == 1)
+            #expect(try room.sh("grep -c encrypted $M/README.txt") == "1")
+        }
+    }
+
+    @Test func `a mount goes on when the password changes, and needs the new one then`() throws {
+        try withEncryptedMount { room in
+            try room.sh("mkdir $M/snapshots/first; echo new > $R/new; backupfs passwd --store $S --new-password-file $R/new")
+            try room.sh("mkdir $M/snapshots/second; cat $M/snapshots/first/export.json >/dev/null")
+            try room.unmount()
+            try room.fails("backupfs mount --store $S $M", saying: "the password is wrong", exitCode: 12)
+            try room.fails("backupfs mount -f --store $S $M", saying: "the password is wrong", exitCode: 12)
+            #expect(room.mounts == [])
+            // As mount(8) would call it for a line of /etc/fstab.
+            try room.sh("cd /; backupfs $S $M -o rw,password_file=$R/new", ["BACKUPFS_PASSWORD_FILE": ""])
+            #expect(try room.names("snapshots").contains("second"))
+        }
+    }
+
+    @Test func `damage in a sealed chunk is an error of its files only`() throws {
+        try withEncryptedMount { room in
+            try room.sh("mkdir $M/snapshots/first; find $M/snapshots/first -type f -exec cat {} + >/dev/null")
+            try room.unmount()
+            // Somewhere in the middle of the largest pack, which is the one with the files' chunks.
+            try room.sh(
+                """
+                pack=$(find $S/repository/packs -name '*.pack' -printf '%s %p\\n' | sort -n | tail -1 | cut -d' ' -f2)
+                python3 - "$pack" <<'END'
+                import sys
+                with open(sys.argv[1], "r+b") as file:
+                    data = bytearray(file.read())
+                    data[len(data) // 2] ^= 1
+                    file.seek(0)
+                    file.write(data)
+                END
+                """)
+            try room.mount()
+            let result = try room.run("cd $M/snapshots/first; for f in $(find . -type f); do cat $f >/dev/null || echo bad; done")
+            let bad = result.text.split(separator: "\n").filter { $0 == "bad" }.count
+            #expect(bad >= 1 && bad <= 4, "\(result.text)")
+            #expect(result.text.contains("Input/output error"))
+            try room.sh("cat $M/snapshots/first/manifest.json | jq .app >/dev/null")
+        }
+    }
+}
