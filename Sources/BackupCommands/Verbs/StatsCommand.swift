@@ -38,14 +38,14 @@ struct StatsCommand: ParsableCommand {
             [
                 item.snapshot.name.description, SystemClock.localText(item.snapshot.creationTime),
                 String(item.snapshot.record.root.totals.fileCount), ByteCount.text(item.logicalBytes),
-                ByteCount.text(item.added.uniqueBytes), ByteCount.text(item.added.storedBytes),
+                ByteCount.text(item.added.uniqueBytes), ByteCount.text(item.addedStoredBytes),
                 ByteCount.text(item.exclusive.storedBytes),
             ]
         }
         let total = statistics.total
         let sum = [
             "Together", "", "", ByteCount.text(statistics.logicalBytes), ByteCount.text(total.uniqueBytes),
-            ByteCount.text(total.storedBytes), "",
+            ByteCount.text(statistics.storedBytes), "",
         ]
         Terminal.say(Table.text([["Name", "Created", "Files", "Size", "New", "Stored", "Only here"]] + rows + [sum]))
         var ratios: [String] = []
@@ -55,12 +55,13 @@ struct StatsCommand: ParsableCommand {
         if let ratio = StatisticsDocument.ratioText(total.uniqueBytes, total.storedBytes) {
             ratios.append("compression \(ratio)")
         }
-        if let ratio = StatisticsDocument.ratioText(statistics.logicalBytes, total.storedBytes) {
+        if let ratio = StatisticsDocument.ratioText(statistics.logicalBytes, statistics.storedBytes) {
             ratios.append("together \(ratio)")
         }
         Terminal.say("Ratios: " + ratios.joined(separator: ", "))
         Terminal.say(
             "Repository: \(ByteCount.text(document.totals.packByteCount)) in \(document.totals.packCount) packs, "
-                + "\(document.totals.chunkCount) chunks; these backups need \(total.chunkCount) of them")
+                + "\(document.totals.chunkCount) chunks; these backups need "
+                + "\(total.chunkCount + statistics.structures.chunkCount) of them")
     }
 }

@@ -2,7 +2,7 @@ import BackupCore
 
 /// How much snapshots hold, how much of that is different, and how much room it takes.
 public struct RepositoryStatistics: Sendable {
-    /// Different chunks, of files and of the structures that name them.
+    /// Different chunks.
     public struct Amount: Sendable, Equatable {
         public var chunkCount: UInt64 = 0
         /// Their length before compression, in bytes.
@@ -25,10 +25,15 @@ public struct RepositoryStatistics: Sendable {
 
     public struct OfSnapshot: Sendable {
         public let snapshot: Snapshot
-        /// What it needs and none of those told before it.
+        /// Of files: what it needs and none of those told before it.
         public internal(set) var added = Amount()
+        /// The same of folders and of the lists that name files' chunks.
+        public internal(set) var addedStructures = Amount()
         /// What no other snapshot of the repository needs: so much room its removal gives back.
         public internal(set) var exclusive = Amount()
+
+        /// What it added to the repository, in bytes.
+        public var addedStoredBytes: UInt64 { added.storedBytes + addedStructures.storedBytes }
 
         /// The files' sizes in bytes.
         public var logicalBytes: UInt64 { snapshot.record.root.totals.byteCount }
@@ -36,10 +41,15 @@ public struct RepositoryStatistics: Sendable {
 
     /// Those that were asked for, oldest first.
     public internal(set) var snapshots: [OfSnapshot]
-    /// What they need together, each chunk once.
+    /// What their files need together, each chunk once.
     public internal(set) var total = Amount()
-    /// The same by the way it is stored.
+    /// What their folders and lists need.
+    public internal(set) var structures = Amount()
+    /// Both by the way they are stored.
     public internal(set) var byCodec: [ChunkCodec: Amount] = [:]
+
+    /// What they take in the repository, in bytes.
+    public var storedBytes: UInt64 { total.storedBytes + structures.storedBytes }
 
     /// The sizes of all their files in bytes.
     public var logicalBytes: UInt64 { snapshots.reduce(0) { $0 + $1.logicalBytes } }

@@ -58,7 +58,10 @@ struct StatisticsWalk {
             statistics.snapshots[Int(owner) - 1].exclusive.add(
                 plain: table.plainLengths[number], stored: table.storedLengths[number])
         }
-        for snapshot in statistics.snapshots { statistics.total.add(snapshot.added) }
+        for snapshot in statistics.snapshots {
+            statistics.total.add(snapshot.added)
+            statistics.structures.add(snapshot.addedStructures)
+        }
         return statistics
     }
 
@@ -81,7 +84,7 @@ struct StatisticsWalk {
 
 extension StatisticsWalk {
     private mutating func claim(_ stored: StoredDirectory, for owner: UInt32) throws(BackupError) {
-        try claim(stored.content, for: owner)
+        try claim(stored.content, for: owner, isStructure: true)
         let key = Self.key(of: stored)
         if let known = folders[key] {
             if known.owner != owner { folders[key]?.owner = Owner.several }
@@ -92,38 +95,44 @@ extension StatisticsWalk {
             if let totals = entry.totals {
                 try claim(StoredDirectory(content: entry.content, totals: totals), for: owner)
             } else {
-                try claim(entry.content, for: owner)
+                try claim(entry.content, for: owner, isStructure: false)
             }
         }
     }
 
-    private mutating func claim(_ content: FileContent, for owner: UInt32) throws(BackupError) {
+    /// - Parameter isStructure: whether the chunks are those of a folder; lists are structures in any case.
+    private mutating func claim(_ content: FileContent, for owner: UInt32, isStructure: Bool) throws(BackupError) {
         for element in content.elements {
             switch element {
             case .literal: continue
-            case .chunk(let id, _): claim(try number(of: id), for: owner)
+            case .chunk(let id, _): claim(try number(of: id), for: owner, isStructure: isStructure)
             case .list(let id, _):
                 let number = try number(of: id)
-                claim(number, for: owner)
-                if walkedLists.insert(number) { try claim(repository.contentList(id), for: owner) }
+                claim(number, for: owner, isStructure: true)
+                if walkedLists.insert(number) { try claim(repository.contentList(id), for: owner, isStructure: isStructure) }
             }
         }
     }
 
-    private mutating func claim(_ number: Int, for owner: UInt32) {
-        if let base = table.base(of: number) { claimOne(base, for: owner) }
-        claimOne(number, for: owner)
+    private mutating func claim(_ number: Int, for owner: UInt32, isStructure: Bool) {
+        if let base = table.base(of: number) { claimOne(base, for: owner, isStructure: isStructure) }
+        claimOne(number, for: owner, isStructure: isStructure)
     }
 
-    private mutating func claimOne(_ number: Int, for owner: UInt32) {
+    private mutating func claimOne(_ number: Int, for owner: UInt32, isStructure: Bool) {
         guard owners[number] == Owner.none else {
             if owners[number] != owner { owners[number] = Owner.several }
             return
         }
         owners[number] = owner
         guard owner <= statistics.snapshots.count else { return }
+        let index = Int(owner) - 1
         let (plain, stored) = (table.plainLengths[number], table.storedLengths[number])
-        statistics.snapshots[Int(owner) - 1].added.add(plain: plain, stored: stored)
+        if isStructure {
+            statistics.snapshots[index].addedStructures.add(plain: plain, stored: stored)
+        } else {
+            statistics.snapshots[index].added.add(plain: plain, stored: stored)
+        }
         if let codec = ChunkCodec(rawValue: table.codecs[number]) {
             statistics.byCodec[codec, default: RepositoryStatistics.Amount()].add(plain: plain, stored: stored)
         }

@@ -26,11 +26,12 @@ public struct StatisticsDocument: Sendable {
             "snapshots": .array(statistics.snapshots.map(Self.describe)),
             "total": .members([
                 "snapshotCount": .integer(statistics.snapshots.count), "logicalBytes": .integer(statistics.logicalBytes),
-                "uniqueBytes": .integer(total.uniqueBytes), "storedBytes": .integer(total.storedBytes),
-                "chunkCount": .integer(total.chunkCount),
+                "uniqueBytes": .integer(total.uniqueBytes), "storedBytes": .integer(statistics.storedBytes),
+                "structureBytes": .integer(statistics.structures.storedBytes),
+                "chunkCount": .integer(total.chunkCount + statistics.structures.chunkCount),
                 "deduplicationRatio": Self.ratio(statistics.logicalBytes, total.uniqueBytes),
                 "compressionRatio": Self.ratio(total.uniqueBytes, total.storedBytes),
-                "ratio": Self.ratio(statistics.logicalBytes, total.storedBytes),
+                "ratio": Self.ratio(statistics.logicalBytes, statistics.storedBytes),
             ]),
             "storedAs": .members([
                 "raw": Self.describe(statistics.byCodec[.raw]), "deflate": Self.describe(statistics.byCodec[.deflate]),
@@ -49,7 +50,7 @@ public struct StatisticsDocument: Sendable {
             "kind": .text(item.snapshot.kind == .safety ? "safety" : "snapshot"),
             "createdAt": .text(ISO8601.format(item.snapshot.creationTime.wholeSeconds)),
             "files": .integer(item.snapshot.record.root.totals.fileCount), "logicalBytes": .integer(item.logicalBytes),
-            "uniqueBytes": .integer(item.added.uniqueBytes), "storedBytes": .integer(item.added.storedBytes),
+            "uniqueBytes": .integer(item.added.uniqueBytes), "storedBytes": .integer(item.addedStoredBytes),
             "exclusiveBytes": .integer(item.exclusive.storedBytes),
         ])
     }
