@@ -16,6 +16,8 @@ struct ChunkRunReader: ~Copyable {
     private let chunks: [StoredChunk]
     private var next = 0
     private let window: UnsafeMutableRawBufferPointer
+    /// How much longer a chunk is in a pack than its stored bytes: when it is sealed, there is a nonce before and a tag behind them.
+    private let overhead: Int
     private var plain: UnsafeMutableRawBufferPointer
     /// What the window holds: bytes of `windowPack` from `windowStart` on.
     private var windowPack: PackID?
@@ -26,7 +28,10 @@ struct ChunkRunReader: ~Copyable {
     init(_ chunks: [StoredChunk], _ reader: ChunkReader) {
         self.chunks = chunks
         self.reader = reader
-        window = .allocate(byteCount: Self.windowByteCount, alignment: 4096)
+        overhead = RepositoryProtection.overheadByteCount(isSealed: reader.protection.isSealing)
+        // A sealed chunk can only be opened as a whole.
+        let longest = overhead == 0 ? 0 : overhead + Int(chunks.map(\.storedLength).max() ?? 0)
+        window = .allocate(byteCount: max(Self.windowByteCount, longest), alignment: 4096)
         plain = .allocate(byteCount: 64 << 10, alignment: 16)
     }
 
@@ -44,12 +49,11 @@ struct ChunkRunReader: ~Copyable {
         let index = next
         next += 1
         let chunk = chunks[index]
-        let isPlain = !reader.protection.isSealing && chunk.codec != .deflateAgainstBase
-        guard isPlain, let file = try? reader.packs.open(chunk.pack) else {
+        guard chunk.codec != .deflateAgainstBase, let file = try? reader.packs.open(chunk.pack) else {
             try giveSlowly(chunk, body)
             return chunk
         }
-        if chunk.storedLength >= Self.longByteCount, chunk.codec == .raw {
+        if overhead == 0, chunk.storedLength >= Self.longByteCount, chunk.codec == .raw {
             try giveLong(chunk, file, body)
         } else if let stored = storedBytes(index, file), let bytes = expanded(chunk, stored) {
             try body(bytes)
@@ -72,8 +76,8 @@ struct ChunkRunReader: ~Copyable {
     /// The chunk's stored bytes, from the window; it is filled anew when they are not in it.
     private mutating func storedBytes(_ index: Int, _ file: SharedFile) -> UnsafeRawBufferPointer? {
         let chunk = chunks[index]
-        let length = Int(chunk.storedLength)
-        guard length <= Self.windowByteCount else { return nil }
+        let length = Int(chunk.storedLength) + overhead
+        guard length <= window.count else { return nil }
         let isInside =
             windowPack == chunk.pack && chunk.packOffset >= windowStart
             && chunk.packOffset + UInt64(length) <= windowStart + UInt64(windowCount)
@@ -87,17 +91,27 @@ struct ChunkRunReader: ~Copyable {
             windowCount = read
         }
         let start = Int(chunk.packOffset - windowStart)
-        return UnsafeRawBufferPointer(rebasing: window[start..<start + length])
+        let packed = UnsafeMutableRawBufferPointer(rebasing: window[start..<start + length])
+        return overhead == 0 ? UnsafeRawBufferPointer(packed) : opened(chunk, packed)
+    }
+
+    /// Opens a sealed chunk where it lies in the window; `nil` when it is not what was sealed, or was opened there before.
+    private func opened(_ chunk: StoredChunk, _ packed: UnsafeMutableRawBufferPointer) -> UnsafeRawBufferPointer? {
+        let stored = UnsafeMutableRawBufferPointer(
+            rebasing: packed[AESGCM.nonceByteCount..<packed.count - AESGCM.tagByteCount])
+        let frame = Array(packed[..<AESGCM.nonceByteCount]) + Array(packed.suffix(AESGCM.tagByteCount))
+        let isGenuine = frame.withUnsafeBytes { reader.protection.open(PackEntry(chunk), stored, frame: $0) }
+        return isGenuine ? UnsafeRawBufferPointer(stored) : nil
     }
 
     /// How many bytes hold this chunk and those after it that lie behind it in the same pack.
     private func runLength(from index: Int) -> Int {
         let start = chunks[index].packOffset
-        var end = start + UInt64(chunks[index].storedLength)
+        var end = start + UInt64(Int(chunks[index].storedLength) + overhead)
         for chunk in chunks[(index + 1)...] {
-            let chunkEnd = chunk.packOffset + UInt64(chunk.storedLength)
+            let chunkEnd = chunk.packOffset + UInt64(Int(chunk.storedLength) + overhead)
             guard chunk.pack == chunks[index].pack, chunk.packOffset >= start, chunk.storedLength < Self.longByteCount,
-                chunk.packOffset <= end + Self.gapLimitBytes, chunkEnd - start <= UInt64(Self.windowByteCount)
+                chunk.packOffset <= end + Self.gapLimitBytes, chunkEnd - start <= UInt64(window.count)
             else { break }
             end = max(end, chunkEnd)
         }
