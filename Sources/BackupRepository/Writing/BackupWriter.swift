@@ -101,8 +101,8 @@ public final class BackupWriter: Sendable {
         return StoredDirectory(content: try store(bytes, policy: .metadata).content, totals: directory.totals)
     }
 
-    /// A snapshot that refers to what is not there would be lost from the start. What stands in lists is not followed: it is there
-    /// whenever its list is, since both were stored together and are removed together.
+    /// A snapshot that refers to what is not there would be lost from the start. What stands in lists is not followed: it was stored with its list, or
+    /// looked for by `takeOver`.
     private func requireStored(_ contents: [FileContent]) throws(BackupError) {
         var ids: [ChunkID] = []
         for content in contents {
@@ -117,11 +117,36 @@ public final class BackupWriter: Sendable {
         try store.require(ids)
     }
 
-    /// Takes a folder over from an earlier snapshot as it is.
-    /// - Parameter directory: what is in it.
-    /// - Throws: `repositoryDamaged` when what it refers to is not in the repository.
-    public func take(_ stored: StoredDirectory, _ directory: Directory) throws(BackupError) {
-        try requireStored([stored.content] + directory.entries.map(\.content))
+    /// Looks whether contents of an earlier snapshot can be relied on: all of their chunks lie in intact packs. Nothing but the catalog is read for that,
+    /// and content lists.
+    /// - Returns: the answers, in the order of `contents`.
+    public func takeOver(_ contents: [FileContent]) throws(BackupError) -> [Bool] {
+        let resolver = ContentResolver { [repository] (id) throws(BackupError) in try repository.plainBytes(of: id) }
+        var ids: [ChunkID] = []
+        var parts: [(end: Int, isReadable: Bool)] = []
+        for content in contents {
+            var isReadable = true
+            for element in content.elements {
+                switch element {
+                case .literal: continue
+                case .chunk(let id, _): ids.append(id)
+                case .list(let id, _):
+                    ids.append(id)
+                    guard let elements = try? resolver.flatten(FileContent(elements: [element])) else {
+                        isReadable = false
+                        continue
+                    }
+                    for case .chunk(let id, _) in elements { ids.append(id) }
+                }
+            }
+            parts.append((ids.count, isReadable))
+        }
+        let held = try store.hold(ids)
+        var start = 0
+        return parts.map { part in
+            defer { start = part.end }
+            return part.isReadable && held[start..<part.end].allSatisfy { $0 }
+        }
     }
 
     /// Contents that were composed of many elements go to lists, as if they had been stored in one piece.

@@ -122,6 +122,15 @@ final class ChunkStore: Sendable {
         }
     }
 
+    /// Looks which chunks are there for a new snapshot to rely on.
+    func hold(_ ids: [ChunkID]) throws(BackupError) -> [Bool] {
+        let found = try catalog.findIntact(ids)
+        state.withLock { state in
+            for case .some(let chunk) in found { state.reliedOn.insert(chunk.pack) }
+        }
+        return found.map { $0 != nil }
+    }
+
     /// Notes that a chunk of an earlier backup is relied on.
     func rely(on chunk: StoredChunk) { state.withLock { _ = $0.reliedOn.insert(chunk.pack) } }
 

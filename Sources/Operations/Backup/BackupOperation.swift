@@ -55,9 +55,7 @@ public struct BackupOperation: Sendable {
             // What changed is found by comparing stored folders, which must be readable for that.
             try writer.publishChunks()
         }
-        let changes = try ChangesDocument(
-            from: parent, to: entries, collections, rendering, store.definition, in: store.repository
-        ).json
+        let changes = try changes(since: parent, entries, collections, rendering)
         entries.append(try file("changes.json", changes.prettyText, writer, createdAt))
         let manifest = ManifestDocument(
             store: store, rendering: rendering, parent: parent, label: name, tag: tag, createdAt: createdAt,
@@ -77,6 +75,20 @@ public struct BackupOperation: Sendable {
                 totals: root.totals, storedBytes: storedBytes,
                 stamp: SnapshotStamp.unused(at: createdAt, kind, in: store.repository)))
         return BackupResult(snapshot: try writer.commit(record), storedBytes: storedBytes, unreadable: unreadable)
+    }
+
+    /// A parent that can no longer be read is none: that must not keep a new backup from being made.
+    private func changes(
+        since parent: Snapshot?, _ entries: [TreeEntry], _ collections: [TreeEntry], _ rendering: AppRendering
+    ) throws(BackupError) -> OrderedJSON {
+        do {
+            return try ChangesDocument(
+                from: parent, to: entries, collections, rendering, store.definition, in: store.repository
+            ).json
+        } catch {
+            guard parent != nil, error.code == .repositoryDamaged else { throw error }
+            return try changes(since: nil, entries, collections, rendering)
+        }
     }
 
     /// The export's collections, in the definition's order.

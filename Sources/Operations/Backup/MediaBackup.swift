@@ -40,8 +40,9 @@ final class MediaBackup: Sendable {
     /// - Throws: what the repository throws, or when the folder itself cannot be read; a single file that cannot be read is noted in `unreadable`.
     func store(_ path: String, earlier: StoredDirectory?) throws(BackupError) -> StoredDirectory {
         let result = Mutex<StoredDirectory?>(nil)
-        let root = MediaFolderTask(try DirectoryReader(path: path), relativePath: "", earlier: earlier, in: repository) {
-            [self] (task) throws(BackupError) in
+        let root = try MediaFolderTask(
+            try DirectoryReader(path: path), relativePath: "", earlier: earlier, in: repository, writer
+        ) { [self] (task) throws(BackupError) in
             let stored = try task.store(with: writer)
             result.withLock { $0 = stored }
         }
@@ -96,8 +97,8 @@ final class MediaBackup: Sendable {
     ) throws(BackupError) {
         let reader = try MediaFile.openingFolder(name, in: task.reader, path)
         task.begin()
-        let inner = MediaFolderTask(
-            reader, relativePath: path, earlier: task.earlierFolder(name), in: repository
+        let inner = try MediaFolderTask(
+            reader, relativePath: path, earlier: task.earlierFolder(name), in: repository, writer
         ) { [self] (inner) throws(BackupError) in
             let stored = try inner.store(with: writer)
             task.add(.directory(name: name, mode: status.mode, modificationTime: status.modificationTime, stored: stored))

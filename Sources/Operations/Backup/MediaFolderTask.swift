@@ -19,6 +19,8 @@ final class MediaFolderTask: Sendable {
     private let relativePath: String
     private let earlierStored: StoredDirectory?
     private let earlier: Directory?
+    /// What of the earlier snapshot is no longer in the repository as a whole, and must be read anew.
+    private let lost: Set<FileName>
     private let state = Mutex(State())
 
     /// - Parameters:
@@ -26,14 +28,18 @@ final class MediaFolderTask: Sendable {
     ///   - earlier: the same folder in an earlier snapshot. If it cannot be read, everything is read anew.
     ///   - whenComplete: called once, when all entries are there.
     init(
-        _ reader: consuming DirectoryReader, relativePath: String, earlier: StoredDirectory?, in repository: Repository,
-        whenComplete: @escaping Completion
-    ) {
+        _ reader: consuming DirectoryReader, relativePath: String, earlier: StoredDirectory?,
+        in repository: Repository, _ writer: BackupWriter, whenComplete: @escaping Completion
+    ) throws(BackupError) {
+        let directory = earlier.flatMap { try? repository.directory($0) }
+        let files = directory?.entries.filter { $0.kind == .file } ?? []
+        let held = try writer.takeOver(files.map(\.content))
         self.reader = reader
         self.relativePath = relativePath
         self.whenComplete = whenComplete
         earlierStored = earlier
-        self.earlier = earlier.flatMap { try? repository.directory($0) }
+        self.earlier = directory
+        lost = Set(zip(files, held).lazy.filter { !$0.1 }.map(\.0.name))
     }
 
     func path(of name: FileName) -> String { relativePath.isEmpty ? name.description : "\(relativePath)/\(name)" }
@@ -46,7 +52,7 @@ final class MediaFolderTask: Sendable {
 
     /// The file `name` in the earlier snapshot.
     func earlierContent(_ name: FileName) -> FileContent? {
-        guard let entry = earlier?.entry(named: name), entry.kind == .file else { return nil }
+        guard let entry = earlier?.entry(named: name), entry.kind == .file, !lost.contains(name) else { return nil }
         return entry.content
     }
 
@@ -54,7 +60,7 @@ final class MediaFolderTask: Sendable {
     func unchanged(_ name: FileName, _ status: FileStatus) -> TreeEntry? {
         guard let entry = earlier?.entry(named: name), entry.kind == .file, let identity = entry.sourceIdentity,
             identity.inode == status.inode, identity.changeTime == status.changeTime, entry.size == status.size,
-            entry.modificationTime == status.modificationTime
+            entry.modificationTime == status.modificationTime, !lost.contains(name)
         else { return nil }
         return entry
     }
@@ -80,9 +86,9 @@ final class MediaFolderTask: Sendable {
             return state.entries
         }
         if let earlierStored, let earlier, earlier.entries.count == entries.count,
-            entries.allSatisfy({ earlier.entry(named: $0.name) == $0 })
+            entries.allSatisfy({ earlier.entry(named: $0.name) == $0 }),
+            try writer.takeOver([earlierStored.content]) == [true]
         {
-            try writer.take(earlierStored, earlier)
             return earlierStored
         }
         return try writer.store(entries)

@@ -1,0 +1,128 @@
+import BackupCore
+import BackupRepository
+import Foundation
+import Synchronization
+import SystemIO
+import Testing
+
+@testable import Operations
+
+/// The second backup and those after it: what is read, what is stored, and that nothing is missed.
+struct IncrementalTests {
+    /// Backs up.
+    /// - Returns: the bytes of photos that were read.
+    private static func backUp(_ store: Store, _ label: String) throws -> UInt64 {
+        let most = Mutex<UInt64>(0)
+        _ = try BackupOperation(store: store).run(label: label, tag: nil) { progress in
+            most.withLock { $0 = max($0, progress.processedBytes) }
+        }
+        return most.withLock { $0 }
+    }
+
+    /// A diary with 60 photos in 3 folders, one of them large, none of them new.
+    private static func makeAgedDiary(_ room: Room) throws -> Store {
+        let store = try room.makeDiary()
+        try room.sh(
+            """
+            cd $S/app/photos
+            for d in a b c; do mkdir $d; for i in $(seq 1 20); do head -c $((i * 1000)) /dev/urandom > $d/$i.jpg; done; done
+            head -c 9000000 /dev/urandom > b/large.mov
+            sleep 3.2
+            """)
+        return store
+    }
+
+    private static let restored = """
+        rm -f $R/x.zip; backupfs export --store $S $NAME --zip --output $R/x.zip >/dev/null
+        rm -rf $R/x; mkdir $R/x; cd $R/x; unzip -q $R/x.zip; diff -r media $S/app/photos && echo same
+        """
+
+    @Test func `what did not change is not read, and what changed in any way is`() throws {
+        let room = try Room()
+        let store = try Self.makeAgedDiary(room)
+        #expect(try Self.backUp(store, "one") == 3 * 210_000 + 9_000_000 + 11)
+        #expect(try Self.backUp(store, "two") == 0)
+        // Same size and same time, other content: only the change time tells.
+        try room.sh(
+            """
+            cd $S/app/photos; touch -r a/5.jpg $R/time; printf X | dd of=a/5.jpg bs=1 seek=100 conv=notrunc status=none
+            touch -r $R/time a/5.jpg
+            """)
+        #expect(try Self.backUp(store, "three") == 5_000)
+        // Another file in its place, with its size and time.
+        try room.sh("cd $S/app/photos; head -c 7000 /dev/urandom > new; touch -r a/7.jpg new; mv new a/7.jpg")
+        // And a[5], which changed so recently that it is read again.
+        #expect(try Self.backUp(store, "four") == 7_000 + 5_000)
+        #expect(try room.sh(Self.restored, ["NAME": "four"]) == "same")
+        #expect(try Self.backUp(store, "five") == 7_000 + 5_000)
+        // A renamed photo and a copy cost no room beyond the folder's listing.
+        try room.sh("cd $S/app/photos; mv b/large.mov b/renamed.mov; cp b/renamed.mov c/copy.mov; rm a/1.jpg; chmod 600 a/2.jpg; sleep 3.2")
+        let before = try store.repository.totals().packByteCount
+        #expect(try Self.backUp(store, "six") == 2 * 9_000_000 + 7_000 + 5_000 + 2_000)
+        #expect(try store.repository.totals().packByteCount - before < 40_000)
+        #expect(try room.sh(Self.restored, ["NAME": "six"]) == "same")
+        #expect(try Self.backUp(store, "seven") == 0)
+    }
+
+    @Test func `an unchanged folder is taken as it is, and the next change in it is seen`() throws {
+        let room = try Room()
+        let store = try Self.makeAgedDiary(room)
+        _ = try Self.backUp(store, "one")
+        _ = try Self.backUp(store, "two")
+        func folder(_ name: String, _ snapshot: String) throws -> FileContent {
+            let root = try store.repository.rootDirectory(of: store.snapshot(named: snapshot))
+            let media = try store.repository.directory(of: try #require(root.entry(named: "media")))
+            return try #require(media.entry(named: FileName(name))).content
+        }
+        for name in ["a", "b", "c"] { #expect(try folder(name, "one") == folder(name, "two")) }
+        try room.sh("cd $S/app/photos; printf more >> b/3.jpg")
+        _ = try Self.backUp(store, "three")
+        #expect(try folder("a", "one") == folder("a", "three") && folder("b", "one") != folder("b", "three"))
+        #expect(try room.sh(Self.restored, ["NAME": "three"]) == "same")
+    }
+
+    /// A pack that vanished takes nothing with it that can still be read from the app.
+    @Test func `what is lost in the repository is stored anew`() throws {
+        let room = try Room()
+        let store = try Self.makeAgedDiary(room)
+        _ = try Self.backUp(store, "one")
+        try room.sh("find $S/repository/packs -name '*.pack' -delete")
+        // All but the three tiny ones, which stand in the listing.
+        #expect(try Self.backUp(store, "two") == 3 * 210_000 + 9_000_000)
+        #expect(try room.sh(Self.restored, ["NAME": "two"]) == "same")
+        #expect(try Self.backUp(store, "three") == 0)
+    }
+
+    /// Packs of one kind only: listings without photos, and photos without listings.
+    @Test(arguments: ["00", "01"]) func `what is lost in part is stored anew`(kind: String) throws {
+        let room = try Room()
+        let store = try Self.makeAgedDiary(room)
+        _ = try Self.backUp(store, "one")
+        // The byte behind magic and version tells what a pack holds (repository-format.md).
+        try room.sh(
+            """
+            for p in $(find $S/repository/packs -name '*.pack'); do
+              [ "$(od -An -tx1 -j10 -N1 $p | tr -d ' ')" = $KIND ] && rm $p || true
+            done
+            """, ["KIND": kind])
+        _ = try Self.backUp(store, "two")
+        #expect(try room.sh(Self.restored, ["NAME": "two"]) == "same")
+    }
+
+    @Test func `a database in the photo folder is stored by its pages`() throws {
+        let room = try Room()
+        let store = try room.makeDiary()
+        try room.sh(
+            """
+            sqlite3 $S/app/photos/index.db "create table t(id integer primary key, x text);
+              with recursive n(i) as (select 1 union all select i+1 from n where i<60000)
+              insert into t select i, 'row number ' || i || hex(randomblob(20)) from n"
+            """)
+        _ = try Self.backUp(store, "one")
+        let before = try store.repository.totals().packByteCount
+        try room.sh("sqlite3 $S/app/photos/index.db \"update t set x = 'changed' || x where id % 6000 = 0\"")
+        _ = try Self.backUp(store, "two")
+        #expect(try store.repository.totals().packByteCount - before < 60_000)
+        #expect(try room.sh(Self.restored, ["NAME": "two"]) == "same")
+    }
+}
