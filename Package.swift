@@ -18,12 +18,13 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CFUSE", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(name: "CISAL", pkgConfig: "libisal", providers: [.apt(["libisal-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
         .systemLibrary(name: "CLinux"),
 
         .target(name: "BackupCore", swiftSettings: settings),
-        .target(name: "SystemIO", dependencies: ["BackupCore", "CLinux", "CZlib", "COpenSSL"], swiftSettings: settings),
+        .target(name: "SystemIO", dependencies: ["BackupCore", "CISAL", "CLinux", "CZlib", "COpenSSL"], swiftSettings: settings),
         .target(
             name: "BackupRepository",
             dependencies: [

@@ -12,6 +12,7 @@ pkg-config            command -v pkg-config
 libfuse3-dev          pkg-config --exists fuse3
 fuse3                 command -v fusermount3
 zlib1g-dev            pkg-config --exists zlib
+libisal-dev           pkg-config --exists libisal
 libssl-dev            pkg-config --exists libcrypto
 libsqlite3-dev        pkg-config --exists sqlite3
 sqlite3               command -v sqlite3

@@ -254,6 +254,23 @@ extension Repository {
         return try pieces(of: try resolver.flatten(content))
     }
 
+    /// The same for many contents, at a fraction of the price.
+    public func pieces(of contents: [FileContent]) throws(BackupError) -> [[ContentPiece]] {
+        let resolver = ContentResolver { (id) throws(BackupError) in try self.plainBytes(of: id) }
+        var elements: [FileContent.Element] = []
+        var counts: [Int] = []
+        for content in contents {
+            let own = try resolver.flatten(content)
+            elements += own
+            counts.append(own.count)
+        }
+        var all = try pieces(of: elements)[...]
+        return counts.map { count in
+            defer { all.removeFirst(count) }
+            return Array(all.prefix(count))
+        }
+    }
+
     func pieces(of elements: [FileContent.Element]) throws(BackupError) -> [ContentPiece] {
         var ids: [ChunkID] = []
         for case .chunk(let id, _) in elements { ids.append(id) }

@@ -74,7 +74,9 @@ import Testing
         let third = try store(database, .database(pageSizeBytes: 4_096), as: "c")
         #expect(third < 50_000, "\(third) bytes for 100 changed pages")
         let whole = Set(try chunks("a").map(\.id))
-        for chunk in try chunks("c") where chunk.codec == .deflateAgainstBase { #expect(whole.contains(try #require(chunk.base))) }
+        for chunk in try chunks("c") where chunk.codec == .deflateAgainstBase {
+            #expect(whole.contains(try #require(chunk.base)))
+        }
         #expect(try repository.file("file", in: "c") == database)
         try readIndependently("c", equals: database)
     }
@@ -119,7 +121,8 @@ import Testing
         #expect(large == small && writer.storedByteCount == before)
         try text.withUnsafeBytes { try Data($0).write(to: URL(fileURLWithPath: folder("text"))) }
         let sums = String(
-            decoding: try run(["sh", "-c", "md5sum < text; sha1sum < text; sha256sum < text"], in: folder.path).output, as: UTF8.self)
+            decoding: try run(["sh", "-c", "md5sum < text; sha1sum < text; sha256sum < text"], in: folder.path).output,
+            as: UTF8.self)
         let expected = [
             large.checksums.md5.hexadecimal, large.checksums.sha1.hexadecimal, large.checksums.sha256.hexadecimal,
         ]

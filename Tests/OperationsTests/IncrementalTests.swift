@@ -56,7 +56,9 @@ struct IncrementalTests {
         #expect(try room.sh(Self.restored, ["NAME": "four"]) == "same")
         #expect(try Self.backUp(store, "five") == 7_000 + 5_000)
         // A renamed photo and a copy cost no room beyond the folder's listing.
-        try room.sh("cd $S/app/photos; mv b/large.mov b/renamed.mov; cp b/renamed.mov c/copy.mov; rm a/1.jpg; chmod 600 a/2.jpg; sleep 3.2")
+        try room.sh(
+            "cd $S/app/photos; mv b/large.mov b/renamed.mov; cp b/renamed.mov c/copy.mov; rm a/1.jpg; chmod 600 a/2.jpg; sleep 3.2"
+        )
         let before = try store.repository.totals().packByteCount
         #expect(try Self.backUp(store, "six") == 2 * 9_000_000 + 7_000 + 5_000 + 2_000)
         #expect(try store.repository.totals().packByteCount - before < 40_000)
@@ -124,5 +126,62 @@ struct IncrementalTests {
         _ = try Self.backUp(store, "two")
         #expect(try store.repository.totals().packByteCount - before < 60_000)
         #expect(try room.sh(Self.restored, ["NAME": "two"]) == "same")
+    }
+
+    @Test func `an unchanged database is not rendered again, and every change of it is`() throws {
+        let room = try Room()
+        try room.sh("backupfs init --store $S --sample >/dev/null; sleep 1")
+        let store = try Store.open(room.storePath)
+        func backUp(_ name: String) throws { _ = try Self.backUp(store, name) }
+        func entry(_ path: [FileName], _ name: String) throws -> TreeEntry {
+            var directory = try store.repository.rootDirectory(of: store.snapshot(named: name))
+            for part in path.dropLast() {
+                directory = try store.repository.directory(of: try #require(directory.entry(named: part)))
+            }
+            return try #require(directory.entry(named: path.last ?? ""))
+        }
+        // The first one may close the database's log, which changes the files.
+        try backUp("one")
+        try room.sh("sleep 1.1")
+        try backUp("two")
+        try room.sh("sleep 1.1")
+        // Nothing can be rendered without the spool.
+        try room.sh("mv $S/spool $S/away; touch $S/spool")
+        try backUp("three")
+        try room.sh("rm $S/spool; mv $S/away $S/spool")
+        let state = store.repository.snapshots().map { $0.record.attributes["database-state"] }
+        #expect(state[1] != nil && state[1] == state[2])
+        // The export tells its own time, and the rest is the same.
+        let exports = try ["two", "three"].map { name in
+            String(decoding: try store.file("export.json", in: name), as: UTF8.self).split(separator: "\n").map(String.init)
+        }
+        let different = zip(exports[0], exports[1]).filter { $0 != $1 }
+        #expect(different.count == 1 && different[0].0.contains("\"createdAt\":") && exports[0].count == exports[1].count)
+        for path: [FileName] in [["export.json"], ["database.sqlite"], ["data", "expenses.json"]] {
+            let bytes = try store.repository.bytes(of: entry(path, "three").content, limitBytes: 1 << 24)
+            try Data(bytes).write(to: URL(fileURLWithPath: room("file")))
+            #expect(try room.sh("sha256sum < $R/file | cut -d' ' -f1") == entry(path, "three").checksums?.sha256.hexadecimal)
+            #expect(try room.sh("md5sum < $R/file | cut -d' ' -f1") == entry(path, "three").checksums?.md5.hexadecimal)
+        }
+        #expect(try entry(["database.sqlite"], "two").content == entry(["database.sqlite"], "three").content)
+        try room.sh("sqlite3 $S/app/database.sqlite \"update expenses set notes = 'seen' where id = 7\"")
+        try backUp("four")
+        #expect(String(decoding: try store.file("export.json", in: "four"), as: UTF8.self).contains("\"seen\""))
+        // In the write-ahead log only, while somebody keeps the database open.
+        try room.sh(
+            """
+            python3 - <<'END'
+            import os, sqlite3, subprocess, time
+            path = os.environ["S"] + "/app/database.sqlite"
+            holder = sqlite3.connect(path); holder.execute("select count(*) from cars").fetchall()
+            for name, value in [("five", "in the log"), ("six", "in the log again")]:
+                time.sleep(0.1)
+                writer = sqlite3.connect(path); writer.execute("update expenses set notes = ? where id = 8", (value,))
+                writer.commit()
+                subprocess.run(["backupfs", "backup", "--label", name, "--store", os.environ["S"]], check=True, stdout=subprocess.DEVNULL)
+            END
+            for n in five six; do backupfs export $n --store $S --json --output - | jq -c '[.expenses[] | select(.id == 8) | .notes]'; done > $R/seen
+            """)
+        #expect(try room.sh("cat $R/seen") == "[\"in the log\"]\n[\"in the log again\"]")
     }
 }

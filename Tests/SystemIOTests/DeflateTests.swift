@@ -5,9 +5,17 @@ import Testing
 
 /// Segments as chunks are stored: raw DEFLATE, byte-aligned, without a final block.
 struct DeflateTests {
+    /// - Parameter level: zlib's; 0 is igzip, which takes no dictionary.
     private static func segment(_ bytes: [UInt8], level: Int32 = 6, dictionary: [UInt8] = []) -> [UInt8] {
-        var deflater = Deflater(level: level)
         var output: [UInt8] = []
+        if level == 0 {
+            var deflater = SegmentDeflater()
+            // What an earlier segment left must not show.
+            bytes.reversed().withUnsafeBytes { deflater.compress($0, into: &output) }
+            bytes.withUnsafeBytes { deflater.compress($0, into: &output) }
+            return output
+        }
+        var deflater = Deflater(level: level)
         bytes.withUnsafeBytes { input in
             dictionary.withUnsafeBytes { deflater.compress(input, dictionary: $0, into: &output) }
         }
@@ -16,11 +24,11 @@ struct DeflateTests {
 
     /// - Returns: `nil` when the segment is refused.
     private static func expand(_ segment: [UInt8], count: Int, dictionary: [UInt8] = []) -> [UInt8]? {
-        var inflater = Inflater()
+        var inflater = SegmentInflater()
         var output = [UInt8](repeating: 0xAA, count: count)
         let isGood = segment.withUnsafeBytes { input in
             dictionary.withUnsafeBytes { base in
-                output.withUnsafeMutableBytes { inflater.expandSegment(input, dictionary: base, into: $0) }
+                output.withUnsafeMutableBytes { inflater.expand(input, dictionary: base, into: $0) }
             }
         }
         return isGood ? output : nil
@@ -28,15 +36,13 @@ struct DeflateTests {
 
     private static let text = Array(String(repeating: "an expense of 45.5 kWh, 12.50 EUR; ", count: 300).utf8)
 
-    @Test(arguments: [1, 6, 9])
+    @Test(arguments: [0, 1, 6, 9])
     func `segments one after the other are one stream for anybody`(level: Int32) throws {
         let folder = try TemporaryFolder()
-        var deflater = Deflater(level: level)
         var stream: [UInt8] = []
         var plain: [UInt8] = []
         for part in [Self.text, [1], scrambled(70_000), [UInt8](repeating: 0, count: 100_000), scrambled(3)] {
-            var segment: [UInt8] = []
-            part.withUnsafeBytes { deflater.compress($0, into: &segment) }
+            let segment = Self.segment(part, level: level)
             // A full flush: an empty stored block, and the next segment starts on a byte.
             #expect(segment.suffix(4) == [0, 0, 0xFF, 0xFF])
             stream += segment
@@ -59,9 +65,9 @@ struct DeflateTests {
         #expect(result.output == "fine\n")
     }
 
-    @Test func `segments come back, each on its own`() {
+    @Test(arguments: [0, 1, 6]) func `segments come back, each on its own`(level: Int32) {
         for bytes in [Self.text, [0], scrambled(65_536), [UInt8](repeating: 7, count: 1 << 20)] {
-            let segment = Self.segment(bytes)
+            let segment = Self.segment(bytes, level: level)
             #expect(Self.expand(segment, count: bytes.count) == bytes)
             #expect(Self.expand(segment, count: bytes.count - 1) == nil)
             #expect(Self.expand(segment, count: bytes.count + 1) == nil)
@@ -78,9 +84,9 @@ struct DeflateTests {
         #expect(Self.expand(segment, count: bytes.count, dictionary: Array(base.reversed())) != bytes)
     }
 
-    @Test func `every truncation of a segment is refused`() {
+    @Test(arguments: [0, 6]) func `every truncation of a segment is refused`(level: Int32) {
         let bytes = Array(Self.text.prefix(500))
-        let segment = Self.segment(bytes)
+        let segment = Self.segment(bytes, level: level)
         // What is missing of the flush marker alone takes nothing from the content.
         for count in 0..<(segment.count - 5) {
             #expect(Self.expand(Array(segment[..<count]), count: bytes.count) == nil, "\(count)")
@@ -92,10 +98,10 @@ struct DeflateTests {
 
     /// DEFLATE has no checksum of its own: a flipped literal is a valid stream of other content. Then the CRC-32 differs, which every
     /// reader of chunks compares.
-    @Test func `no flipped bit goes unnoticed`() {
+    @Test(arguments: [0, 6]) func `no flipped bit goes unnoticed`(level: Int32) {
         let bytes = Array(Self.text.prefix(400)) + scrambled(100)
         let crc32 = CRC32.of(bytes)
-        let segment = Self.segment(bytes)
+        let segment = Self.segment(bytes, level: level)
         var refusedCount = 0
         for index in segment.indices {
             for bit in 0..<8 {

@@ -46,6 +46,16 @@ public struct DatabaseChangeState: Sendable, Hashable {
         nonce = isRecent ? Self.nextNonce.wrappingAdd(1, ordering: .relaxed).oldValue : 0
     }
 
+    /// The state as text, to be compared with that of another run of the program; `nil` when it equals no other, or there is no database.
+    public var description: String? {
+        guard nonce == 0, let database else { return nil }
+        func text(_ file: FileState) -> String {
+            "\(file.device) \(file.inode) \(file.size) \(file.modificationTime.seconds).\(file.modificationTime.nanoseconds)"
+                + " \(file.changeTime.seconds).\(file.changeTime.nanoseconds)"
+        }
+        return text(database) + (log.map { "; \(text($0))" } ?? "")
+    }
+
     private static func fileState(_ path: String) -> FileState? {
         guard let status = FileSystem.statusIfPresent(path) else { return nil }
         return FileState(

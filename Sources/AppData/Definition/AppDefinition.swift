@@ -22,6 +22,8 @@ public struct AppDefinition: Sendable {
     public let migrations: [MigrationDefinition]
     public let retention: RetentionDefinition
     public let defaultStrategy: ImportStrategy
+    /// The SHA-256 of the text that it was read from: tells whether two definitions are the same.
+    public let digest: SHA256Digest
 
     /// Names of the definitions that are part of the program.
     public static let builtInNames = ["ev-charging-tracker"]

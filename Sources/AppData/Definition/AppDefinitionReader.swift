@@ -1,4 +1,5 @@
 import BackupCore
+import SystemIO
 import Yams
 
 /// Turns YAML into a definition, and refuses anything it does not know: a misspelt member would silently check nothing.
@@ -27,7 +28,8 @@ enum AppDefinitionReader {
             envelope: envelope, metadata: metadata, settings: settings, collections: collections, media: try media(root),
             archiveLayout: try archiveLayout(root), migrations: try migrations(root),
             retention: try retention(root.required("retention")),
-            defaultStrategy: try root.optional("strategy")?.choice(ImportStrategy.self) ?? .replace)
+            defaultStrategy: try root.optional("strategy")?.choice(ImportStrategy.self) ?? .replace,
+            digest: SHA256Hasher.hash(Array(yaml.utf8)))
     }
 
     private static func parse(_ yaml: String) throws(BackupError) -> Node {

@@ -110,6 +110,13 @@ final class Catalog: Sendable {
         return try CatalogDatabase.mapErrors(path: layout.catalog) { try writer.unsafeRead(body) }
     }
 
+    /// Reads with many statements in one transaction: taking SQLite's locks for each of them would cost as much as the statement.
+    private func readTogether<Result>(_ count: Int, _ body: (Database) throws -> Result) throws(BackupError) -> Result {
+        guard count > 2 else { return try read(body) }
+        let writer = current
+        return try CatalogDatabase.mapErrors(path: layout.catalog) { try writer.read(body) }
+    }
+
     private func write<Result>(_ body: (Database) throws -> Result) throws(BackupError) -> Result {
         let writer = current
         return try CatalogDatabase.mapErrors(path: layout.catalog) {
@@ -171,7 +178,7 @@ extension Catalog {
 
     private func lookUpAll(_ ids: [ChunkID]) throws(BackupError) -> [StoredChunk?] {
         let damaged = self.damaged.withLock { $0 }
-        return try read { database in
+        return try readTogether(ids.count) { database in
             let query = try ChunkQuery(database, protection)
             return try ids.map { id in
                 var best: StoredChunk?
@@ -199,7 +206,7 @@ extension Catalog {
     func findIntact(_ ids: [ChunkID]) throws(BackupError) -> [StoredChunk?] {
         guard !ids.isEmpty else { return [] }
         let damaged = self.damaged.withLock { $0 }
-        return try read { database in
+        return try readTogether(ids.count) { database in
             let query = try ChunkQuery(database, protection)
             return try ids.map { id in
                 var whole: StoredChunk?

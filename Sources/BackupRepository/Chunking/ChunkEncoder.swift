@@ -26,11 +26,10 @@ final class ChunkEncoder: @unchecked Sendable {
     private static let sampleSliceBytes = 4 << 10
     private static let sampleSliceCount = 3
 
-    // Level 1: for backups speed comes first, and the ratio of the higher levels is a few percent better at a third of it.
-    private var deflater = Deflater(level: 1)
+    private var deflater = SegmentDeflater()
     // Nearly all of a difference is found in the base at once, so that looking harder for the rest costs little.
     private var differenceDeflater = Deflater(level: 6)
-    private var inflater = Inflater()
+    private var inflater = SegmentInflater()
     private var compressed: [UInt8] = []
     private var expanded: [UInt8] = []
     /// Scratch space for whoever seals what was encoded.
@@ -94,7 +93,7 @@ final class ChunkEncoder: @unchecked Sendable {
         let isSame = compressed.withUnsafeBytes { stored in
             expanded.withUnsafeMutableBytes { buffer in
                 let output = UnsafeMutableRawBufferPointer(rebasing: buffer[..<plain.count])
-                return dictionary.withUnsafeBytes { inflater.expandSegment(stored, dictionary: $0, into: output) }
+                return dictionary.withUnsafeBytes { inflater.expand(stored, dictionary: $0, into: output) }
                     && Self.isEqual(UnsafeRawBufferPointer(output), plain)
             }
         }

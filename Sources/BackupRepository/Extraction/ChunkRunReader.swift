@@ -23,7 +23,7 @@ struct ChunkRunReader: ~Copyable {
     private var windowPack: PackID?
     private var windowStart: UInt64 = 0
     private var windowCount = 0
-    private var inflater = Inflater()
+    private var inflater = SegmentInflater()
 
     init(_ chunks: [StoredChunk], _ reader: ChunkReader) {
         self.chunks = chunks
@@ -130,7 +130,7 @@ struct ChunkRunReader: ~Copyable {
                 plain = .allocate(byteCount: length, alignment: 16)
             }
             let output = UnsafeMutableRawBufferPointer(rebasing: plain[..<length])
-            guard inflater.expandSegment(stored, into: output) else { return nil }
+            guard inflater.expand(stored, into: output) else { return nil }
             bytes = UnsafeRawBufferPointer(output)
         }
         return CRC32.of(bytes) == chunk.plainCRC32 ? bytes : nil

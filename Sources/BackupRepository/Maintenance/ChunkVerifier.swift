@@ -4,7 +4,7 @@ import SystemIO
 /// Proves that stored bytes are the chunk they are said to be. For one thread at a time.
 final class ChunkVerifier {
     private let repository: Repository
-    private var inflater = Inflater()
+    private var inflater = SegmentInflater()
     private var hasher = SHA256Hasher()
     private var plain: [UInt8] = []
     private var opened: [UInt8] = []
@@ -60,7 +60,7 @@ final class ChunkVerifier {
         if plain.count < count { plain = [UInt8](repeating: 0, count: count) }
         let isWhole = plain.withUnsafeMutableBytes { buffer in
             dictionary.withUnsafeBytes {
-                inflater.expandSegment(stored, dictionary: $0, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]))
+                inflater.expand(stored, dictionary: $0, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]))
             }
         }
         guard isWhole else { return damaged(chunk, "its compressed bytes do not expand") }

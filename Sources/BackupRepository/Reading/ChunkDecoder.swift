@@ -6,12 +6,12 @@ enum ChunkDecoder {
     /// - Parameter dictionary: the last plain bytes of the base, or empty.
     /// - Returns: `nil` when the stored bytes are not DEFLATE that gives exactly `plainLength` bytes.
     static func expand(_ stored: [UInt8], plainLength: Int, dictionary: [UInt8] = []) -> [UInt8]? {
-        var inflater = Inflater()
+        var inflater = SegmentInflater()
         var isWhole = false
         let plain = [UInt8](unsafeUninitializedCapacity: plainLength) { buffer, count in
             let output = UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: plainLength)
             isWhole = stored.withUnsafeBytes { input in
-                dictionary.withUnsafeBytes { inflater.expandSegment(input, dictionary: $0, into: output) }
+                dictionary.withUnsafeBytes { inflater.expand(input, dictionary: $0, into: output) }
             }
             // Only a whole result is ever looked at.
             count = isWhole ? plainLength : 0

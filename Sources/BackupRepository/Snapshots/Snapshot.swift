@@ -41,13 +41,17 @@ public struct Snapshot: Hashable, Sendable {
     /// lay out the same bytes.
     public static let archiveVersionAttribute = "archive-version"
 
+    /// The attribute that says which state of the app's database was backed up, so that the same state need not be read again.
+    public static let databaseStateAttribute = "database-state"
+    private static let ownAttributes: Set = [stampAttribute, archiveVersionAttribute, databaseStateAttribute]
+
     /// The attribute of the record that holds the tag a snapshot was made with.
     public static let tagAttribute = "tag"
 
     /// The attributes that say something to people; the others of the record are this program's own. `tag` is the tags of now, with commas
     /// between them, and missing when there are none.
     public var publicAttributes: [String: String] {
-        var attributes = record.attributes.filter { $0.key != Self.stampAttribute && $0.key != Self.archiveVersionAttribute }
+        var attributes = record.attributes.filter { !Self.ownAttributes.contains($0.key) }
         attributes[Self.tagAttribute] = tags.isEmpty ? nil : tags.joined(separator: ",")
         return attributes
     }

@@ -20,16 +20,44 @@ public enum SnapshotArchive {
     ) throws(BackupError) -> [ArchiveMember] {
         var members: [ArchiveMember] = []
         if layout.isEmpty {
-            for (name, algorithm) in [("MD5SUMS", ChecksumListing.Algorithm.md5), ("SHA256SUMS", .sha256)] {
+            for (name, algorithm) in listings {
                 let text = try ChecksumListing.text(of: root, algorithm, in: repository)
-                members.append(
-                    ArchiveMember(
-                        path: Array(name.utf8), mode: 0o100600, modificationTime: time, size: UInt64(text.count),
-                        crc32: CRC32.of(text), content: [.literal(text)]))
+                members.append(listing(name, time, UInt64(text.count), CRC32.of(text), .literal(text)))
             }
         }
-        try append(root, prefix: [], layout, repository, to: &members)
+        try visit(root, prefix: [], layout, repository) { members.append($0) }
         return members
+    }
+
+    /// Gives the members one by one for measuring the archive: the listings are not made, and have no CRC-32.
+    public static func measure(
+        _ root: Directory, layout: [String: String], time: Timestamp, in repository: Repository,
+        _ body: (ArchiveMember) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        if layout.isEmpty {
+            for (name, algorithm) in listings {
+                let size = ChecksumListing.sizeBytes(of: root, algorithm)
+                try body(listing(name, time, size, 0, .source(UnmadeListing(), offset: 0, length: size)))
+            }
+        }
+        try visit(root, prefix: [], layout, repository, body)
+    }
+
+    private static let listings = [("MD5SUMS", ChecksumListing.Algorithm.md5), ("SHA256SUMS", .sha256)]
+
+    private static func listing(
+        _ name: String, _ time: Timestamp, _ size: UInt64, _ crc32: UInt32, _ content: ContentPiece
+    ) -> ArchiveMember {
+        ArchiveMember(
+            path: Array(name.utf8), mode: 0o100600, modificationTime: time, size: size, crc32: crc32,
+            content: size == 0 ? [] : [content])
+    }
+
+    /// Stands for a listing whose bytes nobody asks for.
+    private final class UnmadeListing: ByteSource {
+        func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
+            throw BackupError(.invalidArgument, "a listing that was only measured is read")
+        }
     }
 
     /// - Returns: `nil` for what is left out.
@@ -40,10 +68,11 @@ public enum SnapshotArchive {
         return Array(rule.value.utf8) + path.dropFirst(rule.key.utf8.count)
     }
 
-    private static func append(
+    private static func visit(
         _ directory: Directory, prefix: [UInt8], _ layout: [String: String], _ repository: Repository,
-        to members: inout [ArchiveMember]
+        _ body: (ArchiveMember) throws(BackupError) -> Void
     ) throws(BackupError) {
+        var contents = try repository.pieces(of: directory.entries.lazy.filter { $0.kind != .directory }.map(\.content))[...]
         for entry in directory.entries {
             let path = prefix + entry.name.bytes
             let isFolder = entry.kind == .directory
@@ -51,18 +80,18 @@ public enum SnapshotArchive {
             switch entry.kind {
             case .directory:
                 if let archivePath, !archivePath.isEmpty {
-                    members.append(
+                    try body(
                         ArchiveMember(
                             path: archivePath, mode: entry.mode, modificationTime: entry.modificationTime, size: 0, crc32: 0,
                             content: []))
                 }
-                try append(
-                    repository.directory(of: entry), prefix: path + [UInt8(ascii: "/")], layout, repository, to: &members)
+                try visit(
+                    repository.directory(of: entry), prefix: path + [UInt8(ascii: "/")], layout, repository, body)
             case .file, .symbolicLink:
+                let content = contents.removeFirst()
                 guard let archivePath else { continue }
-                let content = try repository.pieces(of: entry.content)
                 let crc32 = entry.checksums?.crc32 ?? CRC32.of(entry.linkTarget ?? [])
-                members.append(
+                try body(
                     ArchiveMember(
                         path: archivePath, mode: entry.mode, modificationTime: entry.modificationTime, size: entry.size,
                         crc32: crc32, content: content))

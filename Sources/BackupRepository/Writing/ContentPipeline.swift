@@ -13,16 +13,8 @@ final class ContentPipeline: Sendable {
     private let group: WorkGroup
     private let assembler: ContentAssembler
     private let blocks = BlockPool(blockSizeBytes: blockSizeBytes, limit: blockLimit)
-    // Each is used by one lane only; the locks are never waited for.
-    private let md5 = Mutex(MD5Hasher())
-    private let sha = Mutex(SHAHashers())
+    private let hashes: ContentHashLanes
     private let cutting: Mutex<Cutting>
-
-    private struct SHAHashers: ~Copyable {
-        var sha1 = SHA1Hasher()
-        var sha256 = SHA256Hasher()
-        var crc32: UInt32 = 0
-    }
 
     private struct Cutting {
         var cutter: ChunkCutter
@@ -35,6 +27,7 @@ final class ContentPipeline: Sendable {
         self.store = store
         self.policy = policy
         group = WorkGroup(pool)
+        hashes = ContentHashLanes(group)
         assembler = ContentAssembler(store: store, base: base)
         cutting = Mutex(Cutting(cutter: cutter))
     }
@@ -48,15 +41,13 @@ final class ContentPipeline: Sendable {
     func run(
         first: BlockPool.Block, read: (UInt64, UnsafeMutableRawBufferPointer) throws(BackupError) -> Int
     ) throws(BackupError) -> StoredFile {
-        let md5Lane = SerialLane(group)
-        let shaLane = SerialLane(group)
         let cutLane = SerialLane(group)
         var byteCount: UInt64 = 0
         var block = first
         do throws(BackupError) {
             while block.count > 0, !group.hasFailed {
                 byteCount += UInt64(block.count)
-                submit(block, md5Lane, shaLane, cutLane)
+                submit(block, cutLane)
                 guard block.count == Self.blockSizeBytes else { break }
                 block = blocks.take()
                 block.count = try read(byteCount, block.writableBytes)
@@ -71,26 +62,12 @@ final class ContentPipeline: Sendable {
         guard content.size == byteCount else {
             throw BackupError(.repositoryDamaged, "a file of \(byteCount) bytes became \(content.size) bytes of chunks")
         }
-        return StoredFile(content: content, checksums: checksums())
+        return StoredFile(content: content, checksums: hashes.finish())
     }
 
-    private func submit(_ block: BlockPool.Block, _ md5Lane: SerialLane, _ shaLane: SerialLane, _ cutLane: SerialLane) {
+    private func submit(_ block: BlockPool.Block, _ cutLane: SerialLane) {
         cutLane.submit { [self] () throws(BackupError) in try cut(block.bytes) }
-        md5Lane.submit { [self] () throws(BackupError) in md5.withLock { $0.update(block.bytes) } }
-        shaLane.submit { [self] () throws(BackupError) in
-            sha.withLock { hashers in
-                hashers.sha1.update(block.bytes)
-                hashers.sha256.update(block.bytes)
-                hashers.crc32 = CRC32.update(hashers.crc32, block.bytes)
-            }
-        }
-    }
-
-    private func checksums() -> Checksums {
-        let md5 = md5.withLock { $0.finish() }
-        return sha.withLock { hashers in
-            Checksums(crc32: hashers.crc32, md5: md5, sha1: hashers.sha1.finish(), sha256: hashers.sha256.finish())
-        }
+        hashes.submit(block)
     }
 
     private func cut(_ bytes: UnsafeRawBufferPointer) throws(BackupError) {

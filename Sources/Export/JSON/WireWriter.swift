@@ -12,12 +12,15 @@ public struct WireWriter {
     /// Writes all of a snapshot.
     /// - Parameters:
     ///   - createdAt: the creation time in the metadata; a fraction of a second is dropped.
+    ///   - omittingRecords: whether to write what stands around the collections only, as if they were somewhere else.
     ///   - recordWritten: called after every 1,000 records with their number so far, for progress.
     /// - Throws: what the database or the sink throws.
     public func write(
-        _ snapshot: DatabaseSnapshot, createdAt: Timestamp, to sink: any WireSink, recordWritten: ((Int) -> Void)? = nil
+        _ snapshot: DatabaseSnapshot, createdAt: Timestamp, to sink: any WireSink, omittingRecords: Bool = false,
+        recordWritten: ((Int) -> Void)? = nil
     ) throws(BackupError) -> WireStatistics {
-        let pass = WireWriterPass(definition: definition, snapshot: snapshot, sink: sink, recordWritten: recordWritten)
+        let pass = WireWriterPass(
+            definition: definition, snapshot: snapshot, sink: sink, omitsRecords: omittingRecords, recordWritten: recordWritten)
         return try pass.run(createdAt: createdAt)
     }
 }
@@ -27,16 +30,21 @@ private final class WireWriterPass {
     private let definition: AppDefinition
     private let snapshot: DatabaseSnapshot
     private let sink: any WireSink
+    private let omitsRecords: Bool
     private let recordWritten: ((Int) -> Void)?
     private let literal: OutputBuffer
     private let records: OutputBuffer
     private var statistics: WireStatistics
     private var totalCount = 0
 
-    init(definition: AppDefinition, snapshot: DatabaseSnapshot, sink: any WireSink, recordWritten: ((Int) -> Void)?) {
+    init(
+        definition: AppDefinition, snapshot: DatabaseSnapshot, sink: any WireSink, omitsRecords: Bool,
+        recordWritten: ((Int) -> Void)?
+    ) {
         self.definition = definition
         self.snapshot = snapshot
         self.sink = sink
+        self.omitsRecords = omitsRecords
         self.recordWritten = recordWritten
         literal = OutputBuffer { bytes throws(BackupError) in try sink.write(literal: bytes) }
         records = OutputBuffer { bytes throws(BackupError) in try sink.write(collection: bytes) }
@@ -81,6 +89,7 @@ private final class WireWriterPass {
         try name(collection.name, to: literal)
         try literal.flush()
         try sink.beginCollection(collection.name)
+        if omitsRecords { return try sink.endCollection(collection.name) }
         try records.append("[")
         let parts = MemberParts(collection.fields, indentation: 6)
         var count = 0

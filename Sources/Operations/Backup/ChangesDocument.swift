@@ -11,11 +11,9 @@ struct ChangesDocument {
     /// - Parameters:
     ///   - parent: the snapshot before; everything is added without one.
     ///   - entries: the new snapshot's files so far.
-    ///   - newCollections: the files of its folder `data`.
-    ///   - rendering: where the new collections can be read.
+    ///   - records: the new collections.
     init(
-        from parent: Snapshot?, to entries: [TreeEntry], _ newCollections: [TreeEntry], _ rendering: AppRendering,
-        _ definition: AppDefinition,
+        from parent: Snapshot?, to entries: [TreeEntry], _ records: StoredRecords, _ definition: AppDefinition,
         in repository: Repository
     ) throws(BackupError) {
         var oldRoot: Directory?
@@ -24,17 +22,17 @@ struct ChangesDocument {
         let oldData = try Self.folder("data", in: oldRoot, repository)
 
         var collections: [OrderedJSON.Member] = []
-        for (name, range) in rendering.collections {
-            let fileName = FileName("\(name).json")
-            let old = oldData?.entry(named: fileName)
+        for new in records.collections {
+            let name = new.collection
+            let old = oldData?.entry(named: new.entry.name)
             let comparison: CollectionComparison?
-            if let old, old.checksums == newCollections.first(where: { $0.name == fileName })?.checksums {
+            if let old, old.checksums == new.entry.checksums {
                 comparison = nil
             } else {
                 var source: StoredSource?
                 if let old { source = StoredSource(try repository.extents(of: old.content), in: repository) }
                 let key = definition.collections.first { $0.name == name }?.keyField.name ?? "id"
-                comparison = try CollectionComparison.compare(old: source, new: SourceRange(rendering.export, range), key: key)
+                comparison = try CollectionComparison.compare(old: source, new: new.source, key: key)
             }
             collections.append(.init(name, Self.describe(comparison)))
         }

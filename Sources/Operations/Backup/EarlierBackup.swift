@@ -5,10 +5,14 @@ import BackupRepository
 struct EarlierBackup {
     private let repository: Repository
     private let root: Directory?
+    /// The state of the database that it holds, if that can be told.
+    let databaseState: String?
 
     init(in repository: Repository) {
         self.repository = repository
-        root = repository.snapshots().last.flatMap { try? repository.rootDirectory(of: $0) }
+        let newest = repository.snapshots().last
+        root = newest.flatMap { try? repository.rootDirectory(of: $0) }
+        databaseState = newest?.record.attributes[Snapshot.databaseStateAttribute]
     }
 
     /// A folder of its root.
@@ -18,12 +22,15 @@ struct EarlierBackup {
     }
 
     /// A file's content.
-    func content(_ path: [FileName]) -> FileContent? {
+    func content(_ path: [FileName]) -> FileContent? { file(path)?.content }
+
+    /// A file.
+    func file(_ path: [FileName]) -> TreeEntry? {
         var directory = root
         for name in path.dropLast() {
             directory = directory?.entry(named: name).flatMap { try? repository.directory(of: $0) }
         }
         guard let last = path.last, let entry = directory?.entry(named: last), entry.kind == .file else { return nil }
-        return entry.content
+        return entry
     }
 }

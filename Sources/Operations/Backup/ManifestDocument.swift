@@ -7,17 +7,17 @@ import SystemIO
 /// What a snapshot is: `manifest.json`, and the attributes of its folder. Small, without a list of files.
 struct ManifestDocument {
     private let store: Store
-    private let rendering: AppRendering
+    private let facts: RecordFacts
     private let tag: String?
     let json: OrderedJSON
 
     /// - Parameter content: totals of everything but this document.
     init(
-        store: Store, rendering: AppRendering, parent: Snapshot?, label: FileName, tag: String?, createdAt: Timestamp,
+        store: Store, facts: RecordFacts, parent: Snapshot?, label: FileName, tag: String?, createdAt: Timestamp,
         content: DirectoryTotals, unreadable: [String]
     ) {
         self.store = store
-        self.rendering = rendering
+        self.facts = facts
         self.tag = tag
         let definition = store.definition
         json = .members([
@@ -25,31 +25,32 @@ struct ManifestDocument {
             "name": .text(label.description),
             "createdAt": .text(ISO8601.format(createdAt.wholeSeconds)),
             "app": .text(definition.name),
-            "appVersion": .text(rendering.appVersion),
+            "appVersion": .text(facts.appVersion),
             "schemaVersion": .integer(definition.schemaVersion),
-            "deviceName": .text(rendering.deviceName),
+            "deviceName": .text(facts.deviceName),
             "tag": .optional(tag),
             "parent": parent.map { .members(["id": .text($0.id.hexadecimal), "name": .text($0.name.description)]) } ?? .null,
-            "records": .object(rendering.counts.map { .init($0.name, .integer($0.count)) }),
-            "recordCount": .integer(Self.total(rendering)),
+            "records": .object(facts.counts.map { .init($0.name, .integer($0.count)) }),
+            "recordCount": .integer(facts.recordCount),
             "fileCount": .integer(content.fileCount),
             "sizeBytes": .integer(content.byteCount),
             "unreadable": .array(unreadable.map { .text($0) }),
         ])
     }
 
-    private static func total(_ rendering: AppRendering) -> Int { rendering.counts.reduce(0) { $0 + $1.count } }
-
     /// The names are those of the extended attributes, without `user.backupfs.`.
-    func attributes(totals: DirectoryTotals, storedBytes: UInt64, stamp: String) -> [String: String] {
+    func attributes(
+        totals: DirectoryTotals, storedBytes: UInt64, stamp: String, databaseState: String?
+    ) -> [String: String] {
         var attributes = [
-            "app": store.definition.name, "app-version": rendering.appVersion,
-            "schema-version": String(store.definition.schemaVersion), "device": rendering.deviceName,
-            "records": String(Self.total(rendering)), "files": String(totals.fileCount), "size": String(totals.byteCount),
+            "app": store.definition.name, "app-version": facts.appVersion,
+            "schema-version": String(store.definition.schemaVersion), "device": facts.deviceName,
+            "records": String(facts.recordCount), "files": String(totals.fileCount), "size": String(totals.byteCount),
             "stored-size": String(storedBytes), SnapshotStamp.attribute: stamp,
             Snapshot.archiveVersionAttribute: String(ZIPLayout.version),
         ]
         if let tag { attributes["tag"] = tag }
+        attributes[Snapshot.databaseStateAttribute] = databaseState
         return attributes
     }
 }

@@ -12,38 +12,41 @@ final class AppRendering: Sendable {
     /// Where `data/NAME.json` lies in the export, in the definition's order.
     let collections: [(name: String, range: Range<UInt64>)]
     let database: SpoolFile
-    let counts: [RecordCount]
-    let appVersion: String
-    let deviceName: String
+    let facts: RecordFacts
 
     /// - Parameters:
     ///   - folder: for the spool files: empty, and on a disk with room for them. They lose their names at once.
     ///   - createdAt: the creation time that the export tells.
-    init(of database: AppDatabase, in folder: String, createdAt: Timestamp) throws(BackupError) {
+    ///   - databaseIsReady: given the copy of the database, before the export is written: it may be used meanwhile.
+    init(
+        of database: AppDatabase, in folder: String, createdAt: Timestamp,
+        databaseIsReady: (SpoolFile) throws(BackupError) -> Void = { _ in }
+    ) throws(BackupError) {
         self.createdAt = createdAt
         let exportPath = "\(folder)/live.json"
         let databasePath = "\(folder)/live.sqlite"
         let sink = RangeRecordingSink(try OwnedDescriptor.open(exportPath, O_WRONLY | O_CREAT | O_EXCL))
         let definition = database.definition
-        (counts, appVersion, deviceName) = try database.readSnapshot { (snapshot) throws(BackupError) in
-            _ = try WireWriter(definition: definition).write(snapshot, createdAt: createdAt, to: sink)
+        var copy: SpoolFile?
+        facts = try database.readSnapshot { (snapshot) throws(BackupError) in
             try snapshot.copyDatabase(to: databasePath)
-            return (
-                try snapshot.counts(), try snapshot.metadataText("appVersion") ?? "unknown",
-                try snapshot.metadataText("deviceName") ?? "unknown"
-            )
+            let file = try SpoolFile(consuming: databasePath)
+            copy = file
+            try databaseIsReady(file)
+            _ = try WireWriter(definition: definition).write(snapshot, createdAt: createdAt, to: sink)
+            return try RecordFacts(of: snapshot)
         }
+        guard let copy else { throw BackupError(.inputOutput, "the database was not copied", path: database.path) }
+        self.database = copy
         collections = sink.collections
         export = try SpoolFile(consuming: exportPath)
-        self.database = try SpoolFile(consuming: databasePath)
     }
 
-    /// The database's page size, from its header (SQLite's file format, section 1.3.2).
-    func databasePageSizeBytes() throws(BackupError) -> Int {
+    /// A database's page size, from its header (SQLite's file format, section 1.3.2).
+    static func pageSizeBytes(of database: SpoolFile) throws(BackupError) -> Int {
         var header = [UInt8](repeating: 0, count: 18)
-        let source = database
         let count = try header.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
-            try source.read(at: 0, into: buffer)
+            try database.read(at: 0, into: buffer)
         }
         guard count == header.count else { return 4_096 }
         let value = Int(header[16]) << 8 | Int(header[17])

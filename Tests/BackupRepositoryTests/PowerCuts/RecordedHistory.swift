@@ -131,7 +131,10 @@ struct RecordedHistory: Sendable {
     ) throws -> StoredDirectory {
         if let earlier, let totals = earlier.totals {
             let stored = StoredDirectory(content: earlier.content, totals: totals)
-            try writer.take(stored, try repository.directory(stored))
+            let contents = try repository.directory(stored).entries.map(\.content)
+            guard try writer.takeOver([stored.content] + contents).allSatisfy({ $0 }) else {
+                throw BackupError(.repositoryDamaged, "the album of the backup before is not whole")
+            }
             return stored
         }
         let stored = try writer.store(albumFile, policy: .media)

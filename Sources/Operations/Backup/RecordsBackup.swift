@@ -1,0 +1,175 @@
+import AppData
+import BackupCore
+import BackupRepository
+import Export
+import Synchronization
+import SystemIO
+
+/// Stores the app's records into a running backup: the collections, the export that is made of them, and the database. A database that is as
+/// it was in the newest backup is not read again.
+struct RecordsBackup {
+    /// Counts up when this program renders the same records in another way: earlier backups are then no longer taken over.
+    private static let renderingVersion = 1
+
+    let store: Store
+    let writer: BackupWriter
+    let earlier: EarlierBackup
+    let createdAt: Timestamp
+
+    func run() throws(BackupError) -> StoredRecords {
+        let state = databaseState()
+        if let state, state == earlier.databaseState, let records = try takeOver(state) { return records }
+        return try render(state)
+    }
+
+    /// Tells states of the database apart, also from another run of the program and by another definition.
+    private func databaseState() -> String? {
+        store.database.changeState().description.map {
+            "\(Self.renderingVersion) \(store.definition.digest.hexadecimal) \($0)"
+        }
+    }
+
+    /// An entry made now.
+    private func file(_ name: FileName, _ content: FileContent, _ checksums: Checksums) -> TreeEntry {
+        .file(name: name, mode: 0o600, modificationTime: createdAt, content: content, checksums: checksums)
+    }
+
+    private func records(
+        _ facts: RecordFacts, _ collections: [StoredRecords.Collection], database: TreeEntry, export: TreeEntry, _ state: String?
+    ) throws(BackupError) -> StoredRecords {
+        let data = try writer.store(collections.map(\.entry))
+        return StoredRecords(
+            facts: facts, collections: collections,
+            entries: [
+                .directory(name: "data", mode: 0o700, modificationTime: createdAt, stored: data), database, export,
+            ], databaseState: state)
+    }
+}
+
+// MARK: - From the database
+
+extension RecordsBackup {
+    private func render(_ state: String?) throws(BackupError) -> StoredRecords {
+        // Beside the export's being written and its collections' being stored: the database, and the export's checksums.
+        let aside = WorkGroup(WorkerPool(threadCount: 1, queueLimit: 1))
+        let database = Mutex<StoredFile?>(nil)
+        let checksums = Mutex<Checksums?>(nil)
+        var collections: [StoredRecords.Collection] = []
+        var rendering: AppRendering?
+        do throws(BackupError) {
+            let rendered = try store.withWorkFolder { (folder) throws(BackupError) in
+                try AppRendering(of: store.database, in: folder, createdAt: createdAt.wholeSeconds) {
+                    (copy) throws(BackupError) in
+                    let policy = ChunkingPolicy.database(pageSizeBytes: try AppRendering.pageSizeBytes(of: copy))
+                    let earlierContent = earlier.content(["database.sqlite"])
+                    aside.submit { [writer] () throws(BackupError) in
+                        let stored = try writer.store(copy, policy: policy, earlier: earlierContent)
+                        database.withLock { $0 = stored }
+                    }
+                }
+            }
+            rendering = rendered
+            aside.submit { [writer] () throws(BackupError) in
+                let found = try SourceChecksums.of(rendered.export, workers: writer.workers)
+                checksums.withLock { $0 = found }
+            }
+            for (name, range) in rendered.collections {
+                let fileName = FileName("\(name).json")
+                let source = SourceRange(rendered.export, range)
+                let stored = try writer.store(source, policy: .structuredText, earlier: earlier.content(["data", fileName]))
+                let entry = file(fileName, stored.content, stored.checksums)
+                collections.append(StoredRecords.Collection(collection: name, entry: entry, source: source))
+            }
+        } catch {
+            // What is under way must end before anybody takes the backup apart.
+            aside.fail(error)
+        }
+        try aside.wait()
+        guard let rendering, let stored = database.withLock({ $0 }), let found = checksums.withLock({ $0 }) else {
+            throw BackupError(.inputOutput, "the records were not stored", path: store.database.path)
+        }
+        return try records(
+            rendering.facts, collections, database: file("database.sqlite", stored.content, stored.checksums),
+            export: file("export.json", try exportContent(rendering, collections), found), state)
+    }
+
+    /// The export consists of the very chunks of the collections: only what lies between them is its own.
+    private func exportContent(
+        _ rendering: AppRendering, _ collections: [StoredRecords.Collection]
+    ) throws(BackupError) -> FileContent {
+        var contents: [FileContent] = []
+        var position: UInt64 = 0
+        for (part, collection) in zip(rendering.collections, collections) {
+            contents.append(FileContent(literal: try bytes(rendering.export, position..<part.range.lowerBound)))
+            contents.append(collection.entry.content)
+            position = part.range.upperBound
+        }
+        contents.append(FileContent(literal: try bytes(rendering.export, position..<rendering.export.size)))
+        return FileContent.concatenating(contents)
+    }
+
+    private func bytes(_ source: SpoolFile, _ range: Range<UInt64>) throws(BackupError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: Int(range.upperBound - range.lowerBound))
+        let count = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
+            try source.read(at: range.lowerBound, into: buffer)
+        }
+        guard count == bytes.count else { throw BackupError(.inputOutput, "the rendered export became shorter") }
+        return bytes
+    }
+}
+
+// MARK: - From the newest backup
+
+extension RecordsBackup {
+    /// - Returns: `nil` when the newest backup is no longer whole, or the database changed meanwhile.
+    private func takeOver(_ state: String) throws(BackupError) -> StoredRecords? {
+        var found: [TreeEntry] = []
+        for collection in store.definition.collections {
+            guard let entry = earlier.file(["data", FileName("\(collection.name).json")]) else { return nil }
+            found.append(entry)
+        }
+        guard let database = earlier.file(["database.sqlite"]),
+            try writer.takeOver(found.map(\.content) + [database.content]).allSatisfy({ $0 })
+        else { return nil }
+
+        let envelope = EnvelopeSink()
+        let facts = try store.database.readSnapshot { (snapshot) throws(BackupError) in
+            _ = try WireWriter(definition: store.definition).write(
+                snapshot, createdAt: createdAt.wholeSeconds, to: envelope, omittingRecords: true)
+            return try RecordFacts(of: snapshot)
+        }
+        guard databaseState() == state, envelope.collections == store.definition.collections.map(\.name) else { return nil }
+        var contents: [FileContent] = []
+        for (literal, entry) in zip(envelope.literals, found) { contents += [FileContent(literal: literal), entry.content] }
+        contents.append(FileContent(literal: envelope.literals[found.count]))
+        let content = FileContent.concatenating(contents)
+        let export = StoredSource(try store.repository.extents(of: content), in: store.repository)
+        let checksums = try SourceChecksums.of(export, workers: writer.workers)
+
+        var collections: [StoredRecords.Collection] = []
+        for (collection, entry) in zip(store.definition.collections, found) {
+            let source = StoredSource(try store.repository.extents(of: entry.content), in: store.repository)
+            guard let renewed = renewed(entry) else { return nil }
+            collections.append(StoredRecords.Collection(collection: collection.name, entry: renewed, source: source))
+        }
+        guard let database = renewed(database) else { return nil }
+        return try records(
+            facts, collections, database: database, export: file("export.json", content, checksums), state)
+    }
+
+    /// An earlier file with the time of this backup.
+    private func renewed(_ entry: TreeEntry) -> TreeEntry? {
+        entry.checksums.map { file(entry.name, entry.content, $0) }
+    }
+}
+
+/// Keeps what stands around the collections of an export: one piece before each, and one at the end.
+private final class EnvelopeSink: WireSink {
+    private(set) var literals: [[UInt8]] = [[]]
+    private(set) var collections: [String] = []
+
+    func write(literal bytes: UnsafeRawBufferPointer) { literals[literals.count - 1].append(contentsOf: bytes) }
+    func write(collection bytes: UnsafeRawBufferPointer) {}
+    func beginCollection(_ name: String) { collections.append(name) }
+    func endCollection(_ name: String) { literals.append([]) }
+}
