@@ -89,7 +89,13 @@ struct MountCommand: ParsableCommand {
         }
         // All paths are absolute by now. A folder that a program in the background stands in could not be unmounted.
         if channel != nil { chdir("/") }
-        try MountRecord.write(store.paths, mountpoint: session.mountpoint)
+        do throws(BackupError) {
+            try MountRecord.write(store.paths, mountpoint: session.mountpoint)
+        } catch {
+            // Whoever has no room left wants to look at backups and delete some; only `umount` without a mountpoint needs the record.
+            guard error.code == .noSpace else { throw error }
+            Terminal.complain("backupfs: \(error.description)")
+        }
         defer { MountRecord.remove(store.paths) }
         _ = try session.run { () throws(BackupError) in try channel?.reportReady() }
     }
