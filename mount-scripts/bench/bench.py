@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import sys
+import time
 from pathlib import Path
 
 import contenders
@@ -20,6 +21,9 @@ STEPS = [
     ("first", True), ("unchanged", False), ("unchanged-cold", True), ("changed", False), ("added", False),
     ("restore", True), ("check", True),
 ]
+
+# Times of files have steps, so backup programs read again what was changed a moment before. Real data is older than that.
+AGE_SECONDS = 4
 
 
 def run_step(contender, step: str, target: Path):
@@ -45,6 +49,8 @@ def take_turn(contender, corpus, target: Path, record):
             # What is restored is the state after the change.
             corpus.reset()
             corpus.change()
+        if step in ("first", "changed", "added"):
+            time.sleep(AGE_SECONDS)
         if is_cold:
             drop_caches()
         else:
