@@ -26,7 +26,8 @@ struct ChunkTable {
         }
         keys = table.keys
         plainLengths = table.plainLengths
-        storedLengths = table.storedLengths
+        let overhead = UInt32(RepositoryProtection.overheadByteCount(isSealed: catalog.protection.isSealing))
+        storedLengths = overhead == 0 ? table.storedLengths : table.storedLengths.map { $0 + overhead }
         codecs = table.codecs
         bases = [UInt32](repeating: 0, count: table.bases.isEmpty ? 0 : keys.count)
         for (number, base) in table.bases {

@@ -12,11 +12,11 @@ import Testing
 
     init() throws { folder = try TemporaryFolder(inMemory: true) }
 
-    @Test(arguments: PowerCut.all) func everyStep(cut: PowerCut) throws {
+    @Test(arguments: PowerCut.all, [false, true]) func everyStep(cut: PowerCut, isEncrypted: Bool) throws {
         let recorder = FileRecorder()
         let original = folder("original")
         try DiskTree().write(to: original)
-        try FileObservation.observing(below: original, by: recorder) { _ = try Repository.create(at: original + "/a/repository") }
+        try FileObservation.observing(below: original, by: recorder) { _ = try create(original, isEncrypted) }
         var disk = SimulatedDisk(root: original, tree: DiskTree())
         #expect(recorder.operations.count > 10)
         for count in 0...recorder.operations.count {
@@ -26,7 +26,7 @@ import Testing
             try cut.leftover(of: disk, moment: count).write(to: path)
             let next = FileRecorder()
             try FileObservation.observing(below: path, by: next) {
-                let repository = try openOrCreate(path, place)
+                let repository = try openOrCreate(path, isEncrypted)
                 #expect(repository.snapshots().isEmpty, place)
                 try RecordedHistory.backUp("one", in: repository)
             }
@@ -35,14 +35,25 @@ import Testing
             second.root = path
             for operation in next.operations { second.apply(operation) }
             try PowerCut.losesAll.leftover(of: second, moment: 0).write(to: path + "-second")
-            let repository = try Repository.open(at: path + "-second/a/repository")
+            let repository = try open(path + "-second")
             #expect(repository.snapshots().map(\.name) == ["one"], place)
             #expect(try RecordedHistory.flaw(of: "one", in: repository) == nil, place)
         }
     }
 
-    private func openOrCreate(_ path: String, _ place: Comment) throws -> Repository {
-        if Repository.exists(at: path + "/a/repository") { return try Repository.open(at: path + "/a/repository") }
-        return try Repository.create(at: path + "/a/repository")
+    private func create(_ path: String, _ isEncrypted: Bool) throws -> Repository {
+        try Repository.create(
+            at: path + "/a/repository", password: isEncrypted ? EncryptionTests.secret("password") : nil,
+            cost: EncryptionTests.cheap)
+    }
+
+    private func open(_ path: String) throws -> Repository {
+        try Repository.open(at: path + "/a/repository") { (_) throws(BackupError) in
+            .password(EncryptionTests.secret("password"))
+        }
+    }
+
+    private func openOrCreate(_ path: String, _ isEncrypted: Bool) throws -> Repository {
+        Repository.exists(at: path + "/a/repository") ? try open(path) : try create(path, isEncrypted)
     }
 }
