@@ -38,7 +38,10 @@ struct CheckCommand: ParsableCommand {
         }
         let subset = try readDataSubset.map { text throws(BackupError) in try DataSubset(parsing: text) }
         let store = try store.open()
-        if repair, !yes { try Self.requireConsent() }
+        if repair, !yes {
+            try Consent.require(
+                "Repair the repository? It is better to copy it first, if there is room.", for: "a repair rewrites damaged packs")
+        }
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }
         let isJSON = output.json
@@ -60,15 +63,6 @@ struct CheckCommand: ParsableCommand {
                     ? "What is whole can be read as before. Copy the packs back from another copy of the repository, if there is one."
                     : "What is whole can be read as before. Put right what can be with: backupfs check --repair")
         }
-    }
-
-    private static func requireConsent() throws(BackupError) {
-        guard Terminal.isInputTerminal else {
-            throw BackupError(.usage, "a repair rewrites damaged packs and nobody can be asked", remedy: "Add --yes.")
-        }
-        let answer = Terminal.ask(
-            "Repair the repository? A copy of it should be made first, if there is room. Type \"yes\" [no]: ")
-        guard answer?.lowercased() == "yes" else { throw BackupError(.interrupted, "cancelled; nothing was changed") }
     }
 
     private static func verdict(_ summary: CheckSummary) -> String {

@@ -1,0 +1,143 @@
+import ArgumentParser
+import BackupCore
+import BackupRepository
+import Export
+import Operations
+import SystemIO
+
+struct ForgetCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "forget",
+        abstract: "Remove old backups, by a rule or by name.",
+        discussion: """
+            Without names and rules, the rule of the app's definition applies. Each --keep option keeps what it says; the rest is removed.
+            The newest backup and pinned ones are always kept. Safety backups are left alone unless they are named.
+
+            Example:
+              backupfs forget --keep-last 3 --keep-daily 7 --keep-weekly 5 --keep-monthly 12 --dry-run
+              backupfs forget before-upgrade --yes --prune
+            """)
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+    @Argument(help: ArgumentHelp("Backups to remove.", valueName: "snap"))
+    var names: [String] = []
+    @Option(name: [.long, .customShort("l")], help: ArgumentHelp("Keep the newest N, or \"unlimited\".", valueName: "n"))
+    var keepLast: String?
+    @Option(name: .long, help: ArgumentHelp("Keep the newest of each of the last N hours that have one.", valueName: "n"))
+    var keepHourly: String?
+    @Option(name: .long, help: ArgumentHelp("The same for days.", valueName: "n"))
+    var keepDaily: String?
+    @Option(name: .long, help: ArgumentHelp("The same for weeks.", valueName: "n"))
+    var keepWeekly: String?
+    @Option(name: .long, help: ArgumentHelp("The same for months.", valueName: "n"))
+    var keepMonthly: String?
+    @Option(name: .long, help: ArgumentHelp("The same for years.", valueName: "n"))
+    var keepYearly: String?
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Keep all that were made so long before the newest, such as 1y6m or 30d12h.", valueName: "time"))
+    var keepWithin: String?
+    @Option(
+        name: .long, parsing: .singleValue,
+        help: ArgumentHelp("Keep all with this tag, or with all of tag,tag; may be given several times.", valueName: "tags"))
+    var keepTag: [String] = []
+    @Flag(name: [.long, .short], help: "Only say what would be removed.")
+    var dryRun = false
+    @Flag(name: .long, help: "Prune afterwards, so that the room is given back.")
+    var prune = false
+    @Flag(name: .long, help: "Do not ask.")
+    var yes = false
+
+    func run() throws {
+        let policy = try policy()
+        guard names.isEmpty || policy.isEmpty else {
+            throw BackupError(.usage, "names of backups and --keep options exclude each other", remedy: "Leave one of them out.")
+        }
+        let store = try store.open()
+        let printer = ProgressPrinter(isJSON: output.json)
+        defer { printer.finish() }
+        let operation = ForgetOperation(store: store)
+        let plan =
+            !names.isEmpty
+            ? try operation.plan(names: names) : policy.isEmpty ? try operation.planByDefinition() : try operation.plan(policy)
+        if !output.json, !dryRun, !yes, !plan.removed.isEmpty { Terminal.complain(Self.table(plan)) }
+        if !dryRun, !yes, !plan.removed.isEmpty {
+            try Consent.require(
+                "Remove \(plan.removed.count) of these backups?", for: "backups that are removed cannot be had back")
+        }
+        let removed = dryRun ? [] : try operation.run(plan, progress: printer.handler)
+        printer.finish()
+        if output.json {
+            Terminal.say(json(plan, removed).compactText + [10])
+        } else {
+            if dryRun || yes || plan.removed.isEmpty { Terminal.say(Self.table(plan)) }
+            Terminal.say(dryRun ? "Would remove \(plan.removed.count) backups." : "Removed \(removed.count) backups.")
+        }
+        guard prune else { return }
+        let summary = try PruneOperation(store: store).run(maxUnused: .standard, isDryRun: dryRun, progress: printer.handler)
+        printer.finish()
+        if output.json {
+            Terminal.say(PruneReport.json(summary, isDryRun: dryRun).compactText + [10])
+        } else {
+            Terminal.say(PruneReport.text(summary, isDryRun: dryRun))
+        }
+    }
+
+    private func policy() throws(BackupError) -> RetentionPolicy {
+        var policy = RetentionPolicy()
+        policy.last = try Self.limit(keepLast, "--keep-last")
+        policy.hourly = try Self.limit(keepHourly, "--keep-hourly")
+        policy.daily = try Self.limit(keepDaily, "--keep-daily")
+        policy.weekly = try Self.limit(keepWeekly, "--keep-weekly")
+        policy.monthly = try Self.limit(keepMonthly, "--keep-monthly")
+        policy.yearly = try Self.limit(keepYearly, "--keep-yearly")
+        if let keepWithin { policy.within = try RetentionPeriod(parsing: keepWithin) }
+        for text in keepTag {
+            let tags = text.split(separator: ",").map(String.init)
+            guard !tags.isEmpty else { throw BackupError(.usage, "--keep-tag needs a tag", remedy: "Name one.") }
+            policy.tags.append(tags)
+        }
+        return policy
+    }
+
+    private static func limit(_ text: String?, _ option: String) throws(BackupError) -> RetentionPolicy.Limit? {
+        guard let text else { return nil }
+        if text == "unlimited" { return .unlimited }
+        guard let number = Int(text), (1...1_000_000).contains(number) else {
+            throw BackupError(
+                .usage, "\(option) takes a number from 1 on, or unlimited, not “\(text)”",
+                remedy: "Leave the option out to keep nothing by it.")
+        }
+        return .count(number)
+    }
+
+    private static func table(_ plan: ForgetOperation.Plan) -> String {
+        let rows = plan.items.map { item in
+            [
+                item.reasons.isEmpty ? "remove" : "keep", item.snapshot.name.description,
+                SystemClock.localText(item.snapshot.creationTime), item.snapshot.tags.joined(separator: ","),
+                item.reasons.joined(separator: ", "),
+            ]
+        }
+        return Table.text([["", "Name", "Created", "Tags", "Why"]] + rows)
+    }
+
+    private func json(_ plan: ForgetOperation.Plan, _ removed: [Snapshot]) -> OrderedJSON {
+        .members([
+            "message_type": .text("forget"), "dry_run": .boolean(dryRun),
+            "keep": .array(plan.items.filter { !$0.reasons.isEmpty }.map(Self.describe)),
+            "remove": .array(plan.items.filter { $0.reasons.isEmpty }.map(Self.describe)),
+            "removed": .integer(removed.count),
+        ])
+    }
+
+    private static func describe(_ item: ForgetOperation.Plan.Item) -> OrderedJSON {
+        .members([
+            "name": .text(item.snapshot.name.description), "id": .text(item.snapshot.id.hexadecimal),
+            "createdAt": .text(ISO8601.format(item.snapshot.creationTime.wholeSeconds)),
+            "tags": .array(item.snapshot.tags.map { .text($0) }), "pinned": .boolean(item.snapshot.isPinned),
+            "reasons": .array(item.reasons.map { .text($0) }),
+        ])
+    }
+}

@@ -1,0 +1,42 @@
+import ArgumentParser
+import BackupCore
+import BackupRepository
+import Export
+import Operations
+
+struct PruneCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "prune",
+        abstract: "Give back the room of backups that were removed.",
+        discussion: """
+            Removes what no backup needs from the repository. It may be interrupted at any time; a mount goes on serving.
+
+            Example:
+              backupfs prune --dry-run
+              backupfs prune --max-unused 10%
+            """)
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "How much of what is not needed may stay: 5% of what is needed, 100M or unlimited.", valueName: "limit"))
+    var maxUnused = "5%"
+    @Flag(name: [.long, .short], help: "Only say what would be done.")
+    var dryRun = false
+
+    func run() throws {
+        let limit = try UnusedLimit(parsing: maxUnused)
+        let store = try store.open()
+        let printer = ProgressPrinter(isJSON: output.json)
+        defer { printer.finish() }
+        let summary = try PruneOperation(store: store).run(maxUnused: limit, isDryRun: dryRun, progress: printer.handler)
+        printer.finish()
+        if output.json {
+            Terminal.say(PruneReport.json(summary, isDryRun: dryRun).compactText + [10])
+        } else {
+            Terminal.say(PruneReport.text(summary, isDryRun: dryRun))
+        }
+    }
+}

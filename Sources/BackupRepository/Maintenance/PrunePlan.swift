@@ -1,0 +1,131 @@
+import BackupCore
+
+/// Which packs go, which are written anew, and which chunks of those stay.
+struct PrunePlan {
+    private(set) var inventory: PackInventory
+    /// Packs of which nothing is needed, by their number in the inventory.
+    private(set) var unused: [Int] = []
+    /// Packs of which a part is needed and the rest is too much.
+    private(set) var rewritten: [Int] = []
+    private(set) var summary = PruneSummary()
+
+    private let repository: Repository
+    /// Bytes of the chunks in each pack, and how many of them are needed.
+    private var totalBytes: [UInt64] = []
+    private var neededBytes: [UInt64] = []
+
+    /// Marks everything that a snapshot reaches.
+    /// - Throws: `repositoryDamaged` when a record, folder or list cannot be read: nobody could say what it needs.
+    init(_ repository: Repository, maxUnused: UnusedLimit, progress: ProgressHandler?) throws(BackupError) {
+        self.repository = repository
+        if let damage = repository.snapshotStore.list.damages.first(where: {
+            $0.path?.hasPrefix(repository.layout.snapshots) == true
+        }) {
+            throw Self.refusal("a snapshot's record cannot be read: \(damage.message)", path: damage.path)
+        }
+        let walk = TreeWalk(repository, try PackInventory(repository, progress: progress)) { (problem) throws(BackupError) in
+            // A chunk that is missing needs no room; but what a folder or list that cannot be read needs, nobody knows.
+            if case .structure(let error, _) = problem { throw Self.refusal(error.message, path: error.path) }
+        }
+        let snapshots = repository.snapshots()
+        for (number, snapshot) in snapshots.enumerated() {
+            progress?(
+                OperationProgress(
+                    phase: "Looking for what is needed...", processedItems: UInt64(number), totalItems: UInt64(snapshots.count)))
+            _ = try walk.visit(snapshot)
+        }
+        inventory = walk.inventory
+        for damage in inventory.unreadable {
+            summary.leftAlone.append(damage.error.at(repository.layout.packPath(of: damage.pack)))
+        }
+        count()
+        keepOneOfEach()
+        count()
+        choose(maxUnused)
+    }
+
+    private static func refusal(_ reason: String, path: String?) -> BackupError {
+        BackupError(
+            .repositoryDamaged, "nothing was pruned, since it cannot be told what is needed: \(reason)", path: path,
+            remedy: "See what is hurt with: backupfs check. Then repair it with check --repair, or remove those backups.")
+    }
+
+    private func byteCount(ofRow row: Int) -> UInt64 {
+        let overhead = RepositoryProtection.overheadByteCount(isSealed: repository.protection.isSealing)
+        return UInt64(inventory.table.rows[row].storedLength) + UInt64(overhead)
+    }
+
+    private mutating func count() {
+        totalBytes = [UInt64](repeating: 0, count: inventory.packs.count)
+        neededBytes = totalBytes
+        for (row, value) in inventory.table.rows.enumerated() {
+            totalBytes[Int(value.pack)] += byteCount(ofRow: row)
+            if inventory.table.isNeeded(row) { neededBytes[Int(value.pack)] += byteCount(ofRow: row) }
+        }
+    }
+
+    /// Of a chunk that lies in several packs one is kept, once it is proved that it is whole: preferably one that is stored whole, in a pack
+    /// of which most is needed.
+    private mutating func keepOneOfEach() {
+        func share(_ row: Int) -> Double {
+            let pack = Int(inventory.table.rows[row].pack)
+            return Double(neededBytes[pack]) / Double(max(1, totalBytes[pack]))
+        }
+        var index: (pack: PackID, chunks: [StoredChunk])?
+        for first in inventory.table.duplicated where inventory.table.isNeeded(first) {
+            let rows = inventory.table.allRows(of: inventory.table.rows[first].key)
+            let ordered = rows.sorted { left, right in
+                let isWhole = (inventory.table.base(ofRow: left) == nil, inventory.table.base(ofRow: right) == nil)
+                if isWhole.0 != isWhole.1 { return isWhole.0 }
+                let (leftShare, rightShare) = (share(left), share(right))
+                return leftShare != rightShare ? leftShare > rightShare : left < right
+            }
+            let kept = ordered.first { row in
+                let pack = inventory.pack(ofRow: row)
+                if index?.pack != pack.id {
+                    index = (try? repository.packIndex(of: pack.id)).map { (pack.id, $0.storedChunks(in: pack.id)) }
+                }
+                guard let index, index.pack == pack.id else { return false }
+                return (try? repository.chunkReader.verify(index.chunks[row - pack.firstRow])) != nil
+            }
+            guard let kept else { continue }
+            for row in rows where row != kept { inventory.table.setNeeded(row, false) }
+        }
+    }
+
+    private mutating func choose(_ maxUnused: UnusedLimit) {
+        var partly: [Int] = []
+        for (number, pack) in inventory.packs.enumerated() {
+            summary.packCount += 1
+            summary.byteCount += pack.byteCount
+            summary.neededByteCount += neededBytes[number]
+            summary.unusedByteCount += totalBytes[number] - neededBytes[number]
+            if neededBytes[number] == 0 {
+                unused.append(number)
+            } else if neededBytes[number] < totalBytes[number] {
+                partly.append(number)
+            }
+        }
+        let neededCount = inventory.table.rows.indices.count { inventory.table.isNeeded($0) }
+        summary.neededChunkCount = neededCount
+        summary.unusedChunkCount = inventory.chunkCount - neededCount
+        var remaining = partly.reduce(UInt64(0)) { $0 + unusedBytes(in: $1) }
+        let limit = maxUnused.byteCount(used: summary.neededByteCount)
+        // Where most is unused, most is won for each byte that is copied.
+        for number in partly.sorted(by: { emptiness($0) > emptiness($1) }) {
+            guard remaining > limit else { break }
+            remaining -= unusedBytes(in: number)
+            rewritten.append(number)
+        }
+        summary.removedPackCount = unused.count
+        summary.rewrittenPackCount = rewritten.count
+        summary.remainingUnusedByteCount = remaining
+        // Without the indexes of the packs that will be written.
+        summary.freedByteCount =
+            unused.reduce(0) { $0 + inventory.packs[$1].byteCount } + rewritten.reduce(0) { $0 + unusedBytes(in: $1) }
+    }
+
+    private func unusedBytes(in number: Int) -> UInt64 { totalBytes[number] - neededBytes[number] }
+
+    private func emptiness(_ number: Int) -> Double { Double(unusedBytes(in: number)) / Double(totalBytes[number]) }
+}

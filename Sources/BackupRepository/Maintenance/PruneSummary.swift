@@ -1,0 +1,69 @@
+import BackupCore
+
+/// How much of what no snapshot needs may stay, so that not every pack has to be written anew.
+public enum UnusedLimit: Sendable, Equatable {
+    /// So many of a hundred bytes of the repository.
+    case percent(Double)
+    case bytes(UInt64)
+    case unlimited
+
+    public static let standard = UnusedLimit.percent(5)
+
+    /// `5%`, `100M` (also K, G and T, powers of 1,024) or `unlimited`, as restic takes it.
+    /// - Throws: `usage`.
+    public init(parsing text: String) throws(BackupError) {
+        if text == "unlimited" {
+            self = .unlimited
+            return
+        }
+        if text.hasSuffix("%") {
+            if let percent = Double(text.dropLast()), percent >= 0, percent < 100 {
+                self = .percent(percent)
+                return
+            }
+        } else {
+            let units: [Character: UInt64] = ["k": 10, "m": 20, "g": 30, "t": 40]
+            let shift = text.last.flatMap { units[Character($0.lowercased())] }
+            let digits = shift == nil ? text[...] : text.dropLast()
+            if let number = UInt64(digits), number <= UInt64.max >> 41 {
+                self = .bytes(number << (shift ?? 0))
+                return
+            }
+        }
+        throw BackupError(
+            .usage, "“\(text)” is no limit", remedy: "Give a percentage such as 5%, a size such as 100M, or unlimited.")
+    }
+
+    /// - Parameter used: bytes of all chunks that are needed.
+    func byteCount(used: UInt64) -> UInt64 {
+        switch self {
+        case .percent(let percent): UInt64(percent / (100 - percent) * Double(used))
+        case .bytes(let count): count
+        case .unlimited: .max
+        }
+    }
+}
+
+/// What a prune did, or would do.
+public struct PruneSummary: Sendable {
+    /// Packs and their bytes before.
+    public internal(set) var packCount = 0
+    public internal(set) var byteCount: UInt64 = 0
+    /// Chunks that some snapshot needs, and those that none does, with their bytes in packs.
+    public internal(set) var neededChunkCount = 0
+    public internal(set) var neededByteCount: UInt64 = 0
+    public internal(set) var unusedChunkCount = 0
+    public internal(set) var unusedByteCount: UInt64 = 0
+    /// Packs that nothing needs.
+    public internal(set) var removedPackCount = 0
+    /// Packs of which a part is needed, and is copied.
+    public internal(set) var rewrittenPackCount = 0
+    /// Packs that were written for them.
+    public internal(set) var newPackCount = 0
+    /// By how much the packs get smaller.
+    public internal(set) var freedByteCount: UInt64 = 0
+    /// What stays although nothing needs it.
+    public internal(set) var remainingUnusedByteCount: UInt64 = 0
+    /// Packs that were left as they are since something in them is damaged, and what.
+    public internal(set) var leftAlone: [BackupError] = []
+}

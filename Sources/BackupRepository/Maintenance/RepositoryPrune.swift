@@ -1,0 +1,151 @@
+import BackupCore
+import SystemIO
+
+/// Gives back the room of what no snapshot needs.
+///
+/// Packs of which nothing is needed are removed. Of those with too much that is not, the rest is copied to new packs first, as it is; these are
+/// durable, published and in the catalog before the old ones are unlinked, so at each moment every needed chunk lies in a published pack. It
+/// may be killed at any point; the next prune goes on from there. Whoever reads meanwhile finds chunks in their new places.
+public struct RepositoryPrune {
+    private let repository: Repository
+    private let maxUnused: UnusedLimit
+    private let progress: ProgressHandler?
+
+    public init(_ repository: Repository, maxUnused: UnusedLimit = .standard, progress: ProgressHandler? = nil) {
+        self.repository = repository
+        self.maxUnused = maxUnused
+        self.progress = progress
+    }
+
+    /// What would be done. Changes nothing.
+    /// - Throws: `repositoryDamaged` when it cannot be told what is needed.
+    public func plan() throws(BackupError) -> PruneSummary {
+        try repository.refresh()
+        return try PrunePlan(repository, maxUnused: maxUnused, progress: progress).summary
+    }
+
+    /// - Throws: `busy` while somebody writes or checks; `repositoryDamaged` as `plan`; `noSpace`, … : what is done by then stays done.
+    public func run() throws(BackupError) -> PruneSummary {
+        let lock = try AdvisoryLock(path: repository.layout.writerLock)
+        defer { withExtendedLifetime(lock) {} }
+        try repository.snapshotStore.sweep()
+        try repository.catalog.reconcile()
+        // Whatever was published before the lock was taken is seen; nothing is published while it is held.
+        try repository.snapshotStore.rescan()
+        let plan = try PrunePlan(repository, maxUnused: maxUnused, progress: progress)
+        try FaultInjection.reached("prune.planned")
+        var execution = Execution(repository: repository, plan: plan, progress: progress)
+        do throws(BackupError) {
+            try execution.removeUnused()
+            try execution.rewrite()
+        } catch {
+            execution.rewriter.discard()
+            try? execution.forgetRemoved()
+            throw error
+        }
+        try execution.forgetRemoved()
+        return execution.summary
+    }
+
+    private struct Execution {
+        let repository: Repository
+        let plan: PrunePlan
+        let progress: ProgressHandler?
+        let rewriter: PackRewriter
+        var summary: PruneSummary
+        private var removed: [PackID] = []
+        private var removedByteCount: UInt64 = 0
+        /// Packs of which everything that is needed has been copied, but not published yet.
+        private var copied: [PackKind: [PackInventory.Pack]] = [:]
+
+        init(repository: Repository, plan: PrunePlan, progress: ProgressHandler?) {
+            self.repository = repository
+            self.plan = plan
+            self.progress = progress
+            rewriter = PackRewriter(repository)
+            summary = plan.summary
+            summary.removedPackCount = 0
+            summary.rewrittenPackCount = 0
+        }
+
+        /// First, since it makes room for what is to be copied.
+        mutating func removeUnused() throws(BackupError) {
+            for number in plan.unused {
+                try unlink(plan.inventory.packs[number])
+                summary.removedPackCount += 1
+            }
+        }
+
+        mutating func rewrite() throws(BackupError) {
+            let reader = PackDataReader(repository)
+            let verifier = ChunkVerifier(repository)
+            for (position, number) in plan.rewritten.enumerated() {
+                progress?(
+                    OperationProgress(
+                        phase: "Copying what is needed...", processedItems: UInt64(position),
+                        totalItems: UInt64(plan.rewritten.count), processedBytes: rewriter.publishedByteCount))
+                try copy(plan.inventory.packs[number], reader, verifier)
+            }
+            try rewriter.finish()
+            try unlinkCopied(.data)
+            try unlinkCopied(.metadata)
+        }
+
+        private mutating func copy(
+            _ pack: PackInventory.Pack, _ reader: PackDataReader, _ verifier: ChunkVerifier
+        ) throws(BackupError) {
+            let chunks = try repository.packIndex(of: pack.id).storedChunks(in: pack.id)
+            let needed = chunks.indices.filter { plan.inventory.table.isNeeded(pack.firstRow + $0) }.map { chunks[$0] }
+            var damage: BackupError?
+            var wasPublished = false
+            try reader.read(needed, of: pack.id) { (chunk, packed) throws(BackupError) in
+                guard damage == nil else { return }
+                switch packed {
+                case .failure(let error): damage = error
+                case .success(let bytes):
+                    if case .damaged(let error) = verifier.verify(chunk, bytes) {
+                        damage = error
+                    } else if try rewriter.append(chunk, bytes, kind: pack.kind) {
+                        wasPublished = true
+                    }
+                }
+            }
+            // What was given to the rewriter before this pack is published with it; this pack itself only in part perhaps.
+            if wasPublished { try unlinkCopied(pack.kind) }
+            if let damage {
+                // A repair may be able to rescue more of it than a copy would keep.
+                summary.leftAlone.append(damage)
+            } else {
+                copied[pack.kind, default: []].append(pack)
+            }
+        }
+
+        private mutating func unlinkCopied(_ kind: PackKind) throws(BackupError) {
+            for pack in copied.removeValue(forKey: kind) ?? [] {
+                try FaultInjection.reached("prune.pack-rewritten")
+                // All of it was needed after all, or is again in a pack of the same name.
+                guard !rewriter.published.contains(pack.id) else { continue }
+                try unlink(pack)
+                summary.rewrittenPackCount += 1
+            }
+        }
+
+        private mutating func unlink(_ pack: PackInventory.Pack) throws(BackupError) {
+            try FileSystem.removeFile(repository.layout.packPath(of: pack.id))
+            removed.append(pack.id)
+            removedByteCount += pack.byteCount
+            repository.chunkReader.forget(pack.id)
+            try FaultInjection.reached("prune.pack-unlinked")
+        }
+
+        /// The file first, then the catalog's row: see `Catalog.add`.
+        mutating func forgetRemoved() throws(BackupError) {
+            try repository.catalog.remove(removed)
+            removed = []
+            try FaultInjection.reached("prune.catalog-updated")
+            summary.newPackCount = rewriter.published.count
+            summary.freedByteCount =
+                removedByteCount > rewriter.publishedByteCount ? removedByteCount - rewriter.publishedByteCount : 0
+        }
+    }
+}

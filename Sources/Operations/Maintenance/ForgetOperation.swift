@@ -1,0 +1,133 @@
+import AppData
+import BackupCore
+import BackupRepository
+import SystemIO
+
+/// Removes backups by a policy or by name. Their room is given back by a prune.
+public struct ForgetOperation: Sendable {
+    /// What stays, what goes and why.
+    public struct Plan: Sendable {
+        public struct Item: Sendable {
+            public let snapshot: Snapshot
+            /// Why it is kept; empty when it is removed.
+            public let reasons: [String]
+        }
+
+        /// Oldest first.
+        public let items: [Item]
+
+        public var removed: [Snapshot] { items.filter { $0.reasons.isEmpty }.map(\.snapshot) }
+        public var keptCount: Int { items.count - removed.count }
+    }
+
+    private let store: Store
+
+    public init(store: Store) { self.store = store }
+
+    /// By what the app's definition asks for. Safety backups are not touched.
+    /// - Throws: `usage` when it asks for nothing.
+    public func planByDefinition() throws(BackupError) -> Plan {
+        let retention = store.definition.retention
+        guard retention.keepLast != nil || retention.keepWithinDays != nil else {
+            throw BackupError(
+                .usage, "the app \(store.definition.name) has no rule which backups are kept",
+                remedy: "Give --keep-last or another --keep option, or the names of backups.")
+        }
+        return try plan { candidates in retention.decide(candidates, now: SystemClock.now()) }
+    }
+
+    /// By a policy. Safety backups are not touched.
+    public func plan(_ policy: RetentionPolicy) throws(BackupError) -> Plan {
+        try plan { candidates in policy.decide(candidates, now: SystemClock.now()) }
+    }
+
+    private func plan(_ decide: ([RetentionCandidate]) -> [RetentionDecision]) throws(BackupError) -> Plan {
+        try store.repository.refresh()
+        let snapshots = store.repository.snapshots(kind: .snapshot)
+        let decisions = decide(
+            snapshots.map {
+                RetentionCandidate(name: $0.name, creationTime: $0.creationTime, tags: $0.tags, isPinned: $0.isPinned)
+            })
+        return Plan(items: zip(snapshots, decisions).map { Plan.Item(snapshot: $0, reasons: $1.reasons) })
+    }
+
+    /// Just the named ones; a safety backup has the name that it has in `safety/`.
+    /// - Throws: `notFound`; `notPermitted` for pinned ones.
+    public func plan(names: [String]) throws(BackupError) -> Plan {
+        var items: [Plan.Item] = []
+        for name in names {
+            let snapshot = try find(name)
+            guard !snapshot.isPinned else {
+                throw BackupError(
+                    .notPermitted, "the backup is pinned; nothing was removed", path: name,
+                    remedy: "Let it go first with: backupfs unpin \(name)")
+            }
+            if !items.contains(where: { $0.snapshot.id == snapshot.id }) {
+                items.append(Plan.Item(snapshot: snapshot, reasons: []))
+            }
+        }
+        return Plan(items: items)
+    }
+
+    private func find(_ name: String) throws(BackupError) -> Snapshot {
+        do {
+            return try store.snapshot(named: name)
+        } catch let error where error.code == .notFound {
+            let safety = store.repository.snapshots(kind: .safety)
+            if let found = safety.first(where: { $0.name == FileName(name) || store.safetyFile(of: $0).name == name }) {
+                return found
+            }
+            throw error
+        }
+    }
+
+    /// Removes what a plan says, each durably before the next; what has been pinned or removed meanwhile is passed over.
+    /// - Throws: `busy`; what a removal throws: what was removed before it is gone.
+    /// - Returns: the backups that were removed.
+    public func run(_ plan: Plan, progress: ProgressHandler?) throws(BackupError) -> [Snapshot] {
+        let lock = try store.lockForOperation()
+        defer { withExtendedLifetime(lock) {} }
+        return try store.monitor.run("forget", phase: "Removing backups...", progress) { (report) throws(BackupError) in
+            try store.repository.refresh()
+            var removed: [Snapshot] = []
+            for snapshot in plan.removed {
+                guard let now = store.repository.snapshot(id: snapshot.id), !now.isPinned else { continue }
+                report(
+                    OperationProgress(
+                        phase: "Removing backups...", processedItems: UInt64(removed.count),
+                        totalItems: UInt64(plan.removed.count)))
+                try store.repository.removeSnapshot(snapshot.id)
+                removed.append(snapshot)
+                try FaultInjection.reached("forget.removed")
+            }
+            return removed
+        }
+    }
+}
+
+extension RetentionDefinition {
+    private static let secondsPerDay: Int64 = 86_400
+
+    /// Both limits hold: what is beyond the newest `keepLast` goes, and so does what is older than `keepWithinDays` days. The newest is kept
+    /// in any case, and pinned ones are.
+    /// - Returns: in the order of `candidates`, which does not matter.
+    public func decide(_ candidates: [RetentionCandidate], now: Timestamp) -> [RetentionDecision] {
+        let order = candidates.indices.sorted { candidates[$0].creationTime > candidates[$1].creationTime }
+        var reasons = [[String]](repeating: [], count: candidates.count)
+        for (position, index) in order.enumerated() {
+            let candidate = candidates[index]
+            var fits: [String] = []
+            var isOut = false
+            if let keepLast { if position < keepLast { fits.append("newest \(keepLast)") } else { isOut = true } }
+            if let keepWithinDays {
+                let oldest = Timestamp(
+                    seconds: now.seconds - Int64(keepWithinDays) * Self.secondsPerDay, nanoseconds: now.nanoseconds)
+                if candidate.creationTime >= oldest { fits.append("within \(keepWithinDays) days") } else { isOut = true }
+            }
+            if !isOut { reasons[index].append(fits.joined(separator: ", ")) }
+            if candidate.isPinned { reasons[index].append("pinned") }
+            if position == 0, reasons[index].isEmpty { reasons[index].append("newest backup") }
+        }
+        return candidates.indices.map { RetentionDecision(candidate: candidates[$0], reasons: reasons[$0]) }
+    }
+}

@@ -1,0 +1,82 @@
+import BackupCore
+import SystemIO
+
+/// What is kept and why: the outcome of a policy for one backup.
+public struct RetentionDecision: Sendable {
+    public let candidate: RetentionCandidate
+    /// Why it is kept; empty when it is removed.
+    public let reasons: [String]
+
+    public var isKept: Bool { !reasons.isEmpty }
+}
+
+/// What a policy looks at.
+public struct RetentionCandidate: Sendable {
+    public let name: FileName
+    public let creationTime: Timestamp
+    public let tags: [String]
+    public let isPinned: Bool
+
+    public init(name: FileName, creationTime: Timestamp, tags: [String], isPinned: Bool) {
+        self.name = name
+        self.creationTime = creationTime
+        self.tags = tags
+        self.isPinned = isPinned
+    }
+}
+
+extension RetentionPolicy {
+    private struct Bucket {
+        var limit: Limit
+        let reason: String
+        /// In which hour, day, … a time is; two of one have the same number.
+        let number: (CalendarTime, Int) -> Int
+        var last = -1
+    }
+
+    /// As restic's `forget` decides, in local time. The newest is kept in any case, and pinned ones are.
+    /// - Parameter now: backups of the future are not taken for the newest when periods are counted.
+    /// - Returns: in the order of `candidates`, which does not matter.
+    public func decide(_ candidates: [RetentionCandidate], now: Timestamp) -> [RetentionDecision] {
+        let order = candidates.indices.sorted { candidates[$0].creationTime > candidates[$1].creationTime }
+        var buckets = buckets
+        let start = within.flatMap { period in
+            candidates.map(\.creationTime).filter { $0 <= now }.max().map { CalendarTime($0).start(of: period) }
+        }
+        var reasons = [[String]](repeating: [], count: candidates.count)
+        for (position, index) in order.enumerated() {
+            let candidate = candidates[index]
+            for list in tags where list.allSatisfy(candidate.tags.contains) {
+                reasons[index].append("has \(list.count == 1 ? "tag" : "tags") \(list.joined(separator: ", "))")
+            }
+            if let start, let within, candidate.creationTime > start { reasons[index].append("within \(within.text)") }
+            let time = CalendarTime(candidate.creationTime)
+            let isOldest = position == order.count - 1
+            for bucket in buckets.indices {
+                if case .count(0) = buckets[bucket].limit { continue }
+                let number = buckets[bucket].number(time, position)
+                // The oldest is kept while something is left to keep, so that history reaches back as far as it can.
+                guard number != buckets[bucket].last || isOldest else { continue }
+                reasons[index].append((number == buckets[bucket].last ? "oldest " : "") + buckets[bucket].reason)
+                buckets[bucket].last = number
+                if case .count(let count) = buckets[bucket].limit { buckets[bucket].limit = .count(count - 1) }
+            }
+            if candidate.isPinned { reasons[index].append("pinned") }
+            if position == 0, reasons[index].isEmpty { reasons[index].append("newest backup") }
+        }
+        return candidates.indices.map { RetentionDecision(candidate: candidates[$0], reasons: reasons[$0]) }
+    }
+
+    private var buckets: [Bucket] {
+        [
+            last.map { Bucket(limit: $0, reason: "last snapshot") { $1 } },
+            hourly.map {
+                Bucket(limit: $0, reason: "hourly snapshot") { time, _ in (time.yearDay * 100) + time.hour }
+            },
+            daily.map { Bucket(limit: $0, reason: "daily snapshot") { time, _ in time.yearDay } },
+            weekly.map { Bucket(limit: $0, reason: "weekly snapshot") { time, _ in time.isoWeek } },
+            monthly.map { Bucket(limit: $0, reason: "monthly snapshot") { time, _ in time.year * 100 + time.month } },
+            yearly.map { Bucket(limit: $0, reason: "yearly snapshot") { time, _ in time.year } },
+        ].compactMap { $0 }
+    }
+}
