@@ -15,6 +15,10 @@ struct RepositoryLayout: Sendable {
     var catalog: String { "\(path)/catalog.sqlite" }
     /// Held by whoever writes packs, for as long as that takes.
     var writerLock: String { "\(path)/lock" }
+    /// Held by whoever needs all packs to stay where they are (shared), and by whoever removes some (exclusively).
+    var packsLock: String { "\(path)/packs.lock" }
+    /// Notes of those who hold these two; made when it is needed.
+    var locks: String { "\(path)/locks" }
     /// Held for the moment in which a snapshot's name appears, changes or goes.
     var namesLock: String { "\(path)/names.lock" }
     /// Held while a catalog is replaced.

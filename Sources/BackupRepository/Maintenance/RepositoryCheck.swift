@@ -28,6 +28,9 @@ public struct RepositoryCheck {
     /// - Throws: what keeps it from looking; damage is reported.
     public mutating func run() throws(BackupError) -> CheckSummary {
         summary = CheckSummary()
+        // A backup may go on meanwhile; a prune would take packs away under the check.
+        let lock = try Self.lock(repository)
+        defer { withExtendedLifetime(lock) {} }
         try repository.refresh()
         // In this order: all packs of the snapshots that are seen were published before them.
         let snapshots = repository.snapshots()
@@ -43,6 +46,15 @@ public struct RepositoryCheck {
         summary.chunkCount = inventory.chunkCount
         try checkTrees(snapshots, inventory)
         return summary
+    }
+
+    /// - Returns: `nil` where nothing can be locked since nothing can be written; then nobody can remove packs either.
+    private static func lock(_ repository: Repository) throws(BackupError) -> RepositoryLock? {
+        do {
+            return try RepositoryLock(repository.layout, .keepingPacks, operation: "check")
+        } catch let error where [.readOnly, .accessDenied, .notPermitted].contains(error.code) {
+            return nil
+        }
     }
 
     private mutating func find(_ kind: CheckFinding.Kind, _ error: BackupError, pack: PackID? = nil, chunk: ChunkID? = nil) {

@@ -20,13 +20,15 @@ public struct RepositoryPrune {
     /// What would be done. Changes nothing.
     /// - Throws: `repositoryDamaged` when it cannot be told what is needed.
     public func plan() throws(BackupError) -> PruneSummary {
+        let lock = try RepositoryLock(repository.layout, .keepingPacks, operation: "prune --dry-run")
+        defer { withExtendedLifetime(lock) {} }
         try repository.refresh()
         return try PrunePlan(repository, maxUnused: maxUnused, progress: progress).summary
     }
 
     /// - Throws: `busy` while somebody writes or checks; `repositoryDamaged` as `plan`; `noSpace`, … : what is done by then stays done.
     public func run() throws(BackupError) -> PruneSummary {
-        let lock = try AdvisoryLock(path: repository.layout.writerLock)
+        let lock = try RepositoryLock(repository.layout, .removingPacks, operation: "prune")
         defer { withExtendedLifetime(lock) {} }
         try repository.snapshotStore.sweep()
         try repository.catalog.reconcile()
@@ -34,7 +36,7 @@ public struct RepositoryPrune {
         try repository.snapshotStore.rescan()
         let plan = try PrunePlan(repository, maxUnused: maxUnused, progress: progress)
         try FaultInjection.reached("prune.planned")
-        var execution = Execution(repository: repository, plan: plan, progress: progress)
+        var execution = Execution(repository: repository, lock: lock, plan: plan, progress: progress)
         do throws(BackupError) {
             try execution.removeUnused()
             try execution.rewrite()
@@ -49,6 +51,7 @@ public struct RepositoryPrune {
 
     private struct Execution {
         let repository: Repository
+        let lock: RepositoryLock
         let plan: PrunePlan
         let progress: ProgressHandler?
         let rewriter: PackRewriter
@@ -58,8 +61,9 @@ public struct RepositoryPrune {
         /// Packs of which everything that is needed has been copied, but not published yet.
         private var copied: [PackKind: [PackInventory.Pack]] = [:]
 
-        init(repository: Repository, plan: PrunePlan, progress: ProgressHandler?) {
+        init(repository: Repository, lock: RepositoryLock, plan: PrunePlan, progress: ProgressHandler?) {
             self.repository = repository
+            self.lock = lock
             self.plan = plan
             self.progress = progress
             rewriter = PackRewriter(repository)
@@ -131,6 +135,7 @@ public struct RepositoryPrune {
         }
 
         private mutating func unlink(_ pack: PackInventory.Pack) throws(BackupError) {
+            try lock.requireHeld()
             try FileSystem.removeFile(repository.layout.packPath(of: pack.id))
             removed.append(pack.id)
             removedByteCount += pack.byteCount

@@ -23,7 +23,7 @@ public struct RepositoryRepair {
 
     /// - Throws: `busy` while a backup is written; what keeps it from reading or writing. It may be interrupted at any point and run again.
     public func run() throws(BackupError) {
-        let lock = try AdvisoryLock(path: repository.layout.writerLock)
+        let lock = try RepositoryLock(repository.layout, .removingPacks, operation: "check --repair")
         defer { withExtendedLifetime(lock) {} }
         defer { rewriter.discard() }
         try repository.snapshotStore.sweep()

@@ -13,16 +13,17 @@ public final class BackupWriter: Sendable {
     /// Work of the backup that can be done side by side. A short queue: what waits in it takes memory.
     public let workers = WorkerPool(queueLimit: 16)
     /// Kept for as long as packs may be written.
-    private let lock: Mutex<AdvisoryLock?>
+    private let lock: Mutex<RepositoryLock?>
 
     init(repository: Repository, packSizeBytes: UInt64) throws(BackupError) {
         self.repository = repository
-        lock = Mutex(try AdvisoryLock(path: repository.layout.writerLock))
+        lock = Mutex(try RepositoryLock(repository.layout, .writing, operation: "backup"))
         store = ChunkStore(
             layout: repository.layout, catalog: repository.catalog, reader: repository.chunkReader, packSizeBytes: packSizeBytes)
         try repository.snapshotStore.sweep()
-        // What is no longer there must not be taken for stored.
+        // What is no longer there must not be taken for stored, nor be taken over from a snapshot that was removed since the last look.
         try repository.catalog.reconcile()
+        try repository.snapshotStore.rescan()
     }
 
     deinit { abandon() }
@@ -190,6 +191,7 @@ public final class BackupWriter: Sendable {
             try store.publishAll()
             try FaultInjection.reached("backup.catalog-updated")
             // From the moment in which the record may have become visible, the packs must stay, whatever happens.
+            try lock.withLock { $0 }?.requireHeld()
             let snapshot = try repository.snapshotStore.publish(record) { store.keep() }
             workers.end()
             lock.withLock { $0 = nil }

@@ -62,11 +62,17 @@ public final class Store: Sendable {
     /// - Throws: `busy` while another operation runs, in this process or another.
     func lockForOperation() throws(BackupError) -> AdvisoryLock {
         do {
-            return try AdvisoryLock(path: paths.operationLock)
+            let lock = try AdvisoryLock(path: paths.operationLock)
+            // For those who come meanwhile; of no use to anybody afterwards.
+            let note = LockHolder(lock: "operation.lock", isExclusive: true, operation: "operation").encode()
+            try? FileSystem.overwrite(paths.operationLock, note)
+            return lock
         } catch let error where error.code == .busy {
-            let running = monitor.recordedOperation()
+            let running = monitor.recordedOperation() ?? "operation"
+            let note = try? FileSystem.readFile(paths.operationLock, limitBytes: 1 << 16)
+            let holder = note.flatMap { LockHolder(decoding: $0) }?.renamed(running).description ?? running
             throw BackupError(
-                .busy, running.map { "another operation is running: \($0)" } ?? "another operation is running",
+                .busy, "another operation is running: \(holder)",
                 path: paths.root, remedy: "Wait until it has finished and try again.")
         }
     }

@@ -1,0 +1,39 @@
+import BackupCore
+import SystemIO
+
+extension Repository {
+    /// Who holds locks of the repository now, and whose notes were left by holders that are gone.
+    public func lockHolders() throws(BackupError) -> (present: [LockHolder], stale: [LockHolder]) {
+        try sortNotes { _ in }
+    }
+
+    /// Removes the notes of holders that are gone; those of others stay. They would expire by themselves.
+    /// - Returns: the holders that stay, and those whose notes were removed.
+    public func unlock() throws(BackupError) -> (present: [LockHolder], stale: [LockHolder]) {
+        try sortNotes { (note) throws(BackupError) in try FileSystem.removeFile(note.path) }
+    }
+
+    private func sortNotes(
+        _ onStale: (LockFolder.Note) throws(BackupError) -> Void
+    ) throws(BackupError) -> (present: [LockHolder], stale: [LockHolder]) {
+        let folder = LockFolder(layout: layout)
+        let notes = try folder.notes()
+        var present: [LockHolder] = []
+        var stale: [LockHolder] = []
+        guard !notes.isEmpty else { return (present, stale) }
+        // The file system's clock, which may be another host's: a new file has its time.
+        let probe = "\(layout.temporary)/\(RandomToken.make())"
+        _ = try OwnerOnly.createFile(probe)
+        let now = try FileSystem.status(probe).modificationTime
+        try FileSystem.removeFile(probe)
+        for note in notes {
+            if folder.isStale(note, now: now) {
+                try onStale(note)
+                if let holder = note.holder { stale.append(holder) }
+            } else if let holder = note.holder {
+                present.append(holder)
+            }
+        }
+        return (present, stale)
+    }
+}

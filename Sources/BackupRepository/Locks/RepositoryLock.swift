@@ -1,0 +1,120 @@
+import BackupCore
+import SystemIO
+
+/// A lock of a repository, shared or exclusive, for as long as this value lives.
+///
+/// It is two things: a lock of the kernel on a file, for everybody on this machine, and a note in `locks/` with who holds it, which is renewed
+/// while it is held, for other hosts on a network share. A lock whose holder is gone gets in nobody's way.
+final class RepositoryLock: Sendable {
+    enum Mode: Sendable {
+        /// Writes packs: one at a time.
+        case writing
+        /// Needs all packs to stay where they are; any number may.
+        case keepingPacks
+        /// Removes packs: nobody may write, or need them.
+        case removingPacks
+    }
+
+    private let locks: [SingleLock]
+
+    /// - Parameter operation: what it is for, as others are told.
+    /// - Throws: `busy`, saying who holds it since when.
+    init(_ layout: RepositoryLayout, _ mode: Mode, operation: String) throws(BackupError) {
+        switch mode {
+        case .writing:
+            locks = [try SingleLock(layout, layout.writerLock, isExclusive: true, operation)]
+        case .keepingPacks:
+            locks = [try SingleLock(layout, layout.packsLock, isExclusive: false, operation)]
+        case .removingPacks:
+            let writing = try SingleLock(layout, layout.writerLock, isExclusive: true, operation)
+            locks = [writing, try SingleLock(layout, layout.packsLock, isExclusive: true, operation)]
+        }
+    }
+
+    /// To be asked before something that nobody else's view survives: another host may have taken this one for gone, after it slept.
+    /// - Throws: `locked` when that happened.
+    func requireHeld() throws(BackupError) {
+        for lock in locks { try lock.requireHeld() }
+    }
+}
+
+/// One file that is locked, and the note of it.
+private final class SingleLock: Sendable {
+    private let lock: AdvisoryLock
+    /// `nil` where none can be written.
+    private let notePath: String?
+
+    init(
+        _ layout: RepositoryLayout, _ path: String, isExclusive: Bool, _ operation: String
+    ) throws(BackupError) {
+        let folder = LockFolder(layout: layout)
+        let name = FileSystem.lastComponent(path)
+        do {
+            lock = try AdvisoryLock(path: path, exclusive: isExclusive)
+        } catch let error where error.code == .busy {
+            throw Self.busy(folder.holder(of: name, excluding: isExclusive), layout)
+        }
+        let note: LockFolder.Note
+        do {
+            note = try folder.write(LockHolder(lock: name, isExclusive: isExclusive, operation: operation))
+        } catch let error where [.readOnly, .accessDenied, .notPermitted].contains(error.code) && !isExclusive {
+            // Nothing can be removed there either.
+            notePath = nil
+            return
+        }
+        notePath = note.path
+        do {
+            try Self.requireNoOther(note, isExclusive, folder, layout)
+        } catch {
+            try? FileSystem.removeFile(note.path)
+            throw error
+        }
+        LockRefresher.shared.add(note.path)
+    }
+
+    /// Looks after the own note is there: of two that come at the same time at least one sees the other.
+    private static func requireNoOther(
+        _ own: LockFolder.Note, _ isExclusive: Bool, _ folder: LockFolder, _ layout: RepositoryLayout
+    ) throws(BackupError) {
+        try folder.sweepDrafts(now: own.refreshedAt)
+        for note in try folder.notes() where note.path != own.path {
+            if let holder = note.holder {
+                guard holder.lock == own.holder?.lock, holder.isExclusive || isExclusive else { continue }
+                // The kernel has just given us what this one says it holds: it is gone.
+                if holder.isOfThisKernel || folder.isStale(note, now: own.refreshedAt) {
+                    try FileSystem.removeFile(note.path)
+                    continue
+                }
+            } else if folder.isStale(note, now: own.refreshedAt) {
+                try FileSystem.removeFile(note.path)
+                continue
+            }
+            throw busy(note.holder, layout)
+        }
+    }
+
+    private static func busy(_ holder: LockHolder?, _ layout: RepositoryLayout) -> BackupError {
+        BackupError(
+            .busy, "another operation is running" + (holder.map { ": \($0.description)" } ?? ""), path: layout.path,
+            remedy: "Wait until it has finished and try again.")
+    }
+
+    func requireHeld() throws(BackupError) {
+        guard let notePath else { return }
+        do {
+            try FileSystem.touch(notePath)
+        } catch {
+            guard error.code == .notFound else { throw error }
+            throw BackupError(
+                .locked, "this operation was taken for dead while it did not run, and somebody else may work here now",
+                path: notePath, remedy: "Start it again.")
+        }
+    }
+
+    deinit {
+        guard let notePath else { return }
+        LockRefresher.shared.remove(notePath)
+        // Before the lock itself goes: whoever gets it next finds no note.
+        try? FileSystem.removeFile(notePath)
+    }
+}
