@@ -145,6 +145,8 @@ public struct RepositoryCheck {
             guard inventory.table.base(ofRow: row) != nil, !inventory.table.isDamaged(row), !inventory.table.isUsable(row) else {
                 continue
             }
+            // Stored again since: nobody needs this one any more, and the next prune takes it away.
+            if inventory.table.allRows(of: inventory.table.rows[row].key).contains(where: inventory.table.isUsable) { continue }
             let pack = inventory.pack(ofRow: row)
             // The table has no whole names: the index has.
             if lastRead?.pack != pack.id { lastRead = (try? repository.packIndex(of: pack.id).entries).map { (pack.id, $0) } }
