@@ -162,15 +162,18 @@ struct StoreTests {
     @Test func `what a crash left is swept, what somebody works on is not`() throws {
         let room = try Room()
         let store = try StoreCreation().create(at: room.storePath)
+        // What is called as our own is, with 32 digits; the rest is somebody's.
         try room.sh(
-            "mkdir -p $S/spool/work-old/x; touch $S/spool/work-old.lock $S/spool/work-alone.lock; mkdir $S/spool/work-lockless; touch $S/spool/drop-1"
-        )
+            """
+            token() { printf "$1%.0s" $(seq 32); }
+            cd $S/spool; mkdir -p work-$(token a)/x work-$(token b) work-mine; touch work-$(token a).lock work-$(token c).lock drop-1
+            """)
         try store.withWorkFolder { (folder) throws(BackupError) in
             _ = try Store.open(room.storePath)
             #expect(FileSystem.exists(folder))
-            #expect((try? room.sh("ls $S/spool | grep -c work-")) == "2")
+            #expect((try? room.sh("ls $S/spool | grep -c work-")) == "3")
         }
-        #expect(try room.sh("ls $S/spool") == "drop-1")
+        #expect(try room.sh("ls $S/spool") == "drop-1\nwork-mine")
     }
 
     @Test func `sweeping and working at the same time do each other no harm`() throws {
