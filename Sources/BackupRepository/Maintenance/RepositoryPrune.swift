@@ -35,6 +35,7 @@ public struct RepositoryPrune {
         // Whatever was published before the lock was taken is seen; nothing is published while it is held.
         try repository.snapshotStore.rescan()
         let plan = try PrunePlan(repository, maxUnused: maxUnused, progress: progress)
+        try makeDurable(plan)
         try FaultInjection.reached("prune.planned")
         var execution = Execution(repository: repository, lock: lock, plan: plan, progress: progress)
         do throws(BackupError) {
@@ -47,6 +48,13 @@ public struct RepositoryPrune {
         }
         try execution.forgetRemoved()
         return execution.summary
+    }
+
+    /// What the plan takes for granted must not change by a power cut when packs are gone: a process that was killed may have left snapshots
+    /// unlinked, and packs renamed, whose folders were not fsynced.
+    private func makeDurable(_ plan: PrunePlan) throws(BackupError) {
+        try FileSystem.synchronizeDirectory(repository.layout.snapshots)
+        try ReliedOnPacks.makeDurable(Set(plan.inventory.packs.map(\.id)), layout: repository.layout)
     }
 
     private struct Execution {

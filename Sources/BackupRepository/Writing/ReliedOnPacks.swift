@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// The packs of earlier backups that a new snapshot relies on.
+/// Packs that are there already, and that a new snapshot or a prune relies on.
 enum ReliedOnPacks {
     /// Makes sure that they are there, and stay there if the power fails. Whoever wrote one may have died between its rename and the
     /// fsync of its folder; it is seen then, and taken for stored, but its name may still be lost. The same goes for the names in the
@@ -15,8 +15,8 @@ enum ReliedOnPacks {
         try FileSystem.synchronizeDirectory(layout.path)
         for pack in packs where !FileSystem.exists(layout.packPath(of: pack)) {
             throw BackupError(
-                .repositoryDamaged, "a pack that the backup relies on vanished while it ran",
-                path: layout.packPath(of: pack), remedy: "Run the backup again: it stores the missing data anew.")
+                .repositoryDamaged, "a pack that is needed vanished meanwhile",
+                path: layout.packPath(of: pack), remedy: "Run a backup: it stores the missing data anew.")
         }
     }
 }

@@ -77,6 +77,23 @@ import Testing
         #expect(count > 3)
     }
 
+    /// Room is given back also where there is none; what had to be copied, and could not, stays where it was.
+    @Test(arguments: FullDisk.Duration.allCases) func aPrune(duration: FullDisk.Duration) throws {
+        let start = try Repository.open(at: folder("start"))
+        try RecordedHistory.backUp("two", in: start, seconds: 2000)
+        try start.removeSnapshot(try #require(start.snapshot(named: "one")).id)
+        let count = try atEveryChange(duration) { disk, repository in
+            let code = code(disk, repository) { _ = try RepositoryPrune(repository, maxUnused: .bytes(0)).run() }
+            let place: Comment = "a full disk, \(duration), at \(describe(disk))"
+            #expect(code == (disk.wasReached ? .noSpace : nil), place)
+            try expectWhole(["two"], repository, place)
+            _ = try RepositoryPrune(repository, maxUnused: .bytes(0)).run()
+            try expectWhole(["two"], repository, place)
+            try expectWhole(["two"], try Repository.open(at: repository.path), place)
+        }
+        #expect(count > 3)
+    }
+
     @Test(arguments: FullDisk.Duration.allCases) func aNewRepository(duration: FullDisk.Duration) throws {
         let count = try atEveryChange(duration) { disk, neighbour in
             let path = neighbour.path + "/new/repository"

@@ -6,7 +6,7 @@ import Testing
 @testable import BackupRepository
 
 /// The power fails after every single change to a file, and whatever was not synchronized is lost in one way or another: all
-/// snapshots that were published are whole, what is listed is whole, and the next backup works and clears away what was left.
+/// snapshots that were published are whole, what is listed is whole, and the next backup and prune work and clear away what was left.
 @Suite struct PowerCutTests {
     /// What is found at the next start, and what it is to hold.
     private struct Moment: Hashable {
@@ -40,7 +40,22 @@ import Testing
                 }
             }
             if case .processOnly = cut {
-                expectNothing(place) { try expectDurable(next, after: disk, in: path, moment.promise, place) }
+                var promise = moment.promise
+                expectNothing("pruned after \(place)") {
+                    let prune = FileRecorder()
+                    try moment.tree.write(to: path + "-pruned")
+                    try FileObservation.observing(below: path + "-pruned", by: prune) {
+                        _ = try RepositoryPrune(try Repository.open(at: path + "-pruned"), maxUnused: .bytes(0)).run()
+                    }
+                    // It unlinks: what is lost of that is as it was, so here some of it is kept.
+                    for seed: UInt64 in 1...2 {
+                        try expectDurable(
+                            prune, after: disk, cut: .tears(seed: seed), in: path + "-pruned", promise, "pruned after \(place)")
+                    }
+                    try FileManager.default.removeItem(atPath: path + "-pruned")
+                }
+                promise.kept.insert("next")
+                expectNothing(place) { try expectDurable(next, after: disk, cut: .losesAll, in: path, promise, place) }
             }
             try FileManager.default.removeItem(atPath: path)
         }
@@ -49,20 +64,19 @@ import Testing
         #expect(known.count > 15)
     }
 
-    /// The process was killed, another one made the next backup on what it found, and then the power fails: what the next backup
-    /// relies on must not be lost with the names that the dead one had not made durable.
+    /// The process was killed, another one made a backup or pruned on what it found, and then the power fails: what the second one
+    /// relied on must not be lost with the names that the dead one had not made durable.
     private func expectDurable(
-        _ next: FileRecorder, after disk: SimulatedDisk, in path: String, _ promise: FileRecorder.Promise, _ place: Comment
+        _ next: FileRecorder, after disk: SimulatedDisk, cut: PowerCut, in path: String, _ promise: FileRecorder.Promise,
+        _ place: Comment
     ) throws {
         var disk = disk
         disk.root = path
         for operation in next.operations { disk.apply(operation) }
         let secondPath = path + "-second"
-        try PowerCut.losesAll.leftover(of: disk, moment: 0).write(to: secondPath)
-        var promise = promise
-        promise.kept.insert("next")
-        try expectUnharmed(secondPath, promise, next: "after", "killed and then \(place)")
-        try FileManager.default.removeItem(atPath: secondPath)
+        defer { try? FileManager.default.removeItem(atPath: secondPath) }
+        try cut.leftover(of: disk, moment: next.operations.count).write(to: secondPath)
+        try expectUnharmed(secondPath, promise, next: "after", "and then another \(place)")
     }
 
     private static func describe(_ operations: [FileOperation], _ count: Int) -> String {
@@ -92,6 +106,10 @@ import Testing
         try RecordedHistory.backUp(next, in: repository, seconds: 3000)
         for name in names.union([next]) { #expect(try RecordedHistory.flaw(of: name, in: repository) == nil, place) }
         #expect(try FileManager.default.contentsOfDirectory(atPath: path + "/tmp") == [], place)
+        try expectSound(repository, place)
+
+        _ = try RepositoryPrune(repository, maxUnused: .bytes(0)).run()
+        for name in names.union([next]) { #expect(try RecordedHistory.flaw(of: name, in: repository) == nil, place) }
         try expectSound(repository, place)
     }
 

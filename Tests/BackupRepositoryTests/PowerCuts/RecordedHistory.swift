@@ -95,6 +95,10 @@ struct RecordedHistory: Sendable {
         try writer.publishChunks()
         _ = try writer.store(TestData.random(10_000, seed: 9), policy: .database(pageSizeBytes: 4096))
         writer.abandon()
+
+        // What only the removed snapshot needed goes; packs of which a part is needed are written anew.
+        let summary = try RepositoryPrune(repository, maxUnused: .bytes(0)).run()
+        if summary.removedPackCount + summary.rewrittenPackCount == 0 { throw BackupError(.notFound, "nothing was pruned") }
     }
 
     /// That there are near-duplicates whose bases can be lost at all.
