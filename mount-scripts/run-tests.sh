@@ -10,10 +10,10 @@ trap 'rm -f "$log"' EXIT
 status=${PIPESTATUS[0]}
 
 if [ "$status" -ne 0 ]; then
-    closing_line=$(grep -E '^. Test run with ' "$log" | tail -n 1)
+    closing_line=$(grep -E '^[^ ]+ Test run with ' "$log" | tail -n 1)
     printf '\nWhat failed:\n'
     # The issue itself, and the lines below it that carry its values and comment.
-    grep -E -A 3 '^. Test .* recorded an issue|error: |Fatal error' "$log" | grep -vE '^. (Test|Suite) .*(started|passed)' | tail -n 60
+    grep -E -A 3 '^[^ ]+ Test .* recorded an issue|error: |Fatal error' "$log" | grep -vE '^[^ ]+ (Test|Suite) .*(started|passed)' | tail -n 60
     printf '%s\n' "${closing_line:-The tests did not come to their end (exit code $status).}"
 fi
 exit "$status"
