@@ -17,9 +17,19 @@ final class ChunkStore: Sendable {
         var reliedOn: Set<PackID> = []
         var failure: BackupError?
         var storedByteCount: UInt64 = 0
+        /// Look-ups in the catalog so far, until there is a filter.
+        var lookUpCount = 0
+        /// Tells which chunks are new; filled aside.
+        var filter: ChunkFilter?
+        var isFilterFilled = false
         /// Encoders that nobody uses at the moment.
         var encoders: [ChunkEncoder] = []
     }
+
+    /// A backup that looks up more chunks than this makes a filter first; for the others it would not pay.
+    private static let filterThreshold = 512
+    /// The filter has room for so many chunks that are new.
+    private static let expectedNewCount = 1 << 20
 
     private let layout: RepositoryLayout
     private let protection: RepositoryProtection
@@ -61,7 +71,7 @@ final class ChunkStore: Sendable {
     ) throws(BackupError) {
         try guarded { () throws(BackupError) in
             guard state.withLock({ $0.claimed.insert(id).inserted }) else { return }
-            if let known = try catalog.findIntact(id) {
+            if try mayBeStored(id), let known = try catalog.findIntact(id) {
                 state.withLock { state in
                     state.reliedOn.insert(known.pack)
                     state.claimed.remove(id)
@@ -84,6 +94,32 @@ final class ChunkStore: Sendable {
                 publishing.submit { [self] () throws(BackupError) in try publish(full) }
             }
         }
+    }
+
+    /// - Returns: false for a chunk that is certainly not in the repository.
+    private func mayBeStored(_ id: ChunkID) throws(BackupError) -> Bool {
+        let (filter, isFilled, mustMake) = state.withLock { state in
+            state.lookUpCount += 1
+            return (state.filter, state.isFilterFilled, state.lookUpCount == Self.filterThreshold)
+        }
+        if mustMake { try makeFilter() }
+        guard let filter else { return true }
+        defer { filter.insert(id) }
+        // Until it is filled it knows this backup's chunks only.
+        return !isFilled || filter.mayContain(id)
+    }
+
+    /// Others go on without the filter meanwhile, and tell it what they store.
+    private func makeFilter() throws(BackupError) {
+        let count = Int(clamping: try catalog.totals().chunkCount)
+        let filter = ChunkFilter(expectedCount: count + Self.expectedNewCount)
+        state.withLock { state in
+            state.filter = filter
+            // What lies in packs that are published while the catalog is read must not be missed.
+            for id in state.claimed { filter.insert(id) }
+        }
+        try catalog.fill(filter)
+        state.withLock { $0.isFilterFilled = true }
     }
 
     private func noteStored(_ entry: PackEntry, _ packedByteCount: Int, _ base: ChunkEncoder.Base?) {

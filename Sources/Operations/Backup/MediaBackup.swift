@@ -8,14 +8,18 @@ import SystemIO
 /// Stores the app's media folder into a running backup, several files at once. What is as it was in an earlier snapshot is taken from there
 /// and not opened.
 final class MediaBackup: Sendable {
-    /// Files from this size on are cut, hashed and written by several threads; smaller ones by one thread each.
-    private static let largeFileBytes: UInt64 = 4 << 20
+    /// Files from this size on are cut, hashed and written by several threads; smaller ones by one thread each, which costs less.
+    private static let largeFileBytes: UInt64 = 64 << 20
     /// Small files are handed out together, up to so many files and bytes.
     private static let batchFileCount = 16
     private static let batchBytes: UInt64 = 1 << 20
 
+    /// Progress is told no more often.
+    private static let reportIntervalNanoseconds: UInt64 = 50_000_000
+
     private struct Progress {
         var progress = OperationProgress(phase: BackupOperation.phase)
+        var lastReport: UInt64 = 0
         var unreadable: [String] = []
     }
 
@@ -23,6 +27,8 @@ final class MediaBackup: Sendable {
     private let repository: Repository
     private let report: ProgressHandler
     private let group: WorkGroup
+    // Folders are gone through by threads of their own: they may wait for the others, which store a large file with them.
+    private let walking = WorkGroup(WorkerPool(queueLimit: 64))
     private let blocks = BlockPool(blockSizeBytes: 1 << 20, limit: WorkerPool.processorCount + 2)
     private let state = Mutex(Progress())
 
@@ -47,43 +53,52 @@ final class MediaBackup: Sendable {
             result.withLock { $0 = stored }
         }
         do throws(BackupError) {
-            try walk(root)
+            try walk(root, try root.reader.names())
         } catch {
-            // The work that is under way must end before anybody takes the backup apart.
+            walking.fail(error)
+        }
+        // The work that is under way must end before anybody takes the backup apart.
+        do throws(BackupError) {
+            try walking.wait()
+        } catch {
             group.fail(error)
         }
         try group.wait()
+        reportProgress()
         guard let stored = result.withLock({ $0 }) else {
             throw BackupError(.inputOutput, "the media folder was not stored", path: path)
         }
         return stored
     }
 
-    /// Goes through a folder and those below it, handing out the files.
-    private func walk(_ task: MediaFolderTask) throws(BackupError) {
-        var batch: [(name: FileName, path: String)] = []
+    /// Goes through a folder, handing out its files and the folders in it.
+    private func walk(_ task: MediaFolderTask, _ names: [FileName]) throws(BackupError) {
+        var batch: [FileName] = []
         var batchBytes: UInt64 = 0
-        for name in try task.reader.names() where !MediaFolder.isOurs(name) {
-            guard !group.hasFailed else { return }
-            let path = task.path(of: name)
-            try notingUnreadable(path) { () throws(BackupError) in
-                let status = try MediaFile.reading(path) { () throws(BackupError) in try task.reader.status(name) }
+        for name in names where !MediaFolder.isOurs(name) {
+            guard !group.hasFailed, !walking.hasFailed else { return }
+            try notingUnreadable(name, in: task) { () throws(BackupError) in
+                let status = try MediaFile.reading(task.path(of: name)) { () throws(BackupError) in try task.reader.status(name) }
                 switch status.kind {
-                case .directory: try enter(name, status, path, in: task)
+                case .directory: try enter(name, status, in: task)
                 case .symbolicLink:
-                    let target = try MediaFile.reading(path) { () throws(BackupError) in try task.reader.readLink(name) }
+                    let target = try MediaFile.reading(task.path(of: name)) { () throws(BackupError) in
+                        try task.reader.readLink(name)
+                    }
                     task.add(.symbolicLink(name: name, target: target, modificationTime: status.modificationTime))
                 case .regular:
                     if let entry = task.unchanged(name, status) {
                         task.add(entry)
                         note(1, 0)
                     } else if status.size >= Self.largeFileBytes {
-                        task.add(try storeLarge(name, path, in: task))
+                        task.add(try storeLarge(name, in: task))
                     } else {
-                        batch.append((name, path))
+                        batch.append(name)
                         batchBytes += status.size
                     }
-                case .other: throw BackupError(.sourceUnreadable, "is neither a file nor a folder nor a link", path: path)
+                case .other:
+                    throw BackupError(
+                        .sourceUnreadable, "is neither a file nor a folder nor a link", path: task.path(of: name))
                 }
             }
             if batch.count >= Self.batchFileCount || batchBytes >= Self.batchBytes { submit(&batch, &batchBytes, in: task) }
@@ -92,26 +107,20 @@ final class MediaBackup: Sendable {
         finish(task)
     }
 
-    private func enter(
-        _ name: FileName, _ status: FileStatus, _ path: String, in task: MediaFolderTask
-    ) throws(BackupError) {
-        let reader = try MediaFile.openingFolder(name, in: task.reader, path)
-        task.begin()
+    /// Has a folder gone through. One that cannot be opened or listed is left out and noted.
+    private func enter(_ name: FileName, _ status: FileStatus, in task: MediaFolderTask) throws(BackupError) {
+        let path = task.path(of: name)
         let inner = try MediaFolderTask(
-            reader, relativePath: path, earlier: task.earlierFolder(name), in: repository, writer
+            MediaFile.openingFolder(name, in: task.reader, path), relativePath: path, earlier: task.earlierFolder(name),
+            in: repository, writer
         ) { [self] (inner) throws(BackupError) in
             let stored = try inner.store(with: writer)
             task.add(.directory(name: name, mode: status.mode, modificationTime: status.modificationTime, stored: stored))
             finish(task)
         }
-        do throws(BackupError) {
-            try walk(inner)
-        } catch {
-            // Folders that cannot be listed are left out; whatever else failed fails the backup.
-            guard error.code != .sourceUnreadable, !group.hasFailed else { throw error }
-            finish(task)
-            throw BackupError(.sourceUnreadable, error.message, path: path)
-        }
+        let names = try MediaFile.reading(path) { () throws(BackupError) in try inner.reader.names() }
+        task.begin()
+        walking.submit { [self] () throws(BackupError) in try walk(inner, names) }
     }
 
     /// One piece of a folder's work is done; the last one stores the folder.
@@ -121,7 +130,7 @@ final class MediaBackup: Sendable {
     }
 
     private func submit(
-        _ batch: inout [(name: FileName, path: String)], _ batchBytes: inout UInt64, in task: MediaFolderTask
+        _ batch: inout [FileName], _ batchBytes: inout UInt64, in task: MediaFolderTask
     ) {
         guard !batch.isEmpty else { return }
         let files = batch
@@ -129,15 +138,15 @@ final class MediaBackup: Sendable {
         batchBytes = 0
         task.begin()
         group.submit { [self] () throws(BackupError) in
-            for (name, path) in files {
-                try notingUnreadable(path) { () throws(BackupError) in task.add(try storeSmall(name, path, in: task)) }
+            for name in files {
+                try notingUnreadable(name, in: task) { () throws(BackupError) in task.add(try storeSmall(name, in: task)) }
             }
             finish(task)
         }
     }
 
-    private func storeSmall(_ name: FileName, _ path: String, in task: MediaFolderTask) throws(BackupError) -> TreeEntry {
-        try MediaFile.stable(name, path, in: task.reader) { (file) throws(BackupError) in
+    private func storeSmall(_ name: FileName, in task: MediaFolderTask) throws(BackupError) -> TreeEntry {
+        try MediaFile.stable(name, task.path(of: name), in: task.reader) { (file) throws(BackupError) in
             let block = blocks.take()
             block.count = try file.read(at: 0, into: block.writableBytes)
             let content = writer.makeContentWriter(
@@ -146,18 +155,17 @@ final class MediaBackup: Sendable {
             while block.count > 0 {
                 try content.append(block.bytes)
                 offset += UInt64(block.count)
-                note(0, UInt64(block.count))
                 if offset >= file.size { break }
                 block.count = try file.read(at: offset, into: block.writableBytes)
             }
             let stored = try content.finish()
-            note(1, 0)
+            note(1, offset)
             return stored
         }
     }
 
-    private func storeLarge(_ name: FileName, _ path: String, in task: MediaFolderTask) throws(BackupError) -> TreeEntry {
-        try MediaFile.stable(name, path, in: task.reader) { (file) throws(BackupError) in
+    private func storeLarge(_ name: FileName, in task: MediaFolderTask) throws(BackupError) -> TreeEntry {
+        try MediaFile.stable(name, task.path(of: name), in: task.reader) { (file) throws(BackupError) in
             var start = [UInt8](repeating: 0, count: 100)
             let count = try start.withUnsafeMutableBytesThrowing { (bytes) throws(BackupError) in
                 try file.read(at: 0, into: bytes)
@@ -170,20 +178,29 @@ final class MediaBackup: Sendable {
     }
 
     private func note(_ fileCount: Int, _ byteCount: UInt64) {
-        let progress = state.withLock { state in
+        let now = SystemClock.monotonicNanoseconds()
+        let mustReport = state.withLock { state in
             state.progress.processedItems += UInt64(fileCount)
             state.progress.processedBytes += byteCount
-            return state.progress
+            // Another thread may have told its progress since.
+            guard now >= state.lastReport + Self.reportIntervalNanoseconds else { return false }
+            state.lastReport = now
+            return true
         }
-        report(progress)
+        if mustReport { reportProgress() }
     }
 
+    private func reportProgress() { report(state.withLock { $0.progress }) }
+
     /// Notes that a file cannot be read, and goes on; a repository that cannot be written ends the backup.
-    private func notingUnreadable(_ path: String, _ body: () throws(BackupError) -> Void) throws(BackupError) {
+    private func notingUnreadable(
+        _ name: FileName, in task: MediaFolderTask, _ body: () throws(BackupError) -> Void
+    ) throws(BackupError) {
         do {
             try body()
         } catch {
             guard error.code == .sourceUnreadable else { throw error }
+            let path = task.path(of: name)
             state.withLock { $0.unreadable.append("\(path): \(error.message)") }
         }
     }

@@ -75,12 +75,12 @@ final class MediaFile: ByteSource {
     }
 
     static func reading<Result>(
-        _ path: String, _ body: () throws(BackupError) -> Result
+        _ path: @autoclosure () -> String, _ body: () throws(BackupError) -> Result
     ) throws(BackupError) -> Result {
         do {
             return try body()
         } catch {
-            throw BackupError(.sourceUnreadable, error.message, path: path)
+            throw BackupError(.sourceUnreadable, error.message, path: path())
         }
     }
 

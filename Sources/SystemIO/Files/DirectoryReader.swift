@@ -49,10 +49,12 @@ public struct DirectoryReader: ~Copyable, Sendable {
     /// lstat of an entry.
     public borrowing func status(_ name: FileName) throws(BackupError) -> FileStatus {
         var value = stat()
-        let fullPath = "\(path)/\(name)"
+        let folderPath = path
         let folder = descriptor.rawValue
         _ = try Self.withCString(name) { (cName) throws(BackupError) in
-            try SystemCall.check("read the attributes", fullPath) { fstatat(folder, cName, &value, AT_SYMLINK_NOFOLLOW) }
+            try SystemCall.check("read the attributes", "\(folderPath)/\(name)") {
+                fstatat(folder, cName, &value, AT_SYMLINK_NOFOLLOW)
+            }
         }
         return FileStatus(value)
     }

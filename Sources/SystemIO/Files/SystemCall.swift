@@ -14,14 +14,19 @@ public enum SystemCall {
         }
     }
 
+    /// - Parameter path: only put together when the call fails.
     /// - Returns: the call's result.
     /// - Throws: `BackupError` made from errno, naming the path and what was tried ("open", "write").
     @discardableResult
     static func check<Result: SignedInteger>(
-        _ action: String, _ path: String, _ call: () -> Result
+        _ action: String, _ path: @autoclosure () -> String, _ call: () -> Result
     ) throws(BackupError) -> Result {
         let result = retrying(call)
-        if result == -1 { throw error(errno, action: action, path: path) }
+        if result == -1 {
+            // Before the path is put together, which may change it.
+            let number = errno
+            throw error(number, action: action, path: path())
+        }
         return result
     }
 

@@ -11,6 +11,13 @@ public enum SystemClock {
         return Timestamp(value)
     }
 
+    /// Nanoseconds since some moment: for measuring how long something takes, whatever is done to the clock.
+    public static func monotonicNanoseconds() -> UInt64 {
+        var value = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &value)
+        return UInt64(value.tv_sec) * 1_000_000_000 + UInt64(value.tv_nsec)
+    }
+
     /// `2026-01-11_14-30-00` in local time, the stamp of snapshot and file names.
     public static func localStamp(_ time: Timestamp) -> String { format(time, "%Y-%m-%d_%H-%M-%S", utc: false) }
 
