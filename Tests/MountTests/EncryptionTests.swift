@@ -1,7 +1,8 @@
 import Testing
 
 /// A mount over an encrypted repository: the same files, and the password nowhere.
-@Suite struct EncryptionTests {
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct EncryptionTests {
     private func withEncryptedMount(_ body: (Room) throws -> Void) throws {
         try Room.use { room in
             try room.write("xyzzy plugh\n", to: "password")
@@ -89,6 +90,32 @@ import Testing
             #expect(bad >= 1 && bad <= 4, "\(result.text)")
             #expect(result.text.contains("Input/output error"))
             try room.sh("cat $M/snapshots/first/manifest.json | jq .app >/dev/null")
+        }
+    }
+
+    /// What `check`, `forget`, `prune` and `check --repair` do with sealed packs, while they are mounted.
+    @Test func `sealed packs are checked, thinned out and repaired`() throws {
+        try withEncryptedMount { room in
+            try room.sh(
+                """
+                mkdir $M/snapshots/first
+                sqlite3 $S/app/database.sqlite "update expenses set notes = 'second' where id % 50 = 0"; mkdir $M/snapshots/second
+                sqlite3 $S/app/database.sqlite "delete from expenses where id % 2 = 0"; mkdir $M/snapshots/third
+                sha256sum $M/snapshots/third/export.json $M/snapshots/third/archive.zip $M/snapshots/second/database.sqlite > $R/sums
+                backupfs check --read-data --store $S
+                """)
+            let before = try #require(Int(room.sh("du -sb $S/repository/packs | cut -f1")))
+            try room.sh("backupfs forget first --yes --prune --store $S; sha256sum --quiet -c $R/sums")
+            try room.sh("backupfs forget second --yes --store $S; backupfs prune --max-unused 0 --store $S")
+            let after = try #require(Int(room.sh("du -sb $S/repository/packs | cut -f1")))
+            #expect(after < before, "\(before) bytes before, \(after) after")
+            try room.sh("grep third $R/sums | sha256sum --quiet -c; backupfs check --read-data --store $S")
+            // The catalog is made again from sealed indexes.
+            try room.unmount()
+            try room.sh(
+                "rm -f $S/repository/catalog*; backupfs check --repair --yes --store $S; backupfs verify third --store $S")
+            try room.mount()
+            try room.sh("grep third $R/sums | sha256sum --quiet -c; mkdir $M/snapshots/fourth; backupfs check --store $S")
         }
     }
 }
