@@ -12,6 +12,9 @@ final class ExtractedFile: Sendable {
         var hasFailed = false
     }
 
+    /// Set-user-ID and set-group-ID.
+    private static let specialBits: UInt32 = 0o6000
+
     private let entry: TreeEntry
     private let folder: ExtractedFolder
     private let ledger: ExtractionLedger
@@ -61,6 +64,8 @@ final class ExtractedFile: Sendable {
             return
         }
         do {
+            // An ordinary user's write takes them from a file (write(2)).
+            if entry.mode & Self.specialBits != 0 { try descriptor.setPermissions(mode_t(entry.mode & 0o7777)) }
             try descriptor.setModificationTime(entry.modificationTime)
             ledger.add(files: 1, bytes: size)
         } catch {
