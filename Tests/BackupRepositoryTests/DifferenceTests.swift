@@ -49,6 +49,44 @@ import Testing
         return try repository.pieces(of: entry.content).compactMap { if case .chunk(let chunk) = $0 { chunk } else { nil } }
     }
 
+    @Test func whatIsAppendedIsHeldAgainstTheLastChunk() throws {
+        let rows = pages(300)
+        let before = Array(rows[..<(200 * 4_096)])
+        _ = try store(before, .database(pageSizeBytes: 4_096), as: "a")
+        let last = try #require(try chunks("a").last).id
+        _ = try store(rows, .database(pageSizeBytes: 4_096), as: "b")
+        let new = try chunks("b").dropFirst(50)
+        #expect(new.count == 25)
+        // Random rows have few words in common; where it pays, the last chunk is the base, and nothing else ever.
+        for chunk in new where chunk.codec == .deflateAgainstBase { #expect(chunk.base == last) }
+        #expect(try repository.file("file", in: "b") == rows)
+
+        // The same rows once more, behind the last one: each is nearly all there.
+        let tail = Array(before.suffix(4 * 4_096))
+        _ = try store(before + tail + tail, .database(pageSizeBytes: 4_096), as: "c")
+        #expect(try chunks("c").suffix(2).allSatisfy { $0.id == last })
+        var changed = tail
+        changed[5_000] = UInt8(ascii: "#")
+        let grown = try store(before + tail + changed, .database(pageSizeBytes: 4_096), as: "d")
+        #expect(grown < 2_000, "\(grown) bytes for a copy with one byte changed")
+        #expect(try repository.file("file", in: "d") == before + tail + changed)
+    }
+
+    @Test func listsOfChunksAreStoredAsTheirDifferences() throws {
+        // 500 pieces: their digests alone take 16,000 bytes.
+        var database = pages(2_000)
+        _ = try store(database, .database(pageSizeBytes: 4_096), as: "a")
+        for page in [3, 900, 1_500] { database[page * 4_096] ^= 1 }
+        let grown = try store(database, .database(pageSizeBytes: 4_096), as: "b")
+        #expect(grown < 3_000, "\(grown) bytes for three changed pages")
+        #expect(try repository.file("file", in: "b") == database)
+        // Where nothing else is left of the catalog, the packs tell how to read lists that need a list.
+        try FileSystem.removeFile(folder("repository") + "/catalog.sqlite")
+        let reopened = try Repository.open(at: folder("repository"))
+        #expect(try reopened.file("file", in: "b") == database)
+        #expect(try reopened.file("file", in: "a") != database)
+    }
+
     /// Pages of text-like data, as a database of rows has them.
     private func pages(_ count: Int) -> [UInt8] {
         let rows = TestData.rows(count * 4_096 / 50, seed: 21)

@@ -57,11 +57,12 @@ def take_turn(contender, corpus, target: Path, record):
             settle()
         result = {"step": step}
         try:
-            before = stored_bytes(contender.repository)
+            before = contender.repository_bytes()
             measurement = run_step(contender, step, target)
             result["seconds"] = measurement.seconds
             result["peak_bytes"] = measurement.peak_bytes
-            result["grown_bytes"] = stored_bytes(contender.repository) - before
+            result["grown_bytes"] = contender.repository_bytes() - before
+            result["cache_bytes"] = contender.cache_bytes()
             print(
                 f"    {contender.name:9} {step:15} {measurement.seconds:8.2f} s {measurement.peak_bytes / 1e6:7.0f} MB",
                 flush=True)

@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 from pathlib import Path
 
-from measure import StepFailed
+from measure import StepFailed, stored_bytes
 
 
 class Contender:
@@ -20,6 +20,18 @@ class Contender:
     @property
     def repository(self) -> Path:
         return self.scratch / "repository"
+
+    def caches(self) -> list:
+        """Files and folders that the program makes again when they are lost, wherever they lie."""
+        return []
+
+    def cache_bytes(self) -> int:
+        return sum(stored_bytes(path) for path in self.caches())
+
+    def repository_bytes(self) -> int:
+        """What has to be kept."""
+        inside = sum(stored_bytes(path) for path in self.caches() if self.repository in path.parents)
+        return stored_bytes(self.repository) - inside
 
     def run(self, *command, folder=None):
         return self.runner.run(command, folder=folder, environment=self.environment())
@@ -43,6 +55,9 @@ class BackupFS(Contender):
     @property
     def store(self) -> Path:
         return self.scratch / "store"
+
+    def caches(self) -> list:
+        return [self.repository / f"catalog.sqlite{suffix}" for suffix in ("", "-wal", "-shm")]
 
     def prepare(self):
         command = [self.binary, "init", "--store", self.store, "--repository", self.repository]
@@ -82,6 +97,9 @@ class Restic(Contender):
             "RESTIC_CACHE_DIR": str(self.scratch / "cache"),
         }
 
+    def caches(self) -> list:
+        return [self.scratch / "cache"]
+
     def prepare(self):
         self.run("restic", "init")
 
@@ -108,6 +126,9 @@ class Borg(Contender):
             "BORG_BASE_DIR": str(self.scratch / "base"), "BORG_REPO": str(self.repository),
             "BORG_UNKNOWN_UNENCRYPTED_REPO_ACCESS_IS_OK": "yes",
         }
+
+    def caches(self) -> list:
+        return [self.scratch / "base"]
 
     def prepare(self):
         self.run(self.binary, "init", "--encryption", "none")

@@ -98,7 +98,9 @@ class FreshFolder:
 
 
 def stored_bytes(folder: Path) -> int:
-    """The lengths of all files below a folder."""
+    """The lengths of all files below a folder, or of one file; nothing for what is not there."""
+    if folder.is_file():
+        return folder.stat().st_size
     return sum(
         os.lstat(os.path.join(path, name)).st_size for path, _, names in os.walk(folder) for name in names)
 

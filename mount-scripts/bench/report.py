@@ -88,6 +88,11 @@ def growth_row(results, corpus, step) -> list:
     ]
 
 
+def cache_row(results, corpus, last_backup) -> list:
+    sizes = [results.median(corpus, last_backup, name, "cache_bytes") for name in results.contenders]
+    return ["caches in the end, not counted", *("-" if size is None else f"{size / 1e6:.3f}" for size in sizes), "", "", ""]
+
+
 def memory_row(results, corpus, step) -> list:
     peaks = [results.values(corpus, step, name, "peak_bytes") for name in results.contenders]
     ours = peaks[results.contenders.index(OURS)]
@@ -108,7 +113,8 @@ def corpus_section(results, letter) -> list:
         ["", *names, "times as fast", "at least", ""], [time_row(results, letter, step) for step in STEP_TITLES])
     lines += ["Megabytes by which the repository grew:", ""]
     backups = [step for step in STEP_TITLES if step not in ("restore", "check")]
-    lines += table(["", *names, "ratio", "at most", ""], [growth_row(results, letter, step) for step in backups])
+    rows = [growth_row(results, letter, step) for step in backups] + [cache_row(results, letter, backups[-1])]
+    lines += table(["", *names, "ratio", "at most", ""], rows)
     lines += ["Peak memory in megabytes:", ""]
     lines += table(["", *names, "below 200"], [memory_row(results, letter, step) for step in STEP_TITLES])
     return lines
@@ -134,7 +140,8 @@ def render(run) -> str:
         "can make one, and are compared with the original, byte by byte, after they were measured.", "",
         "**What is not equal.** backupfs computes CRC-32, MD5, SHA-1 and SHA-256 of every file, stores the records as JSON as "
         "well as in the database, lays out a ZIP archive, and does not encrypt here; restic always encrypts; borg was told not "
-        "to. Memory is that of the largest process.", "",
+        "to. What a program keeps for itself and makes again when it is lost is not counted as stored: our `catalog.sqlite`, and "
+        "what restic and borg keep in the home folder. Memory is that of the largest process.", "",
         "| | |", "| --- | --- |", f"| date | {run['date']} |",
         *(f"| machine | {text} |" for text in run["machine"]),
         f"| load when it began | {run['load']:.1f} |",

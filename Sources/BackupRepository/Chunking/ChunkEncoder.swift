@@ -27,8 +27,8 @@ final class ChunkEncoder: @unchecked Sendable {
     private static let sampleSliceCount = 3
 
     private var deflater = SegmentDeflater()
-    // Nearly all of a difference is found in the base at once, so that looking harder for the rest costs little.
-    private var differenceDeflater = Deflater(level: 6)
+    // Nearly all of a difference is found in the base at once, so that looking hardest for the rest costs little.
+    private var differenceDeflater = Deflater(level: 9)
     private var inflater = SegmentInflater()
     private var compressed: [UInt8] = []
     private var expanded: [UInt8] = []

@@ -40,7 +40,7 @@ struct ChunkerParameters: Hashable, Sendable {
     private static func standard(gearSeed: UInt64?) -> ChunkerParameters {
         ChunkerParameters(
             gearSeed: gearSeed, media: Sizes(256 << 10, 1 << 20, 4 << 20),
-            structuredText: Sizes(4 << 10, 16 << 10, 64 << 10), metadata: Sizes(4 << 10, 16 << 10, 64 << 10),
+            structuredText: Sizes(2 << 10, 8 << 10, 32 << 10), metadata: Sizes(4 << 10, 16 << 10, 64 << 10),
             databasePieceBytes: 16 << 10)
     }
 

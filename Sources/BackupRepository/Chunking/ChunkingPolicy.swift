@@ -17,5 +17,10 @@ public enum ChunkingPolicy: Hashable, Sendable {
         }
     }
 
+    /// Whether chunks keep their places in the file when some of them change.
+    var isPositional: Bool {
+        if case .database = self { true } else { false }
+    }
+
     var packKind: PackKind { self == .metadata ? .metadata : .data }
 }

@@ -50,6 +50,11 @@ public struct FileContent: Hashable, Sendable {
         FileContent(elements: contents.flatMap(\.elements))
     }
 
+    /// Whether chunks must be read to know all of its elements.
+    public var hasLists: Bool {
+        elements.contains { if case .list = $0 { true } else { false } }
+    }
+
     /// The bytes, when they all lie in this value.
     public var literalBytes: [UInt8]? {
         if elements.isEmpty { return [] }

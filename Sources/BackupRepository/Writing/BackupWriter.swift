@@ -158,7 +158,7 @@ public final class BackupWriter: Sendable {
         let hasLongLiteral = content.elements.contains { Self.isLongLiteral($0) }
         if isShort, !hasLongLiteral { return content }
         let store = store
-        var list = ContentListBuilder { (bytes) throws(BackupError) in try store.storeList(bytes) }
+        var list = ContentListBuilder { (list, _) throws(BackupError) in try store.storeList(list) }
         for element in content.elements {
             if case .literal(let bytes) = element, Self.isLongLiteral(element) {
                 for part in try self.store(bytes, policy: .structuredText).content.elements { try list.append(part) }

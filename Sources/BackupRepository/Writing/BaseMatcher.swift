@@ -6,13 +6,16 @@ struct BaseMatcher {
     enum Match {
         /// The earlier version has this chunk, in an intact pack.
         case same(StoredChunk)
-        /// This chunk is in its place in the earlier version.
+        /// This chunk is in its place in the earlier version, or near it.
         case similar(StoredChunk)
         case nothing
     }
 
     /// So many of the earlier version's chunks are looked at ahead of the place where the new version is, and remembered behind it.
     private static let lookAheadCount = 256
+    /// So many chunks behind the earlier version's end are told to be like its last one: new rows are made of the same names and words as
+    /// those before them. No more, since it takes ten times as long to look for words as to compress without.
+    private static let countBehindEnd = 512
 
     private let catalog: Catalog
     private let resolver: ContentResolver
@@ -24,6 +27,8 @@ struct BaseMatcher {
     /// The number of `window`'s first chunk in the earlier version.
     private var windowStart = 0
     private var numbers: [ChunkID: Int] = [:]
+    /// The content lists in which the window's chunks stand, each with the number of its first.
+    private var lists: [(first: Int, id: ChunkID)] = []
     private var cursor = 0
 
     /// - Parameter readChunk: reads content lists.
@@ -33,7 +38,7 @@ struct BaseMatcher {
     ) {
         self.catalog = catalog
         resolver = ContentResolver(readChunk: readChunk)
-        if case .database = policy { isPositional = true } else { isPositional = false }
+        isPositional = policy.isPositional
         rest = content.elements.reversed()
     }
 
@@ -46,11 +51,14 @@ struct BaseMatcher {
             return .same(chunk)
         }
         cursor += 1
-        guard here >= windowStart, here - windowStart < window.count, let chunk = window[here - windowStart] else {
-            return .nothing
-        }
-        return .similar(chunk)
+        let place = here - windowStart
+        guard place >= window.count else { return place >= 0 ? window[place].map { .similar($0) } ?? .nothing : .nothing }
+        guard place < window.count + Self.countBehindEnd, let last = window.last, let last else { return .nothing }
+        return .similar(last)
     }
+
+    /// The earlier version's content list in which the chunk stands that was last observed, or that stood in its place.
+    var list: ChunkID? { lists.last { $0.first < cursor }?.id }
 
     /// Reads on in the earlier version, several chunks at a time, and forgets what lies far behind.
     private mutating func fill() throws(BackupError) {
@@ -60,7 +68,9 @@ struct BaseMatcher {
             switch element {
             case .literal: continue
             case .chunk(let id, _): ids.append(id)
-            case .list: rest += try resolver.open(element).elements.reversed()
+            case .list(let id, _):
+                lists.append((windowStart + window.count + ids.count, id))
+                rest += try resolver.open(element).elements.reversed()
             }
         }
         for chunk in try catalog.findIntact(ids) {
@@ -74,5 +84,6 @@ struct BaseMatcher {
         }
         window.removeFirst(excess)
         windowStart += excess
+        while lists.count > 1, lists[1].first <= windowStart { lists.removeFirst() }
     }
 }

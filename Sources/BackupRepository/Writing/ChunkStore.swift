@@ -167,6 +167,9 @@ final class ChunkStore: Sendable {
         return found.map { $0 != nil }
     }
 
+    /// A chunk of an earlier backup, if it lies in an intact pack.
+    func find(_ id: ChunkID) throws(BackupError) -> StoredChunk? { try catalog.findIntact(id) }
+
     /// Notes that a chunk of an earlier backup is relied on.
     func rely(on chunk: StoredChunk) { state.withLock { _ = $0.reliedOn.insert(chunk.pack) } }
 

@@ -27,9 +27,11 @@ final class ContentAssembler: Sendable {
     private let store: ChunkStore
     private let state: Mutex<State>
 
-    init(store: ChunkStore, base: sending BaseMatcher?) {
+    init(store: ChunkStore, policy: ChunkingPolicy, base: sending BaseMatcher?) {
         self.store = store
-        let list = ContentListBuilder { [store] (bytes) throws(BackupError) in try store.storeList(bytes) }
+        let list = ContentListBuilder(isPositional: policy.isPositional) { [store] (list, earlier) throws(BackupError) in
+            try store.storeList(list, earlier: earlier)
+        }
         state = Mutex(State(list: list, base: base))
     }
 
@@ -71,7 +73,7 @@ final class ContentAssembler: Sendable {
             case .nothing: break
             }
         }
-        try state.list.append(.chunk(id, plainLength: UInt32(length)))
+        try state.list.append(.chunk(id, plainLength: UInt32(length)), earlier: state.base?.list)
         return verdict
     }
 }

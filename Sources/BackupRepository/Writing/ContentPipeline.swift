@@ -28,7 +28,7 @@ final class ContentPipeline: Sendable {
         self.policy = policy
         group = WorkGroup(pool)
         hashes = ContentHashLanes(group)
-        assembler = ContentAssembler(store: store, base: base)
+        assembler = ContentAssembler(store: store, policy: policy, base: base)
         cutting = Mutex(Cutting(cutter: cutter))
     }
 

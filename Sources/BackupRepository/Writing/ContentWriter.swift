@@ -25,7 +25,7 @@ public final class ContentWriter {
         self.cutter = cutter
         compression = policy.compression
         kind = policy.packKind
-        assembler = ContentAssembler(store: store, base: base)
+        assembler = ContentAssembler(store: store, policy: policy, base: base)
     }
 
     /// - Throws: `noSpace`, `inputOutput`; the writer is of no further use then.
@@ -95,10 +95,13 @@ public final class ContentWriter {
 
 extension ChunkStore {
     /// Stores a content list.
-    func storeList(_ bytes: [UInt8]) throws(BackupError) -> ChunkID {
+    /// - Parameter earlier: a list of which it may share most.
+    func storeList(_ bytes: [UInt8], earlier: ChunkID? = nil) throws(BackupError) -> ChunkID {
         try bytes.withUnsafeBytesThrowing { (buffer) throws(BackupError) in
             let id = name(of: buffer)
-            try store(id, buffer, kind: .metadata, compression: .whenSmaller)
+            try store(
+                id, buffer, kind: .metadata, compression: .whenSmaller,
+                similar: try earlier.flatMap { (id) throws(BackupError) in try find(id) })
             return id
         }
     }

@@ -21,7 +21,6 @@ public struct CollectionComparison: Sendable, Equatable {
     public var added = Changes()
     public var changed = Changes()
     public var removed = Changes()
-    public var unchangedCount = 0
 
     public init() {}
 
@@ -29,12 +28,31 @@ public struct CollectionComparison: Sendable, Equatable {
     /// ascending order of their keys, as exports are, in one pass, else in one for each 250,000 records. White space does not
     /// count as a change, the order of members does.
     ///
-    /// - Parameter old: `nil` when there is no export before: everything is added then.
+    /// - Parameter commonRanges: bytes that both have in common, in ascending order. They are passed over instead of being read, when
+    ///   `WireWriter` wrote both; give none for others.
     /// - Throws: `damagedContent` when one of them is not such an array, or a key is missing or occurs twice.
     public static func compare(
-        old: (any ByteSource)?, new: any ByteSource, key: String
+        old: any ByteSource, new: any ByteSource, key: String, commonRanges: [CommonRange] = []
     ) throws(BackupError) -> CollectionComparison {
-        if let merged = try CollectionMerge.compare(old: old, new: new, key: key) { return merged }
+        if let merged = try CollectionMerge.compare(old: old, new: new, key: key, commonRanges: commonRanges) { return merged }
         return try CollectionPartitions.compare(old: old, new: new, key: key)
+    }
+
+    /// The same where there is nothing to compare with: every record is added.
+    ///
+    /// - Parameter count: how many records there are, if that is known: no more is read then than the keys that are told.
+    public static func adding(
+        _ source: any ByteSource, key: String, count: Int? = nil
+    ) throws(BackupError) -> CollectionComparison {
+        var result = CollectionComparison()
+        let cursor = RecordCursor(source, key: key)
+        while try cursor.advance() {
+            if let key = cursor.key { result.added.add(key) }
+            if let count, result.added.keys.count == keyLimit {
+                result.added.count = count
+                break
+            }
+        }
+        return result
     }
 }

@@ -2,33 +2,39 @@ import BackupCore
 
 /// Compares two collections that are in ascending order of their keys, side by side.
 enum CollectionMerge {
+    /// - Parameter commonRanges: what both have in common; it is passed over where it can be.
     /// - Returns: `nil` when one of them turns out not to be in order.
     static func compare(
-        old: (any ByteSource)?, new: any ByteSource, key: String
+        old: any ByteSource, new: any ByteSource, key: String, commonRanges: [CommonRange]
     ) throws(BackupError) -> CollectionComparison? {
         var result = CollectionComparison()
-        let before = try old.map { (source) throws(BackupError) in try OrderedCursor(source, key: key) }
-        let after = try OrderedCursor(new, key: key)
+        let common = CommonRecords(commonRanges, old: old, new: new)
+        let before = try OrderedCursor(old, key: key, isSkipping: !commonRanges.isEmpty)
+        let after = try OrderedCursor(new, key: key, isSkipping: !commonRanges.isEmpty)
         while true {
-            if before?.isOutOfOrder == true || after.isOutOfOrder { return nil }
-            switch (before?.key, after.key) {
+            if before.isOutOfOrder || after.isOutOfOrder { return nil }
+            switch (before.key, after.key) {
             case (nil, nil): return result
             case (nil, let newKey?):
                 result.added.add(newKey)
                 try after.advance()
             case (let oldKey?, nil):
                 result.removed.add(oldKey)
-                try before?.advance()
+                try before.advance()
             case (let oldKey?, let newKey?):
                 if oldKey < newKey {
                     result.removed.add(oldKey)
-                    try before?.advance()
+                    try before.advance()
                 } else if newKey < oldKey {
                     result.added.add(newKey)
                     try after.advance()
                 } else {
-                    if before?.content == after.content { result.unchangedCount += 1 } else { result.changed.add(newKey) }
-                    try before?.advance()
+                    if before.content != after.content { result.changed.add(newKey) }
+                    if let comma = try common.comma(after: before.place, after.place) {
+                        before.skip(toCommaAt: comma.old)
+                        after.skip(toCommaAt: comma.new)
+                    }
+                    try before.advance()
                     try after.advance()
                 }
             }
@@ -42,11 +48,14 @@ private final class OrderedCursor {
     private(set) var key: JSONKey?
     private(set) var isOutOfOrder = false
     var content: [UInt8] { cursor.content }
+    var place: UInt64 { cursor.place }
 
-    init(_ source: any ByteSource, key: String) throws(BackupError) {
-        cursor = RecordCursor(source, key: key)
+    init(_ source: any ByteSource, key: String, isSkipping: Bool) throws(BackupError) {
+        cursor = RecordCursor(source, key: key, isSkipping: isSkipping)
         try advance()
     }
+
+    func skip(toCommaAt offset: UInt64) { cursor.skip(toCommaAt: offset) }
 
     func advance() throws(BackupError) {
         let last = key

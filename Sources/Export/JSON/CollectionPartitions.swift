@@ -9,10 +9,9 @@ enum CollectionPartitions {
     private enum Origin { case old, new }
 
     static func compare(
-        old: (any ByteSource)?, new: any ByteSource, key: String
+        old: any ByteSource, new: any ByteSource, key: String
     ) throws(BackupError) -> CollectionComparison {
-        let count = max(
-            try old.map { (source) throws(BackupError) in try Self.count(source, key) } ?? 0, try Self.count(new, key))
+        let count = max(try count(old, key), try count(new, key))
         let partCount = count / recordsInPart + 1
         var result = CollectionComparison()
         for part in 0..<partCount {
@@ -29,7 +28,7 @@ enum CollectionPartitions {
     }
 
     private static func compare(
-        old: (any ByteSource)?, new: any ByteSource, key: String, part: Int, of partCount: Int,
+        old: any ByteSource, new: any ByteSource, key: String, part: Int, of partCount: Int,
         into result: inout CollectionComparison
     ) throws(BackupError) {
         var before: [JSONKey: SHA256Digest] = [:]
@@ -45,7 +44,7 @@ enum CollectionPartitions {
             guard seen.insert(key).inserted else { throw RecordCursor.damaged("the key \(key) occurs twice") }
             switch before[key] {
             case nil: result.added.add(key)
-            case SHA256Hasher.hash(content): result.unchangedCount += 1
+            case SHA256Hasher.hash(content): break
             default: result.changed.add(key)
             }
         }
@@ -53,10 +52,9 @@ enum CollectionPartitions {
     }
 
     private static func forEach(
-        _ source: (any ByteSource)?, _ key: String, _ part: Int, _ partCount: Int,
+        _ source: any ByteSource, _ key: String, _ part: Int, _ partCount: Int,
         _ body: (JSONKey, [UInt8]) throws(BackupError) -> Void
     ) throws(BackupError) {
-        guard let source else { return }
         let cursor = RecordCursor(source, key: key)
         while try cursor.advance() {
             guard let key = cursor.key, self.part(of: key, partCount) == part else { continue }

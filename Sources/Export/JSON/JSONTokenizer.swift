@@ -108,6 +108,23 @@ public final class JSONTokenizer {
         while depth > outer { _ = try next() }
     }
 
+    /// Where the source is read next, in bytes. White space before it may have been passed or not.
+    var place: UInt64 { bufferOffset + UInt64(position) }
+
+    /// Goes on at a later comma between two elements of the array that is being read, as if everything before it had been. The caller
+    /// vouches for what is passed over.
+    func skipElements(toCommaAt offset: UInt64) {
+        precondition(expectation == .commaOrEnd && objectBits & (1 << UInt64(depth - 1)) == 0, "no array is being read")
+        if offset >= bufferOffset, offset <= bufferOffset + UInt64(limit) {
+            position = Int(offset - bufferOffset)
+        } else {
+            bufferOffset = offset
+            position = 0
+            limit = 0
+            isAtEnd = false
+        }
+    }
+
     // MARK: Structure
 
     private func commaOrEnd() throws(BackupError) -> Token {

@@ -10,10 +10,17 @@ final class RecordCursor {
     /// Tokens of the current record, in order, each with its text.
     private(set) var content: [UInt8] = []
 
-    init(_ source: any ByteSource, key: String) {
-        tokenizer = JSONTokenizer(source)
+    /// - Parameter isSkipping: whether most of the records will be passed over, so that it does not pay to read far ahead.
+    init(_ source: any ByteSource, key: String, isSkipping: Bool = false) {
+        tokenizer = isSkipping ? JSONTokenizer(source, bufferSizeBytes: 8 << 10) : JSONTokenizer(source)
         keyName = Array(key.utf8)
     }
+
+    /// Behind the current record, in bytes.
+    var place: UInt64 { tokenizer.place }
+
+    /// Passes over all records up to a comma between two of them.
+    func skip(toCommaAt offset: UInt64) { tokenizer.skipElements(toCommaAt: offset) }
 
     static func damaged(_ reason: String) -> BackupError {
         BackupError(.damagedContent, "an exported collection cannot be read: \(reason)")

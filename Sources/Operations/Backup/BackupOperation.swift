@@ -49,9 +49,9 @@ public struct BackupOperation: Sendable {
             let status = try FileSystem.status(mediaPath)
             entries.append(
                 .directory(name: "media", mode: status.mode, modificationTime: status.modificationTime, stored: stored))
-            // What changed is found by comparing stored folders, which must be readable for that.
-            try writer.publishChunks()
         }
+        // What changed is found by comparing stored folders and lists of chunks, which must be readable for that.
+        if store.mediaPath != nil || records.collections.contains(where: \.entry.content.hasLists) { try writer.publishChunks() }
         let changes = try changes(since: parent, entries, records)
         entries.append(try file("changes.json", changes.prettyText, writer, createdAt))
         let manifest = ManifestDocument(

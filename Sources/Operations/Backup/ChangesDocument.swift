@@ -29,10 +29,15 @@ struct ChangesDocument {
             if let old, old.checksums == new.entry.checksums {
                 comparison = nil
             } else {
-                var source: StoredSource?
-                if let old { source = StoredSource(try repository.extents(of: old.content), in: repository) }
                 let key = definition.collections.first { $0.name == name }?.keyField.name ?? "id"
-                comparison = try CollectionComparison.compare(old: source, new: new.source, key: key)
+                if let old {
+                    comparison = try CollectionComparison.compare(
+                        old: StoredSource(try repository.extents(of: old.content), in: repository), new: new.source, key: key,
+                        commonRanges: try repository.commonRanges(old: old.content, new: new.entry.content))
+                } else {
+                    comparison = try CollectionComparison.adding(
+                        new.source, key: key, count: records.facts.counts.first { $0.name == name }?.count)
+                }
             }
             collections.append(.init(name, Self.describe(comparison)))
         }

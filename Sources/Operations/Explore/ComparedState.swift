@@ -10,10 +10,18 @@ struct ComparedState {
         let size: UInt64
         /// What can be told without reading it.
         let knownSHA256: SHA256Digest?
+        /// Where it lies in a repository.
+        let stored: (content: FileContent, repository: Repository)?
 
         func hasContent(of other: Collection) throws(BackupError) -> Bool {
             guard size == other.size else { return false }
             return try sha256() == other.sha256()
+        }
+
+        /// What it has in common with an older one, as far as that can be told without reading them.
+        func commonRanges(with old: Collection) throws(BackupError) -> [CommonRange] {
+            guard let stored, let before = old.stored else { return [] }
+            return try stored.repository.commonRanges(old: before.content, new: stored.content)
         }
 
         private func sha256() throws(BackupError) -> SHA256Digest {
@@ -42,7 +50,7 @@ struct ComparedState {
                 guard name.hasSuffix(Self.collectionSuffix) else { continue }
                 collections[String(name.dropLast(Self.collectionSuffix.count))] = Collection(
                     source: StoredSource(try repository.extents(of: entry.content), in: repository), size: entry.size,
-                    knownSHA256: entry.checksums?.sha256)
+                    knownSHA256: entry.checksums?.sha256, stored: (entry.content, repository))
             }
         }
         self.collections = collections
@@ -59,7 +67,8 @@ struct ComparedState {
         var collections: [String: Collection] = [:]
         for (name, range) in rendering.collections {
             collections[name] = Collection(
-                source: SourceRange(rendering.export, range), size: range.upperBound - range.lowerBound, knownSHA256: nil)
+                source: SourceRange(rendering.export, range), size: range.upperBound - range.lowerBound, knownSHA256: nil,
+                stored: nil)
         }
         self.collections = collections
         var files: [ComparedFile] = [.rendered("database.sqlite", rendering.database, rendering.createdAt)]

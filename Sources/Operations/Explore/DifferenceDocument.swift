@@ -99,13 +99,17 @@ public struct DifferenceDocument: Sendable {
     ) throws(BackupError) -> Collection {
         if let old, let new, try old.hasContent(of: new) { return Collection(name: name, counts: [:], changes: []) }
         let comparison: CollectionComparison
-        if let new {
-            comparison = try CollectionComparison.compare(old: old?.source, new: new.source, key: key)
-        } else {
+        switch (old, new) {
+        case (let old?, let new?):
+            comparison = try CollectionComparison.compare(
+                old: old.source, new: new.source, key: key, commonRanges: try new.commonRanges(with: old))
+        case (nil, let new?): comparison = try CollectionComparison.adding(new.source, key: key)
+        case (let old?, nil):
             // Without a newer collection everything was removed: the same as added, seen from the other side.
             var all = CollectionComparison()
-            if let old { all.removed = try CollectionComparison.compare(old: nil, new: old.source, key: key).added }
+            all.removed = try CollectionComparison.adding(old.source, key: key).added
             comparison = all
+        case (nil, nil): comparison = CollectionComparison()
         }
         let kinds: [(Change, CollectionComparison.Changes)] = [
             (.added, comparison.added), (.changed, comparison.changed), (.removed, comparison.removed),

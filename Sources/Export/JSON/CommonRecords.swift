@@ -1,0 +1,116 @@
+import BackupCore
+
+/// Tells how far two collections can be passed over side by side, because their bytes are the same: from one place between two records to
+/// another. For one thread, and for places that ascend.
+///
+/// From the same state, the same bytes lead a JSON reader to the same state. So what is needed is a place between two records near the end
+/// of what both have in common. `WireWriter` begins each record with a line feed and four spaces, and what lies inside a record with more;
+/// a string has no line feed in JSON. So that place can be seen from the bytes around it.
+final class CommonRecords {
+    /// What stands between two records, from the end of the first on.
+    private static let separator = Array(",\n    {".utf8)
+    /// So far before the end of a range a place is looked for. Longer records are read.
+    private static let searchLengthBytes = 16 << 10
+    private static let blockLengthBytes = 4 << 10
+
+    private let ranges: [CommonRange]
+    private let old: any ByteSource
+    private let new: any ByteSource
+    private var index = -1
+    /// The current range, with the bytes before and behind it that are the same, too: in the newer collection.
+    private var start: UInt64 = 0
+    private var end: UInt64 = 0
+    /// The last separator in it.
+    private var landing: UInt64?
+
+    /// - Parameter ranges: in ascending order in both collections.
+    init(_ ranges: [CommonRange], old: any ByteSource, new: any ByteSource) {
+        self.ranges = ranges
+        self.old = old
+        self.new = new
+    }
+
+    /// - Parameters:
+    ///   - oldPlace: behind a record of the older collection, in bytes.
+    ///   - newPlace: behind a record of the newer one.
+    /// - Returns: a comma behind records in both, to which all bytes from the given places on are the same; `nil` when none lies ahead.
+    func comma(after oldPlace: UInt64, _ newPlace: UInt64) throws(BackupError) -> (old: UInt64, new: UInt64)? {
+        while index < ranges.count, index < 0 || newPlace >= end { try moveOn() }
+        guard index < ranges.count, newPlace >= start, let landing, landing > newPlace else { return nil }
+        let range = ranges[index]
+        guard newPlace &- oldPlace == range.newStart &- range.oldStart else { return nil }
+        return (oldPlace + (landing - newPlace), landing)
+    }
+
+    private func moveOn() throws(BackupError) {
+        index += 1
+        guard index < ranges.count else { return }
+        let range = ranges[index]
+        let before = index > 0 ? ranges[index - 1] : CommonRange(oldStart: 0, newStart: 0, length: 0)
+        let gap = min(range.oldStart - before.oldEnd, range.newStart - before.newEnd)
+        start = try range.newStart - sameBefore(range, limit: gap)
+        end = try range.newEnd + sameBehind(range)
+        landing = try lastSeparator(in: start..<end)
+    }
+
+    /// How many bytes right before a range are the same in both.
+    private func sameBefore(_ range: CommonRange, limit: UInt64) throws(BackupError) -> UInt64 {
+        var count: UInt64 = 0
+        while count < limit {
+            let length = min(UInt64(Self.blockLengthBytes), limit - count)
+            let one = try bytes(old, at: range.oldStart - count - length, count: Int(length))
+            let other = try bytes(new, at: range.newStart - count - length, count: Int(length))
+            guard one.count == Int(length), other.count == Int(length) else { break }
+            var same = 0
+            while same < one.count, one[one.count - 1 - same] == other[other.count - 1 - same] { same += 1 }
+            count += UInt64(same)
+            if same < Int(length) { break }
+        }
+        return count
+    }
+
+    /// How many bytes right behind a range are the same in both.
+    private func sameBehind(_ range: CommonRange) throws(BackupError) -> UInt64 {
+        let next = index + 1 < ranges.count ? ranges[index + 1] : nil
+        let limit = next.map { min($0.oldStart - range.oldEnd, $0.newStart - range.newEnd) } ?? .max
+        var count: UInt64 = 0
+        while count < limit {
+            let length = Int(min(UInt64(Self.blockLengthBytes), limit - count))
+            let one = try bytes(old, at: range.oldEnd + count, count: length)
+            let other = try bytes(new, at: range.newEnd + count, count: length)
+            var same = 0
+            while same < min(one.count, other.count), one[same] == other[same] { same += 1 }
+            count += UInt64(same)
+            if same < length { break }
+        }
+        return count
+    }
+
+    private func lastSeparator(in range: Range<UInt64>) throws(BackupError) -> UInt64? {
+        let length = min(UInt64(Self.searchLengthBytes), range.upperBound - range.lowerBound)
+        let first = range.upperBound - length
+        let text = try bytes(new, at: first, count: Int(length))
+        var place = text.count - Self.separator.count
+        while place >= 0 {
+            if text[place] == Self.separator[0], text[place...].starts(with: Self.separator) { return first + UInt64(place) }
+            place -= 1
+        }
+        return nil
+    }
+
+    /// Fewer at the end of the collection.
+    private func bytes(_ source: any ByteSource, at offset: UInt64, count: Int) throws(BackupError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            let read = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
+                try source.read(
+                    at: offset + UInt64(filled), into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]))
+            }
+            if read == 0 { break }
+            filled += read
+        }
+        bytes.removeLast(count - filled)
+        return bytes
+    }
+}
