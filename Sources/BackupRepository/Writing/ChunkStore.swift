@@ -145,15 +145,10 @@ final class ChunkStore: Sendable {
     func require(_ ids: [ChunkID]) throws(BackupError) {
         try guarded { () throws(BackupError) in
             let missing = state.withLock { state in ids.filter { !state.claimed.contains($0) } }
-            guard !missing.isEmpty else { return }
-            let found = try catalog.findIntact(missing)
-            for (id, chunk) in zip(missing, found) where chunk == nil {
+            for (id, isHeld) in zip(missing, try hold(missing)) where !isHeld {
                 throw BackupError(
                     .repositoryDamaged, "chunk \(id), which a new snapshot refers to, is not in the repository",
                     path: layout.packs, remedy: "Store the file anew instead of taking it from an older snapshot.")
-            }
-            state.withLock { state in
-                for case .some(let chunk) in found { state.reliedOn.insert(chunk.pack) }
             }
         }
     }
