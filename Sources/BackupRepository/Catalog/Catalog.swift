@@ -1,6 +1,5 @@
 import BackupCore
 import GRDB
-import GRDBSQLite
 import Synchronization
 import SystemIO
 
@@ -203,13 +202,7 @@ extension Catalog {
     /// Tells a filter of every chunk.
     func fill(_ filter: ChunkFilter) throws(BackupError) {
         try read { database in
-            let handle = try database.cachedStatement(sql: "SELECT id0, id1, id2, id3 FROM chunks").sqliteStatement
-            sqlite3_reset(handle)
-            defer { sqlite3_reset(handle) }
-            while true {
-                let result = sqlite3_step(handle)
-                if result == SQLITE_DONE { return }
-                guard result == SQLITE_ROW else { throw DatabaseError(resultCode: ResultCode(rawValue: result)) }
+            try database.cachedStatement(sql: "SELECT id0, id1, id2, id3 FROM chunks").forEachRow { handle in
                 filter.insert(ChunkQuery.key(handle, at: 0))
             }
         }

@@ -51,18 +51,12 @@ extension Catalog {
         }
     }
 
-    /// Steps through many rows, with SQLite's own calls for the reason that `ChunkQuery` has.
+    /// Steps through chunks.
     /// - Parameter sql: the columns of `ChunkQuery`, then those of the chunk's name.
     private static func scan(
         _ database: Database, _ sql: String, _ body: (ChunkID, DigestKey, OpaquePointer) throws -> Void
     ) throws {
-        let statement = try database.cachedStatement(sql: sql)
-        let handle = statement.sqliteStatement
-        defer { withExtendedLifetime(statement) { _ = sqlite3_reset(handle) } }
-        while true {
-            let result = sqlite3_step(handle)
-            if result == SQLITE_DONE { return }
-            guard result == SQLITE_ROW else { throw DatabaseError(resultCode: ResultCode(rawValue: result)) }
+        try database.cachedStatement(sql: sql).forEachRow { handle in
             let key = ChunkQuery.key(handle, at: ChunkQuery.columnCount)
             try body(ChunkID(key.digest), key, handle)
         }

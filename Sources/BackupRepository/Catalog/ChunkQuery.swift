@@ -28,20 +28,7 @@ struct ChunkQuery {
 
     /// Calls `body` for each place where the chunk lies.
     func run(_ id: ChunkID, _ body: (StoredChunk) -> Void) throws {
-        let handle = statement.sqliteStatement
-        sqlite3_reset(handle)
-        defer { sqlite3_reset(handle) }
-        let words = DigestKey(id.digest).words
-        sqlite3_bind_int64(handle, 1, words.0)
-        sqlite3_bind_int64(handle, 2, words.1)
-        sqlite3_bind_int64(handle, 3, words.2)
-        sqlite3_bind_int64(handle, 4, words.3)
-        while true {
-            let result = sqlite3_step(handle)
-            if result == SQLITE_DONE { return }
-            guard result == SQLITE_ROW else { throw DatabaseError(resultCode: ResultCode(rawValue: result)) }
-            body(try Self.chunk(id, handle, protection))
-        }
+        try statement.forEachRow(of: DigestKey(id.digest)) { handle in body(try Self.chunk(id, handle, protection)) }
     }
 
     static func chunk(

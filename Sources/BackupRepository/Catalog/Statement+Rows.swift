@@ -1,0 +1,25 @@
+import GRDB
+import GRDBSQLite
+
+extension Statement {
+    /// Runs a query and calls `body` for each row, with SQLite's own calls for the reason that `ChunkQuery` has.
+    /// - Parameter key: for the statement's first four parameters.
+    /// - Throws: what SQLite says of the statement; what `body` throws, and then no more rows are read.
+    func forEachRow(of key: DigestKey? = nil, _ body: (OpaquePointer) throws -> Void) throws {
+        let handle = sqliteStatement
+        sqlite3_reset(handle)
+        defer { withExtendedLifetime(self) { _ = sqlite3_reset(handle) } }
+        if let words = key?.words {
+            sqlite3_bind_int64(handle, 1, words.0)
+            sqlite3_bind_int64(handle, 2, words.1)
+            sqlite3_bind_int64(handle, 3, words.2)
+            sqlite3_bind_int64(handle, 4, words.3)
+        }
+        while true {
+            let result = sqlite3_step(handle)
+            if result == SQLITE_DONE { return }
+            guard result == SQLITE_ROW else { throw DatabaseError(resultCode: ResultCode(rawValue: result)) }
+            try body(handle)
+        }
+    }
+}
