@@ -66,9 +66,8 @@ public final class BackupWriter: Sendable {
         _ source: any ByteSource, policy: ChunkingPolicy, earlier: FileContent? = nil,
         progress: (UInt64) throws(BackupError) -> Void = { _ in }
     ) throws(BackupError) -> StoredFile {
-        let pipeline = ContentPipeline(
-            store: store, pool: workers, cutter: makeCutter(policy), policy: policy, base: makeMatcher(policy, earlier))
-        let first = pipeline.takeBlock()
+        let blocks = ContentPipeline.makeBlocks()
+        let first = blocks.take()
         first.count = try source.read(at: 0, into: first.writableBytes)
         try progress(UInt64(first.count))
         if first.count < ContentPipeline.blockSizeBytes {
@@ -76,6 +75,9 @@ public final class BackupWriter: Sendable {
             try writer.append(first.bytes)
             return try writer.finish()
         }
+        let pipeline = ContentPipeline(
+            store: store, pool: workers, blocks: blocks, cutter: makeCutter(policy), policy: policy,
+            base: makeMatcher(policy, earlier))
         return try pipeline.run(first: first) { (offset, block) throws(BackupError) in
             let count = try source.read(at: offset, into: block)
             try progress(UInt64(count))

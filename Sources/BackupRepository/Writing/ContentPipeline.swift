@@ -12,7 +12,7 @@ final class ContentPipeline: Sendable {
     private let policy: ChunkingPolicy
     private let group: WorkGroup
     private let assembler: ContentAssembler
-    private let blocks = BlockPool(blockSizeBytes: blockSizeBytes, limit: blockLimit)
+    private let blocks: BlockPool
     private let hashes: ContentHashLanes
     private let cutting: Mutex<Cutting>
 
@@ -23,16 +23,22 @@ final class ContentPipeline: Sendable {
         var count = 0
     }
 
-    init(store: ChunkStore, pool: WorkerPool, cutter: ChunkCutter, policy: ChunkingPolicy, base: sending BaseMatcher?) {
+    /// What a file is read into.
+    static func makeBlocks() -> BlockPool { BlockPool(blockSizeBytes: blockSizeBytes, limit: blockLimit) }
+
+    /// - Parameter blocks: from `makeBlocks`; the file's first block may have been taken from it.
+    init(
+        store: ChunkStore, pool: WorkerPool, blocks: BlockPool, cutter: ChunkCutter, policy: ChunkingPolicy,
+        base: sending BaseMatcher?
+    ) {
         self.store = store
+        self.blocks = blocks
         self.policy = policy
         group = WorkGroup(pool)
         hashes = ContentHashLanes(group)
         assembler = ContentAssembler(store: store, policy: policy, base: base)
         cutting = Mutex(Cutting(cutter: cutter))
     }
-
-    func takeBlock() -> BlockPool.Block { blocks.take() }
 
     /// Stores a file.
     /// - Parameters:
