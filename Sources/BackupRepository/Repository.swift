@@ -250,13 +250,12 @@ extension Repository {
     /// Where a content's bytes lie: what `ExtentTable` and the archive layouts are made from.
     /// - Throws: `repositoryDamaged` when a list is damaged or a chunk is nowhere.
     public func pieces(of content: FileContent) throws(BackupError) -> [ContentPiece] {
-        let resolver = ContentResolver { (id) throws(BackupError) in try self.plainBytes(of: id) }
-        return try pieces(of: try resolver.flatten(content))
+        try pieces(of: try resolver.flatten(content))
     }
 
     /// The same for many contents, at a fraction of the price.
     public func pieces(of contents: [FileContent]) throws(BackupError) -> [[ContentPiece]] {
-        let resolver = ContentResolver { (id) throws(BackupError) in try self.plainBytes(of: id) }
+        let resolver = resolver
         var elements: [FileContent.Element] = []
         var counts: [Int] = []
         for content in contents {

@@ -108,7 +108,7 @@ import Testing
                 case .chunk(let id, _): found.insert(id)
                 case .list(let id, _):
                     found.insert(id)
-                    try add(repository.contentList(id))
+                    try add(repository.resolver.open(element))
                 }
             }
         }

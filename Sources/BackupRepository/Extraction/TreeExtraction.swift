@@ -173,10 +173,6 @@ struct TreeExtraction {
 }
 
 extension Repository {
-    var resolver: ContentResolver {
-        ContentResolver { (id) throws(BackupError) in try self.plainBytes(of: id) }
-    }
-
     /// Writes a stored folder as files, with their modes and times, into an empty folder. Each file is checked while it is written: every chunk
     /// against its checksum, and the file against its own. What cannot be read from the repository is left out and told; the rest is written.
     /// Nothing is made durable: `FolderHandle.synchronizeFileSystem` does that for all of it.

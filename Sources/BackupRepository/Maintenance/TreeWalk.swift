@@ -110,11 +110,7 @@ final class TreeWalk {
             guard depth < ContentList.depthLimit else {
                 throw BackupError(.repositoryDamaged, "content lists are nested too deep: \(id)")
             }
-            let list = try ContentList.decode(try repository.plainBytes(of: id))
-            guard list.size == plainLength else {
-                throw BackupError(.repositoryDamaged, "content list \(id) does not have the length it should")
-            }
-            return list
+            return try repository.resolver.open(.list(id, plainLength: plainLength))
         }
     }
 

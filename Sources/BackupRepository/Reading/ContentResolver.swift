@@ -52,3 +52,10 @@ struct ContentResolver {
         return list
     }
 }
+
+extension Repository {
+    /// Follows lists that lie in the repository.
+    var resolver: ContentResolver {
+        ContentResolver { (id) throws(BackupError) in try self.plainBytes(of: id) }
+    }
+}

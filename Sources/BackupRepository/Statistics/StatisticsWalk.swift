@@ -24,6 +24,7 @@ struct StatisticsWalk {
     }
 
     private let repository: Repository
+    private let resolver: ContentResolver
     private let table: ChunkTable
     private let snapshots: [Snapshot]
     private var statistics: RepositoryStatistics
@@ -36,6 +37,7 @@ struct StatisticsWalk {
 
     init(repository: Repository, table: ChunkTable, chosen: [Snapshot], others: [Snapshot]) {
         self.repository = repository
+        resolver = repository.resolver
         self.table = table
         snapshots = chosen + others
         statistics = RepositoryStatistics(snapshots: chosen.map { RepositoryStatistics.OfSnapshot(snapshot: $0) })
@@ -109,7 +111,7 @@ extension StatisticsWalk {
             case .list(let id, _):
                 let number = try number(of: id)
                 claim(number, for: owner, isStructure: true)
-                if walkedLists.insert(number) { try claim(repository.contentList(id), for: owner, isStructure: isStructure) }
+                if walkedLists.insert(number) { try claim(resolver.open(element), for: owner, isStructure: isStructure) }
             }
         }
     }
@@ -171,7 +173,7 @@ extension StatisticsWalk {
                 let isShared = owners[number] == Owner.several
                 // A list of one snapshot may hold one that others have as well.
                 if isShared ? propagatedLists.insert(number) : passedLists.insert(number) {
-                    try propagate(repository.contentList(id), isShared: isShared)
+                    try propagate(resolver.open(element), isShared: isShared)
                 }
             }
         }
@@ -181,10 +183,4 @@ extension StatisticsWalk {
         if let base = table.base(of: number) { owners[base] = Owner.several }
         owners[number] = Owner.several
     }
-}
-
-extension Repository {
-    /// What a content list holds.
-    /// - Throws: `repositoryDamaged`.
-    func contentList(_ id: ChunkID) throws(BackupError) -> FileContent { try ContentList.decode(plainBytes(of: id)) }
 }

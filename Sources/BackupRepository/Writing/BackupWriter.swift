@@ -44,10 +44,7 @@ public final class BackupWriter: Sendable {
     /// - Parameter earlier: the same file in an earlier snapshot.
     private func makeMatcher(_ policy: ChunkingPolicy, _ earlier: FileContent?) -> BaseMatcher? {
         guard let earlier else { return nil }
-        let repository = repository
-        return BaseMatcher(earlier: earlier, policy: policy, catalog: repository.catalog) { (id) throws(BackupError) in
-            try repository.plainBytes(of: id)
-        }
+        return BaseMatcher(earlier: earlier, policy: policy, catalog: repository.catalog, resolver: repository.resolver)
     }
 
     /// Stores bytes that are in memory.
@@ -124,7 +121,7 @@ public final class BackupWriter: Sendable {
     /// and content lists.
     /// - Returns: the answers, in the order of `contents`.
     public func takeOver(_ contents: [FileContent]) throws(BackupError) -> [Bool] {
-        let resolver = ContentResolver { [repository] (id) throws(BackupError) in try repository.plainBytes(of: id) }
+        let resolver = repository.resolver
         var ids: [ChunkID] = []
         var parts: [(end: Int, isReadable: Bool)] = []
         for content in contents {

@@ -31,13 +31,9 @@ struct BaseMatcher {
     private var lists: [(first: Int, id: ChunkID)] = []
     private var cursor = 0
 
-    /// - Parameter readChunk: reads content lists.
-    init(
-        earlier content: FileContent, policy: ChunkingPolicy, catalog: Catalog,
-        readChunk: @escaping @Sendable (ChunkID) throws(BackupError) -> [UInt8]
-    ) {
+    init(earlier content: FileContent, policy: ChunkingPolicy, catalog: Catalog, resolver: ContentResolver) {
         self.catalog = catalog
-        resolver = ContentResolver(readChunk: readChunk)
+        self.resolver = resolver
         isPositional = policy.isPositional
         rest = content.elements.reversed()
     }
