@@ -366,31 +366,9 @@ extension Repository {
     }
 }
 
-// MARK: - Checking and sizes
+// MARK: - Packs and sizes
 
 extension Repository {
-    /// Reads a chunk anew and compares its stored bytes with their CRC-32 and its plain bytes with its name.
-    /// - Throws: `repositoryDamaged` naming chunk and pack.
-    public func verifyChunk(_ id: ChunkID) throws(BackupError) {
-        guard let chunk = try catalog.locate([id]).first else { return }
-        try chunkReader.verify(chunk)
-    }
-
-    /// Checks a pack's structure and every chunk in it.
-    /// - Returns: what is wrong with it, one finding for each chunk that is hurt.
-    public func verifyPack(_ id: PackID) -> [BackupError] {
-        do {
-            let index = try PackIndex.read(try SharedFile(path: layout.packPath(of: id)), pack: id, protection: protection)
-            var findings: [BackupError] = []
-            for chunk in index.storedChunks(in: id) {
-                do { try chunkReader.verify(chunk) } catch { findings.append(error) }
-            }
-            return findings
-        } catch {
-            return [error]
-        }
-    }
-
     /// The packs that are there, sorted.
     public func packs() throws(BackupError) -> [PackID] { try PackFolder.list(layout).keys.sorted() }
 

@@ -114,6 +114,17 @@ extension Repository {
         let entry = try #require(try rootDirectory(of: found).entry(named: name))
         return try bytes(of: entry.content, limitBytes: 1 << 30)
     }
+
+    func verifyChunk(_ id: ChunkID) throws(BackupError) {
+        for chunk in try catalog.locate([id]) { try ChunkVerifier(self).requireSound(chunk) }
+    }
+
+    /// - Returns: what a check of all data finds in a pack, one finding for each chunk that is hurt.
+    func verifyPack(_ id: PackID) -> [BackupError] {
+        let outcome = PackDataCheck.check(id, self, PackDataReader(self), ChunkVerifier(self))
+        if let failure = outcome.failure { return [failure] }
+        return (outcome.damaged + outcome.withoutBase).map(\.error)
+    }
 }
 
 /// The code of the `BackupError` that `body` throws; `nil` when it throws none.

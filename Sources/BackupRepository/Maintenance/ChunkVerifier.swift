@@ -29,6 +29,22 @@ final class ChunkVerifier {
         return bytes.withUnsafeBytes { verifyStored(chunk, UnsafeRawBufferPointer(rebasing: $0[..<Int(chunk.storedLength)])) }
     }
 
+    /// Reads a chunk's bytes where it is said to lie, past all caches, and verifies them.
+    /// - Throws: `repositoryDamaged` naming chunk and pack, also when its base cannot be read; what opening the pack throws.
+    func requireSound(_ chunk: StoredChunk) throws(BackupError) {
+        let reader = repository.chunkReader
+        let overhead = RepositoryProtection.overheadByteCount(isSealed: repository.protection.isSealing)
+        var packed = [UInt8](repeating: 0, count: Int(chunk.storedLength) + overhead)
+        let verdict = try packed.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
+            try reader.read(chunk, reader.packs.open(chunk.pack), at: 0, into: buffer)
+            return verify(chunk, UnsafeRawBufferPointer(buffer))
+        }
+        switch verdict {
+        case .sound: return
+        case .damaged(let error), .withoutBase(let error): throw error
+        }
+    }
+
     /// Opens a sealed chunk into `opened`.
     private func open(_ chunk: StoredChunk, _ packed: UnsafeRawBufferPointer) -> Bool {
         let count = Int(chunk.storedLength)

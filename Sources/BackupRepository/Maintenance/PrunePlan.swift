@@ -71,6 +71,7 @@ struct PrunePlan {
             let pack = Int(inventory.table.rows[row].pack)
             return Double(neededBytes[pack]) / Double(max(1, totalBytes[pack]))
         }
+        let verifier = ChunkVerifier(repository)
         var index: (pack: PackID, chunks: [StoredChunk])?
         for first in inventory.table.duplicated where inventory.table.isNeeded(first) {
             let rows = inventory.table.allRows(of: inventory.table.rows[first].key)
@@ -86,7 +87,7 @@ struct PrunePlan {
                     index = (try? repository.packIndex(of: pack.id)).map { (pack.id, $0.storedChunks(in: pack.id)) }
                 }
                 guard let index, index.pack == pack.id else { return false }
-                return (try? repository.chunkReader.verify(index.chunks[row - pack.firstRow])) != nil
+                return (try? verifier.requireSound(index.chunks[row - pack.firstRow])) != nil
             }
             guard let kept else { continue }
             for row in rows where row != kept { inventory.table.setNeeded(row, false) }

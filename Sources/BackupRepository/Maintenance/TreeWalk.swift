@@ -23,6 +23,7 @@ final class TreeWalk {
     private var missing: Set<ChunkID> = []
     /// Chunks outside of all readable packs that could be read all the same.
     private var rescued: Set<ChunkID> = []
+    private lazy var verifier = ChunkVerifier(repository)
 
     init(
         _ repository: Repository, _ inventory: consuming PackInventory,
@@ -134,7 +135,7 @@ final class TreeWalk {
         // Known to be gone, or to be damaged wherever it lies: that has been told.
         if missing.contains(id) || inventory.table.firstRow(of: key) != nil { return false }
         // The catalog may know more than a pack with a damaged index says.
-        if let chunk = try? repository.catalog.locate([id]).first, (try? repository.chunkReader.verify(chunk)) != nil {
+        if let chunk = try? repository.catalog.locate([id]).first, (try? verifier.requireSound(chunk)) != nil {
             rescued.insert(id)
             return true
         }

@@ -165,16 +165,6 @@ extension ChunkReader {
     /// Closes a pack that was replaced.
     func forget(_ pack: PackID) { packs.forget(pack) }
 
-    /// Compares a chunk's stored bytes with their CRC-32 and its plain bytes with its name, reading the pack anew.
-    /// - Throws: `repositoryDamaged`.
-    func verify(_ chunk: StoredChunk) throws(BackupError) {
-        let stored = try storedBytes(chunk)
-        guard CRC32.of(stored) == chunk.storedCRC32 else { throw crcDamage(chunk) }
-        let plain = chunk.codec == .raw ? stored : try expand(chunk)
-        guard CRC32.of(plain) == chunk.plainCRC32 else { throw crcDamage(chunk) }
-        guard protection.chunkID(of: plain) == chunk.id else { throw damage(chunk, "its bytes are not what its name says") }
-    }
-
     private func crcDamage(_ chunk: StoredChunk) -> BackupError { damage(chunk, "its CRC-32 is wrong") }
 
     func damage(_ chunk: StoredChunk, _ reason: String) -> BackupError {
