@@ -4,7 +4,7 @@ import SystemIO
 /// What can still be found of a pack whose header, index or end is damaged.
 struct PackSalvage {
     /// No pack of this program has a longer index.
-    private static let indexByteCountLimit = 65_536 * 81 + 8
+    private static let indexByteCountLimit = OpenPack.chunkCountLimit * 81 + 8
     private static let packByteCountLimit: UInt64 = 512 << 20
 
     let repository: Repository

@@ -85,6 +85,18 @@ final class PackWriter: @unchecked Sendable {
         return FinishedPack(id: id, index: index, byteCount: byteCount, isNew: isNew)
     }
 
+    /// Completes the pack, publishes it and tells the catalog. If that fails, nothing of it stays.
+    func publish(in layout: RepositoryLayout, _ catalog: Catalog) throws(BackupError) -> FinishedPack {
+        do {
+            let finished = try finish(packsFolder: layout.packs)
+            try catalog.add(finished.id, finished.index, byteCount: finished.byteCount)
+            return finished
+        } catch {
+            discard()
+            throw error
+        }
+    }
+
     /// Removes the file, also when its publication failed after it had got its name.
     func discard() {
         isUsable = false

@@ -216,7 +216,7 @@ extension Repository {
     /// Starts a backup.
     /// - Throws: `busy` when another is being written, by whatever process.
     public func makeWriter() throws(BackupError) -> BackupWriter {
-        try makeWriter(packSizeBytes: 32 << 20)
+        try makeWriter(packSizeBytes: OpenPack.standardSizeBytes)
     }
 
     /// - Parameter packSizeBytes: a pack is published when it has reached this length.

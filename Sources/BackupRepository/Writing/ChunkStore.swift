@@ -47,9 +47,8 @@ final class ChunkStore: Sendable {
         self.catalog = catalog
         self.reader = reader
         protection = reader.protection
-        let folder = layout.temporary
-        dataPack = OpenPack(kind: .data, temporaryFolder: folder, protection: protection, packSizeBytes: packSizeBytes)
-        metadataPack = OpenPack(kind: .metadata, temporaryFolder: folder, protection: protection, packSizeBytes: packSizeBytes)
+        dataPack = OpenPack(kind: .data, in: layout, protection, packSizeBytes: packSizeBytes)
+        metadataPack = OpenPack(kind: .metadata, in: layout, protection, packSizeBytes: packSizeBytes)
         publishing = WorkGroup(publisher)
     }
 
@@ -201,16 +200,14 @@ final class ChunkStore: Sendable {
 
     private func publish(_ pack: PackWriter) throws(BackupError) {
         do {
-            let finished = try pack.finish(packsFolder: layout.packs)
-            if finished.isNew { state.withLock { $0.published.append(finished.id) } }
-            try catalog.add(finished.id, finished.index, byteCount: finished.byteCount)
+            let finished = try pack.publish(in: layout, catalog)
             // Only now: until the catalog knows them, they must not be stored again.
             state.withLock { state in
+                if finished.isNew { state.published.append(finished.id) }
                 for entry in finished.index.entries { state.claimed.remove(entry.id) }
                 state.full.removeAll { $0 === pack }
             }
         } catch {
-            pack.discard()
             state.withLock { $0.failure = $0.failure ?? error }
             throw error
         }

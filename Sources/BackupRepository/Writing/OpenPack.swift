@@ -3,18 +3,23 @@ import Synchronization
 
 /// The pack of one kind that chunks are being added to. For several threads at once.
 final class OpenPack: Sendable {
+    /// A pack is published when it has reached this length.
+    static let standardSizeBytes: UInt64 = 32 << 20
     /// A pack with many tiny chunks is published before its index gets large.
-    private static let chunkCountLimit = 65_536
+    static let chunkCountLimit = 65_536
 
     private let kind: PackKind
-    private let temporaryFolder: String
+    private let layout: RepositoryLayout
     private let protection: RepositoryProtection
     private let packSizeBytes: UInt64
     private let writer = Mutex<PackWriter?>(nil)
 
-    init(kind: PackKind, temporaryFolder: String, protection: RepositoryProtection, packSizeBytes: UInt64) {
+    init(
+        kind: PackKind, in layout: RepositoryLayout, _ protection: RepositoryProtection,
+        packSizeBytes: UInt64 = standardSizeBytes
+    ) {
         self.kind = kind
-        self.temporaryFolder = temporaryFolder
+        self.layout = layout
         self.protection = protection
         self.packSizeBytes = packSizeBytes
     }
@@ -28,7 +33,7 @@ final class OpenPack: Sendable {
             if let open = writer {
                 pack = open
             } else {
-                pack = try PackWriter(kind: kind, temporaryFolder: temporaryFolder, protection: protection)
+                pack = try PackWriter(kind: kind, temporaryFolder: layout.temporary, protection: protection)
                 writer = pack
             }
             try pack.append(entry, packed)
