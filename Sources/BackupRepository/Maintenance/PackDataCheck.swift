@@ -1,6 +1,4 @@
 import BackupCore
-import Dispatch
-import Glibc
 import Synchronization
 import SystemIO
 
@@ -25,6 +23,9 @@ struct PackDataCheck {
         var byteCount: UInt64 = 0
     }
 
+    /// More would only wait for the disk.
+    private static let threadLimit = 8
+
     let repository: Repository
 
     /// - Parameters:
@@ -32,8 +33,9 @@ struct PackDataCheck {
     ///   - body: told of each pack; from several threads, one at a time.
     func run(_ packs: [PackID], progress: ProgressHandler?, _ body: @escaping @Sendable (Outcome) -> Void) {
         let state = Mutex(State())
-        let threadCount = max(1, min(Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))), 8, packs.count))
-        DispatchQueue.concurrentPerform(iterations: threadCount) { _ in
+        let threadCount = max(1, min(WorkerPool.processorCount, Self.threadLimit, packs.count))
+        // Each goes on to the next pack until there is none: a thread then keeps its buffers. The calling thread is one of them.
+        let work: WorkerPool.Work = { [repository] in
             let reader = PackDataReader(repository)
             let verifier = ChunkVerifier(repository)
             while true {
@@ -54,6 +56,10 @@ struct PackDataCheck {
                 }
             }
         }
+        let pool = WorkerPool(threadCount: threadCount - 1, queueLimit: threadCount - 1)
+        for _ in 1..<threadCount { pool.submit(work) }
+        work()
+        pool.end()
     }
 
     static func check(
