@@ -1,3 +1,4 @@
+import AppData
 import BackupCore
 import Export
 import SystemIO
@@ -17,12 +18,8 @@ public enum CompletenessCheck {
                 _ = try ZIPReader(path: path, limits: ZIPLimits(totalSizeBytes: .max))
                 return true
             case .sqlite:
-                // Page size at offset 16, number of pages at 28 (SQLite's file format, section 1.3).
-                let header = try file.readExactly(at: 16, count: 16)
-                let rawPageSize = UInt64(header[0]) << 8 | UInt64(header[1])
-                let pageSize = rawPageSize == 1 ? 65_536 : rawPageSize
-                let pageCount = header[12...15].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-                return pageCount > 0 && pageCount * pageSize == file.size
+                guard let header = try SQLiteHeader(of: file), header.pageCount > 0 else { return false }
+                return UInt64(header.pageCount) * UInt64(header.pageSizeBytes) == file.size
             }
         } catch {
             return false

@@ -1,3 +1,4 @@
+import AppData
 import BackupCore
 import SystemIO
 
@@ -14,7 +15,7 @@ public enum DroppedFormat: String, Sendable {
         let count = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in try file.read(at: 0, into: buffer)
         }
         let start = bytes[..<count]
-        if start.starts(with: Array("SQLite format 3\0".utf8)) { return .sqlite }
+        if start.starts(with: SQLiteHeader.magic) { return .sqlite }
         if start.starts(with: [0x50, 0x4B, 0x03, 0x04]) || start.starts(with: [0x50, 0x4B, 0x05, 0x06]) { return .zip }
         let text = start.starts(with: [0xEF, 0xBB, 0xBF]) ? start.dropFirst(3) : start
         let first = text.first { $0 != 0x20 && $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }

@@ -64,11 +64,10 @@ public struct DroppedDatabase: RecordSource, Sendable {
     private func translated(_ error: BackupError) -> BackupError {
         // SQLite also says "error" of a header that asks for what it does not know.
         guard [.damagedContent, .accessDenied, .invalidContent].contains(error.code) else { return error }
-        let header = Array("SQLite format 3\0".utf8)
         let descriptor = try? OwnedDescriptor.open(path, O_RDONLY)
         var start: [UInt8]?
-        if let descriptor { start = try? descriptor.readExactly(at: 0, count: header.count) }
-        if start == header { return damaged() }
+        if let descriptor { start = try? descriptor.readExactly(at: 0, count: SQLiteHeader.magic.count) }
+        if start == SQLiteHeader.magic { return damaged() }
         return BackupError(
             .invalidContent, ImportMessages.invalidFormat, path: path,
             findings: ["the file is not an SQLite database"])

@@ -1,3 +1,4 @@
+import AppData
 import BackupCore
 import BackupRepository
 import Glibc
@@ -69,9 +70,7 @@ final class MediaFile: ByteSource {
     /// SQLite databases are cut into pages, like the app's own: a changed row then changes a page and not a megabyte.
     /// - Parameter start: the file's first bytes.
     static func policy(of start: UnsafeRawBufferPointer) -> ChunkingPolicy {
-        guard start.count >= 100, start.prefix(16).elementsEqual("SQLite format 3\0".utf8) else { return .media }
-        let value = Int(start[16]) << 8 | Int(start[17])
-        return .database(pageSizeBytes: value == 1 ? 65_536 : max(512, value))
+        SQLiteHeader(start).map { .database(pageSizeBytes: $0.pageSizeBytes) } ?? .media
     }
 
     static func reading<Result>(

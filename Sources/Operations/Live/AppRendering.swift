@@ -42,15 +42,9 @@ final class AppRendering: Sendable {
         export = try SpoolFile(consuming: exportPath)
     }
 
-    /// A database's page size, from its header (SQLite's file format, section 1.3.2).
+    /// A database's page size.
     static func pageSizeBytes(of database: SpoolFile) throws(BackupError) -> Int {
-        var header = [UInt8](repeating: 0, count: 18)
-        let count = try header.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
-            try database.read(at: 0, into: buffer)
-        }
-        guard count == header.count else { return 4_096 }
-        let value = Int(header[16]) << 8 | Int(header[17])
-        return value == 1 ? 65_536 : max(512, value)
+        try SQLiteHeader(of: database)?.pageSizeBytes ?? 4_096
     }
 }
 

@@ -1,0 +1,34 @@
+import BackupCore
+
+/// What the first bytes of a database file tell (SQLite's file format, section 1.3).
+public struct SQLiteHeader: Sendable {
+    /// Every database file begins with these bytes, unless it is empty.
+    public static let magic: [UInt8] = Array("SQLite format 3\0".utf8)
+    public static let byteCount = 100
+
+    /// 512 to 65,536.
+    public let pageSizeBytes: Int
+    /// Pages of the whole file, as of the last change to it.
+    public let pageCount: UInt32
+
+    /// - Parameter start: the file's first bytes, as many as there are.
+    /// - Returns: `nil` for what is no database, or shorter than its header.
+    public init?(_ start: UnsafeRawBufferPointer) {
+        guard start.count >= Self.byteCount, start.starts(with: Self.magic) else { return nil }
+        let rawPageSize = Int(UInt16(bigEndian: start.loadUnaligned(fromByteOffset: 16, as: UInt16.self)))
+        // 65,536 does not fit the field.
+        pageSizeBytes = rawPageSize == 1 ? 65_536 : max(512, rawPageSize)
+        pageCount = UInt32(bigEndian: start.loadUnaligned(fromByteOffset: 28, as: UInt32.self))
+    }
+
+    /// Reads the header of a file.
+    /// - Returns: `nil` for what is no database, or shorter than its header.
+    public init?(of file: some ByteSource) throws(BackupError) {
+        var start = [UInt8](repeating: 0, count: Self.byteCount)
+        let count = try start.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
+            try file.read(at: 0, into: buffer)
+        }
+        guard count == start.count, let header = start.withUnsafeBytes({ Self($0) }) else { return nil }
+        self = header
+    }
+}
