@@ -56,11 +56,9 @@ final class MediaFolderTask: Sendable {
         return entry.content
     }
 
-    /// The entry of a file that is as it was in the earlier snapshot: same size, times and inode. (A changed mode changes the change time.)
+    /// The entry of a file that is as it was in the earlier snapshot.
     func unchanged(_ name: FileName, _ status: FileStatus) -> TreeEntry? {
-        guard let entry = earlier?.entry(named: name), entry.kind == .file, let identity = entry.sourceIdentity,
-            identity.inode == status.inode, identity.changeTime == status.changeTime, entry.size == status.size,
-            entry.modificationTime == status.modificationTime, !lost.contains(name)
+        guard let entry = earlier?.entry(named: name), entry.kind == .file, entry.isUnchanged(status), !lost.contains(name)
         else { return nil }
         return entry
     }

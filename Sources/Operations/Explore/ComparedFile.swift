@@ -73,19 +73,11 @@ enum ComparedFile {
     func hasContent(of other: ComparedFile) throws(BackupError) -> Bool {
         guard linkTarget == other.linkTarget, size == other.size else { return false }
         if linkTarget != nil { return true }
-        if case .stored(let entry, _) = self, case .media(let item, _, _) = other, Self.isUntouched(item, since: entry) {
-            return true
+        switch (self, other) {
+        case (.stored(let entry, _), .media(let item, _, _)) where entry.isUnchanged(item.status): return true
+        case (.media(let item, _, _), .stored(let entry, _)) where entry.isUnchanged(item.status): return true
+        default: return try sha256() == other.sha256()
         }
-        if case .media(let item, _, _) = self, case .stored(let entry, _) = other, Self.isUntouched(item, since: entry) {
-            return true
-        }
-        return try sha256() == other.sha256()
-    }
-
-    private static func isUntouched(_ item: LiveMedia.Item, since entry: TreeEntry) -> Bool {
-        guard let identity = entry.sourceIdentity else { return false }
-        return identity == SourceIdentity(inode: item.status.inode, changeTime: item.status.changeTime)
-            && entry.modificationTime == item.status.modificationTime
     }
 
     private func sha256() throws(BackupError) -> SHA256Digest? {

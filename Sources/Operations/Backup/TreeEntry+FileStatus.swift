@@ -1,0 +1,11 @@
+import BackupRepository
+import SystemIO
+
+extension TreeEntry {
+    /// Whether a file of the app is the very one that this entry was made of, as it was then: same size, times and inode. (A changed mode changes
+    /// the change time.)
+    func isUnchanged(_ status: FileStatus) -> Bool {
+        sourceIdentity == SourceIdentity(inode: status.inode, changeTime: status.changeTime) && size == status.size
+            && modificationTime == status.modificationTime
+    }
+}
