@@ -25,30 +25,15 @@ struct OwnArchive {
 
     private func isEqual(_ table: ExtentTable, _ file: SharedFile) throws(BackupError) -> Bool {
         var offset: UInt64 = 0
-        var theirs = [UInt8](repeating: 0, count: Self.bufferSizeBytes)
         var ours = [UInt8](repeating: 0, count: Self.bufferSizeBytes)
         // Most archives of one size differ near their beginning: they are told apart before much is read.
         while offset < table.size {
-            let count = Int(min(UInt64(Self.bufferSizeBytes), table.size - offset))
-            try read(file, at: offset, into: &theirs, count)
-            try read(StoredSource(table, in: repository), at: offset, into: &ours, count)
-            guard theirs[..<count] == ours[..<count] else { return false }
+            let count = try ours.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
+                try repository.read(table, at: offset, into: buffer)
+            }
+            guard try file.readExactly(at: offset, count: count)[...] == ours[..<count] else { return false }
             offset += UInt64(count)
         }
         return true
-    }
-
-    private func read(
-        _ source: some ByteSource, at offset: UInt64, into bytes: inout [UInt8], _ count: Int
-    ) throws(BackupError) {
-        var done = 0
-        while done < count {
-            let read = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
-                try source.read(
-                    at: offset + UInt64(done), into: UnsafeMutableRawBufferPointer(rebasing: buffer[done..<count]))
-            }
-            guard read > 0 else { throw BackupError(.inputOutput, "a file became shorter while it was read") }
-            done += read
-        }
     }
 }
