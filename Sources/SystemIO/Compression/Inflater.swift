@@ -18,9 +18,6 @@ public struct Inflater: ~Copyable {
         stream.deallocate()
     }
 
-    /// Starts again, for another stream.
-    public mutating func reset() { inflateReset(stream) }
-
     /// One call of inflate(3).
     /// - Returns: bytes taken and given and whether the final block has ended, or `nil` when the data is damaged.
     public mutating func step(
