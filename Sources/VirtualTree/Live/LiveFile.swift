@@ -12,12 +12,7 @@ final class LiveFile: FileNode {
         self.context = context
     }
 
-    private func entry() throws(BackupError) -> LiveEntry {
-        guard let entry = try context.services.liveView().entry(at: path), entry.kind == .file else {
-            throw .notFound(path.last ?? "live")
-        }
-        return entry
-    }
+    private func entry() throws(BackupError) -> LiveEntry { try context.liveEntry(.file, at: path) }
 
     func attributes() throws(BackupError) -> NodeAttributes { LiveFolder.attributes(try entry(), at: path, inode, context) }
 

@@ -15,10 +15,7 @@ final class LiveFolder: FolderNode {
     func attributes() throws(BackupError) -> NodeAttributes {
         // `ls` of the mountpoint must not render the live data.
         guard !path.isEmpty else { return context.folderAttributes(inode, time: context.mountTime) }
-        guard let entry = try context.services.liveView().entry(at: path), entry.kind == .directory else {
-            throw .notFound(path.last ?? "live")
-        }
-        return Self.attributes(entry, at: path, inode, context)
+        return Self.attributes(try context.liveEntry(.directory, at: path), at: path, inode, context)
     }
 
     /// - Parameter path: the entry's, below `live/`.
@@ -65,5 +62,16 @@ final class LiveFolder: FolderNode {
                 attributes: Self.attributes(entry, at: path + [entry.name], inode.child(entry.name), context),
                 node: { [self] in node(entry) })
         }
+    }
+}
+
+extension TreeContext {
+    /// What is at `path` of `live/` now.
+    /// - Throws: `notFound`, also when it has become something else.
+    func liveEntry(_ kind: LiveEntry.Kind, at path: [FileName]) throws(BackupError) -> LiveEntry {
+        guard let entry = try services.liveView().entry(at: path), entry.kind == kind else {
+            throw .notFound(path.last ?? "live")
+        }
+        return entry
     }
 }

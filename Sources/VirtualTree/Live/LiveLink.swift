@@ -12,12 +12,7 @@ final class LiveLink: LinkNode {
         self.context = context
     }
 
-    private func entry() throws(BackupError) -> LiveEntry {
-        guard let entry = try context.services.liveView().entry(at: path), entry.kind == .symbolicLink else {
-            throw .notFound(path.last ?? "live")
-        }
-        return entry
-    }
+    private func entry() throws(BackupError) -> LiveEntry { try context.liveEntry(.symbolicLink, at: path) }
 
     func attributes() throws(BackupError) -> NodeAttributes { LiveFolder.attributes(try entry(), at: path, inode, context) }
 
