@@ -24,6 +24,7 @@ class Corpus:
     title = ""
     changed_title = ""
     added_title = ""
+    has_media = False
 
     def __init__(self, folder: Path, scale: float, binary: Path):
         self.folder = folder / self.name
@@ -37,7 +38,7 @@ class Corpus:
     @property
     def media(self):
         """The folder of media files, if the app has one."""
-        return None
+        return self.folder / "media" if self.has_media else None
 
     def build(self):
         """Builds what is not there yet; otherwise takes all changes back."""
@@ -86,10 +87,7 @@ class Photos(Corpus):
     title = "(a) photos of 0.5 to 8 MB and a large file"
     changed_title = "1% of the photos replaced, 1% of the large file overwritten in place"
     added_title = "a photo"
-
-    @property
-    def media(self) -> Path:
-        return self.folder / "media"
+    has_media = True
 
     @property
     def photo_count(self) -> int:
@@ -150,10 +148,7 @@ class Documents(Corpus):
     title = "(b) small JSON files, 100 in each folder"
     changed_title = "a field in 1% of the files"
     added_title = "a file in a new folder"
-
-    @property
-    def media(self) -> Path:
-        return self.folder / "media"
+    has_media = True
 
     @property
     def folder_count(self) -> int:
