@@ -61,30 +61,41 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(name: "backupfs", dependencies: ["BackupCommands"], swiftSettings: settings),
 
+        // What the tests of several targets need. It imports Foundation for itself only: where that is in sight, `contains("")` is
+        // false.
+        .target(
+            name: "TestSupport", dependencies: ["SystemIO", "BackupCore"], path: "Tests/TestSupport", swiftSettings: settings),
         .testTarget(
-            name: "BackupRepositoryTests", dependencies: ["BackupRepository", "SystemIO", "BackupCore"], exclude: ["Fixtures"],
+            name: "BackupRepositoryTests", dependencies: ["TestSupport", "BackupRepository", "SystemIO", "BackupCore"],
+            exclude: ["Fixtures"],
             swiftSettings: settings),
-        .testTarget(name: "AppDataTests", dependencies: ["AppData", "SystemIO", "BackupCore"], swiftSettings: settings),
-        .testTarget(name: "ExportTests", dependencies: ["Export", "AppData", "SystemIO", "BackupCore"], swiftSettings: settings),
         .testTarget(
-            name: "FUSEBridgeTests", dependencies: ["FUSEBridge", "VirtualTree", "SystemIO", "BackupCore"],
+            name: "AppDataTests", dependencies: ["TestSupport", "AppData", "SystemIO", "BackupCore"], swiftSettings: settings),
+        .testTarget(
+            name: "ExportTests", dependencies: ["TestSupport", "Export", "AppData", "SystemIO", "BackupCore"],
             swiftSettings: settings),
-        .testTarget(name: "MountTests", dependencies: ["SystemIO", "BackupCore"], swiftSettings: settings),
         .testTarget(
-            name: "ReadmeTests", dependencies: ["SystemIO", "BackupCore"], swiftSettings: settings),
-        .testTarget(name: "BackupCoreTests", dependencies: ["BackupCore"], swiftSettings: settings),
-        .testTarget(name: "SystemIOTests", dependencies: ["SystemIO", "BackupCore"], swiftSettings: settings),
+            name: "FUSEBridgeTests", dependencies: ["TestSupport", "FUSEBridge", "VirtualTree", "SystemIO", "BackupCore"],
+            swiftSettings: settings),
+        .testTarget(name: "MountTests", dependencies: ["TestSupport", "SystemIO", "BackupCore"], swiftSettings: settings),
+        .testTarget(
+            name: "ReadmeTests", dependencies: ["TestSupport", "SystemIO", "BackupCore"], swiftSettings: settings),
+        .testTarget(name: "BackupCoreTests", dependencies: ["TestSupport", "BackupCore"], swiftSettings: settings),
+        .testTarget(name: "SystemIOTests", dependencies: ["TestSupport", "SystemIO", "BackupCore"], swiftSettings: settings),
         .testTarget(
             name: "OperationsTests",
             dependencies: [
-                "Operations", "Restore", "BackupRepository", "AppData", "Export", "SystemIO", "BackupCore", "backupfs",
+                "TestSupport", "Operations", "Restore", "BackupRepository", "AppData", "Export", "SystemIO", "BackupCore",
+                "backupfs",
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "VirtualTreeTests", dependencies: ["VirtualTree", "BackupRepository", "Export", "SystemIO", "BackupCore"],
+            name: "VirtualTreeTests",
+            dependencies: ["TestSupport", "VirtualTree", "BackupRepository", "Export", "SystemIO", "BackupCore"],
             swiftSettings: settings),
         .testTarget(
-            name: "RestoreTests", dependencies: ["Restore", "BackupRepository", "AppData", "Export", "SystemIO", "BackupCore"],
+            name: "RestoreTests",
+            dependencies: ["TestSupport", "Restore", "BackupRepository", "AppData", "Export", "SystemIO", "BackupCore"],
             swiftSettings: settings),
     ]
 )

@@ -2,36 +2,12 @@ import AppData
 import BackupCore
 import Foundation
 import SystemIO
+import TestSupport
 import Testing
-
-/// A folder that goes when the test ends.
-final class AppDataTestFolder {
-    let path: String
-
-    init() throws {
-        path = NSTemporaryDirectory() + "backupfs-appdata-" + RandomToken.make()
-        try FileSystem.makeDirectories(path)
-    }
-
-    deinit { try? FileSystem.removeTree(path) }
-
-    func file(_ name: String) -> String { path + "/" + name }
-}
 
 /// Runs sqlite3 and gives what it prints.
 @discardableResult
-func sqlite(_ path: String, _ sql: String) throws -> String {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["sqlite3", path, sql]
-    let output = Foundation.Pipe()
-    process.standardOutput = output
-    process.standardError = output
-    try process.run()
-    let text = output.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    return String(decoding: text, as: UTF8.self)
-}
+func sqlite(_ path: String, _ sql: String) throws -> String { try run(["sqlite3", path, sql]).output }
 
 /// Records in memory; collections in the order given.
 struct ListedRecords: RecordSource {

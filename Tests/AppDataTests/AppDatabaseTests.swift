@@ -3,16 +3,17 @@ import BackupCore
 import Foundation
 import Glibc
 import SystemIO
+import TestSupport
 import Testing
 
 @Suite("The app's database")
 struct AppDatabaseTests {
-    private let folder: AppDataTestFolder
+    private let folder: TemporaryFolder
     private let definition: AppDefinition
-    private var path: String { folder.file("app.sqlite") }
+    private var path: String { folder("app.sqlite") }
 
     init() throws {
-        folder = try AppDataTestFolder()
+        folder = try TemporaryFolder()
         definition = try AppDefinition.builtIn(named: "ev-charging-tracker")
     }
 
@@ -159,7 +160,7 @@ struct AppDatabaseTests {
     @Test("a snapshot stands still while the app writes, its copy too")
     func isolation() throws {
         let database = try small()
-        let copy = folder.file("copy.sqlite")
+        let copy = folder("copy.sqlite")
         let ids = try database.readSnapshot { (snapshot) throws(BackupError) -> [Int64] in
             let outcome = Result {
                 try sqlite(path, "delete from expenses where id = 2; insert into user_settings values ('x', 'y')")
@@ -179,28 +180,28 @@ struct AppDatabaseTests {
     func copies() throws {
         let database = try small()
         for name in ["one.sqlite", "two.sqlite"] {
-            try database.readSnapshot { (snapshot) throws(BackupError) in try snapshot.copyDatabase(to: folder.file(name)) }
+            try database.readSnapshot { (snapshot) throws(BackupError) in try snapshot.copyDatabase(to: folder(name)) }
         }
-        let first = try FileSystem.readFile(folder.file("one.sqlite"))
-        #expect(try FileSystem.readFile(folder.file("two.sqlite")) == first)
+        let first = try FileSystem.readFile(folder("one.sqlite"))
+        #expect(try FileSystem.readFile(folder("two.sqlite")) == first)
         #expect(Array(first[18..<20]) == [1, 1])
-        #expect(try FileSystem.status(folder.file("one.sqlite")).mode & 0o777 == 0o600)
-        #expect(!FileSystem.exists(folder.file("one.sqlite-wal")))
-        #expect(!FileSystem.exists(folder.file("one.sqlite-journal")))
-        try FileSystem.makeDirectories(folder.file("readonly"))
-        try FileSystem.rename(folder.file("one.sqlite"), to: folder.file("readonly/one.sqlite"))
-        chmod(folder.file("readonly"), 0o500)
-        defer { chmod(folder.file("readonly"), 0o700) }
+        #expect(try FileSystem.status(folder("one.sqlite")).mode & 0o777 == 0o600)
+        #expect(!FileSystem.exists(folder("one.sqlite-wal")))
+        #expect(!FileSystem.exists(folder("one.sqlite-journal")))
+        try FileSystem.makeDirectories(folder("readonly"))
+        try FileSystem.rename(folder("one.sqlite"), to: folder("readonly/one.sqlite"))
+        chmod(folder("readonly"), 0o500)
+        defer { chmod(folder("readonly"), 0o700) }
         let answer = try sqlite(
-            "file:\(folder.file("readonly/one.sqlite"))?mode=ro", "pragma journal_mode; pragma integrity_check")
+            "file:\(folder("readonly/one.sqlite"))?mode=ro", "pragma journal_mode; pragma integrity_check")
         #expect(answer == "delete\nok\n")
         let error = try #require(throws: BackupError.self) {
             try database.readSnapshot { (snapshot) throws(BackupError) in
-                try snapshot.copyDatabase(to: folder.file("two.sqlite"))
+                try snapshot.copyDatabase(to: folder("two.sqlite"))
             }
         }
         #expect(error.code == .alreadyExists)
-        #expect(FileSystem.exists(folder.file("two.sqlite")))
+        #expect(FileSystem.exists(folder("two.sqlite")))
     }
 
     @Test("the change state changes with every commit, and with nothing else")
@@ -281,9 +282,9 @@ struct AppDatabaseTests {
         let other = try #require(throws: BackupError.self) { try AppDatabase(opening: path, definition: definition) }
         #expect(other.code == .invalidContent)
         #expect(other.message == "the database is not one of EV Charging Tracker: there is no table app_metadata")
-        try FileSystem.writeFileAtomically(folder.file("text"), Array(repeating: 65, count: 5_000))
+        try FileSystem.writeFileAtomically(folder("text"), Array(repeating: 65, count: 5_000))
         let text = try #require(throws: BackupError.self) {
-            try AppDatabase(opening: folder.file("text"), definition: definition)
+            try AppDatabase(opening: folder("text"), definition: definition)
         }
         #expect(text.code == .damagedContent)
     }
@@ -300,11 +301,7 @@ struct AppDatabaseTests {
             db.execute("with recursive n(i) as (select 1 union all select i + 1 from n limit 5000) insert into user_settings select 'k' || i, hex(randomblob(200)) from n")
             os.kill(os.getpid(), 9)
             """
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["python3", "-c", script, path]
-        try process.run()
-        process.waitUntilExit()
+        try run(["python3", "-c", script, path])
         #expect(FileSystem.exists(path + "-journal"))
         let database = try AppDatabase(opening: path, definition: definition)
         let count = try database.readSnapshot { (snapshot) throws(BackupError) in try snapshot.count(of: 1) }

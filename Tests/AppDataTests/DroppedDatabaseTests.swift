@@ -2,22 +2,23 @@ import AppData
 import BackupCore
 import Foundation
 import SystemIO
+import TestSupport
 import Testing
 
 @Suite("A database file from anywhere")
 struct DroppedDatabaseTests {
-    private let folder: AppDataTestFolder
+    private let folder: TemporaryFolder
     private let definition: AppDefinition
-    private var path: String { folder.file("dropped file?#%.sqlite") }
+    private var path: String { folder("dropped file?#%.sqlite") }
 
     init() throws {
-        folder = try AppDataTestFolder()
+        folder = try TemporaryFolder()
         definition = try AppDefinition.builtIn(named: "ev-charging-tracker")
     }
 
     /// A good file, changed by `sql`.
     private func drop(_ sql: String = "") throws {
-        let database = try AppDatabase.create(at: folder.file("app.sqlite"), definition: definition)
+        let database = try AppDatabase.create(at: folder("app.sqlite"), definition: definition)
         try database.replaceAll(from: SampleData(definition: definition, expenseCount: 600))
         try database.readSnapshot { (snapshot) throws(BackupError) in try snapshot.copyDatabase(to: path) }
         if !sql.isEmpty { #expect(try sqlite(path, sql) == "") }
@@ -37,11 +38,11 @@ struct DroppedDatabaseTests {
         #expect(summary.successMessage == "Imported 3 cars, 600 expenses, 8 maintenance records, 4 notifications.")
         #expect(summary.appVersion == "2026.1.1")
         #expect(summary.deviceName == "iPhone 15 Pro")
-        let target = try AppDatabase.create(at: folder.file("target.sqlite"), definition: definition)
+        let target = try AppDatabase.create(at: folder("target.sqlite"), definition: definition)
         try target.replaceAll(from: dropped, expectedCounts: summary.recordCounts)
         let dump =
             "select * from cars; select * from expenses; select * from planned_maintenance; select * from delayed_notifications; select * from user_settings; select * from app_metadata order by 1"
-        #expect(try sqlite(folder.file("target.sqlite"), dump) == sqlite(folder.file("app.sqlite"), dump))
+        #expect(try sqlite(folder("target.sqlite"), dump) == sqlite(folder("app.sqlite"), dump))
         #expect(try FileSystem.readFile(path) == before)
     }
 

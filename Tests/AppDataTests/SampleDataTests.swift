@@ -1,24 +1,25 @@
 import AppData
 import BackupCore
 import SystemIO
+import TestSupport
 import Testing
 
 @Suite("Sample data")
 struct SampleDataTests {
-    private func database(_ folder: AppDataTestFolder, _ name: String, count: Int) throws -> String {
+    private func database(_ folder: TemporaryFolder, _ name: String, count: Int) throws -> String {
         let definition = try AppDefinition.builtIn(named: "ev-charging-tracker")
         let sample = try SampleData(definition: definition, expenseCount: count)
         let summary = try ImportValidator(definition: definition, now: Timestamp(seconds: 1_768_141_800)).validate(sample)
         #expect(summary.warnings == [])
         #expect(summary.recordCounts == [3, count, 8, 4])
-        let path = folder.file(name)
+        let path = folder(name)
         try AppDatabase.create(at: path, definition: definition).replaceAll(from: sample)
         return path
     }
 
     @Test("1,200 expenses over two years, the last on 2026-01-10", arguments: [1, 1_200, 20_000])
     func contents(_ count: Int) throws {
-        let folder = try AppDataTestFolder()
+        let folder = try TemporaryFolder()
         let path = try database(folder, "sample.sqlite", count: count)
         #expect(try sqlite(path, "select max(date), count(*) from expenses") == "2026-01-10T18:30:00Z|\(count)\n")
         #expect(try sqlite(path, "select min(date) > '2024-01-10' from expenses") == "1\n")
@@ -39,7 +40,7 @@ struct SampleDataTests {
 
     @Test("is the same every time")
     func deterministic() throws {
-        let folder = try AppDataTestFolder()
+        let folder = try TemporaryFolder()
         let dump =
             "select * from cars; select * from expenses; select * from planned_maintenance; select * from delayed_notifications"
         let first = try sqlite(database(folder, "a.sqlite", count: 1_200), dump)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import BackupCore
@@ -64,26 +65,26 @@ struct ByteStructureTests {
         let bytes = try Self.sample().bytes
         for count in 0..<bytes.count {
             #expect(
-                errorCode { () throws(BackupError) in try Self.readAll(Array(bytes[..<count])) } == .repositoryDamaged, "\(count)"
+                errorCode { try Self.readAll(Array(bytes[..<count])) } == .repositoryDamaged, "\(count)"
             )
         }
-        #expect(errorCode { () throws(BackupError) in try Self.readAll(bytes) } == nil)
+        #expect(errorCode { try Self.readAll(bytes) } == nil)
     }
 
     @Test func `a length far beyond the end is refused before anything is allocated`() {
         for length in [[0xFF, 0xFF, 0xFF, 0xFF], [0, 0, 0, 0x80], [4, 0, 0, 0]] as [[UInt8]] {
             var reader = ByteReader(length + [1, 2, 3])
-            #expect(errorCode { () throws(BackupError) in _ = try reader.readLengthPrefixed() } == .repositoryDamaged)
+            #expect(errorCode { _ = try reader.readLengthPrefixed() } == .repositoryDamaged)
         }
         var reader = ByteReader([1, 2, 3])
-        #expect(errorCode { () throws(BackupError) in _ = try reader.readRaw(count: -1) } == .repositoryDamaged)
-        #expect(errorCode { () throws(BackupError) in _ = try reader.readRaw(count: .max) } == .repositoryDamaged)
+        #expect(errorCode { _ = try reader.readRaw(count: -1) } == .repositoryDamaged)
+        #expect(errorCode { _ = try reader.readRaw(count: .max) } == .repositoryDamaged)
         #expect(reader.remainingCount == 3)
     }
 
     @Test func `a failed read takes nothing`() throws {
         var reader = ByteReader([1, 2, 3])
-        #expect(errorCode { () throws(BackupError) in _ = try reader.read(UInt64.self) } == .repositoryDamaged)
+        #expect(errorCode { _ = try reader.read(UInt64.self) } == .repositoryDamaged)
         #expect(try reader.readRaw(count: 3) == [1, 2, 3])
     }
 
@@ -92,13 +93,13 @@ struct ByteStructureTests {
             var writer = ByteWriter()
             writer.append(lengthPrefixed: bytes)
             var reader = ByteReader(writer.bytes)
-            #expect(errorCode { () throws(BackupError) in _ = try reader.readText() } == .repositoryDamaged, "\(bytes)")
+            #expect(errorCode { _ = try reader.readText() } == .repositoryDamaged, "\(bytes)")
         }
         var writer = ByteWriter()
         writer.append(Int64(0))
         writer.append(UInt32(1_000_000_000))
         var reader = ByteReader(writer.bytes)
-        #expect(errorCode { () throws(BackupError) in _ = try reader.readTimestamp() } == .repositoryDamaged)
+        #expect(errorCode { _ = try reader.readTimestamp() } == .repositoryDamaged)
     }
 
     @Test func `a reader of a slice counts from its start`() throws {
@@ -106,6 +107,6 @@ struct ByteStructureTests {
         var reader = ByteReader(bytes[2..<4])
         #expect(reader.remainingCount == 2)
         #expect(try reader.read(UInt16.self) == 1)
-        #expect(errorCode { () throws(BackupError) in _ = try reader.read(UInt8.self) } == .repositoryDamaged)
+        #expect(errorCode { _ = try reader.read(UInt8.self) } == .repositoryDamaged)
     }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import BackupCore
@@ -63,7 +64,7 @@ struct ExtentTableTests {
     }
 
     @Test func `every range of random layouts is that part of the whole`() throws {
-        var generator = SplitMix64(state: 20_260_111)
+        var generator = SeededGenerator(seed: 20_260_111)
         var rangeCount = 0
         for _ in 0..<60 {
             let layout = try Self.random(&generator)

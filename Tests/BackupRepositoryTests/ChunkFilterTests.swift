@@ -1,5 +1,6 @@
 import BackupCore
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import BackupRepository

@@ -1,5 +1,6 @@
 import BackupCore
 import Foundation
+import TestSupport
 import Testing
 
 @testable import BackupRepository

@@ -1,6 +1,7 @@
 import BackupCore
 import Foundation
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import BackupRepository
@@ -37,17 +38,11 @@ import Testing
         throw BackupError(.notFound, "no chunk")
     }
 
-    private func flip(_ path: String, at offset: Int, _ change: UInt8 = 1) throws {
-        var bytes = try readFile(path)
-        bytes[offset] ^= change
-        try writeFile(path, bytes)
-    }
-
     @Test(arguments: [FileName("photo"), FileName("rows")]) func aFlippedBitIsAnErrorOfThatFileOnly(name: FileName) throws {
         let chunk = try firstChunk(name)
         let repository = try open()
         let path = repository.layout.packPath(of: chunk.pack)
-        try flip(path, at: Int(chunk.packOffset) + Int(chunk.storedLength) / 2)
+        try Damage.flip(path, at: Int(chunk.packOffset) + Int(chunk.storedLength) / 2)
         do {
             _ = try repository.file(name, in: "a")
             Issue.record("a damaged file was read")
@@ -68,7 +63,7 @@ import Testing
             errorCode { _ = try withUnsafeMutableBytes(of: &byte) { try repository.read(table, at: 0, into: $0) } }
                 == .repositoryDamaged)
         // The bit flips back: nothing was remembered that is no longer true.
-        try flip(path, at: Int(chunk.packOffset) + Int(chunk.storedLength) / 2)
+        try Damage.flip(path, at: Int(chunk.packOffset) + Int(chunk.storedLength) / 2)
         try expectWhole(repository)
     }
 
@@ -238,7 +233,7 @@ import Testing
         let snapshot = try #require(repository.snapshot(named: "a"))
         try repository.renameSnapshot(snapshot.id, to: "b")
         let path = repository.layout.labelPath(of: snapshot.id)
-        try flip(path, at: 50)
+        try Damage.flip(path, at: 50)
         let opened = try open()
         #expect(opened.snapshot(named: "a")?.isPinned == true)
         #expect(opened.damages().map(\.path) == [path])

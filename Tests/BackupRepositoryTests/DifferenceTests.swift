@@ -1,6 +1,7 @@
 import BackupCore
 import Foundation
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import BackupRepository
@@ -15,20 +16,6 @@ import Testing
         repository = try Repository.create(at: folder("repository"))
     }
 
-    /// A source of bytes in memory.
-    private final class Bytes: ByteSource {
-        let bytes: [UInt8]
-
-        init(bytes: [UInt8]) { self.bytes = bytes }
-
-        func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
-            let start = min(Int(offset), bytes.count)
-            let count = min(buffer.count, bytes.count - start)
-            bytes.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[start..<start + count])) }
-            return count
-        }
-    }
-
     /// Stores a file as a snapshot of its own, beside what the newest snapshot has of it.
     /// - Returns: the bytes it added.
     private func store(_ bytes: [UInt8], _ policy: ChunkingPolicy, as name: FileName) throws -> UInt64 {
@@ -36,7 +23,7 @@ import Testing
             try repository.rootDirectory(of: $0).entry(named: "file")?.content
         }
         let writer = try repository.makeWriter()
-        let stored = try writer.store(Bytes(bytes: bytes), policy: policy, earlier: earlier)
+        let stored = try writer.store(MemorySource(bytes), policy: policy, earlier: earlier)
         let entry = TreeEntry.file(name: "file", mode: 0o600, modificationTime: Timestamp(seconds: 5), stored: stored)
         let time = Int64(1_000 + repository.snapshots().count)
         try writer.commit(named: name, entries: [entry], seconds: time)
@@ -153,13 +140,13 @@ import Testing
         let text = TestData.rows(200_000, seed: 25)
         #expect(text.count > 8 << 20)
         let writer = try repository.makeWriter()
-        let large = try writer.store(Bytes(bytes: text), policy: .structuredText)
+        let large = try writer.store(MemorySource(text), policy: .structuredText)
         let before = writer.storedByteCount
         let small = try writer.store(text, policy: .structuredText)
         #expect(large == small && writer.storedByteCount == before)
         try text.withUnsafeBytes { try Data($0).write(to: URL(fileURLWithPath: folder("text"))) }
         let sums = String(
-            decoding: try run(["sh", "-c", "md5sum < text; sha1sum < text; sha256sum < text"], in: folder.path).output,
+            decoding: try run(["sh", "-c", "md5sum < text; sha1sum < text; sha256sum < text"], in: folder.path).bytes,
             as: UTF8.self)
         let expected = [
             large.checksums.md5.hexadecimal, large.checksums.sha1.hexadecimal, large.checksums.sha256.hexadecimal,
@@ -173,16 +160,14 @@ import Testing
         _ = try store(database, .database(pageSizeBytes: 4_096), as: "a")
         let victim = try #require(try chunks("a").first)
         let path = repository.layout.packPath(of: victim.pack)
-        var pack = try readFile(path)
-        pack[Int(victim.packOffset) + 40] ^= 0xff
-        try writeFile(path, pack)
+        try Damage.flip(path, at: Int(victim.packOffset) + 40, 0xff)
         database[50] = UInt8(ascii: "#")
         // Opened anew: a reader trusts what it has checked before.
         let other = try Repository.open(at: folder("repository"))
         let snapshot = try #require(other.snapshots().last)
         let earlier = try #require(try other.rootDirectory(of: snapshot).entry(named: "file")).content
         let writer = try other.makeWriter()
-        let stored = try writer.store(Bytes(bytes: database), policy: .database(pageSizeBytes: 4_096), earlier: earlier)
+        let stored = try writer.store(MemorySource(database), policy: .database(pageSizeBytes: 4_096), earlier: earlier)
         let entry = TreeEntry.file(name: "file", mode: 0o600, modificationTime: Timestamp(seconds: 5), stored: stored)
         try writer.commit(named: "b", entries: [entry], seconds: 2_000)
         #expect(try other.file("file", in: "b") == database)

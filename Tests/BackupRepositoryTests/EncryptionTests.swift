@@ -1,6 +1,7 @@
 import BackupCore
 import Foundation
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import BackupRepository
@@ -73,13 +74,13 @@ import Testing
         let reader = ["env", "BACKUPFS_PASSWORD_FILE=\(folder("password"))", "python3", Fixtures.reader]
         #expect(try run(reader + ["restore", path, "holiday in Ystad", folder("out")]).status == 0)
         for (name, bytes, _) in Self.files { #expect(try readFile(folder("out/\(name)")) == bytes) }
-        let label = try run(reader + ["label", path, snapshot.id.hexadecimal]).output
+        let label = try run(reader + ["label", path, snapshot.id.hexadecimal]).bytes
         #expect(String(decoding: label, as: UTF8.self) == "0 the best of 2025\n")
         // It cuts where the seed says that comes from the key.
-        let keys = String(decoding: try run(reader + ["keys", path]).output, as: UTF8.self)
+        let keys = try run(reader + ["keys", path]).output
         let seed = try #require(keys.firstMatch(of: /gear-seed ([0-9a-f]{16})/)?.1)
         try writeFile(folder("rows"), Self.rows)
-        let cuts = try run(["python3", Fixtures.reader, "cut", folder("rows"), "4096", "16384", "65536", String(seed)]).output
+        let cuts = try run(["python3", Fixtures.reader, "cut", folder("rows"), "4096", "16384", "65536", String(seed)]).bytes
         let repository = try open()
         let found = try #require(repository.snapshot(named: "the best of 2025"))
         let entry = try #require(try repository.rootDirectory(of: found).entry(named: "expenses.json"))
@@ -141,13 +142,13 @@ import Testing
         // The same search finds them in a plain repository.
         let plain = try Repository.create(at: folder("plain"))
         _ = try plain.makeWriter().commit(named: "holiday in Ystad", files: Self.files)
-        let found = try run(["grep", "-rlaF", "holiday", folder("plain")]).output
+        let found = try run(["grep", "-rlaF", "holiday", folder("plain")]).bytes
         #expect(!found.isEmpty)
     }
 
     @Test func `the catalog does not tell checksums`() throws {
         _ = try createWithFiles()
-        let sums = try run(["sqlite3", "\(path)/catalog.sqlite", "SELECT plain_crc32 || '\n' || stored_crc32 FROM chunks"]).output
+        let sums = try run(["sqlite3", "\(path)/catalog.sqlite", "SELECT plain_crc32 || '\n' || stored_crc32 FROM chunks"]).bytes
         let numbers = Set(String(decoding: sums, as: UTF8.self).split(separator: "\n").map(String.init))
         #expect(numbers.count > 20)
         for bytes in [Self.photo, Self.otherPhoto] { #expect(!numbers.contains(String(CRC32.of(bytes)))) }
@@ -171,7 +172,7 @@ import Testing
             func query(_ columns: String) throws -> [String] {
                 let output = try run(
                     ["sqlite3", "\(folder(name))/catalog.sqlite", "SELECT \(columns) FROM chunks ORDER BY pack, \"offset\""]
-                ).output
+                ).bytes
                 return String(decoding: output, as: UTF8.self).split(separator: "\n").map(String.init)
             }
             return (Set(try query("id0 || ' ' || id1 || ' ' || id2 || ' ' || id3")), try query("plain_length"))

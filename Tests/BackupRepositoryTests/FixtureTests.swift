@@ -1,6 +1,7 @@
 import BackupCore
 import Foundation
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import BackupRepository
@@ -70,7 +71,7 @@ import Testing
     }
 
     /// Runs the independent reader, which takes the password from a file.
-    private func reader(_ arguments: String...) throws -> (status: Int32, output: [UInt8]) {
+    private func reader(_ arguments: String...) throws -> ProgramResult {
         try writeFile(folder("password"), Array((FixtureData.password + "\n").utf8))
         return try run(["env", "BACKUPFS_PASSWORD_FILE=\(folder("password"))", "python3", Fixtures.reader] + arguments)
     }
@@ -110,7 +111,7 @@ import Testing
             #expect(entry.size == expected.size && entry.checksums?.sha256.hexadecimal == expected.sha256)
             let bytes = try repository.bytes(of: entry.content, limitBytes: 1 << 20)
             try writeFile(folder("file"), bytes)
-            let real = try run(["sha256sum", folder("file")]).output
+            let real = try run(["sha256sum", folder("file")]).bytes
             #expect(String(decoding: real.prefix(64), as: UTF8.self) == expected.sha256)
         }
         let photo = try entry(["media", "IMG_0001.jpg"], in: repository)
@@ -148,9 +149,8 @@ import Testing
     /// The example of Docs/repository-format.md.
     @Test func theKeysAreThoseOfTheDocument() throws {
         let repository = try openCopy(.encrypted)
-        let output = try reader("keys", folder("repository")).output
         #expect(
-            String(decoding: output, as: UTF8.self) == """
+            try reader("keys", folder("repository")).output == """
                 master 12add501e437482e8006f97a1858c5b1a8f9f459d8bf85cf28139cdf84fab384
                 chunks cdce6abca7e96ee79452ad8f459b939dbf5a261476c8a95d818ee29dec76b984
                 structures cae7a3927858bccd6b3ff46a08ebd567d49e7ad6cd924be943064956439ff19c

@@ -1,6 +1,7 @@
 import BackupCore
 import Foundation
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import BackupRepository
@@ -33,7 +34,7 @@ import Testing
 
     private func packs() throws -> String {
         let script = "cd \(path) && find packs snapshots config -type f -exec sha256sum {} + | sort"
-        return String(decoding: try run(["bash", "-c", script]).output, as: UTF8.self)
+        return try run(["bash", "-c", script]).output
     }
 
     @Test func `a new password takes the old one's place and touches nothing else`() throws {

@@ -1,6 +1,7 @@
 import BackupCore
 import Foundation
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import BackupRepository
@@ -58,7 +59,7 @@ import Testing
         let totals = snapshot.record.root.totals
         for (program, length) in [("sha256sum", 64), ("md5sum", 32), ("sha1sum", 40)] {
             let command = "find . -type f -printf '%P\\0' | sort -z | xargs -0 \(program) --"
-            let real = try run(["sh", "-c", command], in: folder("tree")).output
+            let real = try run(["sh", "-c", command], in: folder("tree")).bytes
             #expect(totals.listingSizeBytes(digestHexLength: length) == UInt64(real.count))
             for prefix in ["snapshots/x", "pre\\fix", "a\n\rb"] {
                 try? FileManager.default.createDirectory(
@@ -70,11 +71,11 @@ import Testing
                     ["sh", "-c", "find -L \"$0\" -type f -not -name link -print0 | xargs -0 \(program) --", prefix],
                     in: folder("above"))
                 let size = totals.listingSizeBytes(digestHexLength: length, pathPrefix: Array("\(prefix)/".utf8))
-                #expect(size == UInt64(deeper.output.count))
+                #expect(size == UInt64(deeper.bytes.count))
             }
         }
         #expect(totals.fileCount == 13 * 11 && totals.directoryCount == 4 + 3 * 4 && totals.symbolicLinkCount == 13)
-        let find = try run(["sh", "-c", "find . -type f -printf '%P' | wc -c"], in: folder("tree")).output
+        let find = try run(["sh", "-c", "find . -type f -printf '%P' | wc -c"], in: folder("tree")).bytes
         #expect(String(decoding: find, as: UTF8.self) == "\(totals.pathByteCount)\n")
     }
 
@@ -87,6 +88,6 @@ import Testing
             ["sh", "-c", "find . -type f -printf '%P\\0' | LC_ALL=C sort -z | xargs -0 sha256sum --"], in: folder.path)
         let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
         let ours = Self.names.sorted().flatMap { ChecksumListing.line(digest: digest, path: $0.bytes) }
-        #expect(ours == real.output)
+        #expect(ours == real.bytes)
     }
 }

@@ -1,6 +1,7 @@
 import BackupCore
 import Foundation
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import BackupRepository
@@ -67,7 +68,7 @@ import Testing
     private func expectIndependentlySound() throws {
         #expect(try run(["python3", Fixtures.reader, "packs", path]).status == 0)
         let hurt = try run(["python3", Fixtures.folder + "/hurt_files.py", path])
-        #expect(hurt.status == 0 && hurt.output.isEmpty)
+        #expect(hurt.status == 0 && hurt.bytes.isEmpty)
     }
 
     private func check(_ repository: Repository) throws -> CheckSummary {
@@ -140,7 +141,7 @@ import Testing
         let before = try packBytes()
         let summary = try RepositoryPrune(repository, maxUnused: .percent(0)).run()
         #expect(before - (try packBytes()) == summary.freedByteCount && summary.freedByteCount > 5_000)
-        let listed = try run(["python3", Fixtures.reader, "packs", path]).output
+        let listed = try run(["python3", Fixtures.reader, "packs", path]).bytes
         #expect(try check(repository).chunkCount == listed.count { $0 == 10 })
         for (number, name) in ["a", "b", "c"].enumerated() { try Self.expectWhole(FileName(name), UInt64(number), repository) }
     }
@@ -179,7 +180,7 @@ import Testing
                 try writeFile(file, damaged)
                 for name in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + "/catalog.sqlite" + name) }
                 // That of the removed snapshot may be damaged: nobody needs it.
-                let isNeeded = try !run(["python3", Fixtures.folder + "/hurt_files.py", path]).output.isEmpty
+                let isNeeded = try !run(["python3", Fixtures.folder + "/hurt_files.py", path]).bytes.isEmpty
                 let code = errorCode { _ = try RepositoryPrune(Repository.open(at: path), maxUnused: .unlimited).plan() }
                 #expect(code == (isNeeded ? .repositoryDamaged : nil))
             }

@@ -1,6 +1,7 @@
 import BackupCore
 import Foundation
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import BackupRepository
@@ -120,13 +121,13 @@ import Testing
 
     @Test func anAbandonedBackupLeavesNothing() throws {
         _ = try back(up: "a")
-        let before = try run(["find", ".", "-type", "f", "-not", "-name", "catalog.sqlite*"], in: folder("repository")).output
+        let before = try run(["find", ".", "-type", "f", "-not", "-name", "catalog.sqlite*"], in: folder("repository")).bytes
         do {
             let writer = try repository.makeWriter(packSizeBytes: 100_000)
             _ = try writer.store(TestData.random(1_000_000, seed: 1), policy: .database(pageSizeBytes: 4096))
             #expect(try repository.packs().count > 5)
         }
-        let after = try run(["find", ".", "-type", "f", "-not", "-name", "catalog.sqlite*"], in: folder("repository")).output
+        let after = try run(["find", ".", "-type", "f", "-not", "-name", "catalog.sqlite*"], in: folder("repository")).bytes
         #expect(after == before)
         #expect(try repository.totals().packCount == 1)
         // It was let go: the next one can be made, and stores all of it.

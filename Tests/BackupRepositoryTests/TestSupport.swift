@@ -5,22 +5,6 @@ import Testing
 
 @testable import BackupRepository
 
-/// A folder that is removed with the test.
-final class TemporaryFolder {
-    let path: String
-
-    /// - Parameter inMemory: for many small files, where there is a file system in memory.
-    init(inMemory: Bool = false) throws {
-        let isInMemory = inMemory && FileManager.default.isWritableFile(atPath: "/dev/shm")
-        path = (isInMemory ? "/dev/shm/" : NSTemporaryDirectory()) + "backupfs-repository-test-" + RandomToken.make()
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    func callAsFunction(_ name: String) -> String { "\(path)/\(name)" }
-}
-
 /// Reproducible data: xorshift64*.
 struct TestData {
     private var state: UInt64
@@ -58,29 +42,11 @@ struct TestData {
     }
 }
 
-/// Runs a program to its end.
-@discardableResult
-func run(_ arguments: [String], in folder: String? = nil) throws -> (status: Int32, output: [UInt8]) {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = arguments
-    if let folder { process.currentDirectoryURL = URL(fileURLWithPath: folder) }
-    let pipe = Foundation.Pipe()
-    process.standardOutput = pipe
-    try process.run()
-    let data = pipe.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    return (process.terminationStatus, Array(data))
-}
-
 enum Fixtures {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/Fixtures"
     /// A reader that follows the format document and shares no code with the program.
     static let reader = folder + "/read_repository.py"
 }
-
-func readFile(_ path: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: path))) }
-func writeFile(_ path: String, _ bytes: [UInt8]) throws { try Data(bytes).write(to: URL(fileURLWithPath: path)) }
 
 extension BackupWriter {
     /// Stores files and makes a snapshot of them, all in one folder.
@@ -124,15 +90,5 @@ extension Repository {
         let outcome = PackDataCheck.check(id, self, PackDataReader(self), ChunkVerifier(self))
         if let failure = outcome.failure { return [failure] }
         return (outcome.damaged + outcome.withoutBase).map(\.error)
-    }
-}
-
-/// The code of the `BackupError` that `body` throws; `nil` when it throws none.
-func errorCode(_ body: () throws -> Void) -> BackupError.Code? {
-    do {
-        try body()
-        return nil
-    } catch {
-        return (error as? BackupError)?.code
     }
 }

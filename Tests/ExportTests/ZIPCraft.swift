@@ -1,3 +1,5 @@
+import TestSupport
+
 /// Archives as no honest program writes them: a small Python writer in which every field can be given a wrong value.
 enum ZIPCraft {
     private static let writer = """
@@ -68,7 +70,7 @@ enum ZIPCraft {
     /// Writes what the Python statements make of it.
     /// - Parameter program: calls `write(…)`.
     static func make(_ program: String, in folder: TemporaryFolder) throws -> String {
-        let path = folder.file("crafted.zip")
+        let path = folder("crafted.zip")
         try python(writer + program, path)
         return path
     }

@@ -1,6 +1,7 @@
 import BackupCore
 import Export
 import Foundation
+import TestSupport
 import Testing
 
 /// A hostile or broken archive and what must be said about it.
@@ -297,7 +298,7 @@ struct ZIPHostileTests {
         let archive = try smallArchive()
         for count in 0..<archive.count {
             let error = #expect(throws: BackupError.self) {
-                try ZIPReader(source: BytesSource(Array(archive.prefix(count))), size: UInt64(count), limits: limits)
+                try ZIPReader(source: MemorySource(Array(archive.prefix(count))), size: UInt64(count), limits: limits)
             }
             #expect(error?.code == (count < 4 ? .invalidContent : .damagedContent))
         }
@@ -323,7 +324,7 @@ struct ZIPHostileTests {
     }
 
     private func contents(of archive: [UInt8]) throws -> [[UInt8]: [UInt8]] {
-        let reader = try ZIPReader(source: BytesSource(archive), size: UInt64(archive.count), limits: limits)
+        let reader = try ZIPReader(source: MemorySource(archive), size: UInt64(archive.count), limits: limits)
         var result: [[UInt8]: [UInt8]] = [:]
         for entry in reader.entries() { result[entry.path] = try reader.content(of: entry) }
         return result

@@ -1,5 +1,6 @@
 import BackupCore
 import Export
+import TestSupport
 import Testing
 
 @Suite("ZIP layout: bytes and arithmetic")
@@ -56,7 +57,7 @@ struct ZIPLayoutTests {
     @Test("raw chunks, literals and sources alone are stored entries")
     func storedWhenNothingIsDeflated() throws {
         let raw = shelf.store([1, 2, 3], .raw)
-        let source = BytesSource([9, 8, 7, 6])
+        let source = MemorySource([9, 8, 7, 6])
         let member = try shelf.member("x", [.chunk(raw), .literal([4]), .source(source, offset: 1, length: 2)])
         let bytes = try shelf.materialize(ZIPLayout.table(for: [member]))
         #expect(bytes[8...9] == [0, 0])
@@ -122,7 +123,7 @@ struct ZIPLayoutTests {
                 case 1: content.append(.chunk(shelf.store(generator.noise(count), .raw)))
                 case 2: content.append(.chunk(shelf.store(sampleText(count), .deflateAgainstBase)))
                 case 3:
-                    let source = BytesSource(sampleText(count + 7))
+                    let source = MemorySource(sampleText(count + 7))
                     content.append(.source(source, offset: 7, length: UInt64(count)))
                 default: content.append(.chunk(shelf.store(sampleText(count), .deflate)))
                 }
@@ -135,7 +136,7 @@ struct ZIPLayoutTests {
     /// Python's reader agrees on every entry's content.
     private func checkWithPython(_ members: [ArchiveMember], _ archive: [UInt8]) throws {
         let folder = try TemporaryFolder()
-        let path = try folder.write("a.zip", archive)
+        let path = try folder.write(archive, to: "a.zip")
         let digests = try members.map { member in
             ContentDigest.sha256(try member.content.flatMap { try shelf.plain($0) })
         }

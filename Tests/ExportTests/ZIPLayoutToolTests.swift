@@ -2,6 +2,7 @@ import BackupCore
 import Export
 import Foundation
 import SystemIO
+import TestSupport
 import Testing
 
 enum ContentDigest {
@@ -49,7 +50,7 @@ struct ZIPLayoutToolTests {
     private func write(_ members: [ArchiveMember], to folder: TemporaryFolder) throws -> String {
         let table = try ZIPLayout.table(for: members)
         #expect(try ZIPLayout.archivedSize(of: members) == table.size)
-        return try folder.write("archive.zip", shelf.materialize(table))
+        return try folder.write(shelf.materialize(table), to: "archive.zip")
     }
 
     /// Compares a folder with the members by the operating system's own view of it.
@@ -59,7 +60,7 @@ struct ZIPLayoutToolTests {
             let plain = try member.content.flatMap { try shelf.plain($0) }
             lines += "\(Hexadecimal.encode(member.path)) \(ContentDigest.sha256(plain))\n"
         }
-        let list = try folder.write("expected", Array(lines.utf8))
+        let list = try folder.write(Array(lines.utf8), to: "expected")
         try python(
             """
             import hashlib, os, sys
@@ -186,7 +187,7 @@ struct ZIPLayoutToolTests {
         let members = [huge, try shelf.member("behind", [.literal(Array("still here".utf8))])]
         let table = try ZIPLayout.table(for: members)
         #expect(try ZIPLayout.archivedSize(of: members) == table.size)
-        let path = try folder.write("archive.zip", [])
+        let path = try folder.write([], to: "archive.zip")
         let file = try #require(FileHandle(forWritingAtPath: path))
         var offset: UInt64 = 0
         for extent in table.extents {

@@ -2,6 +2,7 @@ import BackupCore
 import Export
 import Foundation
 import SystemIO
+import TestSupport
 import Testing
 
 @Suite("ZIP reader: archives of other programs")
@@ -46,12 +47,12 @@ struct ZIPReaderTests {
         var generator = SeededGenerator(seed: 3)
         let text = sampleText(100_000)
         let noise = generator.noise(70_000)
-        try folder.write("export.json", text)
+        try folder.write(text, to: "export.json")
         _ = try folder.makeFolder("media")
-        try folder.write("media/a.jpg", noise)
-        try folder.write("empty", [])
+        try folder.write(noise, to: "media/a.jpg")
+        try folder.write([], to: "empty")
         try expectSuccess("sh", "-c", "cd '\(folder.path)' && \(command)")
-        let reader = try ZIPReader(path: folder.file("out.zip"), limits: limits)
+        let reader = try ZIPReader(path: folder("out.zip"), limits: limits)
         #expect(reader.warnings.isEmpty)
         let export = try #require(reader.entry("export.json"))
         #expect(export.size == 100_000)
@@ -76,7 +77,7 @@ struct ZIPReaderTests {
             try shelf.member([0xFF, 0x0A], [.literal([2])]),
         ]
         let bytes = try shelf.materialize(ZIPLayout.table(for: members))
-        let reader = try ZIPReader(source: BytesSource(bytes), size: UInt64(bytes.count), limits: limits)
+        let reader = try ZIPReader(source: MemorySource(bytes), size: UInt64(bytes.count), limits: limits)
         #expect(reader.entries().map(\.path) == members.map(\.path))
         for (entry, member) in zip(reader.entries(), members) {
             #expect(entry.permissions == member.mode & 0o7777)

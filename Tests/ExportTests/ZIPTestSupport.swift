@@ -2,6 +2,7 @@ import BackupCore
 import Export
 import Foundation
 import SystemIO
+import TestSupport
 import Testing
 
 /// Chunks with their stored and plain bytes in memory: a repository as small as a test needs it.
@@ -92,42 +93,12 @@ final class ChunkShelf {
     }
 }
 
-/// A source of bytes in memory.
-final class BytesSource: ByteSource {
-    private let bytes: [UInt8]
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
-    var size: UInt64 { UInt64(bytes.count) }
-
-    func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
-        let rest = bytes.dropFirst(Int(min(offset, size))).prefix(buffer.count)
-        buffer.copyBytes(from: rest)
-        return rest.count
-    }
-}
-
 /// A source that gives zeros for ever.
 final class ZeroSource: ByteSource {
     func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
         buffer.initializeMemory(as: UInt8.self, repeating: 0)
         return buffer.count
     }
-}
-
-/// The same numbers in every run.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-    init(seed: UInt64) { state = seed }
-
-    /// SplitMix64.
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
-    }
-
-    mutating func noise(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) } }
 }
 
 /// Text that compresses, of an exact length.
@@ -139,47 +110,6 @@ func sampleText(_ count: Int) -> [UInt8] {
         line += 1
     }
     return Array(text.prefix(count))
-}
-
-/// A folder for one test, removed with it.
-final class TemporaryFolder {
-    let path: String
-
-    init() throws {
-        path = NSTemporaryDirectory() + "backupfs-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    func file(_ name: String) -> String { path + "/" + name }
-
-    @discardableResult
-    func write(_ name: String, _ bytes: [UInt8]) throws -> String {
-        try Data(bytes).write(to: URL(fileURLWithPath: file(name)))
-        return file(name)
-    }
-
-    func makeFolder(_ name: String) throws -> String {
-        try FileManager.default.createDirectory(atPath: file(name), withIntermediateDirectories: true)
-        return file(name)
-    }
-}
-
-/// Runs an independent tool in a UTF-8 locale.
-/// - Returns: exit status and what it wrote to standard output and standard error.
-func run(_ command: [String]) throws -> (status: Int32, output: String) {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["LC_ALL=C.UTF-8", "TZ=UTC"] + command
-    let pipe = Foundation.Pipe()
-    process.standardOutput = pipe
-    process.standardError = pipe
-    process.standardInput = FileHandle.nullDevice
-    try process.run()
-    let data = pipe.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    return (process.terminationStatus, String(decoding: data, as: UTF8.self))
 }
 
 /// Runs a Python program; it must succeed.

@@ -1,5 +1,6 @@
 import BackupCore
 import Glibc
+import TestSupport
 import Testing
 
 @testable import FUSEBridge

@@ -1,10 +1,11 @@
 import BackupCore
 import Glibc
+import TestSupport
 import Testing
 
 @testable import FUSEBridge
 
-@Suite(.serialized, .disabled(if: TestMachine.skipsMountedTests, "BACKUPFS_SKIP_MOUNTED_TESTS=1: NO MOUNT IS TESTED"))
+@Suite(.serialized, .disabled(if: Machine.skipsMountedTests, "BACKUPFS_SKIP_MOUNTED_TESTS=1: NO MOUNT IS TESTED"))
 struct MountEndTests {
     private func isMounted(_ path: String) throws -> Bool { try MountTable.current().entry(at: path) != nil }
 
@@ -91,7 +92,7 @@ struct MountEndTests {
     }
 
     @Test func whenTheOneWhoWaitsFails() throws {
-        try TestMachine.requireFUSE()
+        try Machine.requireFUSE()
         let folder = try TestMachine.makeTemporaryFolder()
         defer { rmdir(folder) }
         let session = try MountSession(tree: MemoryTree(), mountpoint: folder)
@@ -104,7 +105,7 @@ struct MountEndTests {
     }
 
     @Test func whenTheKernelRefuses() throws {
-        try TestMachine.requireFUSE()
+        try Machine.requireFUSE()
         let folder = try TestMachine.makeTemporaryFolder()
         let session = try MountSession(tree: MemoryTree(), mountpoint: folder)
         rmdir(folder)
@@ -117,7 +118,7 @@ struct MountEndTests {
     }
 
     @Test(arguments: [SIGTERM, SIGINT, SIGHUP]) func bySignal(_ signal: Int32) async throws {
-        try TestMachine.requireFUSE()
+        try Machine.requireFUSE()
         let folder = try TestMachine.makeTemporaryFolder()
         defer { rmdir(folder) }
         await #expect(processExitsWith: .exitCode(7)) { [folder = folder as String, signal = signal as Int32] in
@@ -129,7 +130,7 @@ struct MountEndTests {
     }
 
     @Test func deadMountIsClearedAway() async throws {
-        try TestMachine.requireFUSE()
+        try Machine.requireFUSE()
         let folder = try TestMachine.makeTemporaryFolder()
         defer {
             _ = try? TestMachine.sh("umount -l \(folder) 2>/dev/null")
@@ -152,7 +153,7 @@ struct MountEndTests {
     }
 
     @Test func deadMountIsUnmounted() async throws {
-        try TestMachine.requireFUSE()
+        try Machine.requireFUSE()
         let folder = try TestMachine.makeTemporaryFolder()
         defer {
             _ = try? TestMachine.sh("umount -l \(folder) 2>/dev/null")

@@ -1,11 +1,12 @@
 import BackupCore
 import Glibc
+import TestSupport
 import Testing
 import VirtualTree
 
 @testable import FUSEBridge
 
-@Suite(.serialized, .disabled(if: TestMachine.skipsMountedTests, "BACKUPFS_SKIP_MOUNTED_TESTS=1: NO MOUNT IS TESTED"))
+@Suite(.serialized, .disabled(if: Machine.skipsMountedTests, "BACKUPFS_SKIP_MOUNTED_TESTS=1: NO MOUNT IS TESTED"))
 struct MountedReadingTests {
     /// Bytes that differ at every place, so that a wrong offset shows.
     static func pattern(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) } }
@@ -152,7 +153,7 @@ struct MountedReadingTests {
     }
 
     @Test func failuresAreReportedInFull() throws {
-        try TestMachine.requireFUSE()
+        try Machine.requireFUSE()
         let server = TreeServer(tree: MemoryTree(), options: MountOptions()) { request, error in
             #expect(request == "read")
             #expect(error.description == "a.jpg: chunk 1 is damaged")

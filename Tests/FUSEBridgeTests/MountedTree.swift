@@ -1,6 +1,7 @@
 import BackupCore
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 import VirtualTree
 
@@ -29,7 +30,7 @@ final class MountedTree {
     }
 
     init(_ tree: MemoryTree = MemoryTree(), options: MountOptions = MountOptions(), at folder: String? = nil) throws {
-        try TestMachine.requireFUSE()
+        try Machine.requireFUSE()
         self.tree = tree
         path = try folder ?? TestMachine.makeTemporaryFolder()
         session = try MountSession(tree: tree, mountpoint: path, options: options)
@@ -102,28 +103,7 @@ final class MountedTree {
 }
 
 enum TestMachine {
-    struct Skipped: Error, CustomStringConvertible {
-        let description: String
-    }
-
-    static let skipsMountedTests = getenv("BACKUPFS_SKIP_MOUNTED_TESTS").map { String(cString: $0) } == "1"
-
-    /// A machine without FUSE fails these tests: whoever wants that otherwise must say so.
-    static func requireFUSE() throws {
-        guard access("/dev/fuse", R_OK | W_OK) == 0 else {
-            throw Skipped(
-                description: "THERE IS NO USABLE /dev/fuse: mounted tests cannot run. "
-                    + "Set BACKUPFS_SKIP_MOUNTED_TESTS=1 to go without them.")
-        }
-    }
-
-    static func makeTemporaryFolder() throws -> String {
-        var template = Array("/tmp/backupfs-test-XXXXXX".utf8CString)
-        let made: String? = template.withUnsafeMutableBufferPointer { buffer in
-            buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) }
-        }
-        return try #require(made)
-    }
+    static func makeTemporaryFolder() throws -> String { try TemporaryFolder.make("/tmp/backupfs-test") }
 
     /// Should the test process crash, a shell that then sees the end of its input takes the mount away.
     /// - Returns: the descriptor to write a line to when the mount is gone.

@@ -1,11 +1,12 @@
 import BackupCore
 import Glibc
+import TestSupport
 import Testing
 import VirtualTree
 
 @testable import FUSEBridge
 
-@Suite(.serialized, .disabled(if: TestMachine.skipsMountedTests, "BACKUPFS_SKIP_MOUNTED_TESTS=1: NO MOUNT IS TESTED"))
+@Suite(.serialized, .disabled(if: Machine.skipsMountedTests, "BACKUPFS_SKIP_MOUNTED_TESTS=1: NO MOUNT IS TESTED"))
 struct MountedWritingTests {
     @Test(arguments: [false, true]) func copiedContentArrivesWhole(usesDirectIO: Bool) throws {
         let tree = MemoryTree(usesDirectIO: usesDirectIO)

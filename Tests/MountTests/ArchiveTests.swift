@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// `archive.zip`, opened by every program at hand.

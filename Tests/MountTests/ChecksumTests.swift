@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// Checksums as extended attributes and as listings, against the tools that everybody has.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// The commands: help, JSON, exit codes, and that they work beside a running mount.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// `cp`, `rsync`, `tar`, `find`, `du` and `diff` over a whole backup, as on a disk.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// `kill -9` of the mounting process at each named fault point: afterwards there is the old state or the new one, none between.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// `database.sqlite`, opened by sqlite3 straight from the mount.

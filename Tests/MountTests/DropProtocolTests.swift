@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 /// The drop folder, filled by every kind of program that copies.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// A mount over an encrypted repository: the same files, and the password nowhere.
@@ -71,19 +72,7 @@ struct EncryptionTests {
         try withEncryptedMount { room in
             try room.sh("mkdir $M/snapshots/first; find $M/snapshots/first -type f -exec cat {} + >/dev/null")
             try room.unmount()
-            // Somewhere in the middle of the largest pack, which is the one with the files' chunks.
-            try room.sh(
-                """
-                pack=$(find $S/repository/packs -name '*.pack' -printf '%s %p\\n' | sort -n | tail -1 | cut -d' ' -f2)
-                python3 - "$pack" <<'END'
-                import sys
-                with open(sys.argv[1], "r+b") as file:
-                    data = bytearray(file.read())
-                    data[len(data) // 2] ^= 1
-                    file.seek(0)
-                    file.write(data)
-                END
-                """)
+            try Damage.flip(Damage.largestPack(of: room.storePath + "/repository"))
             try room.mount()
             let result = try room.run("cd $M/snapshots/first; for f in $(find . -type f); do cat $f >/dev/null || echo bad; done")
             let bad = result.text.split(separator: "\n").filter { $0 == "bad" }.count

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// The commands that look into backups and say things about them, beside a mount.

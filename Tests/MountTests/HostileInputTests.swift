@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// Damaged, foreign and malicious files: refused whole, with the right error, and nothing changes.

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 /// Mounting and unmounting, from the first command on a bare machine to what a crash leaves behind.

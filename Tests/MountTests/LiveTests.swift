@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// `live/`: the app's data now, one consistent state for each open.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// An app with a folder of photos: backed up, listed, zipped, checked and restored with its records.

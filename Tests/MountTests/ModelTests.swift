@@ -1,21 +1,10 @@
 import Glibc
+import TestSupport
 import Testing
 
 /// A long random sequence of operations, against a model in memory of what the tree must show.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ModelTests {
-    /// The same numbers for the same seed (SplitMix64).
-    private struct Random: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var value = state
-            value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-            return value ^ (value >> 31)
-        }
-    }
-
     /// What must be there.
     private struct Model {
         /// Backups, oldest first, with the data of their time.
@@ -31,7 +20,7 @@ struct ModelTests {
     @Test(arguments: [1, 2, 3])
     func `the tree shows what the model says`(seed: UInt64) throws {
         try Room.withMount { room in
-            var random = Random(state: seed)
+            var random = SeededGenerator(seed: seed)
             var model = Model()
             var steps: [String] = []
             for number in 1...8 {
@@ -47,7 +36,7 @@ struct ModelTests {
     }
 
     /// Does one thing to the tree and to the model, and checks that it succeeds exactly when it must.
-    private func perform(_ model: inout Model, _ random: inout Random, _ room: Room) throws -> String {
+    private func perform(_ model: inout Model, _ random: inout SeededGenerator, _ room: Room) throws -> String {
         let name = Self.names.randomElement(using: &random) ?? "a"
         let other = Self.names.randomElement(using: &random) ?? "a"
         let folder = "\(room.mountpoint)/snapshots"

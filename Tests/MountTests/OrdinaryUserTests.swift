@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// Mounting without privileges, through fusermount3.

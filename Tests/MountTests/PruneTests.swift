@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// A mount goes on serving while backups are removed and packs are rewritten under it by another process.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// Every check before an import, with its exact words: `cp` fails, nothing changes, and the report explains.

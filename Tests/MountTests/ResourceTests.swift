@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// What the mounting process holds on to: descriptors and memory.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// Restoring by copying a file in: what comes out is what went in.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// Safety backups, one operation at a time, and what happens when there is no room.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// Making, naming and deleting backups through the tree, and that nothing else can change them.

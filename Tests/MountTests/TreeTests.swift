@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// What the mounted tree shows: names, sizes, inode numbers, times and modes.

@@ -5,6 +5,7 @@ import Glibc
 import Restore
 import Synchronization
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import Operations

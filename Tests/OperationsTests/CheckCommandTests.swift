@@ -1,5 +1,6 @@
 import Foundation
 import SystemIO
+import TestSupport
 import Testing
 
 /// `backupfs check` as people and scripts see it.
@@ -76,16 +77,10 @@ import Testing
 
     @Test func `records, labels, config and catalog`() throws {
         let room = try Self.room()
-        try room.sh(
-            #"""
-            cat > $R/flip.py <<'END'
-            import sys
-            data = bytearray(open(sys.argv[1], "rb").read()); data[len(data) // 2] ^= int(sys.argv[2]); open(sys.argv[1], "wb").write(data)
-            END
-            """#)
         for part in ["snapshots", "config", "catalog.sqlite"] {
             let file = try room.sh("find $S/repository/\(part) -type f | sort | head -1")
-            try room.sh("cp \(file) $R/kept; rm -f $S/repository/catalog.sqlite-*; python3 $R/flip.py \(file) 36")
+            try room.sh("cp \(file) $R/kept; rm -f $S/repository/catalog.sqlite-*")
+            try Damage.flip(file, 36)
             if part == "catalog.sqlite" { try room.sh("head -c 5000 /dev/urandom > \(file)") }
             let result = try room.run("backupfs check --store $S")
             #expect(result.status == 1, "\(part)")
@@ -96,7 +91,8 @@ import Testing
             "backupfs check --read-data --store $S; rm $S/repository/catalog.sqlite*; backupfs check --read-data --store $S")
         // A record that is beyond repair is set aside, and the rest goes on.
         let record = try room.sh("ls $S/repository/snapshots | head -1")
-        try room.sh("python3 $R/flip.py $S/repository/snapshots/\(record) 255; backupfs check --repair --yes --store $S")
+        try Damage.flip("\(room.storePath)/repository/snapshots/\(record)", 255)
+        try room.sh("backupfs check --repair --yes --store $S")
         #expect(try room.sh("ls $S/repository/damaged") == record)
         #expect(try room.sh("backupfs snapshots --store $S | tail -n +2 | wc -l") == "1")
     }

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import SystemIO
+import TestSupport
 import Testing
 
 /// The program dies, or its disk fails, at every fault point there is in the sources: afterwards the data is exactly the old or exactly the

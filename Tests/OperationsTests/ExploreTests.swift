@@ -3,6 +3,7 @@ import BackupRepository
 import Export
 import Foundation
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import Operations
@@ -26,22 +27,12 @@ struct ExploreTests {
         #expect(!GlobPattern("a\u{FF}b").matches([0x61, 0xFF, 0x62]))
     }
 
-    private final class Text: ByteSource {
-        let bytes: [UInt8]
-        init(_ text: String) { bytes = Array(text.utf8) }
-        func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
-            let part = bytes.dropFirst(Int(offset)).prefix(buffer.count)
-            buffer.copyBytes(from: part)
-            return part.count
-        }
-    }
-
     @Test func `fields that changed, as JSON`() throws {
         let long = String(repeating: "ü\"", count: 5_000)
-        let old = Text(
+        let old = MemorySource(
             #"[{"id":1,"a":1.50,"b":[1,{"x":null}],"gone":true,"same":"é\u0041","long":"\#(long.replacing("\"", with: "\\\""))"},{"id":2}]"#
         )
-        let new = Text(
+        let new = MemorySource(
             #"[{"id":1,"same":"\u00e9A","a":1.5,"b":[1,{"x":false}],"come":"a\tb\u0001","long":"\#(long.replacing("\"", with: "\\\""))y"}]"#
         )
         let keys: Set<JSONKey> = [.integer(1)]

@@ -1,6 +1,7 @@
 import AppData
 import BackupCore
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Operations

@@ -2,6 +2,7 @@ import BackupCore
 import Foundation
 import Synchronization
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import Operations

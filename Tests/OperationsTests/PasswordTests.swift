@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Operations
@@ -142,19 +143,8 @@ struct PasswordTests {
         let environment = ["BACKUPFS_PASSWORD_FILE": room("password")]
         try room.sh("backupfs check --read-data --store $S", environment)
         // A catalog that is gone, and a bit that flipped in the largest pack.
-        try room.sh(
-            """
-            rm $S/repository/catalog.sqlite*
-            pack=$(find $S/repository/packs -name '*.pack' -printf '%s %p\\n' | sort -n | tail -1 | cut -d' ' -f2)
-            python3 - "$pack" <<'END'
-            import sys
-            with open(sys.argv[1], "r+b") as file:
-                data = bytearray(file.read())
-                data[len(data) // 2] ^= 1
-                file.seek(0)
-                file.write(data)
-            END
-            """)
+        try room.sh("rm $S/repository/catalog.sqlite*")
+        try Damage.flip(Damage.largestPack(of: room.storePath + "/repository"))
         let found = try room.run("backupfs check --read-data --store $S", environment)
         #expect(found.status == 1)
         let text = found.output + found.complaint

@@ -3,6 +3,7 @@ import BackupRepository
 import Foundation
 import Glibc
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import Operations
@@ -34,8 +35,6 @@ struct RestoreDrillTests {
                 kind: .snapshot, name: name, creationTime: record.creationTime, parent: nil, root: try writer.store(entries),
                 archiveSizeBytes: 0, archiveLayout: [:], attributes: record.attributes.merging(attributes) { $1 }))
     }
-
-    private static func bytes(_ path: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: path))) }
 
     @Test func `a whole backup is verified, and says when`() throws {
         let room = try Room()
@@ -76,7 +75,7 @@ struct RestoreDrillTests {
             sed 's/"id": 3,/"id": 2,/' export.json > $R/export.json; ! cmp -s export.json $R/export.json
             """)
         func findings(_ name: FileName, _ file: FileName, _ path: String) throws -> [String] {
-            let forged = try Self.forge(name, like: snapshot, in: store, files: [(file, try Self.bytes(room(path)))])
+            let forged = try Self.forge(name, like: snapshot, in: store, files: [(file, try readFile(room(path)))])
             let outcome = try drill.run(forged, progress: nil)
             #expect(outcome.verifiedAt == nil && store.repository.snapshot(id: forged.id)?.verifiedAt == nil)
             return outcome.findings

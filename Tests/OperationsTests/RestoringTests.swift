@@ -3,6 +3,7 @@ import BackupRepository
 import Foundation
 import Restore
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import Operations

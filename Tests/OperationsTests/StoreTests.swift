@@ -4,6 +4,7 @@ import BackupRepository
 import Foundation
 import Synchronization
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import Operations

@@ -2,6 +2,7 @@ import BackupCore
 import Foundation
 import Glibc
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import Operations
@@ -15,19 +16,12 @@ final class Room: Sendable {
     init() throws {
         path = NSTemporaryDirectory() + "backupfs-operations-" + RandomToken.make()
         try FileSystem.makeDirectories(path + "/bin")
-        try #require(symlink(Self.program, path + "/bin/backupfs") == 0)
+        try #require(symlink(Machine.binaryPath(), path + "/bin/backupfs") == 0)
     }
 
     deinit { _ = try? run("chmod -R u+rwX \"$R\"; rm -rf \"$R\"") }
 
     func callAsFunction(_ name: String) -> String { "\(path)/\(name)" }
-
-    /// `$BACKUPFS_BINARY`, else the program beside the running tests.
-    private static let program: String = {
-        if let path = ProcessInfo.processInfo.environment["BACKUPFS_BINARY"] { return path }
-        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
-        return URL(fileURLWithPath: own).deletingLastPathComponent().path + "/backupfs"
-    }()
 
     struct Result {
         let status: Int32
@@ -83,51 +77,7 @@ final class Room: Sendable {
     }
 }
 
-/// An app with photos.
-enum PhotoDiary {
-    static let definition = """
-        format: "1"
-        name: photo-diary
-        title: Photo Diary
-        schemaVersion: "1"
-        minimumSchemaVersion: "1"
-        fileNames:
-          export: "photo_diary_export_{stamp}.json"
-          backup: "photo_diary_backup_{stamp}.json"
-          safety: "photo_diary_safety_{stamp}.json"
-        strategy: replace
-        retention:
-          keepLast: "5"
-          safetyKeepLast: "3"
-        envelope: [metadata, photos]
-        metadata:
-          name: metadata
-          table: app_metadata
-          fields:
-            - {name: createdAt, source: creationTime, type: date}
-            - {name: appVersion, key: app_version, type: text, default: "unknown"}
-            - {name: schemaVersion, source: schemaVersion, key: schema_version, type: integer}
-        collections:
-          - name: photos
-            table: photos
-            key: id
-            singular: photo
-            plural: photos
-            fields:
-              - {name: id, column: id, type: integer}
-              - {name: file, column: file, type: text}
-              - {name: caption, column: caption, type: text, nullable: true}
-        media:
-          folder: photos
-        migrations:
-          - name: "1-initial"
-            sql: |
-              CREATE TABLE photos (id INTEGER PRIMARY KEY, file TEXT NOT NULL, caption TEXT);
-              CREATE TABLE app_metadata (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL);
-              INSERT INTO app_metadata (key, value) VALUES ('schema_version', '1');
-
-        """
-
+extension PhotoDiary {
     static let fill = """
         cd $S/app/photos; mkdir -p 2024/summer; printf one > one.jpg; printf two > 2024/two.jpg; printf three > 2024/summer/three.jpg
         touch -d '2024-07-01 12:34:56' one.jpg 2024/two.jpg 2024/summer/three.jpg; chmod 640 one.jpg; chmod 750 2024/summer
@@ -149,16 +99,6 @@ enum PhotoDiary {
         find $S/app -name '.backupfs*'
         sqlite3 -readonly $S/app/database.sqlite "select name from sqlite_master where name like 'backupfs%'"
         """
-}
-
-/// The error that `body` throws; `nil` when it throws none.
-func failure(_ body: () throws -> Void) -> BackupError? {
-    do {
-        try body()
-        return nil
-    } catch {
-        return error as? BackupError
-    }
 }
 
 func json(_ bytes: [UInt8]) throws -> [String: Any] {

@@ -1,3 +1,5 @@
+import TestSupport
+
 /// A Markdown document of the project, as far as these tests look at it.
 struct Document {
     /// A command of a `console` block, and what the document says comes out.
@@ -22,7 +24,7 @@ struct Document {
 
     init(path: String) throws {
         self.path = path
-        text = try Shell.read(path)
+        text = String(decoding: try readFile(path), as: UTF8.self)
         var blocks: [Block] = []
         var prose: [String] = []
         var open: Block?

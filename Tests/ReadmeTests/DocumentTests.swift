@@ -1,4 +1,5 @@
 import SystemIO
+import TestSupport
 import Testing
 
 /// Documents that go stale fail here.
@@ -28,7 +29,7 @@ import Testing
     @Test func `every verb and option stands in the document of the commands`() throws {
         let text = try Document(path: "\(Machine.projectPath)/Docs/commands.md").text
         let program = try Machine.binaryPath()
-        let verbs = try Self.help(program, "").matches(of: /(?m)^  ([a-z]+)(?: \(default\))? {2,}[A-Z]/).map { String($0.1) }
+        let verbs = try Self.help(program).matches(of: /(?m)^  ([a-z]+)(?: \(default\))? {2,}[A-Z]/).map { String($0.1) }
         #expect(verbs.count >= 9)
         for verb in verbs {
             let section = text.split(separator: "\n## ").first { $0.hasPrefix("`backupfs \(verb)") }
@@ -47,13 +48,10 @@ import Testing
         }
     }
 
-    private static func help(_ program: String, _ verb: String) throws -> String {
-        let output = "/tmp/backupfs-readmetests-help-\(RandomToken.make())"
-        defer { try? FileSystem.removeFile(output) }
+    private static func help(_ program: String, _ verb: String...) throws -> String {
         // Lines are broken by the width of the terminal; where there is none, by this one.
-        let result = try Shell.run(
-            "'\(program)' \(verb) --help", environment: ["COLUMNS": "80", "PATH": "/usr/bin:/bin"], outputPath: output)
-        #expect(result.exitCode == 0)
-        return result.text
+        let result = try run(["env", "-i", "COLUMNS=80", program] + verb + ["--help"])
+        #expect(result.status == 0)
+        return result.output
     }
 }

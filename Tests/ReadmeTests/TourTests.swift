@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// What the documents show is what comes out.

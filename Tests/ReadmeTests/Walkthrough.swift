@@ -1,5 +1,6 @@
 import Glibc
 import SystemIO
+import TestSupport
 import Testing
 
 /// Runs the commands of a document, in a home folder of their own and one after the other in one shell, as a reader would, and compares what
@@ -23,15 +24,12 @@ struct Walkthrough {
     }
 
     private init() throws {
-        var template = Array("/tmp/backupfs-readmetests-XXXXXX".utf8CString)
-        let made: String? = template.withUnsafeMutableBufferPointer { buffer in
-            buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) }
-        }
-        path = try #require(made, "no temporary folder")
+        path = try TemporaryFolder.make("/tmp/backupfs-readmetests")
         for folder in ["home", "bin"] { try FileSystem.makeDirectories("\(path)/\(folder)") }
         try #require(symlink(try Machine.binaryPath(), "\(path)/bin/backupfs") == 0)
         variables = [
-            "PATH": "\(path)/bin:" + (Shell.environment("PATH") ?? "/usr/bin:/bin") + ":/usr/sbin:/sbin", "HOME": "\(path)/home",
+            "PATH": "\(path)/bin:" + (Machine.environment("PATH") ?? "/usr/bin:/bin") + ":/usr/sbin:/sbin",
+            "HOME": "\(path)/home",
             "MOUNT": "\(path)/mnt", "TZ": "UTC", "LC_ALL": "C.UTF-8",
         ]
     }
@@ -49,14 +47,14 @@ struct Walkthrough {
     }
 
     private var mounts: [String] {
-        ((try? Shell.read("/proc/self/mounts")) ?? "").split(separator: "\n").compactMap { line in
+        Job.read("/proc/self/mounts").split(separator: "\n").compactMap { line in
             let parts = line.split(separator: " ")
             return parts.count > 1 && parts[1].hasPrefix("\(path)/") ? String(parts[1]) : nil
         }
     }
 
-    private func shell(_ script: String) throws -> Shell.Result {
-        try Shell.run(script, environment: variables, outputPath: "\(path)/output")
+    private func shell(_ script: String) throws -> Job.Result {
+        try Job(script: script, environment: variables, scratch: "\(path)/job", mergesErrors: true).wait(limitSeconds: 900)
     }
 
     /// What `make mount` does after it has built the program.

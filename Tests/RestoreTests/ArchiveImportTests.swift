@@ -2,6 +2,7 @@ import AppData
 import BackupCore
 import Foundation
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import Restore
@@ -39,7 +40,7 @@ struct ArchiveImportTests {
     @Test func `an archive without an export is of something else`() throws {
         let folder = try TemporaryFolder()
         try Self.archive(folder, "add('other.json', export); add('media/a.jpg', b'a')")
-        let error = failure { () throws(BackupError) in _ = try Self.open(folder) }
+        let error = failure { _ = try Self.open(folder) }
         #expect(error?.code == .invalidContent)
         #expect(error?.message == "Import failed: the archive has no export.json")
         #expect(error?.findings == ["the archive is not a backup of Photo Diary"])
@@ -62,7 +63,7 @@ struct ArchiveImportTests {
         ] {
             let folder = try TemporaryFolder()
             try Self.archive(folder, lines)
-            let error = failure { () throws(BackupError) in try Self.open(folder).check(writingExportTo: folder("out.json")) }
+            let error = failure { try Self.open(folder).check(writingExportTo: folder("out.json")) }
             #expect(error?.code == .damagedContent, "\(lines)")
             #expect(error?.message == "This backup file is corrupted and cannot be restored.")
             #expect(error?.findings == [finding])
@@ -90,7 +91,7 @@ struct ArchiveImportTests {
             "python3 -c \"d=open('a.zip','rb').read(); i=d.index(b'0123456789'); open('a.zip','wb').write(d[:i+5]+b'X'+d[i+6:])\""
         )
         #expect(
-            failure { () throws(BackupError) in try Self.open(folder).check(writingExportTo: folder("out.json")) }?.code
+            failure { try Self.open(folder).check(writingExportTo: folder("out.json")) }?.code
                 == .damagedContent)
     }
 
@@ -132,12 +133,12 @@ struct ArchiveImportTests {
     func `links that leave the folder are refused`(target: String) throws {
         let folder = try TemporaryFolder()
         try Self.archive(folder, "add('export.json', export); add('media/link', b'\(target)', 0o120777)")
-        #expect(failure { () throws(BackupError) in try Self.open(folder).check(writingExportTo: folder("out.json")) } != nil)
+        #expect(failure { try Self.open(folder).check(writingExportTo: folder("out.json")) } != nil)
     }
 
     @Test func `more than fits on the disk is refused before anything is unpacked`() throws {
         let folder = try TemporaryFolder()
         try Self.archive(folder, "add('export.json', export); add('media/a', bytes(range(256)) * 100)")
-        #expect(failure { () throws(BackupError) in _ = try Self.open(folder, limit: 1000) }?.code == .tooLarge)
+        #expect(failure { _ = try Self.open(folder, limit: 1000) }?.code == .tooLarge)
     }
 }

@@ -1,5 +1,6 @@
 import AppData
 import BackupCore
+import TestSupport
 import Testing
 
 @testable import Restore
@@ -28,7 +29,7 @@ struct DroppedFileTests {
     func `anything else is refused`(bytes: [UInt8]) throws {
         let folder = try TemporaryFolder()
         try folder.write(bytes, to: "f")
-        let error = failure { () throws(BackupError) in _ = try DroppedFormat.detect(folder("f")) }
+        let error = failure { _ = try DroppedFormat.detect(folder("f")) }
         #expect(error?.code == .invalidContent)
         #expect(error?.message == "Invalid file format. Please select a valid backup file.")
     }
@@ -87,7 +88,7 @@ struct DroppedFileTests {
     ])
     func `a listing that is not one is damage`(text: String) throws {
         #expect(
-            failure { () throws(BackupError) in _ = try ChecksumListingReader.read(Array(text.utf8), path: "x") }?.code
+            failure { _ = try ChecksumListingReader.read(Array(text.utf8), path: "x") }?.code
                 == .damagedContent)
     }
 }

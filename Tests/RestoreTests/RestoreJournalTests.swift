@@ -1,5 +1,6 @@
 import BackupCore
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import Restore
@@ -59,15 +60,15 @@ struct RestoreJournalTests {
                 var damaged = bytes
                 damaged[index] ^= mask
                 try folder.write(damaged, to: "journal")
-                codes.insert(failure { () throws(BackupError) in _ = try RestoreJournal.read(folder("journal")) }?.code)
+                codes.insert(failure { _ = try RestoreJournal.read(folder("journal")) }?.code)
             }
         }
         for count in 0..<bytes.count {
             try folder.write(Array(bytes[..<count]), to: "journal")
-            codes.insert(failure { () throws(BackupError) in _ = try RestoreJournal.read(folder("journal")) }?.code)
+            codes.insert(failure { _ = try RestoreJournal.read(folder("journal")) }?.code)
         }
         try folder.write(bytes + [0], to: "journal")
-        codes.insert(failure { () throws(BackupError) in _ = try RestoreJournal.read(folder("journal")) }?.code)
+        codes.insert(failure { _ = try RestoreJournal.read(folder("journal")) }?.code)
         #expect(codes == [.damagedContent])
     }
 
@@ -77,13 +78,13 @@ struct RestoreJournalTests {
         var bytes = Array(try folder.read("journal").dropLast(4))
         bytes[4] = 2
         try folder.write(bytes + withUnsafeBytes(of: CRC32.of(bytes).littleEndian) { Array($0) }, to: "journal")
-        #expect(failure { () throws(BackupError) in _ = try RestoreJournal.read(folder("journal")) }?.code == .unsupportedVersion)
+        #expect(failure { _ = try RestoreJournal.read(folder("journal")) }?.code == .unsupportedVersion)
     }
 
     @Test func `a damaged journal says what to do`() throws {
         let folder = try TemporaryFolder()
         try folder.write("rubbish of some length", to: "journal")
-        let error = failure { () throws(BackupError) in _ = try RestoreJournal.read(folder("journal")) }
+        let error = failure { _ = try RestoreJournal.read(folder("journal")) }
         #expect(
             error?.description
                 == "\(folder.path)/journal: the journal of an interrupted restore is damaged: its checksum differs. "

@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import Synchronization
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import Restore
@@ -48,7 +49,7 @@ struct RestoreOperationTests {
         #expect(savedAt == "old0\nold.jpg")
         #expect(phases.withLock { $0 } == ["Importing data..."])
         #expect(
-            try folder.sh("sqlite3 app/database.sqlite 'select * from photos'; ls app/photos; ls -A app | grep -v sqlite")
+            try folder.sh("sqlite3 app/database.sqlite 'select id, file from photos'; ls app/photos; ls -A app | grep -v sqlite")
                 == "5|new.jpg\nnew.jpg\nphotos")
         let journal = try #require(try RestoreJournal.read(folder("restore.journal")))
         #expect(journal.state == .published && journal.fileName == "a.zip" && journal.safetySnapshot == Self.id)
@@ -63,7 +64,9 @@ struct RestoreOperationTests {
         try folder.write(Diary.export(), to: "x.json")
         let operation = try Self.operation(folder)
         try operation.run(operation.check(folder("x.json")), fileName: "x.json", report: { _ in }) { Self.id }
-        #expect(try folder.sh("sqlite3 app/database.sqlite 'select * from photos'; cat app/photos/old.jpg") == "5|new.jpg\nold")
+        #expect(
+            try folder.sh("sqlite3 app/database.sqlite 'select id, file from photos'; cat app/photos/old.jpg") == "5|new.jpg\nold"
+        )
         #expect(try RestoreJournal.read(folder("restore.journal"))?.media == nil)
     }
 
@@ -87,7 +90,7 @@ struct RestoreOperationTests {
         let old = try folder.sh(Self.describe)
         let operation = try Self.operation(folder)
         let checked = try operation.check(folder("a.zip"))
-        let error = failure { () throws(BackupError) in
+        let error = failure {
             try operation.run(checked, fileName: "a.zip", report: { _ in }) { () throws(BackupError) in
                 throw BackupError(.noSpace, "full")
             }
@@ -113,7 +116,7 @@ struct RestoreOperationTests {
             try folder.sh(sabotage)
             let old = try folder.sh(Self.describe)
             let phases = Mutex<[String]>([])
-            let error = failure { () throws(BackupError) in
+            let error = failure {
                 try operation.run(
                     checked, fileName: "a.zip", report: { progress in phases.withLock { $0.append(progress.phase) } }
                 ) { Self.id }

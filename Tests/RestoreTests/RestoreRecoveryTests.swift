@@ -2,6 +2,7 @@ import AppData
 import BackupCore
 import Foundation
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import Restore
@@ -111,7 +112,7 @@ struct RestoreRecoveryTests {
             "cd app; mv .backupfs-staging-this elsewhere; mkdir .backupfs-staging-this; printf foreign > .backupfs-staging-this/x.jpg"
         )
         let journal = try #require(try RestoreJournal.read(folder("restore.journal")))
-        let error = failure { () throws(BackupError) in
+        let error = failure {
             _ = try RestoreRecovery.run(journalPath: folder("restore.journal"), database: database)
         }
         #expect(error?.code == .notFound)
@@ -137,7 +138,7 @@ struct RestoreRecoveryTests {
         try holder.run()
         defer { holder.terminate() }
         _ = pipe.fileHandleForReading.availableData
-        let error = failure { () throws(BackupError) in
+        let error = failure {
             _ = try RestoreRecovery.run(journalPath: folder("restore.journal"), database: database)
         }
         #expect(error?.code == .busy)

@@ -1,5 +1,6 @@
 import BackupCore
 import Glibc
+import TestSupport
 import Testing
 
 @testable import SystemIO
@@ -40,12 +41,12 @@ struct DirectoryTests {
         let folder = try TemporaryFolder()
         let reader = try DirectoryReader(path: folder.path)
         let long = FileName(bytes: [UInt8](repeating: 120, count: 256))
-        #expect(errorCode { () throws(BackupError) in _ = try reader.status(long) } == .nameTooLong)
-        #expect(errorCode { () throws(BackupError) in _ = try reader.status("none") } == .notFound)
-        #expect(errorCode { () throws(BackupError) in _ = try DirectoryReader(path: folder("none")) } == .notFound)
+        #expect(errorCode { _ = try reader.status(long) } == .nameTooLong)
+        #expect(errorCode { _ = try reader.status("none") } == .notFound)
+        #expect(errorCode { _ = try DirectoryReader(path: folder("none")) } == .notFound)
         try writeFile(folder("file"), [])
-        #expect(errorCode { () throws(BackupError) in _ = try DirectoryReader(path: folder("file")) } == .notADirectory)
-        #expect(errorCode { () throws(BackupError) in _ = try reader.openDirectory("file") } == .notADirectory)
+        #expect(errorCode { _ = try DirectoryReader(path: folder("file")) } == .notADirectory)
+        #expect(errorCode { _ = try reader.openDirectory("file") } == .notADirectory)
     }
 
     @Test func `links are read and never followed`() throws {
@@ -58,9 +59,9 @@ struct DirectoryTests {
         let reader = try DirectoryReader(path: folder.path)
         #expect(try reader.status("to-folder").kind == .symbolicLink)
         #expect(try reader.readLink("dangling") == Array("nowhere".utf8))
-        #expect(errorCode { () throws(BackupError) in _ = try reader.open("to-file", O_RDONLY) } != nil)
-        #expect(errorCode { () throws(BackupError) in _ = try reader.openDirectory("to-folder") } != nil)
-        #expect(errorCode { () throws(BackupError) in try reader.makeDirectoryIfMissing("to-folder") } == nil)
+        #expect(errorCode { _ = try reader.open("to-file", O_RDONLY) } != nil)
+        #expect(errorCode { _ = try reader.openDirectory("to-folder") } != nil)
+        #expect(errorCode { try reader.makeDirectoryIfMissing("to-folder") } == nil)
         #expect(try reader.status("to-folder").kind == .symbolicLink)
     }
 
@@ -126,6 +127,6 @@ struct DirectoryTests {
         let space = try FileSystem.space(at: folder.path)
         #expect("\(space.blockSizeBytes) \(space.blockCount)\n" == blocks)
         #expect(space.availableBytes > 0)
-        #expect(errorCode { () throws(BackupError) in _ = try FileSystem.space(at: folder("none")) } == .notFound)
+        #expect(errorCode { _ = try FileSystem.space(at: folder("none")) } == .notFound)
     }
 }

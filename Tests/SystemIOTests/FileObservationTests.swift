@@ -2,6 +2,7 @@ import BackupCore
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SystemIO
@@ -78,7 +79,7 @@ struct FileObservationTests {
         let folder = try TemporaryFolder()
         try writeFile(folder("a"), [1])
         let witness = Witness(failing: .remove(path: folder("a")))
-        let code = errorCode { () throws(BackupError) in
+        let code = errorCode {
             try FileObservation.observing(below: folder.path, by: witness) { () throws(BackupError) in
                 try FileSystem.removeFile(folder("a"))
             }

@@ -1,6 +1,7 @@
 import BackupCore
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import SystemIO
@@ -42,9 +43,9 @@ struct FileWritingTests {
     @Test func `a failure leaves the old file, and nothing beside it`() throws {
         let folder = try TemporaryFolder()
         try FileSystem.makeDirectories(folder("taken/inside"))
-        #expect(errorCode { () throws(BackupError) in try FileSystem.writeFileAtomically(folder("taken"), [1]) } == .isADirectory)
-        #expect(errorCode { () throws(BackupError) in try FileSystem.writeForReaders(folder("taken"), [1]) } == .isADirectory)
-        #expect(errorCode { () throws(BackupError) in try FileSystem.writeFileAtomically(folder("none/f"), [1]) } == .notFound)
+        #expect(errorCode { try FileSystem.writeFileAtomically(folder("taken"), [1]) } == .isADirectory)
+        #expect(errorCode { try FileSystem.writeForReaders(folder("taken"), [1]) } == .isADirectory)
+        #expect(errorCode { try FileSystem.writeFileAtomically(folder("none/f"), [1]) } == .notFound)
         #expect(try DirectoryReader(path: folder.path).names() == ["taken"])
         #expect(try DirectoryReader(path: folder("taken")).names() == ["inside"])
     }
@@ -71,11 +72,11 @@ struct FileWritingTests {
         let folder = try TemporaryFolder()
         try writeFile(folder("f"), scrambled(5000))
         #expect(try FileSystem.readFile(folder("f"), limitBytes: 5000) == scrambled(5000))
-        #expect(errorCode { () throws(BackupError) in _ = try FileSystem.readFile(folder("f"), limitBytes: 4999) } == .tooLarge)
-        #expect(errorCode { () throws(BackupError) in _ = try FileSystem.readFile(folder("g")) } == .notFound)
+        #expect(errorCode { _ = try FileSystem.readFile(folder("f"), limitBytes: 4999) } == .tooLarge)
+        #expect(errorCode { _ = try FileSystem.readFile(folder("g")) } == .notFound)
         let file = try SharedFile(path: folder("f"))
         #expect(try file.readExactly(at: 4990, count: 10) == Array(scrambled(5000)[4990...]))
-        #expect(errorCode { () throws(BackupError) in _ = try file.readExactly(at: 4990, count: 11) } == .damagedContent)
+        #expect(errorCode { _ = try file.readExactly(at: 4990, count: 11) } == .damagedContent)
         var buffer = [UInt8](repeating: 0, count: 100)
         let counts = try [0, 4950, 5000, 9999].map { offset in
             try buffer.withUnsafeMutableBytes { try file.read(at: UInt64(offset), into: $0) }
@@ -89,8 +90,8 @@ struct FileWritingTests {
         try FileSystem.makeDirectories(folder("a/b/c"))
         #expect(try FileSystem.status(folder("a/b/c")).kind == .directory)
         try writeFile(folder("file"), [1])
-        #expect(errorCode { () throws(BackupError) in try FileSystem.makeDirectories(folder("file")) } == .notADirectory)
-        #expect(errorCode { () throws(BackupError) in try FileSystem.makeDirectories(folder("file/x")) } == .notADirectory)
+        #expect(errorCode { try FileSystem.makeDirectories(folder("file")) } == .notADirectory)
+        #expect(errorCode { try FileSystem.makeDirectories(folder("file/x")) } == .notADirectory)
     }
 
     @Test func `two names change places in one step`() throws {
@@ -103,7 +104,7 @@ struct FileWritingTests {
         #expect(try DirectoryReader(path: folder("b")).names() == ["of-a"])
         #expect(try FileSystem.status(folder("a")).inode == inodes.1)
         #expect(try FileSystem.status(folder("b")).inode == inodes.0)
-        #expect(errorCode { () throws(BackupError) in try FileSystem.exchange(folder("a"), folder("none")) } == .notFound)
+        #expect(errorCode { try FileSystem.exchange(folder("a"), folder("none")) } == .notFound)
         #expect(try FileSystem.status(folder("a")).inode == inodes.1)
     }
 

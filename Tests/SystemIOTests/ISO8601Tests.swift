@@ -1,4 +1,5 @@
 import BackupCore
+import TestSupport
 import Testing
 
 @testable import SystemIO

@@ -2,6 +2,7 @@ import BackupCore
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SystemIO
@@ -13,14 +14,14 @@ struct ProcessTests {
         let path = folder("lock")
         #expect(!AdvisoryLock.isHeld(path: path))
         var lock: AdvisoryLock? = try AdvisoryLock(path: path)
-        #expect(errorCode { () throws(BackupError) in _ = try AdvisoryLock(path: path) } == .busy)
-        #expect(errorCode { () throws(BackupError) in _ = try AdvisoryLock(path: path, exclusive: false) } == .busy)
+        #expect(errorCode { _ = try AdvisoryLock(path: path) } == .busy)
+        #expect(errorCode { _ = try AdvisoryLock(path: path, exclusive: false) } == .busy)
         #expect(AdvisoryLock.isHeld(path: path))
         withExtendedLifetime(lock) {}
         lock = nil
         #expect(!AdvisoryLock.isHeld(path: path))
         let shared = try [AdvisoryLock(path: path, exclusive: false), AdvisoryLock(path: path, exclusive: false)]
-        #expect(errorCode { () throws(BackupError) in _ = try AdvisoryLock(path: path) } == .busy)
+        #expect(errorCode { _ = try AdvisoryLock(path: path) } == .busy)
         #expect(AdvisoryLock.isHeld(path: path))
         withExtendedLifetime(shared) {}
         #expect(try FileSystem.status(path).mode & 0o777 == 0o600)
@@ -63,7 +64,7 @@ struct ProcessTests {
         defer { if process.isRunning { process.terminate() } }
         #expect(!pipe.fileHandleForReading.availableData.isEmpty)
         #expect(AdvisoryLock.isHeld(path: path))
-        #expect(errorCode { () throws(BackupError) in _ = try AdvisoryLock(path: path) } == .busy)
+        #expect(errorCode { _ = try AdvisoryLock(path: path) } == .busy)
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
         #expect(!AdvisoryLock.isHeld(path: path))

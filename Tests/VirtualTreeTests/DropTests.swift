@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Synchronization
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import VirtualTree
@@ -23,14 +24,14 @@ struct DropTests {
         let test = try TestTree()
         try test.tree.drop("whole.", at: "restore/a.json")
         #expect(test.services.submissions == ["restore a.json: whole."])
-        #expect(errorCode { () throws(BackupError) in try test.tree.drop("half", at: "restore/b.json") } == .invalidContent)
+        #expect(errorCode { try test.tree.drop("half", at: "restore/b.json") } == .invalidContent)
         #expect(try test.tree.attribute("user.backupfs.error", "restore/b.json") == "it does not end with a full stop")
         #expect(
-            errorCode { () throws(BackupError) in _ = try test.tree.attribute("user.backupfs.error", "restore/a.json") }
+            errorCode { _ = try test.tree.attribute("user.backupfs.error", "restore/a.json") }
                 == .noAttribute)
         for code in [BackupError.Code.busy, .noSpace, .damagedContent, .unsupportedVersion, .tooLarge] {
             test.services.refuse(code)
-            #expect(errorCode { () throws(BackupError) in try test.tree.drop("\(code).", at: "restore/c.json") } == code)
+            #expect(errorCode { try test.tree.drop("\(code).", at: "restore/c.json") } == code)
         }
         // Names stay listed, with their content.
         #expect(try test.tree.names("restore") == ["preview", "a.json", "b.json", "c.json"])
@@ -56,7 +57,7 @@ struct DropTests {
         let tree = test.tree
         let handle = try Self.create(tree, "x")
         try tree.write("half", to: handle)
-        #expect(errorCode { () throws(BackupError) in try tree.flush(handle, process: Self.myself) } == .invalidContent)
+        #expect(errorCode { try tree.flush(handle, process: Self.myself) } == .invalidContent)
         try tree.flush(handle, process: Self.myself)
         try tree.flush(handle, process: Self.child)
         #expect(test.services.submissions.count == 1)
@@ -65,7 +66,7 @@ struct DropTests {
         try tree.flush(handle, process: Self.myself)
         #expect(test.services.submissions.last == "restore x: half and whole.")
         #expect(
-            errorCode { () throws(BackupError) in _ = try tree.attribute("user.backupfs.error", "restore/x") } == .noAttribute)
+            errorCode { _ = try tree.attribute("user.backupfs.error", "restore/x") } == .noAttribute)
         tree.release(handle)
     }
 
@@ -87,7 +88,7 @@ struct DropTests {
         let other = try Self.create(tree, "y")
         try tree.write("half", to: other)
         try tree.flush(other, process: Self.child)
-        #expect(errorCode { () throws(BackupError) in try tree.flush(other, process: Self.myself) } == .invalidContent)
+        #expect(errorCode { try tree.flush(other, process: Self.myself) } == .invalidContent)
         tree.release(other)
     }
 
@@ -101,7 +102,7 @@ struct DropTests {
         let thread = Thread {
             let link = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")
             let number = link.flatMap { Int32($0.split(separator: "/").last ?? "") } ?? 0
-            let found = errorCode { () throws(BackupError) in try tree.flush(handle, process: number) }
+            let found = errorCode { try tree.flush(handle, process: number) }
             code.withLock { $0 = found }
             done.signal()
         }
@@ -140,7 +141,7 @@ struct DropTests {
         #expect(test.services.submissions == ["restore x: whole."])
         let file = try tree.openFile(inode, flags: O_RDWR, process: Self.myself)
         _ = try tree.setAttributes(of: inode, to: AttributeChange(size: 5), handle: file.handle)
-        #expect(errorCode { () throws(BackupError) in try tree.flush(file.handle, process: Self.myself) } == .invalidContent)
+        #expect(errorCode { try tree.flush(file.handle, process: Self.myself) } == .invalidContent)
         tree.release(file.handle)
     }
 
@@ -153,7 +154,7 @@ struct DropTests {
         #expect(test.services.submissions == [])
         // Refused under its final name: it keeps the old one.
         #expect(
-            errorCode { () throws(BackupError) in
+            errorCode {
                 try tree.rename(FileName(name), in: folder, to: "x.json", in: folder, mayReplace: true)
             } == .invalidContent)
         #expect(try tree.names("restore") == ["preview", name])
@@ -177,12 +178,12 @@ struct DropTests {
         try tree.drop("old.", at: "restore/x")
         try tree.drop("half", at: "restore/.new")
         #expect(
-            errorCode { () throws(BackupError) in try tree.rename(".new", in: folder, to: "x", in: folder, mayReplace: true) }
+            errorCode { try tree.rename(".new", in: folder, to: "x", in: folder, mayReplace: true) }
                 == .invalidContent)
         #expect(try tree.content("restore/x") == Array("old.".utf8))
         try tree.drop("new.", at: "restore/.newer")
         #expect(
-            errorCode { () throws(BackupError) in try tree.rename(".newer", in: folder, to: "x", in: folder, mayReplace: false) }
+            errorCode { try tree.rename(".newer", in: folder, to: "x", in: folder, mayReplace: false) }
                 == .alreadyExists)
         try tree.rename(".newer", in: folder, to: "x", in: folder, mayReplace: true)
         #expect(try tree.content("restore/x") == Array("new.".utf8))
@@ -206,13 +207,13 @@ struct DropTests {
         try tree.drop("again.", at: "restore/preview/y.json")
         test.services.refuse(.busy)
         #expect(
-            errorCode { () throws(BackupError) in
+            errorCode {
                 try tree.rename("y.json", in: preview, to: "y.json", in: restore, mayReplace: true)
             } == .busy)
         #expect(try tree.names("restore/preview").contains("y.json"))
         #expect(try !tree.names("restore").contains("y.json"))
         test.services.refuse(nil)
-        #expect(errorCode { () throws(BackupError) in try tree.drop("half", at: "restore/preview/z") } == .invalidContent)
+        #expect(errorCode { try tree.drop("half", at: "restore/preview/z") } == .invalidContent)
         let told = String(decoding: try tree.content("restore/preview/z.preview.txt"), as: UTF8.self)
         #expect(told.hasPrefix("z: cannot be restored. it does not end with a full stop"))
     }
@@ -227,35 +228,36 @@ struct DropTests {
         #expect(try tree.names("restore") == ["preview", "last.txt"])
         #expect(try tree.content("restore/last.txt") == [65])
         for name in ["last.json", "last.txt", "preview"] {
-            #expect(errorCode { () throws(BackupError) in _ = try Self.create(tree, name) } == .readOnly, "\(name)")
+            #expect(errorCode { _ = try Self.create(tree, name) } == .readOnly, "\(name)")
         }
         for name in [".Trash-1000", ".Trash", "a/b", ""] {
-            #expect(errorCode { () throws(BackupError) in _ = try Self.create(tree, name) } == .notPermitted, "\(name)")
+            #expect(errorCode { _ = try Self.create(tree, name) } == .notPermitted, "\(name)")
         }
         #expect(
-            errorCode { () throws(BackupError) in _ = try Self.create(tree, "a.preview.txt", in: "restore/preview") } == .readOnly
+            errorCode { _ = try Self.create(tree, "a.preview.txt", in: "restore/preview") } == .readOnly
         )
         try tree.drop("x.", at: "restore/x")
         for name in ["last.json", "preview"] {
             #expect(
-                errorCode { () throws(BackupError) in
+                errorCode {
                     try tree.rename("x", in: restore, to: FileName(name), in: restore, mayReplace: true)
                 } == .readOnly)
         }
         #expect(
-            errorCode { () throws(BackupError) in
+            errorCode {
                 try tree.rename("x", in: restore, to: "y.preview.json", in: preview, mayReplace: true)
             } == .readOnly)
         #expect(
-            errorCode { () throws(BackupError) in try tree.rename("x", in: restore, to: "x", in: .root, mayReplace: true) }
+            errorCode { try tree.rename("x", in: restore, to: "x", in: .root, mayReplace: true) }
                 == .readOnly)
-        #expect(errorCode { () throws(BackupError) in try tree.removeFile("last.txt", in: restore) } == .readOnly)
-        #expect(errorCode { () throws(BackupError) in try tree.removeFile("none", in: restore) } == .notFound)
+        #expect(errorCode { try tree.removeFile("last.txt", in: restore) } == .readOnly)
+        #expect(errorCode { try tree.removeFile("none", in: restore) } == .notFound)
         #expect(
-            errorCode { () throws(BackupError) in try tree.rename("none", in: restore, to: "y", in: restore, mayReplace: true) }
+            errorCode { try tree.rename("none", in: restore, to: "y", in: restore, mayReplace: true) }
                 == .notFound)
         #expect(
-            errorCode { () throws(BackupError) in try tree.rename("preview", in: restore, to: "y", in: restore, mayReplace: true)
+            errorCode {
+                try tree.rename("preview", in: restore, to: "y", in: restore, mayReplace: true)
             } == .readOnly)
     }
 
@@ -286,7 +288,7 @@ struct DropTests {
         #expect(attributes.permissions == 0o640)
         #expect(try tree.find("restore/x").modificationTime == Timestamp(seconds: 42, nanoseconds: 7))
         #expect(
-            errorCode { () throws(BackupError) in try tree.setExtendedAttribute("user.x", of: inode, to: [1]) } == .notSupported)
+            errorCode { try tree.setExtendedAttribute("user.x", of: inode, to: [1]) } == .notSupported)
         #expect(attributes.isImmutable == false && attributes.entryTimeoutSeconds == 0)
         #expect(test.services.submissions.count == 1)
     }

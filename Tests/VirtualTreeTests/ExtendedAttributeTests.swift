@@ -1,6 +1,7 @@
 import BackupCore
 import BackupRepository
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import VirtualTree
@@ -33,7 +34,7 @@ struct ExtendedAttributeTests {
                 "user.checksum.sha512", "user.backupfs.stamp",
             ] {
                 #expect(
-                    errorCode { () throws(BackupError) in _ = try tree.extendedAttribute(name, of: inode) } == .noAttribute,
+                    errorCode { _ = try tree.extendedAttribute(name, of: inode) } == .noAttribute,
                     "\(path) \(name)")
             }
         }
@@ -73,20 +74,20 @@ struct ExtendedAttributeTests {
         #expect(try tree.attribute(name, "snapshots/second") == "0")
         for value in ["", "2", "yes", "10", "1\n"] {
             #expect(
-                errorCode { () throws(BackupError) in try tree.setExtendedAttribute(name, of: inode, to: Array(value.utf8)) }
+                errorCode { try tree.setExtendedAttribute(name, of: inode, to: Array(value.utf8)) }
                     == .invalidArgument)
         }
         #expect(
-            errorCode { () throws(BackupError) in try tree.setExtendedAttribute("user.backupfs.app", of: inode, to: [65]) }
+            errorCode { try tree.setExtendedAttribute("user.backupfs.app", of: inode, to: [65]) }
                 == .readOnly)
         #expect(
-            errorCode { () throws(BackupError) in try tree.removeExtendedAttribute("user.backupfs.app", of: inode) } == .readOnly)
+            errorCode { try tree.removeExtendedAttribute("user.backupfs.app", of: inode) } == .readOnly)
         try tree.removeExtendedAttribute(name, of: inode)
         #expect(try tree.attribute(name, "snapshots/first") == "0")
         let file = try tree.find("snapshots/first/export.json").inode
-        #expect(errorCode { () throws(BackupError) in try tree.setExtendedAttribute(name, of: file, to: [49]) } == .readOnly)
+        #expect(errorCode { try tree.setExtendedAttribute(name, of: file, to: [49]) } == .readOnly)
         #expect(
-            errorCode { () throws(BackupError) in try tree.setExtendedAttribute("security.x", of: file, to: [49]) }
+            errorCode { try tree.setExtendedAttribute("security.x", of: file, to: [49]) }
                 == .notSupported)
         #expect(try tree.attribute("user.backupfs.created-at", "snapshots/first") == "1970-01-01T00:16:40Z")
     }

@@ -2,6 +2,7 @@ import BackupCore
 import BackupRepository
 import Glibc
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import VirtualTree
@@ -32,7 +33,7 @@ struct NameTests {
         let test = try TestTree(snapshots: false)
         #expect(try test.tree.names("").count == 7)
         for folder in ["snapshots", "exports", "safety"] { #expect(try test.tree.names(folder) == []) }
-        #expect(errorCode { () throws(BackupError) in try test.tree.find("snapshots/latest") } == .notFound)
+        #expect(errorCode { try test.tree.find("snapshots/latest") } == .notFound)
     }
 
     static let folders = [
@@ -46,13 +47,13 @@ struct NameTests {
         let inode = try test.tree.find(folder).inode
         for name in ["none", ".hidden-probe", ".Trash-1000", "autorun.inf", "desktop.ini", "..", "."] {
             #expect(
-                errorCode { () throws(BackupError) in _ = try test.tree.lookUp(FileName(name), in: inode) } == .notFound,
+                errorCode { _ = try test.tree.lookUp(FileName(name), in: inode) } == .notFound,
                 "\(name)")
         }
         let long = FileName(bytes: [UInt8](repeating: 97, count: 256))
-        #expect(errorCode { () throws(BackupError) in _ = try test.tree.lookUp(long, in: inode) } == .nameTooLong)
+        #expect(errorCode { _ = try test.tree.lookUp(long, in: inode) } == .nameTooLong)
         #expect(
-            errorCode { () throws(BackupError) in _ = try test.tree.lookUp(FileName(bytes: [0xFF, 0xFE]), in: inode) }
+            errorCode { _ = try test.tree.lookUp(FileName(bytes: [0xFF, 0xFE]), in: inode) }
                 == .notFound)
     }
 
@@ -108,44 +109,44 @@ struct NameTests {
         let inode = try tree.find(answers.folder).inode
         if let expected = answers.create {
             #expect(
-                errorCode { () throws(BackupError) in
+                errorCode {
                     _ = try tree.createFile("new", in: inode, flags: O_WRONLY | O_CREAT, process: 1)
                 } == expected)
         }
         if let expected = answers.makeDirectory {
-            #expect(errorCode { () throws(BackupError) in _ = try tree.makeDirectory("new", in: inode) } == expected)
+            #expect(errorCode { _ = try tree.makeDirectory("new", in: inode) } == expected)
         }
         if let file = answers.file.map({ FileName($0) }) {
-            #expect(errorCode { () throws(BackupError) in try tree.removeFile(file, in: inode) } == answers.removeFile)
+            #expect(errorCode { try tree.removeFile(file, in: inode) } == answers.removeFile)
             let node = try tree.lookUp(file, in: inode).inode
             for flags in [O_WRONLY, O_RDWR, O_RDONLY | O_TRUNC, O_WRONLY | O_APPEND] {
                 #expect(
-                    errorCode { () throws(BackupError) in _ = try tree.openFile(node, flags: flags, process: 1) } == .readOnly)
+                    errorCode { _ = try tree.openFile(node, flags: flags, process: 1) } == .readOnly)
             }
             for change in [
                 AttributeChange(size: 0), AttributeChange(permissions: 0o777),
                 AttributeChange(modificationTime: Timestamp(seconds: 0)),
             ] {
                 #expect(
-                    errorCode { () throws(BackupError) in _ = try tree.setAttributes(of: node, to: change, handle: nil) }
+                    errorCode { _ = try tree.setAttributes(of: node, to: change, handle: nil) }
                         == .readOnly)
             }
-            #expect(errorCode { () throws(BackupError) in _ = try tree.openDirectory(node) } == .notADirectory)
-            #expect(errorCode { () throws(BackupError) in _ = try tree.readLink(node) } == .invalidArgument)
-            #expect(errorCode { () throws(BackupError) in _ = try tree.lookUp("x", in: node) } == .notADirectory)
+            #expect(errorCode { _ = try tree.openDirectory(node) } == .notADirectory)
+            #expect(errorCode { _ = try tree.readLink(node) } == .invalidArgument)
+            #expect(errorCode { _ = try tree.lookUp("x", in: node) } == .notADirectory)
         }
         if let name = (answers.subfolder ?? answers.file).map({ FileName($0) }), let expected = answers.rename {
             for parent in [inode, try tree.find("snapshots").inode, try tree.find("restore").inode] {
                 #expect(
-                    errorCode { () throws(BackupError) in
+                    errorCode {
                         try tree.rename(name, in: inode, to: "new", in: parent, mayReplace: true)
                     } == expected)
             }
         }
         if let name = answers.subfolder.map({ FileName($0) }), let expected = answers.removeDirectory {
-            #expect(errorCode { () throws(BackupError) in try tree.removeDirectory(name, in: inode) } == expected)
+            #expect(errorCode { try tree.removeDirectory(name, in: inode) } == expected)
             #expect(
-                errorCode { () throws(BackupError) in
+                errorCode {
                     _ = try tree.openFile(tree.lookUp(name, in: inode).inode, flags: O_RDONLY, process: 1)
                 } == .isADirectory)
         }
@@ -163,36 +164,38 @@ struct NameTests {
         #expect(String(decoding: try tree.readLink(tree.find("snapshots/latest").inode), as: UTF8.self) == "new")
         for name in ["new", "latest"] {
             #expect(
-                errorCode { () throws(BackupError) in _ = try tree.makeDirectory(FileName(name), in: folder) } == .alreadyExists,
+                errorCode { _ = try tree.makeDirectory(FileName(name), in: folder) } == .alreadyExists,
                 "\(name)")
         }
         for name in [".x", "a\nb", "\u{7F}"] {
             #expect(
-                errorCode { () throws(BackupError) in _ = try tree.makeDirectory(FileName(name), in: folder) } == .notPermitted,
+                errorCode { _ = try tree.makeDirectory(FileName(name), in: folder) } == .notPermitted,
                 "\(name)")
         }
         #expect(
-            errorCode { () throws(BackupError) in _ = try tree.makeDirectory(FileName(bytes: [0xFF]), in: folder) }
+            errorCode { _ = try tree.makeDirectory(FileName(bytes: [0xFF]), in: folder) }
                 == .notPermitted)
         try tree.rename("new", in: folder, to: "newer", in: folder, mayReplace: true)
         #expect(try tree.find("snapshots/newer").inode == made.inode)
-        #expect(errorCode { () throws(BackupError) in try tree.find("snapshots/new") } == .notFound)
+        #expect(errorCode { try tree.find("snapshots/new") } == .notFound)
         #expect(
-            errorCode { () throws(BackupError) in try tree.rename("newer", in: folder, to: "first", in: folder, mayReplace: true)
+            errorCode {
+                try tree.rename("newer", in: folder, to: "first", in: folder, mayReplace: true)
             } == .alreadyExists)
         #expect(
-            errorCode { () throws(BackupError) in try tree.rename("newer", in: folder, to: "latest", in: folder, mayReplace: true)
+            errorCode {
+                try tree.rename("newer", in: folder, to: "latest", in: folder, mayReplace: true)
             } == .alreadyExists)
         #expect(
-            errorCode { () throws(BackupError) in try tree.rename("newer", in: folder, to: "x", in: .root, mayReplace: true) }
+            errorCode { try tree.rename("newer", in: folder, to: "x", in: .root, mayReplace: true) }
                 == .crossDevice)
         #expect(
-            errorCode { () throws(BackupError) in try tree.rename("none", in: folder, to: "x", in: folder, mayReplace: true) }
+            errorCode { try tree.rename("none", in: folder, to: "x", in: folder, mayReplace: true) }
                 == .notFound)
-        #expect(errorCode { () throws(BackupError) in try tree.removeDirectory("latest", in: folder) } == .notADirectory)
-        #expect(errorCode { () throws(BackupError) in try tree.removeFile("newer", in: folder) } == .isADirectory)
-        #expect(errorCode { () throws(BackupError) in try tree.removeFile("latest", in: folder) } == .readOnly)
-        #expect(errorCode { () throws(BackupError) in try tree.removeDirectory("none", in: folder) } == .notFound)
+        #expect(errorCode { try tree.removeDirectory("latest", in: folder) } == .notADirectory)
+        #expect(errorCode { try tree.removeFile("newer", in: folder) } == .isADirectory)
+        #expect(errorCode { try tree.removeFile("latest", in: folder) } == .readOnly)
+        #expect(errorCode { try tree.removeDirectory("none", in: folder) } == .notFound)
         try tree.removeDirectory("newer", in: folder)
         #expect(try tree.names("snapshots") == ["first", "second", "latest"])
         #expect(String(decoding: try tree.readLink(tree.find("snapshots/latest").inode), as: UTF8.self) == "second")

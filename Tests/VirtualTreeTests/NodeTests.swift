@@ -2,6 +2,7 @@ import BackupCore
 import BackupRepository
 import Glibc
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import VirtualTree
@@ -66,7 +67,7 @@ struct NodeTests {
         tree.forget(folder.inode, count: 1)
         #expect(try tree.attributes(of: folder.inode, handle: nil).kind == .directory)
         tree.forget(folder.inode, count: 1)
-        #expect(errorCode { () throws(BackupError) in _ = try tree.attributes(of: folder.inode, handle: nil) } == .notFound)
+        #expect(errorCode { _ = try tree.attributes(of: folder.inode, handle: nil) } == .notFound)
         // More than there were, and of what nobody knows: nothing happens.
         tree.forget(file.inode, count: 99)
         tree.forget(file.inode, count: 1)
@@ -75,7 +76,7 @@ struct NodeTests {
         #expect(tree.openCounts == (0, 0, 0))
         #expect(try tree.attributes(of: .root, handle: nil).kind == .directory)
         // A name that is not there counts nothing.
-        #expect(errorCode { () throws(BackupError) in _ = try tree.lookUp("none", in: .root) } == .notFound)
+        #expect(errorCode { _ = try tree.lookUp("none", in: .root) } == .notFound)
         #expect(tree.openCounts.nodes == 0)
     }
 
@@ -107,7 +108,7 @@ struct NodeTests {
         tree.releaseDirectory(handle)
         #expect(tree.openCounts == (0, 0, 0))
         #expect(
-            errorCode { () throws(BackupError) in
+            errorCode {
                 try tree.readDirectory(handle, from: 0, countsLookUps: false) { _, _, _ in true }
             } == .badHandle)
     }

@@ -3,6 +3,7 @@ import BackupRepository
 import Export
 import Synchronization
 import SystemIO
+import TestSupport
 
 @testable import VirtualTree
 
@@ -20,10 +21,10 @@ final class TestServices: TreeServices {
 
     let repository: Repository
     /// There for as long as the tree that asks.
-    private let folder: RemovedFolder
+    private let folder: TemporaryFolder
     let state = Mutex(State())
 
-    init(repository: Repository, folder: RemovedFolder) {
+    init(repository: Repository, folder: TemporaryFolder) {
         self.repository = repository
         self.folder = folder
     }

@@ -1,21 +1,13 @@
 import BackupCore
 import BackupRepository
 import Export
-import Foundation
 import Glibc
 import Synchronization
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import VirtualTree
-
-/// Removes a folder with whoever holds it last.
-final class RemovedFolder: Sendable {
-    let path: String
-
-    init(_ path: String) { self.path = path }
-    deinit { try? FileSystem.removeTree(path) }
-}
 
 /// A tree over a real repository in a temporary folder, with services that only note what they are asked.
 final class TestTree: Sendable {
@@ -26,10 +18,11 @@ final class TestTree: Sendable {
 
     /// A snapshot "first", a snapshot "second" with media, and a safety backup.
     init(snapshots: Bool = true) throws {
-        path = NSTemporaryDirectory() + "backupfs-tree-" + RandomToken.make()
-        try FileSystem.makeDirectories(path + "/spool")
+        let folder = try TemporaryFolder()
+        path = folder.path
+        try FileSystem.makeDirectories(folder("spool"))
         repository = try Repository.create(at: path + "/repository")
-        services = TestServices(repository: repository, folder: RemovedFolder(path))
+        services = TestServices(repository: repository, folder: folder)
         tree = VirtualTree(services: services, repository: repository, isSharedWithOthers: false)
         guard snapshots else { return }
         try services.make("first", seconds: 1000)
@@ -96,15 +89,5 @@ extension VirtualTree {
         defer { release(file.handle) }
         try write(text, to: file.handle)
         try flush(file.handle, process: process)
-    }
-}
-
-/// The code of the error that `body` throws; `nil` when it throws none.
-func errorCode(_ body: () throws(BackupError) -> Void) -> BackupError.Code? {
-    do {
-        try body()
-        return nil
-    } catch {
-        return error.code
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// In which state a power cut leaves the catalog. SQLite writes it by itself, at times of its own: it may be behind the packs or
 /// ahead of them, or not there; and it is to do no harm even when it is nonsense.

@@ -1,6 +1,7 @@
 import BackupCore
 import Foundation
 import SystemIO
+import TestSupport
 import Testing
 
 @testable import BackupRepository

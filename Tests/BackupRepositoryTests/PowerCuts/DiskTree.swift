@@ -1,5 +1,6 @@
 import BackupCore
 import Foundation
+import TestSupport
 
 /// Folders and files, as bytes in memory.
 struct DiskTree: Hashable {

@@ -2,6 +2,7 @@ import BackupCore
 import Foundation
 import Synchronization
 import SystemIO
+import TestSupport
 
 @testable import BackupRepository
 

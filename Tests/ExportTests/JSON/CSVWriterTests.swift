@@ -3,27 +3,28 @@ import BackupCore
 import Export
 import Foundation
 import SystemIO
+import TestSupport
 import Testing
 
 @Suite("CSV for spreadsheets")
 struct CSVWriterTests {
-    private func export(_ text: String, to folder: JSONTestFolder) throws -> [(path: String, count: Int)] {
+    private func export(_ text: String, to folder: TemporaryFolder) throws -> [(path: String, count: Int)] {
         let definition = try EVFixture.definition()
-        let database = try AppDatabase.create(at: folder.file("app.sqlite"), definition: definition)
+        let database = try AppDatabase.create(at: folder("app.sqlite"), definition: definition)
         try database.replaceAll(from: WireReader(MemorySource(text), definition: definition))
         return try database.readSnapshot { (snapshot) throws(BackupError) in
-            try CSVWriter(definition: definition).write(snapshot, toFolder: folder.file("csv/new"))
+            try CSVWriter(definition: definition).write(snapshot, toFolder: folder("csv/new"))
         }
     }
 
-    private func text(_ folder: JSONTestFolder, _ name: String) throws -> String {
-        String(decoding: try FileSystem.readFile(folder.file("csv/new/\(name)")), as: UTF8.self)
+    private func text(_ folder: TemporaryFolder, _ name: String) throws -> String {
+        String(decoding: try FileSystem.readFile(folder("csv/new/\(name)")), as: UTF8.self)
     }
 
     @Test("one file for each collection, as RFC 4180 has it")
     func example() throws {
-        let folder = try JSONTestFolder()
-        let written = try export(EVFixture.example, to: folder)
+        let folder = try TemporaryFolder()
+        let written = try export(SampleDocument.text, to: folder)
         #expect(written.map(\.count) == [1, 1, 1, 1])
         #expect(
             try text(folder, "cars.csv")
@@ -33,13 +34,13 @@ struct CSVWriterTests {
             try text(folder, "expenses.csv")
                 == "id,date,energyCharged,chargerType,odometer,cost,notes,isInitialRecord,expenseType,currency,carId\r\n"
                 + "1,2026-01-10T18:30:00Z,45.5,home7kW,14950,12.50,Home charging overnight,false,charging,USD,1\r\n")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("csv/new")).count == 4)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder("csv/new")).count == 4)
     }
 
     @Test("quotes where they are needed, null apart from empty")
     func quoting() throws {
-        let folder = try JSONTestFolder()
-        let text = EVFixture.example.replacing("Tire rotation", with: #"a,b \"c\"\r\nd"#)
+        let folder = try TemporaryFolder()
+        let text = SampleDocument.text.replacing("Tire rotation", with: #"a,b \"c\"\r\nd"#)
             .replacing("Home charging overnight", with: "").replacing("\"cost\": \"12.50\"", with: "\"cost\": null")
             .replacing("Maintenance reminder", with: "=1+1 ☕")
         _ = try export(text, to: folder)
@@ -49,15 +50,15 @@ struct CSVWriterTests {
         #expect(try self.text(folder, "expenses.csv").hasSuffix("14950,,\"\",false,charging,USD,1\r\n"))
         #expect(try self.text(folder, "delayedNotifications.csv").contains("notification-uuid-1,=1+1 ☕,Time"))
         let script = "import csv,sys; print(list(csv.reader(open(sys.argv[1], newline='', encoding='utf-8')))[1][2])"
-        let result = try jsonTool("python3", ["-c", script, folder.file("csv/new/plannedMaintenance.csv")])
+        let result = try run(["python3", "-c", script, folder("csv/new/plannedMaintenance.csv")])
         #expect(result.output == "a,b \"c\"\r\nd\n")
     }
 
     @Test("a full disk is told, and leaves no file")
     func fullDisk() throws {
-        let folder = try JSONTestFolder()
+        let folder = try TemporaryFolder()
         let definition = try EVFixture.definition()
-        let database = try AppDatabase.create(at: folder.file("app.sqlite"), definition: definition)
+        let database = try AppDatabase.create(at: folder("app.sqlite"), definition: definition)
         let error = try #require(throws: BackupError.self) {
             try database.readSnapshot { (snapshot) throws(BackupError) in
                 let full = try OwnedDescriptor.open("/dev/full", O_WRONLY)

@@ -1,5 +1,6 @@
 import BackupCore
 import Export
+import TestSupport
 import Testing
 
 @Suite("What changed in a collection")

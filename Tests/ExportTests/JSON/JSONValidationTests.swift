@@ -1,6 +1,7 @@
 import AppData
 import BackupCore
 import Export
+import TestSupport
 import Testing
 
 /// A change to the example, and the finding it must lead to.
@@ -125,8 +126,8 @@ struct ImportMistake: Sendable, CustomTestStringConvertible {
 struct JSONValidationTests {
     @Test("mistakes are found, all of them, in the document's words", arguments: ImportMistake.all)
     func mistakes(_ mistake: ImportMistake) throws {
-        let text = EVFixture.example.replacing(mistake.old, with: mistake.new, maxReplacements: 1)
-        #expect(text != EVFixture.example)
+        let text = SampleDocument.text.replacing(mistake.old, with: mistake.new, maxReplacements: 1)
+        #expect(text != SampleDocument.text)
         let error = try #require(throws: BackupError.self) { try EVFixture.validate(text) }
         #expect(error.code == .invalidContent)
         #expect(error.findings == mistake.findings)
@@ -145,8 +146,8 @@ struct JSONValidationTests {
             ("\"currency\": \"USD\"", "\"currency\": \"KZT\""), ("\"carId\": 1\n", "\"carId\": null\n"),
         ])
     func allowed(_ old: String, _ new: String) throws {
-        let text = EVFixture.example.replacing(old, with: new, maxReplacements: 1)
-        #expect(text != EVFixture.example)
+        let text = SampleDocument.text.replacing(old, with: new, maxReplacements: 1)
+        #expect(text != SampleDocument.text)
         #expect(try EVFixture.validate(text).warnings == [])
     }
 
@@ -154,7 +155,7 @@ struct JSONValidationTests {
     func summary() throws {
         let second =
             "{\"id\": 2, \"date\": \"2024-06-02T00:00:00.5Z\", \"energyCharged\": 1, \"chargerType\": \"Other\", \"odometer\": 1, \"isInitialRecord\": true, \"expenseType\": \"other\", \"currency\": \"EUR\"}, "
-        let text = EVFixture.example.replacing("\"expenses\": [", with: "\"expenses\": [\(second)")
+        let text = SampleDocument.text.replacing("\"expenses\": [", with: "\"expenses\": [\(second)")
         let summary = try EVFixture.validate(text)
         #expect(summary.createdAt == Timestamp(seconds: 1_768_141_800))
         #expect(summary.appVersion == "2026.1.1")
@@ -171,7 +172,7 @@ struct JSONValidationTests {
     func newer() throws {
         for version in ["2", "9", "4000000000"] {
             let summary = try EVFixture.validate(
-                EVFixture.example.replacing("\"databaseSchemaVersion\": 1", with: "\"databaseSchemaVersion\": \(version)"))
+                SampleDocument.text.replacing("\"databaseSchemaVersion\": 1", with: "\"databaseSchemaVersion\": \(version)"))
             #expect(
                 summary.warnings == [
                     "This backup was created with a newer version of the app. Import may fail or cause data loss."
@@ -183,7 +184,7 @@ struct JSONValidationTests {
         "a schema version that cannot be read is told as such, before anything else",
         arguments: ["0", "-1", "1.5", "\"1\"", "null", "true", "1e0"])
     func incompatible(_ version: String) throws {
-        let text = EVFixture.example.replacing("\"databaseSchemaVersion\": 1", with: "\"databaseSchemaVersion\": \(version)")
+        let text = SampleDocument.text.replacing("\"databaseSchemaVersion\": 1", with: "\"databaseSchemaVersion\": \(version)")
             .replacing("\"appVersion\": \"2026.1.1\",", with: "")
         let error = try #require(throws: BackupError.self) { try EVFixture.validate(text) }
         #expect(error.code == .unsupportedVersion)
@@ -247,7 +248,7 @@ struct JSONValidationTests {
         let records = (1...500).map {
             "{\"id\": \($0), \"carId\": 1, \"description\": \"\", \"scheduledDate\": \"soon\", \"isCompleted\": true}"
         }
-        let text = EVFixture.example.replacing(
+        let text = SampleDocument.text.replacing(
             "\"plannedMaintenance\": [", with: "\"plannedMaintenance\": [\(records.joined(separator: ",")),")
         let error = try #require(throws: BackupError.self) { try EVFixture.validate(text) }
         #expect(error.findings.count == 100)
@@ -256,7 +257,7 @@ struct JSONValidationTests {
 
     @Test("malformed JSON ends it at once, wherever it is")
     func malformed() throws {
-        let good = Array(EVFixture.example.utf8)
+        let good = Array(SampleDocument.text.utf8)
         for length in stride(from: 0, to: good.count - 2, by: 7) {
             let cut = String(decoding: good[..<length], as: UTF8.self)
             let error = try #require(throws: BackupError.self) { try EVFixture.validate(cut) }

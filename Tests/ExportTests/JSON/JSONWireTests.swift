@@ -3,22 +3,23 @@ import BackupCore
 import Export
 import Foundation
 import SystemIO
+import TestSupport
 import Testing
 
 @Suite("Wire format in and out")
 struct JSONWireTests {
     @Test("the example comes out as it went in, byte for byte")
     func example() throws {
-        let folder = try JSONTestFolder()
+        let folder = try TemporaryFolder()
         for bufferSize in [64, 100, 256 << 10] {
-            let sink = try EVFixture.roundTrip(EVFixture.example, in: folder, bufferSizeBytes: bufferSize)
-            #expect(String(decoding: sink.whole, as: UTF8.self) == EVFixture.example)
+            let sink = try EVFixture.roundTrip(SampleDocument.text, in: folder, bufferSizeBytes: bufferSize)
+            #expect(String(decoding: sink.whole, as: UTF8.self) == SampleDocument.text)
         }
     }
 
     @Test("collections are the very bytes that stand in the export")
     func collections() throws {
-        let sink = try EVFixture.roundTrip(EVFixture.example, in: JSONTestFolder())
+        let sink = try EVFixture.roundTrip(SampleDocument.text, in: TemporaryFolder())
         #expect(sink.order == ["cars", "expenses", "plannedMaintenance", "delayedNotifications"])
         #expect(
             String(decoding: sink.collections["plannedMaintenance"] ?? [], as: UTF8.self) == """
@@ -41,7 +42,7 @@ struct JSONWireTests {
             {"metadata": {"createdAt": "2020-01-01T00:00:00+03:00", "appVersion": "1", "databaseSchemaVersion": 1},
              "cars": [], "expenses": [], "plannedMaintenance": [], "delayedNotifications": []}
             """
-        let sink = try EVFixture.roundTrip(text, in: JSONTestFolder())
+        let sink = try EVFixture.roundTrip(text, in: TemporaryFolder())
         #expect(
             String(decoding: sink.whole, as: UTF8.self) == """
                 {
@@ -82,8 +83,8 @@ struct JSONWireTests {
              "metadata": {"databaseSchemaVersion": 1, "deviceName": "iPhone 15 Pro", "appVersion": "2026.1.1",
                "build": {"n": 1}, "createdAt": "2026-01-11T14:30:00Z"}}
             """
-        let sink = try EVFixture.roundTrip("\u{FEFF}" + shuffled, in: JSONTestFolder())
-        #expect(String(decoding: sink.whole, as: UTF8.self) == EVFixture.example)
+        let sink = try EVFixture.roundTrip("\u{FEFF}" + shuffled, in: TemporaryFolder())
+        #expect(String(decoding: sink.whole, as: UTF8.self) == SampleDocument.text)
         let summary = try EVFixture.validate(shuffled)
         #expect(
             summary.unknownFields == [
@@ -107,33 +108,33 @@ struct JSONWireTests {
             ("77.4", "77.4"), ("0.000001", "1e-06"),
         ])
     func doubles(_ given: String, _ written: String) throws {
-        let text = EVFixture.example.replacing("\"energyCharged\": 45.5", with: "\"energyCharged\": \(given)")
-        let sink = try EVFixture.roundTrip(text, in: JSONTestFolder())
+        let text = SampleDocument.text.replacing("\"energyCharged\": 45.5", with: "\"energyCharged\": \(given)")
+        let sink = try EVFixture.roundTrip(text, in: TemporaryFolder())
         let output = String(decoding: sink.whole, as: UTF8.self)
-        #expect(output == EVFixture.example.replacing("\"energyCharged\": 45.5", with: "\"energyCharged\": \(written)"))
+        #expect(output == SampleDocument.text.replacing("\"energyCharged\": 45.5", with: "\"energyCharged\": \(written)"))
         // Python reads both to the same bits, sign included.
         let code =
             "import json,sys; a,b=(json.load(open(f))['expenses'][0]['energyCharged'] for f in sys.argv[1:]); "
             + "print(float(a).hex() == float(b).hex())"
-        let folder = try JSONTestFolder()
-        try FileSystem.writeFileAtomically(folder.file("a"), Array(text.utf8))
-        try FileSystem.writeFileAtomically(folder.file("b"), sink.whole)
-        #expect(try jsonTool("python3", ["-c", code, folder.file("a"), folder.file("b")]).output == "True\n")
+        let folder = try TemporaryFolder()
+        try FileSystem.writeFileAtomically(folder("a"), Array(text.utf8))
+        try FileSystem.writeFileAtomically(folder("b"), sink.whole)
+        #expect(try run(["python3", "-c", code, folder("a"), folder("b")]).output == "True\n")
     }
 
     @Test("whole numbers of 64 bits survive, and so do their neighbours' texts")
     func integers() throws {
         for number in ["9223372036854775807", "-9223372036854775808", "9007199254740993", "0", "-1"] {
-            let text = EVFixture.example.replacing("\"id\": 1,\n      \"date\"", with: "\"id\": \(number),\n      \"date\"")
-            let sink = try EVFixture.roundTrip(text, in: JSONTestFolder())
+            let text = SampleDocument.text.replacing("\"id\": 1,\n      \"date\"", with: "\"id\": \(number),\n      \"date\"")
+            let sink = try EVFixture.roundTrip(text, in: TemporaryFolder())
             #expect(String(decoding: sink.whole, as: UTF8.self) == text)
         }
     }
 
     @Test("money is kept to the letter", arguments: ["0.10", "12345678901234.56", "0", "0.00", "100", "12.5", "1e+16", "007.50"])
     func money(_ cost: String) throws {
-        let text = EVFixture.example.replacing("\"12.50\"", with: "\"\(cost)\"")
-        let sink = try EVFixture.roundTrip(text, in: JSONTestFolder())
+        let text = SampleDocument.text.replacing("\"12.50\"", with: "\"\(cost)\"")
+        let sink = try EVFixture.roundTrip(text, in: TemporaryFolder())
         #expect(String(decoding: sink.whole, as: UTF8.self) == text)
     }
 
@@ -145,11 +146,11 @@ struct JSONWireTests {
             ("\\u00e9", "\u{E9}"), ("\\ud83d\\ude00", "😀"), ("\\b\\f\\n\\r\\t\\\"\\\\", "\\b\\f\\n\\r\\t\\\"\\\\"),
             ("\\u001f\\u007f", "\\u001f\u{7F}"), (String(repeating: "ä", count: 5_000), String(repeating: "ä", count: 5_000)),
         ]
-        let folder = try JSONTestFolder()
+        let folder = try TemporaryFolder()
         for (given, written) in cases {
-            let text = EVFixture.example.replacing("Home charging overnight", with: given)
+            let text = SampleDocument.text.replacing("Home charging overnight", with: given)
             let sink = try EVFixture.roundTrip(text, in: folder, bufferSizeBytes: 128)
-            let expected = EVFixture.example.replacing("Home charging overnight", with: written)
+            let expected = SampleDocument.text.replacing("Home charging overnight", with: written)
             // Bytes, since Swift's == takes é in one code point for é in two.
             #expect(sink.whole == Array(expected.utf8), "\(given)")
         }
@@ -164,24 +165,24 @@ struct JSONWireTests {
             ("2024-02-29T23:59:59Z", "2024-02-29T23:59:59Z"), ("1969-12-31T23:59:59Z", "1969-12-31T23:59:59Z"),
         ]
         for (given, written) in cases {
-            let text = EVFixture.example.replacing("2026-01-10T18:30:00Z", with: given)
-            let sink = try EVFixture.roundTrip(text, in: JSONTestFolder())
-            let expected = EVFixture.example.replacing("2026-01-10T18:30:00Z", with: written)
+            let text = SampleDocument.text.replacing("2026-01-10T18:30:00Z", with: given)
+            let sink = try EVFixture.roundTrip(text, in: TemporaryFolder())
+            let expected = SampleDocument.text.replacing("2026-01-10T18:30:00Z", with: written)
             #expect(String(decoding: sink.whole, as: UTF8.self) == expected)
         }
     }
 
     @Test("what may be null is left out when it is")
     func nulls() throws {
-        let text = EVFixture.example.replacing("\"cost\": \"12.50\"", with: "\"cost\": null")
+        let text = SampleDocument.text.replacing("\"cost\": \"12.50\"", with: "\"cost\": null")
             .replacing("      \"notes\": \"Home charging overnight\",\n", with: "")
             .replacing("\"batteryCapacity\": 60.0", with: "\"batteryCapacity\": null")
             .replacing("\"currency\": \"USD\",\n      \"carId\": 1", with: "\"currency\": \"USD\"")
-        let expected = EVFixture.example.replacing("      \"cost\": \"12.50\",\n", with: "")
+        let expected = SampleDocument.text.replacing("      \"cost\": \"12.50\",\n", with: "")
             .replacing("      \"notes\": \"Home charging overnight\",\n", with: "")
             .replacing("      \"batteryCapacity\": 60.0,\n", with: "")
             .replacing("\"currency\": \"USD\",\n      \"carId\": 1", with: "\"currency\": \"USD\"")
-        let sink = try EVFixture.roundTrip(text, in: JSONTestFolder())
+        let sink = try EVFixture.roundTrip(text, in: TemporaryFolder())
         #expect(String(decoding: sink.whole, as: UTF8.self) == expected)
     }
 
@@ -190,21 +191,21 @@ struct JSONWireTests {
         let record = { (id: Int) in
             "{\"id\": \(id), \"carId\": 1, \"description\": \"\", \"scheduledDate\": \"2026-02-15T10:00:00Z\", \"isCompleted\": true}"
         }
-        let text = EVFixture.example.replacing(
+        let text = SampleDocument.text.replacing(
             #/"plannedMaintenance": \[[^\]]*\]/#,
             with: "\"plannedMaintenance\": [\([10, 9, -3, 100, 2].map(record).joined(separator: ","))]")
-        let sink = try EVFixture.roundTrip(text, in: JSONTestFolder())
-        let ids = try jsonTool("jq", ["-c", "[.plannedMaintenance[].id]"], input: sink.whole)
+        let sink = try EVFixture.roundTrip(text, in: TemporaryFolder())
+        let ids = try run(["jq", "-c", "[.plannedMaintenance[].id]"], input: sink.whole)
         #expect(ids.output == "[-3,2,9,10,100]\n")
     }
 
     @Test("an export of a large sample is the same as Python's view of the database")
     func sampleAgainstPython() throws {
-        let folder = try JSONTestFolder()
+        let folder = try TemporaryFolder()
         let definition = try EVFixture.definition()
-        let database = try AppDatabase.create(at: folder.file("app.sqlite"), definition: definition)
+        let database = try AppDatabase.create(at: folder("app.sqlite"), definition: definition)
         try database.replaceAll(from: SampleData(definition: definition, expenseCount: 5_000))
-        let descriptor = try OwnedDescriptor.open(folder.file("export.json"), O_WRONLY | O_CREAT | O_EXCL)
+        let descriptor = try OwnedDescriptor.open(folder("export.json"), O_WRONLY | O_CREAT | O_EXCL)
         let sink = DescriptorSink(descriptor)
         let statistics = try database.readSnapshot { (snapshot) throws(BackupError) in
             try WireWriter(definition: definition).write(snapshot, createdAt: EVFixture.exportTime, to: sink)
@@ -233,25 +234,25 @@ struct JSONWireTests {
             text = open(sys.argv[2], encoding='utf-8').read()
             print(json.dumps(expected, indent=2, ensure_ascii=False) + '\\n' == text)
             """
-        let result = try jsonTool("python3", ["-c", script, folder.file("app.sqlite"), folder.file("export.json")])
+        let result = try run(["python3", "-c", script, folder("app.sqlite"), folder("export.json")])
         #expect(result.output == "True\n")
     }
 
     @Test("what does not fit its field is written as it is, and told")
     func anomalies() throws {
-        let folder = try JSONTestFolder()
+        let folder = try TemporaryFolder()
         let definition = try EVFixture.definition()
-        let path = folder.file("app.sqlite")
+        let path = folder("app.sqlite")
         let database = try AppDatabase.create(at: path, definition: definition)
-        try database.replaceAll(from: WireReader(MemorySource(EVFixture.example), definition: definition))
+        try database.replaceAll(from: WireReader(MemorySource(SampleDocument.text), definition: definition))
         let sql =
             "update expenses set odometer = 'far', cost = x'00ff', is_initial_record = 2, energy_charged = 7, notes = cast(x'61ff62' as text)"
-        #expect(try jsonTool("sqlite3", [path, sql]).status == 0)
+        #expect(try run(["sqlite3", path, sql]).status == 0)
         let sink = MemorySink()
         let statistics = try database.readSnapshot { (snapshot) throws(BackupError) in
             try WireWriter(definition: definition).write(snapshot, createdAt: EVFixture.exportTime, to: sink)
         }
-        let expected = EVFixture.example.replacing("\"odometer\": 14950", with: "\"odometer\": \"far\"")
+        let expected = SampleDocument.text.replacing("\"odometer\": 14950", with: "\"odometer\": \"far\"")
             .replacing("\"12.50\"", with: "\"00ff\"").replacing("\"isInitialRecord\": false", with: "\"isInitialRecord\": 2")
             .replacing("45.5", with: "7.0").replacing("Home charging overnight", with: "a\u{FFFD}b")
         #expect(String(decoding: sink.whole, as: UTF8.self) == expected)

@@ -1,6 +1,7 @@
 import Glibc
 import Synchronization
 import SystemIO
+import TestSupport
 import Testing
 
 /// A test's own folder, home and environment, and a shell in it. Whatever the test leaves mounted or running is taken away, and told of.
@@ -15,11 +16,7 @@ final class Room {
     var mountpoint: String { "\(path)/mnt" }
 
     private init(_ base: String) throws {
-        var template = Array("\(base)/room-XXXXXX".utf8CString)
-        let made: String? = template.withUnsafeMutableBufferPointer { buffer in
-            buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) }
-        }
-        let path = try #require(made, "no temporary folder")
+        let path = try TemporaryFolder.make("\(base)/room")
         self.path = path
         for folder in ["mnt", "home", "bin", "tmp"] { try #require(mkdir("\(path)/\(folder)", 0o755) == 0) }
         try #require(symlink(try Machine.binaryPath(), "\(path)/bin/backupfs") == 0)
@@ -168,11 +165,7 @@ final class Cleaner: Sendable {
     private let lifeline: Int32
 
     private init() throws {
-        var template = Array("/tmp/backupfs-mounttests-XXXXXX".utf8CString)
-        let made: String? = template.withUnsafeMutableBufferPointer { buffer in
-            buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) }
-        }
-        base = try #require(made, "no temporary folder")
+        base = try TemporaryFolder.make("/tmp/backupfs-mounttests")
         try #require(chmod(base, 0o755) == 0)
         let pipe = try SystemIO.Pipe()
         var actions = posix_spawn_file_actions_t()

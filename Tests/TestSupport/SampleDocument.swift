@@ -1,6 +1,6 @@
 /// The app's own example of an export, to the letter.
-enum SampleDocument {
-    static let text = """
+public enum SampleDocument {
+    public static let text = """
         {
           "metadata": {
             "createdAt": "2026-01-11T14:30:00Z",
@@ -62,13 +62,13 @@ enum SampleDocument {
         """
 
     /// The example with one text in place of another, which must occur in it.
-    static func replacing(_ old: String, _ new: String) -> String {
+    public static func replacing(_ old: String, _ new: String) -> String {
         precondition(text.contains(old), "the example has no \(old)")
         return text.replacing(old, with: new, maxReplacements: 1)
     }
 
     /// An export of another car and `count` expenses, so that one can be told from another.
-    static func variant(_ name: String, expenses count: Int = 1) -> String {
+    public static func variant(_ name: String, expenses count: Int = 1) -> String {
         let expenses = (1...max(1, count)).map { number in
             """
             {"id": \(number), "date": "2026-01-10T18:30:00Z", "energyCharged": \(number).25, "chargerType": "home11kW", \

@@ -1,33 +1,36 @@
 import Glibc
 import SystemIO
-import Testing
 
 /// A bash script that was started, in a process group of its own; its output goes to files, so that nobody has to drain a pipe.
-final class Job {
+public final class Job {
     /// How a program ended.
-    struct Result {
+    public struct Result {
         /// 128 and the signal's number when a signal ended it, as shells say it.
-        let exitCode: Int32
-        let output: String
-        let errors: String
+        public let exitCode: Int32
+        public let output: String
+        public let errors: String
 
         /// Everything it said.
-        var text: String { output + errors }
+        public var text: String { output + errors }
         /// Its output without the newlines at the end.
-        var trimmed: String {
+        public var trimmed: String {
             var characters = output[...]
             while characters.last == "\n" { characters.removeLast() }
             return String(characters)
         }
-        var lines: [String] { output.split(separator: "\n").map(String.init) }
+        public var lines: [String] { output.split(separator: "\n").map(String.init) }
     }
 
-    let process: pid_t
+    public let process: pid_t
     private let outputPath: String
     private let errorsPath: String
 
-    /// - Parameter scratch: a path that nobody else uses; `.out` and `.err` are added.
-    init(script: String, environment: [String: String], scratch: String) throws {
+    /// - Parameters:
+    ///   - scratch: a path that nobody else uses; `.out` and `.err` are added.
+    ///   - mergesErrors: whether its errors come into its output, in the order in which it says both.
+    public init(script: String, environment: [String: String], scratch: String, mergesErrors: Bool = false) throws(Machine
+        .Unusable)
+    {
         outputPath = scratch + ".out"
         errorsPath = scratch + ".err"
         var actions = posix_spawn_file_actions_t()
@@ -35,7 +38,11 @@ final class Job {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, outputPath, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
-        posix_spawn_file_actions_addopen(&actions, 2, errorsPath, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+        if mergesErrors {
+            posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        } else {
+            posix_spawn_file_actions_addopen(&actions, 2, errorsPath, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+        }
         SpawnExtensions.closeDescriptors(from: 3, in: &actions)
 
         var attributes = posix_spawnattr_t()
@@ -57,12 +64,12 @@ final class Job {
                 posix_spawnp(&process, "bash", &actions, &attributes, arguments, variables)
             }
         }
-        try #require(code == 0, "could not start bash: \(String(cString: strerror(code)))")
+        guard code == 0 else { throw Machine.Unusable("could not start bash: \(String(cString: strerror(code)))") }
         self.process = process
     }
 
     /// - Throws: when it has not ended after `limitSeconds`; its whole group is then killed.
-    func wait(limitSeconds: Int = 120) throws -> Result {
+    public func wait(limitSeconds: Int = 120) throws(Machine.Unusable) -> Result {
         var status: Int32 = 0
         var waitedMicroseconds = 0
         while waitpid(process, &status, WNOHANG) == 0 {
@@ -70,7 +77,7 @@ final class Job {
                 kill(-process, SIGKILL)
                 waitpid(process, &status, 0)
                 throw Machine.Unusable(
-                    description: "gave up after \(limitSeconds) s: \(Self.read(outputPath))\(Self.read(errorsPath))")
+                    "gave up after \(limitSeconds) s: \(Self.read(outputPath))\(Self.read(errorsPath))")
             }
             let step = waitedMicroseconds < 20_000 ? 500 : 5_000
             usleep(UInt32(step))
@@ -82,9 +89,9 @@ final class Job {
             errors: Self.read(errorsPath))
     }
 
-    func send(_ signal: Int32) { kill(process, signal) }
+    public func send(_ signal: Int32) { kill(process, signal) }
 
-    static func read(_ path: String) -> String {
+    public static func read(_ path: String) -> String {
         guard let file = fopen(path, "re") else { return "" }
         defer { fclose(file) }
         var bytes: [UInt8] = []
@@ -96,7 +103,7 @@ final class Job {
         }
     }
 
-    static func withStrings<Value>(
+    public static func withStrings<Value>(
         _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Value
     ) -> Value {
         let copies = strings.map { strdup($0) }

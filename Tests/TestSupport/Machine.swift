@@ -1,49 +1,50 @@
 import Glibc
 
-/// What this machine can do, and where the program under test lies.
-enum Machine {
-    struct Unusable: Error, CustomStringConvertible {
-        let description: String
+/// What this machine can do, and where the project and the program under test lie.
+public enum Machine {
+    public struct Unusable: Error, CustomStringConvertible {
+        public let description: String
+
+        public init(_ description: String) { self.description = description }
     }
 
-    static let skipsMountedTests = environment("BACKUPFS_SKIP_MOUNTED_TESTS") == "1"
-    static let isRoot = geteuid() == 0
+    public static let skipsMountedTests = environment("BACKUPFS_SKIP_MOUNTED_TESTS") == "1"
+    public static let isRoot = geteuid() == 0
+    public static let projectPath = folder(of: folder(of: folder(of: #filePath)))
 
     /// A machine without FUSE fails these tests: whoever wants that otherwise must say so.
-    static func requireFUSE() throws(Unusable) {
+    public static func requireFUSE() throws(Unusable) {
         guard access("/dev/fuse", R_OK | W_OK) == 0 else {
             throw Unusable(
-                description: "THERE IS NO USABLE /dev/fuse: mounted tests cannot run. "
+                "THERE IS NO USABLE /dev/fuse: mounted tests cannot run. "
                     + "Set BACKUPFS_SKIP_MOUNTED_TESTS=1 to go without them.")
         }
     }
 
     /// `$BACKUPFS_BINARY`, else the program beside the running test bundle, else the one in `.build/debug` of the package.
-    static func binaryPath() throws(Unusable) -> String {
+    public static func binaryPath() throws(Unusable) -> String {
         if let path = environment("BACKUPFS_BINARY") { return path }
-        let package = folder(of: folder(of: folder(of: folder(of: #filePath))))
-        let candidates = ["\(folder(of: ownPath()))/backupfs", "\(package)/.build/debug/backupfs"]
+        let own = linkTarget("/proc/self/exe") ?? CommandLine.arguments[0]
+        let candidates = ["\(folder(of: own))/backupfs", "\(projectPath)/.build/debug/backupfs"]
         guard let found = candidates.first(where: { access($0, X_OK) == 0 }) else {
             throw Unusable(
-                description: "The program under test is not there. Build it with `swift build`, or name it in BACKUPFS_BINARY. "
+                "The program under test is not there. Build it with `swift build`, or name it in BACKUPFS_BINARY. "
                     + "Looked for: \(candidates.joined(separator: ", "))")
         }
         return found
     }
 
-    static func hasTool(_ name: String) -> Bool {
+    public static func hasTool(_ name: String) -> Bool {
         (environment("PATH") ?? "/usr/bin:/bin").split(separator: ":").contains { access("\($0)/\(name)", X_OK) == 0 }
     }
 
-    static func environment(_ name: String) -> String? {
+    public static func environment(_ name: String) -> String? {
         guard let value = getenv(name) else { return nil }
         let text = String(cString: value)
         return text.isEmpty ? nil : text
     }
 
-    private static func ownPath() -> String { linkTarget("/proc/self/exe") ?? CommandLine.arguments[0] }
-
-    static func linkTarget(_ path: String) -> String? {
+    public static func linkTarget(_ path: String) -> String? {
         var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = buffer.withUnsafeMutableBytes { bytes in
             bytes.baseAddress.map { readlink(path, $0.assumingMemoryBound(to: CChar.self), bytes.count) } ?? -1
