@@ -61,8 +61,7 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(name: "backupfs", dependencies: ["BackupCommands"], swiftSettings: settings),
 
-        // What the tests of several targets need. It imports Foundation for itself only: where that is in sight, `contains("")` is
-        // false.
+        // What the tests of several targets need. Without Foundation: in a test that sees it, `contains("")` is false.
         .target(
             name: "TestSupport", dependencies: ["SystemIO", "BackupCore"], path: "Tests/TestSupport", swiftSettings: settings),
         .testTarget(

@@ -267,7 +267,8 @@ extension Repository {
         #expect(!told.findings.isEmpty && !told.repaired.isEmpty)
         // All packs are whole now, so the independent reader goes by chunks: never more is lost than before.
         let (after, summary) = try repository.check()
-        #expect(after.findings.allSatisfy { $0.kind == .missing || $0.kind == .structure || $0.kind == .chunk }, "\(after.findings)")
+        #expect(
+            after.findings.allSatisfy { $0.kind == .missing || $0.kind == .structure || $0.kind == .chunk }, "\(after.findings)")
         let now = try independentlyHurt()
         #expect(after.hurt.sorted() == now)
         // A folder of which nothing was known may be known again, and only some of its files hurt.

@@ -54,7 +54,8 @@ struct Walkthrough {
     }
 
     private func shell(_ script: String) throws -> Job.Result {
-        try Job(script: script, environment: variables, scratch: "\(path)/job", mergesErrors: true).wait(limitSeconds: 900)
+        try Job(["bash", "-c", script], environment: variables, scratch: "\(path)/job", mergesErrors: true).wait(
+            limitSeconds: 900)
     }
 
     /// What `make mount` does after it has built the program.

@@ -1,4 +1,4 @@
-internal import Foundation
+import SystemIO
 
 /// What a failing disk does to files.
 public enum Damage {
@@ -13,7 +13,9 @@ public enum Damage {
     /// The largest pack of a repository, which is the one with the files' chunks.
     public static func largestPack(of repository: String) throws -> String {
         let folder = repository + "/packs"
-        let packs = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.hasSuffix(".pack") }
+        let packs = try DirectoryReader(path: folder).names().flatMap { name in
+            try DirectoryReader(path: "\(folder)/\(name)").names().map { "\(name)/\($0)" }
+        }
         return try "\(folder)/"
             + (packs.max { try readFile("\(folder)/\($0)").count < readFile("\(folder)/\($1)").count } ?? "none")
     }

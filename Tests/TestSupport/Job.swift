@@ -1,7 +1,7 @@
 import Glibc
 import SystemIO
 
-/// A bash script that was started, in a process group of its own; its output goes to files, so that nobody has to drain a pipe.
+/// A program that was started, in a process group of its own; its output goes to files, so that nobody has to drain a pipe.
 public final class Job {
     /// How a program ended.
     public struct Result {
@@ -26,17 +26,20 @@ public final class Job {
     private let errorsPath: String
 
     /// - Parameters:
+    ///   - command: a program's name, found in `PATH`, and its arguments.
+    ///   - environment: that of the tests, if it is not given.
     ///   - scratch: a path that nobody else uses; `.out` and `.err` are added.
     ///   - mergesErrors: whether its errors come into its output, in the order in which it says both.
-    public init(script: String, environment: [String: String], scratch: String, mergesErrors: Bool = false) throws(Machine
-        .Unusable)
-    {
+    public init(
+        _ command: [String], environment: [String: String]? = nil, inputPath: String = "/dev/null", scratch: String,
+        mergesErrors: Bool = false
+    ) throws(Machine.Unusable) {
         outputPath = scratch + ".out"
         errorsPath = scratch + ".err"
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 0, inputPath, O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, outputPath, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
         if mergesErrors {
             posix_spawn_file_actions_adddup2(&actions, 1, 2)
@@ -58,13 +61,13 @@ public final class Job {
             &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
 
         var process: pid_t = 0
-        let variables = environment.map { "\($0.key)=\($0.value)" }
-        let code = Self.withStrings(["bash", "-c", script]) { arguments in
-            Self.withStrings(variables) { variables in
-                posix_spawnp(&process, "bash", &actions, &attributes, arguments, variables)
+        let code = Self.withStrings(command) { arguments in
+            guard let environment else { return posix_spawnp(&process, command[0], &actions, &attributes, arguments, environ) }
+            return Self.withStrings(environment.map { "\($0.key)=\($0.value)" }) { variables in
+                posix_spawnp(&process, command[0], &actions, &attributes, arguments, variables)
             }
         }
-        guard code == 0 else { throw Machine.Unusable("could not start bash: \(String(cString: strerror(code)))") }
+        guard code == 0 else { throw Machine.Unusable("could not start \(command[0]): \(String(cString: strerror(code)))") }
         self.process = process
     }
 
@@ -91,17 +94,8 @@ public final class Job {
 
     public func send(_ signal: Int32) { kill(process, signal) }
 
-    public static func read(_ path: String) -> String {
-        guard let file = fopen(path, "re") else { return "" }
-        defer { fclose(file) }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            let count = fread(&buffer, 1, buffer.count, file)
-            if count == 0 { return String(decoding: bytes, as: UTF8.self) }
-            bytes += buffer[..<count]
-        }
-    }
+    /// - Returns: nothing for a file that is not there.
+    public static func read(_ path: String) -> String { String(decoding: (try? readFile(path)) ?? [], as: UTF8.self) }
 
     public static func withStrings<Value>(
         _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Value

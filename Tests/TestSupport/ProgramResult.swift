@@ -1,7 +1,8 @@
-internal import Foundation
+import Glibc
 
 /// How a program ended, and what it wrote to standard output and standard error.
 public struct ProgramResult {
+    /// 128 and the signal's number when a signal ended it.
     public let status: Int32
     public let bytes: [UInt8]
     public var output: String { String(decoding: bytes, as: UTF8.self) }
@@ -12,25 +13,14 @@ public struct ProgramResult {
 ///   - command: a program's name, found in `PATH`, and its arguments.
 ///   - input: what it reads; nothing, if it is not given.
 @discardableResult
-public func run(_ command: [String], in folder: String? = nil, input: [UInt8]? = nil) throws -> ProgramResult {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["LC_ALL=C.UTF-8", "TZ=UTC"] + command
-    if let folder { process.currentDirectoryURL = URL(fileURLWithPath: folder) }
-    process.standardInput = FileHandle.nullDevice
-    if let input {
-        // Once it is open, the file may go.
-        process.standardInput = try withExtendedLifetime(TemporaryFolder()) { folder in
-            try FileHandle(forReadingFrom: URL(fileURLWithPath: folder.write(input, to: "input")))
-        }
-    }
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    process.standardError = pipe
-    try process.run()
-    let data = pipe.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    return ProgramResult(status: process.terminationStatus, bytes: Array(data))
+public func run(_ command: [String], in folder: String = ".", input: [UInt8] = []) throws -> ProgramResult {
+    let scratch = try TemporaryFolder()
+    try scratch.write(input, to: "input")
+    let job = try Job(
+        ["env", "-C", folder, "LC_ALL=C.UTF-8", "TZ=UTC"] + command, inputPath: scratch("input"), scratch: scratch("job"),
+        mergesErrors: true)
+    let status = try job.wait(limitSeconds: 600).exitCode
+    return ProgramResult(status: status, bytes: try scratch.read("job.out"))
 }
 
 /// Runs a bash script to its end; `$1` and so on are the arguments.

@@ -1,5 +1,5 @@
 import BackupCore
-internal import Foundation
+import Glibc
 import SystemIO
 
 /// A folder that is removed with its last holder.
@@ -9,7 +9,7 @@ public final class TemporaryFolder: Sendable {
     /// - Parameter inMemory: for many small files, where there is a file system in memory.
     public init(inMemory: Bool = false) throws(BackupError) {
         let isInMemory = inMemory && access("/dev/shm", W_OK) == 0
-        path = (isInMemory ? "/dev/shm/" : NSTemporaryDirectory()) + "backupfs-test-" + RandomToken.make()
+        path = (isInMemory ? "/dev/shm" : Machine.environment("TMPDIR") ?? "/tmp") + "/backupfs-test-" + RandomToken.make()
         try FileSystem.makeDirectories(path)
     }
 
@@ -43,7 +43,3 @@ public final class TemporaryFolder: Sendable {
 
     public func read(_ name: String) throws -> [UInt8] { try readFile(self(name)) }
 }
-
-// Foundation's, so that nothing is compared with what our own code does.
-public func readFile(_ path: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: path))) }
-public func writeFile(_ path: String, _ bytes: [UInt8]) throws { try Data(bytes).write(to: URL(fileURLWithPath: path)) }

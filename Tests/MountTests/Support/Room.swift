@@ -53,7 +53,7 @@ final class Room {
     func start(_ script: String, _ extra: [String: String] = [:]) throws -> Job {
         jobCount += 1
         let environment = variables.merging(extra) { $1 }
-        return try Job(script: script, environment: environment, scratch: "\(path)/tmp/.job-\(jobCount)")
+        return try Job(["bash", "-c", script], environment: environment, scratch: "\(path)/tmp/.job-\(jobCount)")
     }
 
     /// Runs a bash script to its end.
@@ -91,10 +91,7 @@ final class Room {
     @discardableResult
     func write(_ bytes: [UInt8], to name: String) throws -> String {
         let path = name.hasPrefix("/") ? name : "\(path)/\(name)"
-        let file = try #require(fopen(path, "we"), "could not write \(path)")
-        let count = fwrite(bytes, 1, bytes.count, file)
-        let closed = fclose(file)
-        try #require(count == bytes.count && closed == 0, "could not write \(path)")
+        try writeFile(path, bytes)
         return path
     }
 

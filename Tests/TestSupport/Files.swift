@@ -1,0 +1,21 @@
+import Glibc
+
+// The C library's, so that nothing is compared with what our own code does.
+
+public func readFile(_ path: String) throws(Machine.Unusable) -> [UInt8] {
+    guard let file = fopen(path, "re") else { throw Machine.Unusable("could not read \(path)") }
+    defer { fclose(file) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+        let count = fread(&buffer, 1, buffer.count, file)
+        if count == 0 { return bytes }
+        bytes += buffer[..<count]
+    }
+}
+
+public func writeFile(_ path: String, _ bytes: [UInt8]) throws(Machine.Unusable) {
+    guard let file = fopen(path, "we") else { throw Machine.Unusable("could not write \(path)") }
+    let count = fwrite(bytes, 1, bytes.count, file)
+    guard fclose(file) == 0, count == bytes.count else { throw Machine.Unusable("could not write \(path)") }
+}
