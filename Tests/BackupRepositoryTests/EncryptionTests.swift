@@ -80,7 +80,7 @@ import Testing
         let keys = try run(reader + ["keys", path]).output
         let seed = try #require(keys.firstMatch(of: /gear-seed ([0-9a-f]{16})/)?.1)
         try writeFile(folder("rows"), Self.rows)
-        let cuts = try run(["python3", Fixtures.reader, "cut", folder("rows"), "4096", "16384", "65536", String(seed)]).bytes
+        let cuts = try run(["python3", Fixtures.reader, "cut", folder("rows"), "2048", "8192", "32768", String(seed)]).bytes
         let repository = try open()
         let found = try #require(repository.snapshot(named: "the best of 2025"))
         let entry = try #require(try repository.rootDirectory(of: found).entry(named: "expenses.json"))

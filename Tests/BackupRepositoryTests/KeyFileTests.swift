@@ -151,7 +151,7 @@ import Testing
             chunker: fastcdc-gear64
             encryption: aes-256-gcm
             media: 262144 1048576 4194304
-            structured-text: 4096 16384 65536
+            structured-text: 2048 8192 32768
             metadata: 4096 16384 65536
             database-piece: 16384
 

@@ -1,6 +1,7 @@
 import BackupCore
 import Export
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Comparing collections that have much in common")
