@@ -251,6 +251,39 @@ extension Repository {
         }
     }
 
+    /// A repair that dies or fails between two packs loses nothing that one without an accident would have rescued.
+    @Test(arguments: ["repair.pack-rewritten", "repair.pack-rewritten:2", "repair.pack-rewritten=fail"])
+    func aRepairDies(fault: String) async throws {
+        _ = try make()
+        var generator = TestData(seed: 29)
+        for file in try files(below: "packs") {
+            var damaged = try readFile(file)
+            let place = Int(generator.next() % UInt64(damaged.count - 8))
+            for offset in place..<place + 8 { damaged[offset] ^= 0xFF }
+            try writeFile(file, damaged)
+        }
+        try FileManager.default.createDirectory(atPath: folder("other"), withIntermediateDirectories: true)
+        #expect(try run(["cp", "-a", path, folder("other/repository")]).status == 0)
+        try Repository.open(at: folder("other/repository")).repair()
+        let expected = try Repository.open(at: folder("other/repository")).check().told.hurt.sorted()
+
+        let condition: ExitTest.Condition = fault.hasSuffix("=fail") ? .exitCode(7) : .signal(SIGKILL)
+        await #expect(processExitsWith: condition) { [path = path as String, fault = fault as String] in
+            setenv("BACKUPFS_FAULT", fault, 1)
+            let repository = try Repository.open(at: path)
+            do {
+                try RepositoryRepair(repository) { _ in }.run()
+            } catch {
+                exit((error as? BackupError)?.code == .inputOutput ? 7 : 8)
+            }
+        }
+        try Repository.open(at: path).repair()
+        let hurt = try Repository.open(at: path).check().told.hurt.sorted()
+        #expect(hurt == expected)
+        #expect(try independentlyHurt() == expected)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: path + "/tmp").isEmpty)
+    }
+
     /// More damage than that: what is whole is rescued, what is lost is named, and the next backup heals it.
     @Test func whatIsWholeIsRescued() throws {
         _ = try make()

@@ -113,6 +113,16 @@ import Testing
         #expect(plain.dropLast(4).elementsEqual(start + [1, 0, 0, 0] + middle))
         let tagged = SnapshotLabel(name: "x", isPinned: true, verifiedAt: nil, tags: ["b"]).encode(for: id)
         #expect(tagged.dropLast(4).elementsEqual(start + [2, 0, 0, 0] + middle + [1, 0, 0, 0, 1, 0, 0, 0, UInt8(ascii: "b")]))
+        // The example in the format document; its CRC-32 comes from zlib by way of Python.
+        let example = """
+            6266736c61626c0a0200000062acc2a62a6d17e22091d1ad156352e64ec4e743a3dbc6b8c8dd9c4a52b0eddf01070000
+            0072656e616d65640200000004000000626573740600000073756d6d65723ee56fbb
+            """
+        let exampleID = try SnapshotID(
+            #require(SHA256Digest(hexadecimal: "62acc2a62a6d17e22091d1ad156352e64ec4e743a3dbc6b8c8dd9c4a52b0eddf")))
+        let exampleBytes = SnapshotLabel(name: "renamed", isPinned: true, verifiedAt: nil, tags: ["best", "summer"])
+            .encode(for: exampleID)
+        #expect(Hexadecimal.encode(exampleBytes) == example.filter { $0 != "\n" })
         var future = plain
         future[8] = 3
         #expect(errorCode { _ = try SnapshotLabel(decoding: future, for: id) } == .unsupportedVersion)

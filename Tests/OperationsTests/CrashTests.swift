@@ -139,6 +139,28 @@ struct CrashTests {
             """)
     }
 
+    @Test(arguments: ["forget.removed", "forget.removed:2", "forget.removed=fail"])
+    func `forgetting dies between two backups`(fault: String) throws {
+        let template = try Self.template.get()
+        let room = try template.copy()
+        try room.sh("for name in second third fourth; do backupfs backup --label $name --store $S >/dev/null; done")
+        let list =
+            "backupfs snapshots --json --store $S | grep -o '\"name\": *\"[a-z]*\"' | grep -o '[a-z]*\"$' | tr '\"\\n' '. '"
+        let before = try room.sh(list)
+        let result = try room.run("backupfs forget --keep-last 1 --yes --store $S", ["BACKUPFS_FAULT": fault])
+        #expect(result.status != 0)
+        // What was removed is gone, and all others are as they were.
+        let after = try room.sh(list)
+        let removed = fault.hasSuffix(":2") ? 2 : 1
+        #expect(after.count { $0 == "." } == before.count { $0 == "." } - removed, "\(before), then \(after)")
+        #expect(after.contains("fourth"))
+        #expect(try Self.outcome(room, template, fault) == "old")
+        try room.sh("backupfs check --read-data --store $S >/dev/null; backupfs forget --keep-last 1 --yes --store $S >/dev/null")
+        #expect(try room.sh(list).contains("fourth"))
+        #expect(try room.sh(list).count { $0 == "." } == 1)
+        try room.sh("backupfs export fourth --zip -o $R/fourth.zip --store $S >/dev/null; unzip -tqq $R/fourth.zip")
+    }
+
     @Test func `a third passing that never comes, and an operation that waits`() throws {
         let room = try Self.template.get().copy()
         #expect(try room.run("backupfs backup --store $S", ["BACKUPFS_FAULT": "backup.published:3"]).status == 0)

@@ -184,4 +184,32 @@ struct IncrementalTests {
             """)
         #expect(try room.sh("cat $R/seen") == "[\"in the log\"]\n[\"in the log again\"]")
     }
+
+    /// Beyond the 10,000 paths that are told, folders are counted by their totals; `find` counts them, too.
+    @Test func `changes are counted exactly however many there are`() throws {
+        let room = try Room()
+        _ = try room.makeDiary()
+        try room.sh(
+            """
+            cd $S/app/photos; for i in 1 2 3 4 5 6; do mkdir -p many/$i/in; (cd many/$i; seq 1900 | xargs touch; seq 100 | sed 's/$/.jpg/' | (cd in; xargs touch)); done
+            ln -s one.jpg many/6/in/link; find . -not -type d | wc -l > $R/count
+            """)
+        let changes = """
+            import json, sys
+            files = json.load(open(sys.argv[1]))["files"]
+            print(*(f"{files[kind]} {len(files[kind + 'Paths'])}" for kind in ("added", "changed", "removed")))
+            """
+        try room.write(changes, to: "changes.py")
+        func told(_ name: String) throws -> String {
+            try room.sh(
+                "backupfs backup --label \(name) --store $S >/dev/null; backupfs restore \(name) --target $R/\(name) --store $S >/dev/null; python3 $R/changes.py $R/\(name)/changes.json"
+            )
+        }
+        let count = try room.sh("cat $R/count")
+        #expect(count == "12004")
+        #expect(try told("first") == "12004 10000 0 0 0 0")
+        #expect(try told("same") == "0 0 0 0 0 0")
+        try room.sh("rm -r $S/app/photos/many")
+        #expect(try told("gone") == "0 0 0 0 12001 10000")
+    }
 }

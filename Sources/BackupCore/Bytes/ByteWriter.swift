@@ -1,23 +1,25 @@
 /// Builds the repository's binary structures: little-endian integers and length-prefixed bytes.
 public struct ByteWriter: Sendable {
-    public private(set) var bytes: [UInt8] = []
+    @usableFromInline var storage: [UInt8] = []
+    public var bytes: [UInt8] { storage }
 
     public init() {}
 
+    @inlinable
     public mutating func append<Value: FixedWidthInteger>(_ value: Value) {
-        withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
+        withUnsafeBytes(of: value.littleEndian) { storage.append(contentsOf: $0) }
     }
 
     public mutating func append(_ digest: some ByteDigest) {
-        digest.withUnsafeBytes { bytes.append(contentsOf: $0) }
+        digest.withUnsafeBytes { storage.append(contentsOf: $0) }
     }
 
-    public mutating func append(raw: some Collection<UInt8>) { bytes.append(contentsOf: raw) }
+    public mutating func append(raw: some Collection<UInt8>) { storage.append(contentsOf: raw) }
 
     /// A 32-bit length and then the bytes.
     public mutating func append(lengthPrefixed value: some Collection<UInt8>) {
         append(UInt32(value.count))
-        bytes.append(contentsOf: value)
+        storage.append(contentsOf: value)
     }
 
     public mutating func append(_ text: String) { append(lengthPrefixed: text.utf8) }

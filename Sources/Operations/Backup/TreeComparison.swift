@@ -14,6 +14,14 @@ struct TreeComparison {
             count += 1
             if paths.count < TreeComparison.pathLimit { paths.append(path) }
         }
+
+        /// Counts what is below a folder without reading it, when no more paths are told.
+        /// - Returns: false when it must be walked.
+        mutating func addUntold(_ folder: TreeEntry) -> Bool {
+            guard paths.count >= TreeComparison.pathLimit, let totals = folder.totals else { return false }
+            count += Int(clamping: totals.fileCount) + Int(clamping: totals.symbolicLinkCount)
+            return true
+        }
     }
 
     private let repository: Repository
@@ -35,11 +43,7 @@ struct TreeComparison {
         let newFolder = new?.kind == .directory ? new : nil
         if oldFolder != nil || newFolder != nil {
             if let oldFolder, let newFolder, oldFolder.content == newFolder.content { return }
-            var oldDirectory: Directory?
-            var newDirectory: Directory?
-            if let oldFolder { oldDirectory = try repository.directory(of: oldFolder) }
-            if let newFolder { newDirectory = try repository.directory(of: newFolder) }
-            try compare(oldDirectory, newDirectory, prefix: path + [UInt8(ascii: "/")])
+            try compareBelow(oldFolder, newFolder, path: path)
         }
         switch (oldFolder == nil ? old : nil, newFolder == nil ? new : nil) {
         case (nil, .some): added.add(path)
@@ -48,5 +52,16 @@ struct TreeComparison {
             changed.add(path)
         default: break
         }
+    }
+
+    /// Compares the folders that a name has stood for.
+    private mutating func compareBelow(_ old: TreeEntry?, _ new: TreeEntry?, path: [UInt8]) throws(BackupError) {
+        if old == nil, let new, added.addUntold(new) { return }
+        if new == nil, let old, removed.addUntold(old) { return }
+        var oldDirectory: Directory?
+        var newDirectory: Directory?
+        if let old { oldDirectory = try repository.directory(of: old) }
+        if let new { newDirectory = try repository.directory(of: new) }
+        try compare(oldDirectory, newDirectory, prefix: path + [UInt8(ascii: "/")])
     }
 }
