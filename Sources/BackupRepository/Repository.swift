@@ -347,12 +347,8 @@ extension Repository {
         case .stored(let chunk):
             try chunkReader.readStored(chunk, at: start, into: buffer)
         case .source(let source, let offset, _):
-            var count = 0
-            while count < buffer.count {
-                let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
-                let read = try source.read(at: offset + UInt64(start + count), into: rest)
-                guard read > 0 else { throw BackupError(.inputOutput, "a file became shorter while it was read") }
-                count += read
+            guard try source.readFully(at: offset + UInt64(start), into: buffer) == buffer.count else {
+                throw BackupError(.inputOutput, "a file became shorter while it was read")
             }
         }
     }

@@ -28,12 +28,8 @@ enum ProgramStart {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        posix_spawnattr_setsigmask(&attributes, &signals)
-        sigfillset(&signals)
-        posix_spawnattr_setsigdefault(&attributes, &signals)
-        let flags = Int32(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) | (startsSession ? SpawnExtensions.newSession : 0)
+        SpawnExtensions.resetSignals(in: &attributes)
+        let flags = SpawnExtensions.resettingSignals | (startsSession ? SpawnExtensions.newSession : 0)
         posix_spawnattr_setflags(&attributes, Int16(flags))
 
         var process: pid_t = 0

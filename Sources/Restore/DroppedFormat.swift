@@ -10,11 +10,7 @@ public enum DroppedFormat: String, Sendable {
 
     /// - Throws: `invalidContent` for anything else.
     static func detect(_ path: String) throws(BackupError) -> DroppedFormat {
-        let file = try SharedFile(path: path)
-        var bytes = [UInt8](repeating: 0, count: 512)
-        let count = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in try file.read(at: 0, into: buffer)
-        }
-        let start = bytes[..<count]
+        let start = try SharedFile(path: path).bytes(at: 0, upTo: 512)[...]
         if start.starts(with: SQLiteHeader.magic) { return .sqlite }
         if start.starts(with: [0x50, 0x4B, 0x03, 0x04]) || start.starts(with: [0x50, 0x4B, 0x05, 0x06]) { return .zip }
         let text = start.starts(with: [0xEF, 0xBB, 0xBF]) ? start.dropFirst(3) : start
@@ -22,6 +18,6 @@ public enum DroppedFormat: String, Sendable {
         if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") { return .json }
         throw BackupError(
             .invalidContent, "Invalid file format. Please select a valid backup file.",
-            findings: [count == 0 ? "the file is empty" : "the file is neither JSON nor a ZIP archive nor a SQLite database"])
+            findings: [start.isEmpty ? "the file is empty" : "the file is neither JSON nor a ZIP archive nor a SQLite database"])
     }
 }

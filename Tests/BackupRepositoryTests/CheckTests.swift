@@ -82,6 +82,17 @@ extension Repository {
         return result.output.split(separator: "\n").map(String.init)
     }
 
+    /// Eight bytes in a row, somewhere in each.
+    private func damageEveryPack(seed: UInt64) throws {
+        var generator = TestData(seed: seed)
+        for file in try files(below: "packs") {
+            var damaged = try readFile(file)
+            let place = Int(generator.next() % UInt64(damaged.count - 8))
+            for offset in place..<place + 8 { damaged[offset] ^= 0xFF }
+            try writeFile(file, damaged)
+        }
+    }
+
     private func files(below name: String) throws -> [String] {
         try FileManager.default.subpathsOfDirectory(atPath: "\(path)/\(name)").map { "\(path)/\(name)/\($0)" }
             .filter { !$0.hasSuffix("/") && FileSystem.statusIfPresent($0)?.kind == .regular }.sorted()
@@ -255,13 +266,7 @@ extension Repository {
     @Test(arguments: ["repair.pack-rewritten", "repair.pack-rewritten:2", "repair.pack-rewritten=fail"])
     func aRepairDies(fault: String) async throws {
         _ = try make()
-        var generator = TestData(seed: 29)
-        for file in try files(below: "packs") {
-            var damaged = try readFile(file)
-            let place = Int(generator.next() % UInt64(damaged.count - 8))
-            for offset in place..<place + 8 { damaged[offset] ^= 0xFF }
-            try writeFile(file, damaged)
-        }
+        try damageEveryPack(seed: 29)
         try FileManager.default.createDirectory(atPath: folder("other"), withIntermediateDirectories: true)
         #expect(try run(["cp", "-a", path, folder("other/repository")]).status == 0)
         try Repository.open(at: folder("other/repository")).repair()
@@ -287,13 +292,7 @@ extension Repository {
     /// More damage than that: what is whole is rescued, what is lost is named, and the next backup heals it.
     @Test func whatIsWholeIsRescued() throws {
         _ = try make()
-        var generator = TestData(seed: 23)
-        for file in try files(below: "packs") {
-            var damaged = try readFile(file)
-            let place = Int(generator.next() % UInt64(damaged.count - 8))
-            for offset in place..<place + 8 { damaged[offset] ^= 0xFF }
-            try writeFile(file, damaged)
-        }
+        try damageEveryPack(seed: 23)
         let hurt = try independentlyHurt()
         let repository = try Repository.open(at: path)
         let told = try repository.repair()

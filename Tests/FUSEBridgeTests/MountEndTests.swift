@@ -120,7 +120,8 @@ struct MountEndTests {
     @Test(arguments: [SIGTERM, SIGINT, SIGHUP]) func bySignal(_ signal: Int32) async throws {
         try Machine.requireFUSE()
         let folder = try TestMachine.makeTemporaryFolder()
-        defer { rmdir(folder) }
+        let cleaner = try TestMachine.startCleaner(folder)
+        defer { close(cleaner) }
         await #expect(processExitsWith: .exitCode(7)) { [folder = folder as String, signal = signal as Int32] in
             let session = try MountSession(tree: MemoryTree(), mountpoint: folder)
             let end = try session.run { kill(getpid(), signal) }
@@ -132,10 +133,9 @@ struct MountEndTests {
     @Test func deadMountIsClearedAway() async throws {
         try Machine.requireFUSE()
         let folder = try TestMachine.makeTemporaryFolder()
-        defer {
-            _ = try? TestMachine.sh("umount -l \(folder) 2>/dev/null")
-            rmdir(folder)
-        }
+        // Takes it away at the end of the test, too.
+        let cleaner = try TestMachine.startCleaner(folder)
+        defer { close(cleaner) }
         await #expect(processExitsWith: .signal(SIGKILL)) { [folder = folder as String] in
             let session = try MountSession(tree: MemoryTree(timeoutSeconds: 3600), mountpoint: folder)
             _ = try session.run { kill(getpid(), SIGKILL) }
@@ -155,10 +155,9 @@ struct MountEndTests {
     @Test func deadMountIsUnmounted() async throws {
         try Machine.requireFUSE()
         let folder = try TestMachine.makeTemporaryFolder()
-        defer {
-            _ = try? TestMachine.sh("umount -l \(folder) 2>/dev/null")
-            rmdir(folder)
-        }
+        // Takes it away at the end of the test, too.
+        let cleaner = try TestMachine.startCleaner(folder)
+        defer { close(cleaner) }
         await #expect(processExitsWith: .signal(SIGKILL)) { [folder = folder as String] in
             let session = try MountSession(tree: MemoryTree(), mountpoint: folder)
             _ = try session.run { kill(getpid(), SIGKILL) }

@@ -105,7 +105,8 @@ final class MountedTree {
 enum TestMachine {
     static func makeTemporaryFolder() throws -> String { try TemporaryFolder.make("/tmp/backupfs-test") }
 
-    /// Should the test process crash, a shell that then sees the end of its input takes the mount away.
+    /// Should the test process crash, a shell that then sees the end of its input takes the mount away. It is in a session of its own: whoever kills
+    /// the tests with all of their group does not kill it.
     /// - Returns: the descriptor to write a line to when the mount is gone.
     static func startCleaner(_ path: String) throws -> Int32 {
         let pipe = try SystemIO.Pipe()
@@ -115,7 +116,8 @@ enum TestMachine {
         let null = open("/dev/null", O_WRONLY | O_CLOEXEC)
         defer { close(null) }
         let process = try ProgramStart.spawn(
-            "/bin/sh", arguments: ["sh", "-c", script], descriptors: [null, null, reader.rawValue])
+            "/bin/sh", arguments: ["sh", "-c", script], descriptors: [null, null, reader.rawValue],
+            startsSession: true)
         _ = ProgramStart.wait(for: process)
         return fcntl(pipe.writer.rawValue, F_DUPFD_CLOEXEC, 3)
     }

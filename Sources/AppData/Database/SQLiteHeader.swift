@@ -1,4 +1,5 @@
 import BackupCore
+import SystemIO
 
 /// What the first bytes of a database file tell (SQLite's file format, section 1.3).
 public struct SQLiteHeader: Sendable {
@@ -24,11 +25,8 @@ public struct SQLiteHeader: Sendable {
     /// Reads the header of a file.
     /// - Returns: `nil` for what is no database, or shorter than its header.
     public init?(of file: some ByteSource) throws(BackupError) {
-        var start = [UInt8](repeating: 0, count: Self.byteCount)
-        let count = try start.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
-            try file.read(at: 0, into: buffer)
-        }
-        guard count == start.count, let header = start.withUnsafeBytes({ Self($0) }) else { return nil }
+        let start = try file.bytes(at: 0, upTo: Self.byteCount)
+        guard let header = start.withUnsafeBytes({ Self($0) }) else { return nil }
         self = header
     }
 }

@@ -10,9 +10,7 @@ struct ContentAlignment {
 
     /// The chunks of one version that were not passed yet.
     private struct Version {
-        let resolver: ContentResolver
-        /// What was not looked at yet, the next one last.
-        var rest: [FileContent.Element]
+        private var walk: ContentWalk
         /// Opened, in order, from `passedCount` on.
         private var opened: [FileContent.Element] = []
         private var passedCount = 0
@@ -20,22 +18,18 @@ struct ContentAlignment {
         var window: ArraySlice<FileContent.Element> { opened[passedCount...] }
 
         init(_ content: FileContent, _ resolver: ContentResolver) {
-            self.resolver = resolver
-            rest = content.elements.reversed()
+            walk = ContentWalk(content, resolver)
         }
+
+        /// What comes next, if nothing was opened that was not passed.
+        var unopened: FileContent.Element? { window.isEmpty ? walk.unopened : nil }
 
         /// Opens lists when the window becomes short, until it is full or the file ends.
         mutating func fill() throws(BackupError) {
             guard window.count < ContentAlignment.nearCount else { return }
             opened.removeFirst(passedCount)
             passedCount = 0
-            while opened.count < ContentAlignment.windowCount, let element = rest.popLast() {
-                if case .list = element {
-                    rest += try resolver.open(element).elements.reversed()
-                } else {
-                    opened.append(element)
-                }
-            }
+            while opened.count < ContentAlignment.windowCount, let element = try walk.next() { opened.append(element) }
         }
 
         mutating func pass(_ count: Int) {
@@ -45,7 +39,8 @@ struct ContentAlignment {
 
         /// Passes an element that was not opened.
         mutating func passUnopened() {
-            if let element = rest.popLast() { position += element.length }
+            position += walk.unopened?.length ?? 0
+            walk.passUnopened()
         }
     }
 
@@ -71,7 +66,7 @@ struct ContentAlignment {
     /// - Returns: false at the end of one of them.
     private mutating func step() throws(BackupError) -> Bool {
         // Whole lists are compared by their names, too.
-        if old.window.isEmpty, new.window.isEmpty, let element = old.rest.last, element == new.rest.last {
+        if let element = old.unopened, element == new.unopened {
             add(length: element.length)
             old.passUnopened()
             new.passUnopened()

@@ -18,11 +18,10 @@ struct BaseMatcher {
     private static let countBehindEnd = 512
 
     private let catalog: Catalog
-    private let resolver: ContentResolver
     /// Pieces keep their places, so an old chunk's number alone tells it: databases.
     private let isPositional: Bool
-    /// What was not looked at yet, the next one last.
-    private var rest: [FileContent.Element]
+    /// What was not looked at yet.
+    private var rest: ContentWalk
     private var window: [StoredChunk?] = []
     /// The number of `window`'s first chunk in the earlier version.
     private var windowStart = 0
@@ -33,9 +32,8 @@ struct BaseMatcher {
 
     init(earlier content: FileContent, policy: ChunkingPolicy, catalog: Catalog, resolver: ContentResolver) {
         self.catalog = catalog
-        self.resolver = resolver
         isPositional = policy.isPositional
-        rest = content.elements.reversed()
+        rest = ContentWalk(content, resolver)
     }
 
     /// - Parameter id: the next chunk of the new version.
@@ -48,9 +46,10 @@ struct BaseMatcher {
         }
         cursor += 1
         let place = here - windowStart
-        guard place >= window.count else { return place >= 0 ? window[place].map { .similar($0) } ?? .nothing : .nothing }
-        guard place < window.count + Self.countBehindEnd, let last = window.last, let last else { return .nothing }
-        return .similar(last)
+        guard !window.isEmpty, place >= 0, place < window.count + Self.countBehindEnd,
+            let chunk = window[min(place, window.count - 1)]
+        else { return .nothing }
+        return .similar(chunk)
     }
 
     /// The earlier version's content list in which the chunk stands that was last observed, or that stood in its place.
@@ -58,16 +57,12 @@ struct BaseMatcher {
 
     /// Reads on in the earlier version, several chunks at a time, and forgets what lies far behind.
     private mutating func fill() throws(BackupError) {
-        guard cursor + 1 > windowStart + window.count, !rest.isEmpty else { return }
+        guard cursor + 1 > windowStart + window.count, !rest.isAtEnd else { return }
         var ids: [ChunkID] = []
-        while ids.count < Self.lookAheadCount, let element = rest.popLast() {
-            switch element {
-            case .literal: continue
-            case .chunk(let id, _): ids.append(id)
-            case .list(let id, _):
-                lists.append((windowStart + window.count + ids.count, id))
-                rest += try resolver.open(element).elements.reversed()
-            }
+        while ids.count < Self.lookAheadCount {
+            let number = windowStart + window.count + ids.count
+            guard let element = try rest.next({ lists.append((number, $0)) }) else { break }
+            if case .chunk(let id, _) = element { ids.append(id) }
         }
         for chunk in try catalog.findIntact(ids) {
             if let chunk, numbers[chunk.id] == nil { numbers[chunk.id] = windowStart + window.count }

@@ -6,8 +6,6 @@ import SystemIO
 enum CollectionPartitions {
     static let recordsInPart = 250_000
 
-    private enum Origin { case old, new }
-
     static func compare(
         old: any ByteSource, new: any ByteSource, key: String
     ) throws(BackupError) -> CollectionComparison {

@@ -1,4 +1,5 @@
 import BackupCore
+import SystemIO
 
 /// Tells how far two collections can be passed over side by side, because their bytes are the same: from one place between two records to
 /// another. For one thread, and for places that ascend.
@@ -58,8 +59,8 @@ final class CommonRecords {
         var count: UInt64 = 0
         while count < limit {
             let length = min(UInt64(Self.blockLengthBytes), limit - count)
-            let one = try bytes(old, at: range.oldStart - count - length, count: Int(length))
-            let other = try bytes(new, at: range.newStart - count - length, count: Int(length))
+            let one = try old.bytes(at: range.oldStart - count - length, upTo: Int(length))
+            let other = try new.bytes(at: range.newStart - count - length, upTo: Int(length))
             guard one.count == Int(length), other.count == Int(length) else { break }
             var same = 0
             while same < one.count, one[one.count - 1 - same] == other[other.count - 1 - same] { same += 1 }
@@ -76,8 +77,8 @@ final class CommonRecords {
         var count: UInt64 = 0
         while count < limit {
             let length = Int(min(UInt64(Self.blockLengthBytes), limit - count))
-            let one = try bytes(old, at: range.oldEnd + count, count: length)
-            let other = try bytes(new, at: range.newEnd + count, count: length)
+            let one = try old.bytes(at: range.oldEnd + count, upTo: length)
+            let other = try new.bytes(at: range.newEnd + count, upTo: length)
             var same = 0
             while same < min(one.count, other.count), one[same] == other[same] { same += 1 }
             count += UInt64(same)
@@ -89,28 +90,12 @@ final class CommonRecords {
     private func lastSeparator(in range: Range<UInt64>) throws(BackupError) -> UInt64? {
         let length = min(UInt64(Self.searchLengthBytes), range.upperBound - range.lowerBound)
         let first = range.upperBound - length
-        let text = try bytes(new, at: first, count: Int(length))
+        let text = try new.bytes(at: first, upTo: Int(length))
         var place = text.count - Self.separator.count
         while place >= 0 {
             if text[place] == Self.separator[0], text[place...].starts(with: Self.separator) { return first + UInt64(place) }
             place -= 1
         }
         return nil
-    }
-
-    /// Fewer at the end of the collection.
-    private func bytes(_ source: any ByteSource, at offset: UInt64, count: Int) throws(BackupError) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: count)
-        var filled = 0
-        while filled < count {
-            let read = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
-                try source.read(
-                    at: offset + UInt64(filled), into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]))
-            }
-            if read == 0 { break }
-            filled += read
-        }
-        bytes.removeLast(count - filled)
-        return bytes
     }
 }

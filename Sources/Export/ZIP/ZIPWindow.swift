@@ -51,12 +51,8 @@ struct ZIPWindow {
     static func fill(
         _ buffer: UnsafeMutableRawBufferPointer, from source: any ByteSource, at offset: UInt64
     ) throws(BackupError) {
-        var filled = 0
-        while filled < buffer.count {
-            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-            let count = try source.read(at: offset + UInt64(filled), into: rest)
-            guard count > 0 else { throw BackupError(.inputOutput, "the archive became shorter while it was read") }
-            filled += count
+        guard try source.readFully(at: offset, into: buffer) == buffer.count else {
+            throw BackupError(.inputOutput, "the archive became shorter while it was read")
         }
     }
 }

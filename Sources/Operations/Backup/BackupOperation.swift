@@ -49,10 +49,10 @@ public struct BackupOperation: Sendable {
             let status = try FileSystem.status(mediaPath)
             entries.append(
                 .directory(name: "media", mode: status.mode, modificationTime: status.modificationTime, stored: stored))
+            // What changed is found by comparing stored folders, which must be readable for that.
+            try writer.publishChunks()
         }
-        // What changed is found by comparing stored folders and lists of chunks, which must be readable for that.
-        if store.mediaPath != nil || records.collections.contains(where: \.entry.content.hasLists) { try writer.publishChunks() }
-        let changes = try changes(since: parent, entries, records)
+        let changes = try changes(since: parent, entries, records, writer)
         entries.append(try file("changes.json", changes.prettyText, writer, createdAt))
         let manifest = ManifestDocument(
             store: store, facts: records.facts, parent: parent, label: name, tag: tag, createdAt: createdAt,
@@ -78,13 +78,13 @@ public struct BackupOperation: Sendable {
 
     /// A parent that can no longer be read is none: that must not keep a new backup from being made.
     private func changes(
-        since parent: Snapshot?, _ entries: [TreeEntry], _ records: StoredRecords
+        since parent: Snapshot?, _ entries: [TreeEntry], _ records: StoredRecords, _ writer: BackupWriter
     ) throws(BackupError) -> OrderedJSON {
         do {
-            return try ChangesDocument(from: parent, to: entries, records, store.definition, in: store.repository).json
+            return try ChangesDocument(from: parent, to: entries, records, store.definition, writer, in: store.repository).json
         } catch {
             guard parent != nil, error.code == .repositoryDamaged else { throw error }
-            return try changes(since: nil, entries, records)
+            return try changes(since: nil, entries, records, writer)
         }
     }
 

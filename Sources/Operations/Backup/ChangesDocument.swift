@@ -12,9 +12,10 @@ struct ChangesDocument {
     ///   - parent: the snapshot before; everything is added without one.
     ///   - entries: the new snapshot's files so far.
     ///   - records: the new collections.
+    ///   - writer: the backup's: its lists of chunks are published when they must be read.
     init(
         from parent: Snapshot?, to entries: [TreeEntry], _ records: StoredRecords, _ definition: AppDefinition,
-        in repository: Repository
+        _ writer: BackupWriter, in repository: Repository
     ) throws(BackupError) {
         var oldRoot: Directory?
         if let parent { oldRoot = try repository.rootDirectory(of: parent) }
@@ -31,6 +32,7 @@ struct ChangesDocument {
             } else {
                 let key = definition.collections.first { $0.name == name }?.keyField.name ?? "id"
                 if let old {
+                    if new.entry.content.hasLists { try writer.publishChunks() }
                     comparison = try CollectionComparison.compare(
                         old: StoredSource(try repository.extents(of: old.content), in: repository), new: new.source, key: key,
                         commonRanges: try repository.commonRanges(old: old.content, new: new.entry.content))

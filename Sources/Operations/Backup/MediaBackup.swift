@@ -1,3 +1,4 @@
+import AppData
 import BackupCore
 import BackupRepository
 import Glibc
@@ -166,11 +167,7 @@ final class MediaBackup: Sendable {
 
     private func storeLarge(_ name: FileName, in task: MediaFolderTask) throws(BackupError) -> TreeEntry {
         try MediaFile.stable(name, task.path(of: name), in: task.reader) { (file) throws(BackupError) in
-            var start = [UInt8](repeating: 0, count: 100)
-            let count = try start.withUnsafeMutableBytesThrowing { (bytes) throws(BackupError) in
-                try file.read(at: 0, into: bytes)
-            }
-            let policy = start.withUnsafeBytes { MediaFile.policy(of: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+            let policy = try file.bytes(at: 0, upTo: SQLiteHeader.byteCount).withUnsafeBytes { MediaFile.policy(of: $0) }
             let stored = try writer.store(file, policy: policy, earlier: task.earlierContent(name)) { note(0, $0) }
             note(1, 0)
             return stored

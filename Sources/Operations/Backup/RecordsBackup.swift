@@ -109,11 +109,8 @@ extension RecordsBackup {
     }
 
     private func bytes(_ source: SpoolFile, _ range: Range<UInt64>) throws(BackupError) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: Int(range.upperBound - range.lowerBound))
-        let count = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
-            try source.read(at: range.lowerBound, into: buffer)
-        }
-        guard count == bytes.count else { throw BackupError(.inputOutput, "the rendered export became shorter") }
+        let bytes = try source.bytes(at: range.lowerBound, upTo: Int(range.upperBound - range.lowerBound))
+        guard bytes.count == range.count else { throw BackupError(.inputOutput, "the rendered export became shorter") }
         return bytes
     }
 }

@@ -6,6 +6,18 @@ public enum SpawnExtensions {
     /// A flag of posix_spawnattr_setflags(3): the started program leads a new session, without a terminal.
     public static let newSession = Int32(backupfs_spawn_setsid)
 
+    /// The started program blocks and ignores no signal, whatever the thread that starts it does.
+    public static func resetSignals(in attributes: inout posix_spawnattr_t) {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigfillset(&signals)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+    }
+
+    /// Flags of posix_spawnattr_setflags(3) that `resetSignals` needs.
+    public static let resettingSignals = Int32(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)
+
     /// The started program gets no descriptor from `first` on.
     public static func closeDescriptors(from first: Int32, in actions: inout posix_spawn_file_actions_t) {
         backupfs_spawn_close_from(&actions, first)
