@@ -84,7 +84,9 @@ struct ExtentTableTests {
     @Test func `ranges that reach beyond the end give what is there`() throws {
         let table = ExtentTable(literal: [1, 2, 3])
         #expect(table.slices(in: 0..<UInt64.max).map(\.range) == [0..<3])
-        #expect(table.slices(in: 2..<100).map(\.range) == [2..<3])
+        // Of a literal only the part that was asked for.
+        let slices = table.slices(in: 2..<100)
+        #expect(slices.map(\.range) == [0..<1] && slices.map(\.extent.length) == [1])
         #expect(table.slices(in: 3..<100).isEmpty)
         #expect(table.slices(in: 100..<200).isEmpty)
         #expect(table.slices(in: 1..<1).isEmpty)
@@ -111,6 +113,34 @@ struct ExtentTableTests {
         #expect(table.size == 15_000_000_000)
         let slices = table.slices(in: 9_999_999_999..<10_000_000_001)
         #expect(slices.map(\.range) == [4_999_999_999..<5_000_000_000, 0..<1])
+    }
+
+    @Test func `long and short literals, chunks in several packs and with bases come out as they went in`() throws {
+        func digest(_ number: Int) throws -> SHA256Digest {
+            try #require(SHA256Digest(bytes: [UInt8](repeating: UInt8(number), count: 32)))
+        }
+        let chunks = try (0..<40).map { number in
+            StoredChunk(
+                id: ChunkID(try digest(number / 2)), pack: PackID(try digest(number / 7)), packOffset: UInt64(number) << 33,
+                storedLength: UInt32(number + 1), plainLength: UInt32(number + 500), codec: number % 3 == 0 ? .deflate : .raw,
+                plainCRC32: UInt32(number) &* 77, storedCRC32: .max - UInt32(number),
+                base: number % 5 == 0 ? ChunkID(try digest(100 + number)) : nil)
+        }
+        var table = ExtentTable()
+        for (number, chunk) in chunks.enumerated() {
+            table.append(Extent.literal([UInt8](repeating: UInt8(number), count: number % 4 == 0 ? 4096 + number : 1 + number)))
+            table.append(number % 2 == 0 ? Extent.stored(chunk) : Extent.plain(chunk, offset: 100, length: 300))
+        }
+        #expect(table.count == 80)
+        for (number, extent) in table.extents.enumerated() {
+            switch extent {
+            case .literal(let bytes): #expect(bytes.allSatisfy { $0 == UInt8(number / 2) })
+            case .stored(let chunk): #expect(chunk == chunks[number / 2])
+            case .plain(let chunk, let offset, let length):
+                #expect(chunk == chunks[number / 2] && offset == 100 && length == 300)
+            case .source: Issue.record("there is no source")
+            }
+        }
     }
 
     @Test func `pieces are laid out plainly`() throws {

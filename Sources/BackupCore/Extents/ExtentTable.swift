@@ -1,17 +1,39 @@
 /// A served file: extents one after the other. Any byte range is found by binary search over their offsets.
+///
+/// An archive of 100,000 files has some 200,000 extents, and programs keep it open: they are held in a compact form, in about 100 bytes each
+/// beside the literal bytes.
 public struct ExtentTable: Sendable {
     /// A part of one extent that a byte range touches.
     public struct Slice: Sendable {
+        /// The extent, or that part of a literal one.
         public let extent: Extent
-        /// The part's range within the extent.
+        /// The part's range within `extent`.
         public let range: Range<UInt64>
     }
 
-    public private(set) var extents: [Extent] = []
-    /// `offsets[i]` is where `extents[i]` starts in the file.
-    private var offsets: [UInt64] = []
     /// The file's size in bytes.
     public private(set) var size: UInt64 = 0
+    /// `offsets[i]` is where extent `i` starts in the file.
+    private var offsets: [UInt64] = []
+    private var places: [Place] = []
+    private var shortLiterals: [UInt8] = []
+    private var longLiterals: [[UInt8]] = []
+    private var chunks = ChunkList()
+    private var sources: [any ByteSource] = []
+
+    /// What an extent is made of. Its length is the distance to the next one.
+    private struct Place: Sendable {
+        enum Kind: UInt8, Sendable { case shortLiteral, longLiteral, plain, stored, source }
+
+        let kind: Kind
+        /// Which chunk, source or long literal it is of.
+        let index: UInt32
+        /// Where in that it begins, or in all the short literals.
+        let start: UInt64
+    }
+
+    /// Longer ones are kept as they are, and not copied.
+    private static let shortLiteralLimitBytes = 4096
 
     public init() {}
 
@@ -21,13 +43,35 @@ public struct ExtentTable: Sendable {
 
     public init(literal bytes: [UInt8]) { append(Extent.literal(bytes)) }
 
+    /// How many extents there are.
+    public var count: Int { places.count }
+
+    /// All of them, in order.
+    public var extents: [Extent] {
+        places.indices.map { extent($0, part: 0..<length($0)) }
+    }
+
     /// Empty extents are dropped: every offset then belongs to exactly one extent.
     public mutating func append(_ extent: Extent) {
         let length = extent.length
         guard length > 0 else { return }
-        extents.append(extent)
         offsets.append(size)
         size += length
+        switch extent {
+        case .literal(let bytes) where bytes.count < Self.shortLiteralLimitBytes:
+            places.append(Place(kind: .shortLiteral, index: 0, start: UInt64(shortLiterals.count)))
+            shortLiterals += bytes
+        case .literal(let bytes):
+            places.append(Place(kind: .longLiteral, index: UInt32(longLiterals.count), start: 0))
+            longLiterals.append(bytes)
+        case .plain(let chunk, let offset, _):
+            places.append(Place(kind: .plain, index: chunks.append(chunk), start: UInt64(offset)))
+        case .stored(let chunk):
+            places.append(Place(kind: .stored, index: chunks.append(chunk), start: 0))
+        case .source(let source, let offset, _):
+            if sources.last !== source { sources.append(source) }
+            places.append(Place(kind: .source, index: UInt32(sources.count - 1), start: offset))
+        }
     }
 
     public mutating func append(_ piece: ContentPiece) {
@@ -44,14 +88,36 @@ public struct ExtentTable: Sendable {
         guard !range.isEmpty else { return [] }
         var slices: [Slice] = []
         var index = self.index(containing: range.lowerBound)
-        while index < extents.count, offsets[index] < range.upperBound {
+        while index < places.count, offsets[index] < range.upperBound {
             let start = offsets[index]
-            let end = start + extents[index].length
-            let part = range.clamped(to: start..<end)
-            slices.append(Slice(extent: extents[index], range: part.lowerBound - start..<part.upperBound - start))
+            let part = range.clamped(to: start..<start + length(index))
+            let inside = part.lowerBound - start..<part.upperBound - start
+            // Of a literal only the part is taken out: it may be a large text, read in many pieces.
+            let isLiteral = places[index].kind == .shortLiteral || places[index].kind == .longLiteral
+            slices.append(
+                Slice(extent: extent(index, part: inside), range: isLiteral ? 0..<inside.upperBound - inside.lowerBound : inside))
             index += 1
         }
         return slices
+    }
+
+    private func length(_ index: Int) -> UInt64 {
+        (index + 1 < offsets.count ? offsets[index + 1] : size) - offsets[index]
+    }
+
+    /// - Parameter part: of a literal, the range that is wanted.
+    private func extent(_ index: Int, part: Range<UInt64>) -> Extent {
+        let place = places[index]
+        let number = Int(place.index)
+        switch place.kind {
+        case .shortLiteral:
+            let start = Int(place.start + part.lowerBound)
+            return .literal(Array(shortLiterals[start..<start + Int(part.upperBound - part.lowerBound)]))
+        case .longLiteral: return .literal(Array(longLiterals[number][Int(part.lowerBound)..<Int(part.upperBound)]))
+        case .plain: return .plain(chunks[number], offset: UInt32(place.start), length: UInt32(length(index)))
+        case .stored: return .stored(chunks[number])
+        case .source: return .source(sources[number], offset: place.start, length: length(index))
+        }
     }
 
     /// The last extent that starts at or before `offset`, which lies inside the file.

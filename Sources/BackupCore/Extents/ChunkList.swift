@@ -1,0 +1,40 @@
+/// Chunks in a row, in little room: neighbours lie in the same pack, and few have a base.
+struct ChunkList: Sendable {
+    private struct Item: Sendable {
+        let id: ChunkID
+        let packOffset: UInt64
+        let storedLength: UInt32
+        let plainLength: UInt32
+        let plainCRC32: UInt32
+        let storedCRC32: UInt32
+        let pack: UInt32
+        /// One more than the base's place in `bases`; 0 for none.
+        let base: UInt32
+        let codec: ChunkCodec
+    }
+
+    private var items: [Item] = []
+    private var packs: [PackID] = []
+    private var bases: [ChunkID] = []
+
+    /// - Returns: its number. The chunk that was added last is not added again.
+    mutating func append(_ chunk: StoredChunk) -> UInt32 {
+        if let last = items.last, last.id == chunk.id, self[items.count - 1] == chunk { return UInt32(items.count - 1) }
+        if packs.last != chunk.pack { packs.append(chunk.pack) }
+        if let base = chunk.base { bases.append(base) }
+        items.append(
+            Item(
+                id: chunk.id, packOffset: chunk.packOffset, storedLength: chunk.storedLength, plainLength: chunk.plainLength,
+                plainCRC32: chunk.plainCRC32, storedCRC32: chunk.storedCRC32, pack: UInt32(packs.count - 1),
+                base: chunk.base == nil ? 0 : UInt32(bases.count), codec: chunk.codec))
+        return UInt32(items.count - 1)
+    }
+
+    subscript(index: Int) -> StoredChunk {
+        let item = items[index]
+        return StoredChunk(
+            id: item.id, pack: packs[Int(item.pack)], packOffset: item.packOffset, storedLength: item.storedLength,
+            plainLength: item.plainLength, codec: item.codec, plainCRC32: item.plainCRC32, storedCRC32: item.storedCRC32,
+            base: item.base == 0 ? nil : bases[Int(item.base) - 1])
+    }
+}
