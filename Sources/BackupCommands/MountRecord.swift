@@ -56,6 +56,12 @@ enum MountRecord {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// Waits until the mount of the store, if there is one, shows what was done beside it.
+    static func letMountNotice(_ paths: StorePaths) {
+        guard let mountpoint = mountpoint(paths) else { return }
+        _ = FileSystem.extendedAttribute("user.backupfs.generation", of: "\(mountpoint)/snapshots")
+    }
+
     static func write(_ paths: StorePaths, mountpoint: String) throws(BackupError) {
         try FileSystem.writeForReaders(paths.mountRecord, Array(mountpoint.utf8))
     }

@@ -8,7 +8,7 @@ import SystemIO
 /// `BackupWriter`, of which there is one at a time across all processes.
 public final class Repository: Sendable {
     /// Bytes of the latest directory objects kept decoded, roughly.
-    private static let directoryCacheBytes = 48 << 20
+    private static let directoryCacheBytes = 16 << 20
 
     /// The repository's folder.
     public let path: String
@@ -161,6 +161,12 @@ extension Repository {
     /// - Returns: whether the list differs now.
     @discardableResult
     public func refresh() throws(BackupError) -> Bool { try snapshotStore.refresh() }
+
+    /// Tells when other processes of this machine, or this one, change the list of snapshots; `refresh` then sees it.
+    /// - Parameter onChange: called from a thread of its own, also for changes that leave the list as it was.
+    public func watchSnapshots(_ onChange: @escaping @Sendable () -> Void) throws(BackupError) -> FolderWatch {
+        try FolderWatch(paths: [layout.snapshots, layout.labels], onChange: onChange)
+    }
 
     /// The snapshots, oldest first, those of one moment by name; as of the last `refresh` or change.
     public func snapshots(kind: SnapshotKind? = nil) -> [Snapshot] {

@@ -5,6 +5,7 @@
 #include <malloc.h>
 #include <spawn.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 // renameat2(2) with RENAME_EXCHANGE: both paths change places in one step.
 static inline int backupfs_exchange(const char *first, const char *second) {
@@ -24,6 +25,10 @@ enum { backupfs_spawn_setsid = 0x80 };
 extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
 static inline int backupfs_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
     return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
+// getxattr(2): the value's length, or -1 and errno.
+static inline long backupfs_getxattr(const char *path, const char *name, void *value, unsigned long length) {
+    return (long)getxattr(path, name, value, length);
 }
 // syncfs(2): makes everything written to the file system of a descriptor durable.
 static inline int backupfs_sync_filesystem(int descriptor) { return (int)syscall(SYS_syncfs, descriptor); }

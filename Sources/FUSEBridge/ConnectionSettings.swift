@@ -12,12 +12,15 @@ enum ConnectionSettings {
         want(FUSE_CAP_ASYNC_READ, &connection)
         want(FUSE_CAP_ATOMIC_O_TRUNC, &connection)
         want(FUSE_CAP_PARALLEL_DIROPS, &connection)
+        // Attributes with every part of a listing, since they are at hand. Left to choose (READDIRPLUS_AUTO), the kernel asks for those of the
+        // first part only, and programs that read all names before they look at files then ask for each.
         want(FUSE_CAP_READDIRPLUS, &connection)
-        // Attributes with the first part of a listing; with the rest only if the program asked for them.
-        want(FUSE_CAP_READDIRPLUS_AUTO, &connection)
+        refuse(FUSE_CAP_READDIRPLUS_AUTO, &connection)
         // Pages are dropped when size or time turn out to differ. Files of snapshots never differ and keep theirs; the files
         // in `live/` do.
         want(FUSE_CAP_AUTO_INVAL_DATA, &connection)
+        // The kernel then remembers that a file has no access control list, which `ls -l` asks of every file.
+        want(FUSE_CAP_POSIX_ACL, &connection)
         // For answers out of a descriptor.
         want(FUSE_CAP_SPLICE_WRITE, &connection)
         want(FUSE_CAP_SPLICE_MOVE, &connection)

@@ -8,8 +8,8 @@ enum DirectoryRequests {
     static func open(_ raw: OpaquePointer?, inode: fuse_ino_t, info: inout fuse_file_info) {
         let request = Request(raw)
         do throws(BackupError) {
-            let handle = try request.tree.openDirectory(InodeNumber(inode))
-            request.reply(openedDirectory: handle, info: &info)
+            let directory = try request.tree.openDirectory(InodeNumber(inode))
+            request.reply(opened: directory, info: &info)
         } catch {
             request.fail(error, "opendir")
         }

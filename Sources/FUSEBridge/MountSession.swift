@@ -57,20 +57,27 @@ public final class MountSession: Sendable {
         defer { if isRelaying { SignalRelay.end() } }
         let loop: SessionLoop
         let probe: ReadinessProbe
+        let notifier = try? KernelNotifier(session)
+        server.tree.setObserver(notifier)
+        defer { server.tree.setObserver(nil) }
         do {
             loop = try SessionLoop(session, maximumThreadCount: Self.maximumThreadCount) { [self] in send(.loopEnded) }
         } catch {
+            notifier?.end()
             unmount(session, entry)
             throw error
         }
         do {
             probe = try ReadinessProbe(mountpoint: mountpoint) { [self] in send(.ready) }
         } catch {
+            notifier?.end()
             _ = loop.end()
             unmount(session, entry)
             throw error
         }
         let end = Result { () throws(BackupError) in try waitForEnd(onReady) }
+        // Before the threads that serve: it may be waiting for somebody whom they have to answer.
+        notifier?.end()
         let failure = loop.end()
         // Only now: the threads use the session's descriptor, which this closes.
         unmount(session, entry)

@@ -10,10 +10,15 @@ enum NodeRequests {
         let request = Request(raw)
         do throws(BackupError) {
             let name = try request.server.name(name)
-            let attributes = try request.tree.lookUp(name, in: InodeNumber(parent))
-            request.reply(entry: attributes)
+            do throws(BackupError) {
+                let attributes = try request.tree.lookUp(name, in: InodeNumber(parent))
+                request.reply(entry: attributes)
+            } catch let error where error.code == .notFound {
+                let timeout = request.tree.absenceTimeoutSeconds(of: name, in: InodeNumber(parent))
+                guard timeout > 0 else { throw error }
+                request.reply(absentForSeconds: timeout)
+            }
         } catch {
-            // A name that is not there is not remembered by the kernel: it may appear without the kernel being told.
             request.fail(error, "lookup")
         }
     }

@@ -57,6 +57,15 @@ struct Request: ~Copyable {
         if fuse_reply_entry(raw, &entry) != 0 { server.tree.forget(attributes.inode, count: 1) }
     }
 
+    /// There is no such name, and the kernel need not ask again for some time.
+    consuming func reply(absentForSeconds timeout: Double) {
+        let raw = raw
+        forgetAnswering()
+        var entry = fuse_entry_param()
+        entry.entry_timeout = timeout
+        fuse_reply_entry(raw, &entry)
+    }
+
     consuming func reply(created attributes: NodeAttributes, file: OpenedFile, info: inout fuse_file_info) {
         let raw = raw
         let server = server
@@ -80,12 +89,14 @@ struct Request: ~Copyable {
         if fuse_reply_open(raw, &info) != 0 { server.tree.release(file.handle) }
     }
 
-    consuming func reply(openedDirectory handle: HandleNumber, info: inout fuse_file_info) {
+    consuming func reply(opened directory: OpenedDirectory, info: inout fuse_file_info) {
         let raw = raw
         let server = server
         forgetAnswering()
-        info.fh = handle.rawValue
-        if fuse_reply_open(raw, &info) != 0 { server.tree.releaseDirectory(handle) }
+        info.fh = directory.handle.rawValue
+        info.cache_readdir = directory.keepsCache ? 1 : 0
+        info.keep_cache = directory.keepsCache ? 1 : 0
+        if fuse_reply_open(raw, &info) != 0 { server.tree.releaseDirectory(directory.handle) }
     }
 
     consuming func reply(attributes: NodeAttributes) {

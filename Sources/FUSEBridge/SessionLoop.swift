@@ -15,19 +15,8 @@ final class SessionLoop: Sendable {
         let isWaiting = Atomic(true)
     }
 
-    /// What a thread is started with.
-    private final class ThreadStart: Sendable {
-        let loop: SessionLoop
-        let worker: Worker
-
-        init(_ loop: SessionLoop, _ worker: Worker) {
-            self.loop = loop
-            self.worker = worker
-        }
-    }
-
     private struct State {
-        var threads: [(thread: pthread_t, worker: Worker)] = []
+        var threads: [(thread: SystemThread, worker: Worker)] = []
         /// Threads that wait for a request.
         var idleCount = 0
         var isEnding = false
@@ -57,8 +46,7 @@ final class SessionLoop: Sendable {
         descriptor = fuse_session_fd(session)
         self.maximumThreadCount = maximumThreadCount
         self.onEnd = onEnd
-        let result = state.withLock { startThread(&$0) }
-        guard result == 0 else { throw SystemCall.error(result, action: "start a thread", path: "backupfs") }
+        try state.withLock { (state) throws(BackupError) in try startThread(&state) }
     }
 
     /// Lets the threads finish what they are serving, and ends them.
@@ -73,12 +61,12 @@ final class SessionLoop: Sendable {
         var pauseMicroseconds: UInt32 = 500
         while endedThreadCount.load(ordering: .acquiring) < threads.count {
             for (thread, worker) in threads where worker.isWaiting.load(ordering: .sequentiallyConsistent) {
-                pthread_kill(thread, Self.wakeSignal)
+                pthread_kill(thread.handle, Self.wakeSignal)
             }
             usleep(pauseMicroseconds)
             pauseMicroseconds = min(pauseMicroseconds * 2, 20_000)
         }
-        for (thread, _) in threads { pthread_join(thread, nil) }
+        for (thread, _) in threads { thread.join() }
         return state.withLock { $0.failure }
     }
 
@@ -97,26 +85,11 @@ final class SessionLoop: Sendable {
     /// The part of a request that all have in common (`struct fuse_in_header`).
     private static let headerSizeBytes = 40
 
-    /// - Returns: 0 or an errno.
-    private func startThread(_ state: inout State) -> Int32 {
-        var thread = pthread_t()
+    private func startThread(_ state: inout State) throws(BackupError) {
         let worker = Worker()
-        let argument = Unmanaged.passRetained(ThreadStart(self, worker))
-        let result = pthread_create(
-            &thread, nil,
-            { argument in
-                guard let argument else { return nil }
-                let start = Unmanaged<ThreadStart>.fromOpaque(argument).takeRetainedValue()
-                start.loop.serve(start.worker)
-                return nil
-            }, argument.toOpaque())
-        guard result == 0 else {
-            argument.release()
-            return result
-        }
+        let thread = try SystemThread { [self] in serve(worker) }
         state.threads.append((thread, worker))
         state.idleCount += 1
-        return 0
     }
 
     /// What each thread does.
@@ -144,7 +117,7 @@ final class SessionLoop: Sendable {
     private func beginServing() {
         state.withLock { state in
             state.idleCount -= 1
-            if state.idleCount == 0, state.threads.count < maximumThreadCount, !state.isEnding { _ = startThread(&state) }
+            if state.idleCount == 0, state.threads.count < maximumThreadCount, !state.isEnding { try? startThread(&state) }
         }
     }
 

@@ -33,6 +33,9 @@ final class RootFolder: FolderNode {
         return found.node
     }
 
+    var isImmutable: Bool { true }
+    func absenceTimeoutSeconds(of name: FileName) -> Double { TreeContext.immutableTimeoutSeconds }
+
     func listing() throws(BackupError) -> FolderListing { FolderListing(nodes) }
 }
 

@@ -9,11 +9,15 @@ final class TreeContext: Sendable {
     /// Other users may see the tree (`allow_other`): then files show their own modes, otherwise only the owner's bits.
     let isSharedWithOthers: Bool
     let archives: ArchiveCache
+    let places = PlaceCache()
+    let announcer = SnapshotAnnouncer()
     /// When the tree was mounted: the time of folders that have no other.
     let mountTime: Timestamp
 
     /// Snapshots never change: the kernel may keep what it knows of them for as long as it likes (a year, in seconds).
     static let immutableTimeoutSeconds = 31_536_000.0
+    /// A snapshot's name can be taken away by others, who tell the kernel at once if they are on this machine.
+    static let snapshotTimeoutSeconds = 1.0
 
     init(services: any TreeServices, repository: Repository, isSharedWithOthers: Bool) {
         self.services = services
@@ -21,6 +25,18 @@ final class TreeContext: Sendable {
         self.isSharedWithOthers = isSharedWithOthers
         archives = ArchiveCache()
         mountTime = SystemClock.now()
+    }
+
+    /// The snapshots as they are now, also those that other processes made.
+    func refreshedSnapshots() throws(BackupError) -> [Snapshot] {
+        try repository.refresh()
+        let snapshots = repository.snapshots()
+        announcer.announce(snapshots)
+        return snapshots
+    }
+
+    func refreshedSnapshots(_ kind: SnapshotKind) throws(BackupError) -> [Snapshot] {
+        try refreshedSnapshots().filter { $0.kind == kind }
     }
 
     /// Folders are writable by their mode, also where nothing may be written: otherwise the kernel would say EACCES

@@ -28,6 +28,14 @@ public final class VirtualTree: TreeOperations {
         return folder
     }
 
+    // MARK: Changes by others
+
+    public func setObserver(_ observer: (any TreeObserver)?) { context.announcer.setObserver(observer) }
+
+    /// Looks whether snapshots came, went or changed their names without this tree's doing, and tells the observer. Asked for what it shows, the
+    /// tree looks by itself; this is for whoever watches the repository, so that the kernel need not ask.
+    public func lookForChanges() { _ = try? context.refreshedSnapshots() }
+
     // MARK: Names
 
     public func lookUp(_ name: FileName, in parent: InodeNumber) throws(BackupError) -> NodeAttributes {
@@ -38,6 +46,10 @@ public final class VirtualTree: TreeOperations {
         let attributes = try node.attributes()
         nodes.retain(node)
         return attributes
+    }
+
+    public func absenceTimeoutSeconds(of name: FileName, in parent: InodeNumber) -> Double {
+        (try? folder(parent))?.absenceTimeoutSeconds(of: name) ?? 0
     }
 
     public func forget(_ inode: InodeNumber, count: UInt64) { nodes.forget(inode, count: count) }
@@ -129,8 +141,9 @@ public final class VirtualTree: TreeOperations {
 
     // MARK: Folders
 
-    public func openDirectory(_ inode: InodeNumber) throws(BackupError) -> HandleNumber {
-        folders.insert(OpenFolder(try folder(inode)))
+    public func openDirectory(_ inode: InodeNumber) throws(BackupError) -> OpenedDirectory {
+        let folder = try folder(inode)
+        return OpenedDirectory(handle: folders.insert(OpenFolder(folder)), keepsCache: folder.isImmutable)
     }
 
     public func readDirectory(
@@ -147,7 +160,7 @@ public final class VirtualTree: TreeOperations {
         var index = Int(max(offset, 2) - 2)
         while index < listing.count {
             let child = try listing.child(index)
-            let node = countsLookUps ? try child.node() : nil
+            let node = countsLookUps ? try listing.node(index) : nil
             if let node { nodes.retain(node) }
             guard body(child.name, child.attributes, UInt64(index) + 3) else {
                 if let node { nodes.forget(node.inode, count: 1) }

@@ -6,6 +6,7 @@ import VirtualTree
 
 /// A tree in memory, as plain as it can be, that the tests mount. Some names in it have a meaning:
 /// - looking up `error-CODE` fails with that code,
+/// - that `never-…` is not there may be believed for an hour,
 /// - the flush of a file that was written to and whose content begins with `CODE!` fails with that code.
 final class MemoryTree: TreeOperations {
     enum Content: Sendable {
@@ -40,6 +41,9 @@ final class MemoryTree: TreeOperations {
         var ownerChangeCount = 0
         var foreignAttributeCount = 0
         var readSizes: [Int] = []
+        var lookedUp: [FileName] = []
+        var listingCount = 0
+        var observer: (any TreeObserver)?
         var writeSizes: [Int] = []
     }
 
@@ -47,10 +51,13 @@ final class MemoryTree: TreeOperations {
     /// What open tells the kernel of every file.
     private let usesDirectIO: Bool
     private let timeoutSeconds: Double
+    /// What open tells the kernel of every folder.
+    private let keepsListings: Bool
 
-    init(usesDirectIO: Bool = false, timeoutSeconds: Double = 0) {
+    init(usesDirectIO: Bool = false, timeoutSeconds: Double = 0, keepsListings: Bool = false) {
         self.usesDirectIO = usesDirectIO
         self.timeoutSeconds = timeoutSeconds
+        self.keepsListings = keepsListings
         var state = State()
         state.nodes[.root] = Node(content: .directory([:]), permissions: 0o755, parent: .root)
         self.state = Mutex(state)
@@ -118,6 +125,7 @@ final class MemoryTree: TreeOperations {
             throw BackupError(code, "asked for")
         }
         return try locked { state throws(BackupError) in
+            state.lookedUp.append(name)
             guard let inode = try Self.children(of: parent, state)[name] else { throw BackupError(.notFound, "no such name") }
             var node = try Self.node(inode, state)
             node.lookUpCount += 1
@@ -125,6 +133,12 @@ final class MemoryTree: TreeOperations {
             return describe(inode, node)
         }
     }
+
+    func absenceTimeoutSeconds(of name: FileName, in parent: InodeNumber) -> Double {
+        name.description.hasPrefix("never-") ? 3600 : 0
+    }
+
+    func setObserver(_ observer: (any TreeObserver)?) { state.withLock { $0.observer = observer } }
 
     func forget(_ inode: InodeNumber, count: UInt64) {
         state.withLock { $0.nodes[inode]?.lookUpCount -= count }
@@ -232,14 +246,14 @@ final class MemoryTree: TreeOperations {
 
     func release(_ handle: HandleNumber) { state.withLock { _ = $0.files.removeValue(forKey: handle) } }
 
-    func openDirectory(_ inode: InodeNumber) throws(BackupError) -> HandleNumber {
+    func openDirectory(_ inode: InodeNumber) throws(BackupError) -> OpenedDirectory {
         try locked { state throws(BackupError) in
             let handle = HandleNumber(state.nextHandle)
             state.nextHandle += 1
             let children = try Self.children(of: inode, state).sorted { $0.key < $1.key }
             let parent = try Self.node(inode, state).parent
             state.directories[handle] = [(".", inode), ("..", parent)] + children.map { ($0.key, $0.value) }
-            return handle
+            return OpenedDirectory(handle: handle, keepsCache: keepsListings)
         }
     }
 
@@ -248,6 +262,7 @@ final class MemoryTree: TreeOperations {
         _ body: (_ name: FileName, _ attributes: NodeAttributes, _ nextOffset: UInt64) -> Bool
     ) throws(BackupError) {
         try locked { state throws(BackupError) in
+            state.listingCount += 1
             guard let list = state.directories[handle] else { throw BackupError(.badHandle, "no such handle") }
             for (index, (name, inode)) in list.enumerated().dropFirst(Int(offset)) {
                 guard let node = state.nodes[inode] else { continue }
@@ -270,6 +285,7 @@ final class MemoryTree: TreeOperations {
 
     func removeDirectory(_ name: FileName, in parent: InodeNumber) throws(BackupError) {
         try locked { state throws(BackupError) in
+            state.lookedUp.append(name)
             guard let inode = try Self.children(of: parent, state)[name] else { throw BackupError(.notFound, "no such name") }
             guard try Self.children(of: inode, state).isEmpty else { throw BackupError(.notEmpty, "not empty") }
             try Self.remove(name, from: parent, &state)
@@ -290,6 +306,7 @@ final class MemoryTree: TreeOperations {
         _ name: FileName, in parent: InodeNumber, to newName: FileName, in newParent: InodeNumber, mayReplace: Bool
     ) throws(BackupError) {
         try locked { state throws(BackupError) in
+            state.lookedUp.append(name)
             guard let inode = try Self.children(of: parent, state)[name] else { throw BackupError(.notFound, "no such name") }
             var children = try Self.children(of: newParent, state)
             guard mayReplace || children[newName] == nil else { throw BackupError(.alreadyExists, "exists") }

@@ -91,7 +91,7 @@ struct ContentTests {
         for (path, isImmutable, entry, attribute) in [
             ("snapshots/first/export.json", true, year, year), ("snapshots/first/archive.zip", true, year, year),
             ("snapshots/first/media/sub", true, year, year),
-            ("snapshots/first", true, 0, year), ("exports/export_1000.json", true, 0, year),
+            ("snapshots/first", true, 1, year), ("exports/export_1000.json", true, 0, year),
             ("safety/safety_1500.zip", true, 0, year),
             ("snapshots", false, year, 1), ("snapshots/latest", false, 0, 0), ("live/export.json", false, 0, 0),
             ("status.json", false, 0, 0), ("restore", false, year, 1),

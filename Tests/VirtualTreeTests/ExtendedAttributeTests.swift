@@ -18,7 +18,8 @@ struct ExtendedAttributeTests {
             ("snapshots/first/SHA256SUMS", Self.sums + ["user.mime_type"]), ("live/export.json", Self.sums + ["user.mime_type"]),
             ("exports/export_1000.json", Self.sums + ["user.mime_type"]),
             ("safety/safety_1500.zip", Self.sums + ["user.mime_type"]),
-            ("README.txt", ["user.mime_type"]), ("status.json", ["user.mime_type"]), ("snapshots/latest", []), ("snapshots", []),
+            ("README.txt", ["user.mime_type"]), ("status.json", ["user.mime_type"]), ("snapshots/latest", []),
+            ("snapshots", ["user.backupfs.generation"]),
             ("live", []),
             ("snapshots/first/media", []), ("snapshots/first/media/link", []), ("", []),
             (

@@ -13,7 +13,7 @@ struct NodeTests {
     private static func walk(
         _ tree: VirtualTree, _ folder: InodeNumber = .root, _ path: String = "", into inodes: inout [String: UInt64]
     ) throws {
-        let handle = try tree.openDirectory(folder)
+        let handle = try tree.openDirectory(folder).handle
         defer { tree.releaseDirectory(handle) }
         var children: [(String, FileName, NodeAttributes)] = []
         try tree.readDirectory(handle, from: 2, countsLookUps: false) { name, attributes, _ in
@@ -94,7 +94,7 @@ struct NodeTests {
 
     @Test func `reading a folder with look-ups counts what was taken, and no more`() throws {
         let tree = try TestTree().tree
-        let handle = try tree.openDirectory(.root)
+        let handle = try tree.openDirectory(.root).handle
         var taken: [InodeNumber] = []
         try tree.readDirectory(handle, from: 0, countsLookUps: true) { name, attributes, offset in
             if taken.count == 3 { return false }
@@ -117,7 +117,7 @@ struct NodeTests {
         let tree = try TestTree().tree
         for path in ["", "snapshots", "snapshots/first", "snapshots/first/media", "restore", "exports", "live"] {
             let inode = try tree.find(path).inode
-            let handle = try tree.openDirectory(inode)
+            let handle = try tree.openDirectory(inode).handle
             defer { tree.releaseDirectory(handle) }
             var all: [(FileName, UInt64)] = []
             try tree.readDirectory(handle, from: 0, countsLookUps: false) { name, _, offset in
@@ -161,7 +161,7 @@ struct NodeTests {
         let tree = test.tree
         let folder = try tree.find("snapshots").inode
         for name in ["b", "d", "f"] { _ = try tree.makeDirectory(FileName(name), in: folder) }
-        let handle = try tree.openDirectory(folder)
+        let handle = try tree.openDirectory(folder).handle
         var names: [String] = []
         var offset: UInt64 = 0
         try tree.readDirectory(handle, from: 0, countsLookUps: false) { name, _, next in

@@ -48,7 +48,7 @@ extension VirtualTree {
 
     /// All names of a folder, without `.` and `..`.
     func names(_ path: String) throws(BackupError) -> [String] {
-        let handle = try openDirectory(find(path).inode)
+        let handle = try openDirectory(find(path).inode).handle
         defer { releaseDirectory(handle) }
         var names: [String] = []
         try readDirectory(handle, from: 0, countsLookUps: false) { name, _, _ in

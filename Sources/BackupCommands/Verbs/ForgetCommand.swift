@@ -68,6 +68,7 @@ struct ForgetCommand: ParsableCommand {
         }
         let removed = dryRun ? [] : try operation.run(plan, progress: printer.handler)
         printer.finish()
+        if !removed.isEmpty { MountRecord.letMountNotice(store.paths) }
         if output.json {
             Terminal.say(json(plan, removed).compactText + [10])
         } else {

@@ -97,6 +97,9 @@ struct MountCommand: ParsableCommand {
             Terminal.complain("backupfs: \(error.description)")
         }
         defer { MountRecord.remove(store.paths) }
+        // Where the system has no watches left, the kernel asks each second.
+        let watch = try? store.repository.watchSnapshots { tree.lookForChanges() }
+        defer { watch?.end() }
         _ = try session.run { () throws(BackupError) in try channel?.reportReady() }
     }
 

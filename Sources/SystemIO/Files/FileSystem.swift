@@ -20,6 +20,14 @@ public enum FileSystem {
         return FileStatus(value)
     }
 
+    /// getxattr(2); `nil` when there is no such attribute or file, or when the value has more than 4 KiB.
+    public static func extendedAttribute(_ name: String, of path: String) -> [UInt8]? {
+        let value = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
+            count = max(0, backupfs_getxattr(path, name, buffer.baseAddress, UInt(buffer.count)))
+        }
+        return value.isEmpty ? nil : value
+    }
+
     public static func exists(_ path: String) -> Bool { statusIfPresent(path) != nil }
 
     /// Makes a folder, and the folders above it, unless they are there; owner-only whatever the umask.

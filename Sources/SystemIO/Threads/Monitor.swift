@@ -3,12 +3,12 @@ import Glibc
 /// A value that several threads use in turn, and for whose changes they can wait (a monitor: a mutex with a condition variable).
 ///
 /// `@unchecked Sendable`: the value is only touched by whoever holds the mutex.
-final class Monitor<State>: @unchecked Sendable {
+public final class Monitor<State>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
     private var state: State
 
-    init(_ state: sending State) {
+    public init(_ state: sending State) {
         self.state = state
         mutex = .allocate(capacity: 1)
         mutex.initialize(to: pthread_mutex_t())
@@ -26,29 +26,45 @@ final class Monitor<State>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    func withLock<Result>(_ body: (inout State) -> Result) -> Result {
+    public func withLock<Result>(_ body: (inout State) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return body(&state)
     }
 
     /// Changes the value and wakes one thread that waits.
-    func changeWakingOne<Result>(_ body: (inout State) -> Result) -> Result {
+    public func changeWakingOne<Result>(_ body: (inout State) -> Result) -> Result {
         defer { pthread_cond_signal(condition) }
         return withLock(body)
     }
 
     /// Changes the value and wakes all threads that wait.
-    func changeWakingAll<Result>(_ body: (inout State) -> Result) -> Result {
+    public func changeWakingAll<Result>(_ body: (inout State) -> Result) -> Result {
         defer { pthread_cond_broadcast(condition) }
         return withLock(body)
     }
 
     /// Waits until `isReady`, then runs `body` before anybody else can change the value.
-    func wait<Result>(until isReady: (State) -> Bool, _ body: (inout State) -> Result) -> Result {
+    public func wait<Result>(until isReady: (State) -> Bool, _ body: (inout State) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while !isReady(state) { pthread_cond_wait(condition, mutex) }
         return body(&state)
+    }
+
+    /// Waits until `isReady`, but no longer than told.
+    /// - Returns: whether it is.
+    public func wait(until isReady: (State) -> Bool, forNanoseconds limit: UInt64) -> Bool {
+        var deadline = timespec()
+        clock_gettime(CLOCK_REALTIME, &deadline)
+        let nanoseconds = UInt64(deadline.tv_nsec) + limit
+        deadline.tv_sec += Int(nanoseconds / 1_000_000_000)
+        deadline.tv_nsec = Int(nanoseconds % 1_000_000_000)
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while !isReady(state) {
+            if pthread_cond_timedwait(condition, mutex, &deadline) != 0 { return isReady(state) }
+        }
+        return true
     }
 }

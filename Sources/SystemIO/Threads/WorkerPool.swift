@@ -37,7 +37,7 @@ public final class WorkerPool: Sendable {
 
     private let queue = Queue(State())
     private let queueLimit: Int
-    private let threads = Mutex<[pthread_t]>([])
+    private let threads = Mutex<[SystemThread]>([])
 
     /// Processors that this process may use.
     public static let processorCount = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
@@ -81,25 +81,13 @@ public final class WorkerPool: Sendable {
             defer { threads = [] }
             return threads
         }
-        for thread in ended { pthread_join(thread, nil) }
+        for thread in ended { thread.join() }
         while help() {}
     }
 
-    private static func start(_ queue: Queue) -> pthread_t? {
-        var thread = pthread_t()
-        let argument = Unmanaged.passRetained(queue)
-        let result = pthread_create(
-            &thread, nil,
-            { argument in
-                guard let argument else { return nil }
-                let queue = Unmanaged<Queue>.fromOpaque(argument).takeRetainedValue()
-                while let work = queue.wait(until: { $0.isEnding || $0.count > 0 }, { $0.removeFirst() }) { work() }
-                return nil
-            }, argument.toOpaque())
-        guard result == 0 else {
-            argument.release()
-            return nil
+    private static func start(_ queue: Queue) -> SystemThread? {
+        try? SystemThread {
+            while let work = queue.wait(until: { $0.isEnding || $0.count > 0 }, { $0.removeFirst() }) { work() }
         }
-        return thread
     }
 }

@@ -6,6 +6,8 @@ import SystemIO
 public protocol TreeOperations: AnyObject, Sendable {
     /// Finds a name in a folder and counts one look-up of it, which `forget` gives back.
     func lookUp(_ name: FileName, in parent: InodeNumber) throws(BackupError) -> NodeAttributes
+    /// For how long the kernel may believe that `lookUp` finds nothing of that name, in seconds.
+    func absenceTimeoutSeconds(of name: FileName, in parent: InodeNumber) -> Double
     /// Gives back `count` look-ups; at none the number may be forgotten.
     func forget(_ inode: InodeNumber, count: UInt64)
 
@@ -36,7 +38,7 @@ public protocol TreeOperations: AnyObject, Sendable {
     /// The last descriptor is gone; errors have nowhere to go.
     func release(_ handle: HandleNumber)
 
-    func openDirectory(_ inode: InodeNumber) throws(BackupError) -> HandleNumber
+    func openDirectory(_ inode: InodeNumber) throws(BackupError) -> OpenedDirectory
     /// Lists a folder from `offset` (0 at the start), `.` and `..` first. `body` gets each name, its attributes and the offset to go on
     /// from, and returns false when it has no room, in which case that name is not counted and comes again.
     /// - Parameter countsLookUps: whether each name taken counts one look-up (READDIRPLUS does, except for `.` and `..`).
@@ -63,4 +65,7 @@ public protocol TreeOperations: AnyObject, Sendable {
 
     /// Space of the disk that holds the store.
     func space() throws(BackupError) -> FileSystemSpace
+
+    /// Who is told of what the kernel has kept and should not believe any more; `nil` when nobody is there to be told.
+    func setObserver(_ observer: (any TreeObserver)?)
 }

@@ -53,14 +53,17 @@ final class LiveFolder: FolderNode {
         return node(entry)
     }
 
+    func absenceTimeoutSeconds(of name: FileName) -> Double {
+        path.isEmpty ? SnapshotsFolder.hiddenNameTimeoutSeconds(name) : 0
+    }
+
     func listing() throws(BackupError) -> FolderListing {
         guard let entries = try context.services.liveView().children(of: path) else { throw .notFound(path.last ?? "live") }
         return FolderListing(count: entries.count) { [self] index in
             let entry = entries[index]
-            return FolderListing.Child(
-                name: entry.name,
-                attributes: Self.attributes(entry, at: path + [entry.name], inode.child(entry.name), context),
-                node: { [self] in node(entry) })
+            return (entry.name, Self.attributes(entry, at: path + [entry.name], inode.child(entry.name), context))
+        } node: { [self] index in
+            node(entries[index])
         }
     }
 }

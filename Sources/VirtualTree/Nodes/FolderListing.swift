@@ -2,29 +2,42 @@ import BackupCore
 
 /// What a folder holds, at one moment. Children are made when they are asked for: a folder of 100,000 files costs its names only.
 struct FolderListing: Sendable {
-    struct Child: Sendable {
-        let name: FileName
-        let attributes: NodeAttributes
-        /// Makes the node, when the kernel wants to keep it.
-        let node: @Sendable () throws(BackupError) -> any Node
-    }
+    typealias Child = (name: FileName, attributes: NodeAttributes)
 
     let count: Int
-    private let makeChild: @Sendable (Int) throws(BackupError) -> Child
+    private let describe: @Sendable (Int) throws(BackupError) -> Child
+    private let make: @Sendable (Int) throws(BackupError) -> any Node
 
-    init(count: Int, child: @escaping @Sendable (Int) throws(BackupError) -> Child) {
+    /// - Parameters:
+    ///   - child: what the listing says of a child.
+    ///   - node: makes the node, when the kernel wants to keep it.
+    init(
+        count: Int, child: @escaping @Sendable (Int) throws(BackupError) -> Child,
+        node: @escaping @Sendable (Int) throws(BackupError) -> any Node
+    ) {
         self.count = count
-        makeChild = child
+        describe = child
+        make = node
     }
 
     /// A listing of nodes that exist already.
     init(_ nodes: [(name: FileName, node: any Node)]) {
-        count = nodes.count
-        makeChild = { (index) throws(BackupError) in
-            let (name, node) = nodes[index]
-            return Child(name: name, attributes: try node.attributes(), node: { node })
+        self.init(count: nodes.count) { (index) throws(BackupError) in
+            (nodes[index].name, try nodes[index].node.attributes())
+        } node: { index in
+            nodes[index].node
         }
     }
 
-    func child(_ index: Int) throws(BackupError) -> Child { try makeChild(index) }
+    func child(_ index: Int) throws(BackupError) -> Child { try describe(index) }
+    func node(_ index: Int) throws(BackupError) -> any Node { try make(index) }
+
+    /// This listing and then another one.
+    func followed(by other: FolderListing) -> FolderListing {
+        FolderListing(count: count + other.count) { (index) throws(BackupError) in
+            index < count ? try child(index) : try other.child(index - count)
+        } node: { (index) throws(BackupError) in
+            index < count ? try node(index) : try other.node(index - count)
+        }
+    }
 }

@@ -6,6 +6,10 @@ protocol FolderNode: Node {
     func child(named name: FileName) throws(BackupError) -> any Node
     /// What is in it now; the listing stays as it is while it is read, whatever happens meanwhile.
     func listing() throws(BackupError) -> FolderListing
+    /// Whether the listing stays the same while the store is mounted: the kernel may keep it.
+    var isImmutable: Bool { get }
+    /// For how long the kernel may believe that a name is not there, in seconds.
+    func absenceTimeoutSeconds(of name: FileName) -> Double
 
     func makeDirectory(_ name: FileName) throws(BackupError) -> any Node
     func removeDirectory(_ name: FileName) throws(BackupError)
@@ -15,6 +19,9 @@ protocol FolderNode: Node {
 }
 
 extension FolderNode {
+    var isImmutable: Bool { false }
+    func absenceTimeoutSeconds(of name: FileName) -> Double { 0 }
+
     func makeDirectory(_ name: FileName) throws(BackupError) -> any Node { throw .readOnlyHere }
     func removeDirectory(_ name: FileName) throws(BackupError) { throw .readOnlyHere }
     func createFile(_ name: FileName) throws(BackupError) -> any FileNode { throw .readOnlyHere }

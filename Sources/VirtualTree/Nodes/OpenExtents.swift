@@ -8,14 +8,18 @@ final class OpenExtents: OpenFile {
     let keepsCache: Bool
     let usesDirectIO: Bool
     /// Named in errors.
-    private let path: String
+    private let path: @Sendable () -> String
 
-    init(_ table: ExtentTable, repository: Repository, path: String, isImmutable: Bool) {
+    init(_ table: ExtentTable, repository: Repository, isImmutable: Bool, path: @escaping @Sendable () -> String) {
         self.table = table
         self.repository = repository
         self.path = path
         keepsCache = isImmutable
         usesDirectIO = !isImmutable
+    }
+
+    convenience init(_ table: ExtentTable, repository: Repository, path: String, isImmutable: Bool) {
+        self.init(table, repository: repository, isImmutable: isImmutable) { path }
     }
 
     var size: UInt64? { table.size }
@@ -26,7 +30,7 @@ final class OpenExtents: OpenFile {
         } catch {
             // The person knows the file, the message the chunk and the pack.
             let place = error.path.map { " (\($0))" } ?? ""
-            throw BackupError(error.code, error.message + place, path: path, remedy: error.remedy, findings: error.findings)
+            throw BackupError(error.code, error.message + place, path: path(), remedy: error.remedy, findings: error.findings)
         }
     }
 }

@@ -17,8 +17,7 @@ final class ExportsFolder: FolderNode {
     }
 
     private func nodes() throws(BackupError) -> [(name: FileName, node: any Node)] {
-        try context.repository.refresh()
-        let snapshots = context.repository.snapshots(kind: .snapshot)
+        let snapshots = try context.refreshedSnapshots(.snapshot)
         let names = UniqueFileNames.make(snapshots.map { context.services.exportFileName(of: $0) })
         return zip(snapshots, names).map { snapshot, name in
             let file = SnapshotFile(snapshot, .export, inode: inode.snapshot(snapshot.id), context: context)
@@ -31,6 +30,8 @@ final class ExportsFolder: FolderNode {
         guard let found = try nodes().first(where: { $0.name == name }) else { throw .notFound(name) }
         return found.node
     }
+
+    func absenceTimeoutSeconds(of name: FileName) -> Double { SnapshotsFolder.hiddenNameTimeoutSeconds(name) }
 
     func listing() throws(BackupError) -> FolderListing { FolderListing(try nodes()) }
 }

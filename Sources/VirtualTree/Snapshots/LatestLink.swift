@@ -21,7 +21,6 @@ final class LatestLink: LinkNode {
 
     /// Asked for each time, since the newest may be another by now.
     func target() throws(BackupError) -> [UInt8] {
-        try context.repository.refresh()
-        return (context.repository.snapshots(kind: .snapshot).last ?? snapshot).name.bytes
+        (try context.refreshedSnapshots(.snapshot).last ?? snapshot).name.bytes
     }
 }

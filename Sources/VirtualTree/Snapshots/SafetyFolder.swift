@@ -12,14 +12,12 @@ final class SafetyFolder: FolderNode {
     }
 
     func attributes() throws(BackupError) -> NodeAttributes {
-        try context.repository.refresh()
-        let newest = context.repository.snapshots(kind: .safety).last
+        let newest = try context.refreshedSnapshots(.safety).last
         return context.folderAttributes(inode, time: newest?.creationTime ?? context.mountTime)
     }
 
     private func nodes() throws(BackupError) -> [(name: FileName, node: any Node)] {
-        try context.repository.refresh()
-        let snapshots = context.repository.snapshots(kind: .safety)
+        let snapshots = try context.refreshedSnapshots(.safety)
         let files = snapshots.map { context.services.safetyFile(of: $0) }
         let names = UniqueFileNames.make(files.map(\.name))
         return snapshots.indices.map { index in
@@ -35,6 +33,8 @@ final class SafetyFolder: FolderNode {
         guard let found = try nodes().first(where: { $0.name == name }) else { throw .notFound(name) }
         return found.node
     }
+
+    func absenceTimeoutSeconds(of name: FileName) -> Double { SnapshotsFolder.hiddenNameTimeoutSeconds(name) }
 
     func listing() throws(BackupError) -> FolderListing { FolderListing(try nodes()) }
 }

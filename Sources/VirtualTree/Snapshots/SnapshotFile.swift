@@ -21,10 +21,11 @@ final class SnapshotFile: FileNode {
         switch form {
         case .archive: return ArchiveFile(snapshot, inode: inode, context: context)
         case .export:
-            guard let entry = try context.repository.rootDirectory(of: snapshot).entry(named: "export.json") else {
+            guard let index = try context.repository.rootDirectory(of: snapshot).index(named: "export.json") else {
                 throw BackupError(.notFound, "the snapshot has no export", path: snapshot.name.description)
             }
-            return StoredFile(entry, path: "\(snapshot.name)/export.json", isMade: true, inode: inode, context: context)
+            let folder = StoredFolder(rootOf: snapshot, inode: inode, context: context)
+            return StoredFile(Int32(index), in: folder, inode: inode)
         }
     }
 

@@ -19,14 +19,12 @@ final class SnapshotFolder: FolderNode {
 
     func attributes() throws(BackupError) -> NodeAttributes {
         var attributes = context.folderAttributes(inode, time: snapshot.creationTime, isImmutable: true)
-        // The name may be given to another snapshot, or taken away, at any time.
-        attributes.entryTimeoutSeconds = 0
+        // The name may be given to another snapshot, or taken away, at any time. Who does it tells the kernel; this is for whoever cannot.
+        attributes.entryTimeoutSeconds = TreeContext.snapshotTimeoutSeconds
         return attributes
     }
 
-    private var stored: StoredFolder {
-        StoredFolder(nil, in: snapshot, path: snapshot.name.description, inode: inode, context: context)
-    }
+    private var stored: StoredFolder { StoredFolder(rootOf: snapshot, inode: inode, context: context) }
 
     private func views() -> [(name: FileName, node: any Node)] {
         [
@@ -42,12 +40,11 @@ final class SnapshotFolder: FolderNode {
     }
 
     func listing() throws(BackupError) -> FolderListing {
-        let views = FolderListing(views())
-        let files = try stored.listing()
-        return FolderListing(count: views.count + files.count) { (index) throws(BackupError) in
-            index < views.count ? try views.child(index) : try files.child(index - views.count)
-        }
+        FolderListing(views()).followed(by: try stored.listing())
     }
+
+    var isImmutable: Bool { true }
+    func absenceTimeoutSeconds(of name: FileName) -> Double { TreeContext.immutableTimeoutSeconds }
 
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] {
         // Another node of the same snapshot may have pinned it since this one was made.

@@ -19,9 +19,21 @@ final class SnapshotsFolder: FolderNode {
     }
 
     /// Those of other processes are seen at once as well.
-    private func snapshots() throws(BackupError) -> [Snapshot] {
-        try context.repository.refresh()
-        return context.repository.snapshots(kind: .snapshot)
+    private func snapshots() throws(BackupError) -> [Snapshot] { try context.refreshedSnapshots(.snapshot) }
+
+    /// Reading it waits until the kernel knows all that was done to the repository so far.
+    private static let generationName = "user.backupfs.generation"
+
+    func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] {
+        _ = try snapshots()
+        return [(Self.generationName, String(context.announcer.settledGeneration()))]
+    }
+
+    func absenceTimeoutSeconds(of name: FileName) -> Double { Self.hiddenNameTimeoutSeconds(name) }
+
+    /// Hidden names are probes of file managers and shells: there are none in folders of backups and there never will be.
+    static func hiddenNameTimeoutSeconds(_ name: FileName) -> Double {
+        name.bytes.first == UInt8(ascii: ".") ? TreeContext.immutableTimeoutSeconds : 0
     }
 
     func child(named name: FileName) throws(BackupError) -> any Node {
@@ -54,7 +66,7 @@ final class SnapshotsFolder: FolderNode {
             throw BackupError(
                 .alreadyExists, "there is a backup of that name already", path: label, remedy: "Choose another name.")
         }
-        try context.services.createSnapshot(named: label)
+        try context.announcer.holdingBack { () throws(BackupError) in try context.services.createSnapshot(named: label) }
         return try child(named: name)
     }
 

@@ -1,35 +1,31 @@
 import BackupCore
 import BackupRepository
 
-/// A file inside a snapshot.
+/// A file inside a snapshot. The kernel may know hundreds of thousands of them, so each holds only its folder and its place there.
 final class StoredFile: FileNode {
     let inode: InodeNumber
-    private let entry: TreeEntry
-    private let path: String
-    /// Made by this program, and not a file of the app's media folder.
-    private let isMade: Bool
-    private let context: TreeContext
+    private let folder: StoredFolder
+    private let index: Int32
 
-    init(_ entry: TreeEntry, path: String, isMade: Bool, inode: InodeNumber, context: TreeContext) {
-        self.entry = entry
-        self.isMade = isMade
-        self.path = path
+    init(_ index: Int32, in folder: StoredFolder, inode: InodeNumber) {
+        self.index = index
+        self.folder = folder
         self.inode = inode
-        self.context = context
     }
 
-    func attributes() throws(BackupError) -> NodeAttributes {
-        StoredFolder.attributes(entry, inode, context, isMade: isMade)
-    }
+    private func entry() throws(BackupError) -> TreeEntry { try folder.entry(at: index) }
 
-    var mimeType: String? { MIMEType.of(entry.name) }
-    var hasChecksums: Bool { entry.checksums != nil }
-    func checksums() throws(BackupError) -> Checksums? { entry.checksums }
+    func attributes() throws(BackupError) -> NodeAttributes { folder.attributes(of: try entry(), inode) }
+
+    var mimeType: String? { (try? entry()).map { MIMEType.of($0.name) } }
+    var hasChecksums: Bool { (try? entry().checksums) != nil }
+    func checksums() throws(BackupError) -> Checksums? { try entry().checksums }
 
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
         guard !flags.asksToWrite else { throw .readOnlyHere }
-        let pieces = try context.repository.pieces(of: entry.content)
+        let entry = try entry()
         return OpenExtents(
-            ExtentTable(plainContent: pieces), repository: context.repository, path: path, isImmutable: true)
+            ExtentTable(plainContent: try folder.pieces(of: index, entry)), repository: folder.repository,
+            isImmutable: true, path: { [self] in folder.path(of: entry.name) })
     }
 }

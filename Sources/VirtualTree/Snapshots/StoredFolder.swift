@@ -4,63 +4,96 @@ import BackupRepository
 /// A folder inside a snapshot, as it was stored. Its directory object is read when it is first asked for something.
 final class StoredFolder: FolderNode {
     let inode: InodeNumber
-    private let snapshot: Snapshot
-    /// `nil` for the snapshot's root.
-    private let entry: TreeEntry?
-    private let path: String
+    private let place: Place
     /// It is, or lies in, the app's own media folder.
     private let isMedia: Bool
     private let context: TreeContext
 
+    private enum Place: Sendable {
+        case root(Snapshot)
+        case folder(TreeEntry, in: StoredFolder)
+    }
+
     private static let mediaName: FileName = "media"
 
-    init(
-        _ entry: TreeEntry?, in snapshot: Snapshot, path: String, isMedia: Bool = false, inode: InodeNumber, context: TreeContext
-    ) {
-        self.entry = entry
-        self.isMedia = isMedia
-        self.snapshot = snapshot
-        self.path = path
+    /// The root of a snapshot.
+    init(rootOf snapshot: Snapshot, inode: InodeNumber, context: TreeContext) {
+        place = .root(snapshot)
+        isMedia = false
         self.inode = inode
         self.context = context
     }
 
+    private init(_ entry: TreeEntry, in parent: StoredFolder, inode: InodeNumber) {
+        place = .folder(entry, in: parent)
+        isMedia = parent.isMedia(entry)
+        self.inode = inode
+        context = parent.context
+    }
+
     private func directory() throws(BackupError) -> Directory {
         do {
-            guard let entry else { return try context.repository.rootDirectory(of: snapshot) }
-            return try context.repository.directory(of: entry)
+            switch place {
+            case .root(let snapshot): return try repository.rootDirectory(of: snapshot)
+            case .folder(let entry, _): return try repository.directory(of: entry)
+            }
         } catch {
             throw error.at(path)
         }
     }
 
     func attributes() throws(BackupError) -> NodeAttributes {
-        if let entry { return Self.attributes(entry, inode, context, isMade: !isMedia) }
-        return context.folderAttributes(inode, time: snapshot.creationTime, isImmutable: true)
+        switch place {
+        case .root(let snapshot): return context.folderAttributes(inode, time: snapshot.creationTime, isImmutable: true)
+        case .folder(let entry, let parent): return parent.attributes(of: entry, inode)
+        }
     }
 
     func child(named name: FileName) throws(BackupError) -> any Node {
-        guard let entry = try directory().entry(named: name) else { throw .notFound(name) }
-        return node(entry)
+        let directory = try directory()
+        guard let index = directory.index(named: name) else { throw .notFound(name) }
+        return node(directory.entries[index], index)
     }
 
     func listing() throws(BackupError) -> FolderListing {
         let entries = try directory().entries
         return FolderListing(count: entries.count) { [self] index in
             let entry = entries[index]
-            return FolderListing.Child(
-                name: entry.name,
-                attributes: Self.attributes(entry, inode.child(entry.name), context, isMade: !isMedia(entry)),
-                node: { [self] in node(entry) })
+            return (entry.name, attributes(of: entry, inode.child(entry.name)))
+        } node: { [self] index in
+            node(entries[index], index)
         }
     }
 
-    private func isMedia(_ child: TreeEntry) -> Bool { isMedia || (entry == nil && child.name == Self.mediaName) }
+    var isImmutable: Bool { true }
+    func absenceTimeoutSeconds(of name: FileName) -> Double { TreeContext.immutableTimeoutSeconds }
+
+    private func isMedia(_ child: TreeEntry) -> Bool {
+        if isMedia { return true }
+        if case .root = place { return child.name == Self.mediaName }
+        return false
+    }
+
+    private func node(_ entry: TreeEntry, _ index: Int) -> any Node {
+        let inode = inode.child(entry.name)
+        switch entry.kind {
+        case .file: return StoredFile(Int32(index), in: self, inode: inode)
+        case .symbolicLink: return StoredLink(Int32(index), in: self, inode: inode)
+        case .directory: return StoredFolder(entry, in: self, inode: inode)
+        }
+    }
+}
+
+// MARK: - For the files in it
+
+extension StoredFolder {
+    var repository: Repository { context.repository }
+
+    /// The entry that stands at `index`: directories never change.
+    func entry(at index: Int32) throws(BackupError) -> TreeEntry { try directory().entries[Int(index)] }
 
     /// From the directory object alone: a listing opens nothing.
-    static func attributes(
-        _ entry: TreeEntry, _ inode: InodeNumber, _ context: TreeContext, isMade: Bool
-    ) -> NodeAttributes {
+    func attributes(of entry: TreeEntry, _ inode: InodeNumber) -> NodeAttributes {
         let kind: NodeAttributes.Kind =
             switch entry.kind {
             case .file: .file
@@ -70,21 +103,24 @@ final class StoredFolder: FolderNode {
         return NodeAttributes(
             inode: inode, kind: kind,
             permissions: kind == .symbolicLink
-                ? 0o777 : context.permissions(entry.mode, isFolder: kind == .directory, isMade: isMade),
+                ? 0o777 : context.permissions(entry.mode, isFolder: kind == .directory, isMade: !isMedia(entry)),
             size: kind == .directory ? 0 : entry.size, modificationTime: entry.modificationTime, isImmutable: true,
             entryTimeoutSeconds: TreeContext.immutableTimeoutSeconds,
             attributeTimeoutSeconds: TreeContext.immutableTimeoutSeconds)
     }
 
-    private func node(_ entry: TreeEntry) -> any Node {
-        let path = "\(path)/\(entry.name)"
-        let inode = inode.child(entry.name)
-        switch entry.kind {
-        case .file: return StoredFile(entry, path: path, isMade: !isMedia(entry), inode: inode, context: context)
-        case .symbolicLink: return StoredLink(entry, inode: inode, context: context)
-        case .directory:
-            return StoredFolder(
-                entry, in: snapshot, path: path, isMedia: isMedia(entry), inode: inode, context: context)
+    /// Where the bytes of the file at `index` lie.
+    func pieces(of index: Int32, _ entry: TreeEntry) throws(BackupError) -> [ContentPiece] {
+        try context.places.pieces(of: Int(index), in: directory(), folder: inode, repository: repository)
+    }
+
+    /// For people: the snapshot's name, and the names of the folders.
+    private var path: String {
+        switch place {
+        case .root(let snapshot): snapshot.name.description
+        case .folder(let entry, let parent): parent.path(of: entry.name)
         }
     }
+
+    func path(of name: FileName) -> String { "\(path)/\(name)" }
 }

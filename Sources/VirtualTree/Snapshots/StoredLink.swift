@@ -4,19 +4,19 @@ import BackupRepository
 /// A symbolic link inside a snapshot's media folder, shown as it was; it is never followed by this program.
 final class StoredLink: LinkNode {
     let inode: InodeNumber
-    private let entry: TreeEntry
-    private let context: TreeContext
+    private let folder: StoredFolder
+    private let index: Int32
 
-    init(_ entry: TreeEntry, inode: InodeNumber, context: TreeContext) {
-        self.entry = entry
+    init(_ index: Int32, in folder: StoredFolder, inode: InodeNumber) {
+        self.index = index
+        self.folder = folder
         self.inode = inode
-        self.context = context
     }
 
-    func attributes() throws(BackupError) -> NodeAttributes { StoredFolder.attributes(entry, inode, context, isMade: false) }
+    func attributes() throws(BackupError) -> NodeAttributes { folder.attributes(of: try folder.entry(at: index), inode) }
 
     func target() throws(BackupError) -> [UInt8] {
-        let table = ExtentTable(plainContent: try context.repository.pieces(of: entry.content))
-        return try context.repository.readAll(table)
+        let table = ExtentTable(plainContent: try folder.repository.pieces(of: folder.entry(at: index).content))
+        return try folder.repository.readAll(table)
     }
 }

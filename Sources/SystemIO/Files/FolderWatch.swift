@@ -1,0 +1,55 @@
+import BackupCore
+import Glibc
+
+/// Tells when names in some folders come, go or change (inotify(7)), also by other processes of this machine. Changes that another machine
+/// makes in a shared folder are not seen.
+public final class FolderWatch: Sendable {
+    private let thread: SystemThread
+    private let ending: Pipe
+
+    /// - Parameter onChange: called from a thread of its own, once for many changes at a time; not after `end` has returned.
+    /// - Throws: when the system has no more watches to give.
+    public init(paths: [String], onChange: @escaping @Sendable () -> Void) throws(BackupError) {
+        let number = try SystemCall.check("watch the folder", paths.first ?? "") { inotify_init1(Int32(IN_CLOEXEC)) }
+        let watch = Events(OwnedDescriptor(owning: number, path: paths.first ?? ""))
+        let changes = UInt32(IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_CLOSE_WRITE)
+        for path in paths {
+            _ = try SystemCall.check("watch the folder", path) { inotify_add_watch(number, path, changes) }
+        }
+        let ending = try Pipe()
+        let end = ending.reader.rawValue
+        self.ending = ending
+        thread = try SystemThread { watch.serve(until: end, onChange) }
+    }
+
+    /// Ends it. Call it once.
+    public func end() {
+        var byte: UInt8 = 0
+        _ = write(ending.writer.rawValue, &byte, 1)
+        thread.join()
+    }
+
+    private final class Events: Sendable {
+        private let descriptor: OwnedDescriptor
+
+        init(_ descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }
+
+        func serve(until end: Int32, _ onChange: () -> Void) {
+            // What the events say in detail does not matter: whoever is told looks at the folders.
+            var buffer = [UInt8](repeating: 0, count: 16 << 10)
+            while true {
+                var waiting = [
+                    pollfd(fd: descriptor.rawValue, events: Int16(POLLIN), revents: 0),
+                    pollfd(fd: end, events: Int16(POLLIN), revents: 0),
+                ]
+                guard poll(&waiting, 2, -1) > 0 else {
+                    if errno == EINTR { continue }
+                    return
+                }
+                if waiting[1].revents != 0 { return }
+                guard read(descriptor.rawValue, &buffer, buffer.count) > 0 else { return }
+                onChange()
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import BackupCore
+import Glibc
+import TestSupport
+import Testing
+import VirtualTree
+
+@testable import FUSEBridge
+
+/// What the kernel keeps, so that nobody is asked twice, and how it is told that something is no longer so.
+@Suite(.serialized, .disabled(if: Machine.skipsMountedTests, "BACKUPFS_SKIP_MOUNTED_TESTS=1: NO MOUNT IS TESTED"))
+struct KernelCacheTests {
+    private static let hour = 3600.0
+
+    @Test func `a name that stays absent is asked once`() throws {
+        let mount = try MountedTree()
+        _ = try mount.sh("cd $M; for i in 1 2 3 4 5; do stat never-here; stat perhaps; done")
+        let asked = mount.tree.state.withLock { $0.lookedUp }
+        #expect(asked.filter { $0 == "never-here" }.count == 1)
+        #expect(asked.filter { $0 == "perhaps" }.count == 5)
+    }
+
+    @Test func `a listing that stays is read once, with all there is to know of its files`() throws {
+        let tree = MemoryTree(timeoutSeconds: Self.hour, keepsListings: true)
+        for number in 0..<3000 { tree.add(FileName("file-\(number)"), .file([1, 2, 3])) }
+        let mount = try MountedTree(tree)
+        #expect(try mount.output("find $M -type f -size 3c | wc -l") == "3000\n")
+        let (listings, lookUps) = tree.state.withLock { ($0.listingCount, $0.lookedUp.count) }
+        // Each answer of some hundred names is one reading; the attributes come with the names.
+        #expect((2...60).contains(listings) && lookUps == 0)
+        #expect(try mount.output("find $M -type f -size 3c | wc -l; ls $M | wc -l") == "3000\n3000\n")
+        #expect(tree.state.withLock { $0.listingCount } == listings)
+        #expect(tree.state.withLock { $0.lookedUp.count } == 0)
+    }
+
+    @Test func `what the kernel is told it no longer believes`() throws {
+        let tree = MemoryTree(timeoutSeconds: Self.hour)
+        tree.add("old", .file([1]))
+        let changed = tree.add("changed", .file([1]))
+        let mount = try MountedTree(tree)
+        #expect(try mount.output("cd $M; stat -c %s old changed") == "1\n1\n")
+        tree.state.withLock { state in
+            state.nodes[changed]?.content = .file([1, 2, 3])
+            guard case .directory(var names) = state.nodes[.root]?.content else { return }
+            names["old"] = nil
+            state.nodes[.root]?.content = .directory(names)
+        }
+        // An hour has not passed.
+        #expect(try mount.output("cd $M; stat -c %s old changed") == "1\n1\n")
+        let observer = try #require(tree.state.withLock { $0.observer })
+        observer.nameChanged("old", in: .root)
+        observer.attributesChanged(changed)
+        // What the kernel does not know is no error.
+        observer.nameChanged("nobody", in: .root)
+        observer.attributesChanged(InodeNumber(99))
+        observer.waitUntilTold()
+        #expect(try mount.sh("stat $M/old").exitCode == 1)
+        #expect(try mount.output("stat -c %s $M/changed") == "3\n")
+        #expect(try mount.end() == .requested)
+        // Nobody is there to be told any more, and that is no error either.
+        #expect(tree.state.withLock { $0.observer == nil })
+        observer.nameChanged("changed", in: .root)
+        observer.waitUntilTold()
+    }
+
+    @Test func `a mount that has much to tell ends at once`() throws {
+        let mount = try MountedTree()
+        let observer = try #require(mount.tree.state.withLock { $0.observer })
+        for number in 0..<20_000 { observer.nameChanged(FileName("\(number)"), in: .root) }
+        #expect(try mount.end() == .requested)
+    }
+}

@@ -1,0 +1,65 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// What others do to the repository while the kernel remembers what it was.
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct ChangesBesideTests {
+    /// The kernel knows all names of the backup when a command deletes it and makes another one of the same name.
+    @Test func `a backup that a command deleted is gone when the command returns, and its name may mean another`() throws {
+        try Room.withMount("--sample") { room in
+            for number in 1...8 {
+                try room.sh(
+                    """
+                    sqlite3 $S/app/database.sqlite "update cars set name = 'car \(number)'"
+                    backupfs backup --label one --store $S >/dev/null
+                    [ "$(jq -r '.cars[0].name' $M/snapshots/one/export.json)" = 'car \(number)' ]
+                    find $M/snapshots/one -type f | wc -l >/dev/null; stat $M/snapshots/one/data/cars.json >/dev/null
+                    backupfs backup --label two --store $S >/dev/null
+                    backupfs forget one --yes --store $S >/dev/null
+                    [ ! -e $M/snapshots/one ]; [ ! -e $M/snapshots/one/data/cars.json ]
+                    [ "$(ls $M/snapshots | tr '\\n' ' ')" = 'latest two ' ]
+                    backupfs backup --label one --store $S >/dev/null; backupfs forget two --yes --store $S >/dev/null
+                    [ -s $M/snapshots/one/data/cars.json ]; [ ! -e $M/snapshots/two ]
+                    backupfs backup --label rest --store $S >/dev/null; backupfs forget one --yes --store $S >/dev/null
+                    backupfs backup --label three --store $S >/dev/null
+                    backupfs forget rest --yes --store $S >/dev/null; rmdir $M/snapshots/three
+                    """)
+            }
+        }
+    }
+
+    @Test func `a record that somebody takes away is noticed within a second`() throws {
+        try Room.withMount("--sample") { room in
+            try room.sh("mkdir $M/snapshots/one $M/snapshots/two; stat $M/snapshots/one/export.json >/dev/null")
+            try room.sh(
+                """
+                mv $S/repository/snapshots/*.snapshot $R/home/
+                for i in $(seq 30); do [ -e $M/snapshots/one ] || break; sleep 0.1; done
+                [ ! -e $M/snapshots/one ]; [ -z "$(ls $M/snapshots)" ]
+                mv $R/home/*.snapshot $S/repository/snapshots/
+                [ -s $M/snapshots/one/export.json ]; [ "$(ls $M/snapshots | wc -l)" = 3 ]
+                """)
+        }
+    }
+
+    @Test func `a mount ends at once while somebody deletes what it shows`() throws {
+        try Room.use { room in
+            try room.sh("backupfs init --store $S --sample")
+            try room.mount()
+            try room.sh(
+                "for i in 1 2 3 4 5 6; do backupfs backup --label b$i --store $S >/dev/null; done; find $M/snapshots >/dev/null")
+            let remover = try room.start(
+                "for i in 1 2 3 4 5; do backupfs forget b$i --yes --store $S >/dev/null || exit 1; done")
+            let lister = try room.start("for i in $(seq 40); do ls -lR $M/snapshots >/dev/null 2>&1; done; true")
+            let daemon = try #require(room.daemons.first)
+            try room.sh("sleep 0.2")
+            #expect(kill(daemon, SIGTERM) == 0)
+            #expect(try remover.wait(limitSeconds: 60).exitCode == 0)
+            _ = try lister.wait(limitSeconds: 60)
+            #expect(room.waitForProcesses())
+            #expect(room.mounts == [])
+            #expect(try room.sh("backupfs snapshots --store $S --json | jq -r '.[].name'") == "b6")
+        }
+    }
+}
