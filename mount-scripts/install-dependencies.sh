@@ -35,11 +35,16 @@ shellcheck            command -v shellcheck
 EOF_LIST
 }
 
-# Most of them are for building a newer BorgBackup than the distribution's.
+# Many of them are for building a newer BorgBackup than the distribution's.
 bench_packages() {
     cat <<'EOF_LIST'
 restic                command -v restic
 borgbackup            command -v borg
+python3-pyfuse3       /usr/bin/python3 -c __import__('pyfuse3')
+bindfs                command -v bindfs
+fuse-zip              command -v fuse-zip
+zip                   command -v zip
+fio                   command -v fio
 python3               command -v python3
 python3-venv          ls /usr/lib/python3*/ensurepip
 python3-dev           ls /usr/include/python3*/Python.h

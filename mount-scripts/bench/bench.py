@@ -1,87 +1,59 @@
-"""Compares backupfs with restic and BorgBackup on the same data; see Docs/architecture.md, “Benchmarks”.
+"""Compares backupfs with restic and BorgBackup, and its mount with other mounts, on the same data; see Docs/architecture.md,
+“Benchmarks”.
 
-Environment: BENCH_DIR, ROUNDS, SCALE, CORPORA (as “a,b”), BACKUPFS_BINARY, BORG_BINARY.
+Environment: BENCH_DIR, SECTIONS (as “backups,mounts”), ROUNDS, SCALE, CORPORA (of the backups, as “a,b”), BACKUPFS_BINARY,
+BORG_BINARY, RATARMOUNT_BINARY (may be missing).
 """
 
 import datetime
 import json
 import os
-import shutil
+import signal
 import sys
-import time
 from pathlib import Path
 
+import backup_section
 import contenders
 import corpora
+import mount_section
 import report
-from measure import FreshFolder, Runner, StepFailed, drop_caches, machine, may_drop_caches, settle, stored_bytes
+from measure import Runner, machine, may_drop_caches
 
-# What is measured, in this order; `cold` where the caches are dropped before.
-STEPS = [
-    ("first", True), ("unchanged", False), ("unchanged-cold", True), ("changed", False), ("added", False),
-    ("restore", True), ("check", True),
-]
-
-# Times of files have steps, so backup programs read again what was changed a moment before. Real data is older than that.
-AGE_SECONDS = 4
+SECTIONS = ["backups", "mounts"]
 
 
-def run_step(contender, step: str, target: Path):
-    if step == "restore":
-        measurement = contender.restore("changed", target)
-        contender.verify_restored(target)
-        return measurement
-    if step == "check":
-        return contender.check()
-    return contender.back_up(step)
+def is_whole(run) -> bool:
+    """What a smaller run finds is for whoever ran it only."""
+    return run["scale"] == 1 and run["rounds"] >= 3 and set(run.get("corpora", corpora.ALL)) == set(corpora.ALL)
 
 
-def take_turn(contender, corpus, target: Path, record):
-    """One contender does all the work once, in a repository of its own."""
-    corpus.reset()
-    contender.prepare()
-    for step, is_cold in STEPS:
-        if step == "changed":
-            corpus.change()
-        elif step == "added":
-            corpus.add()
-        elif step == "restore":
-            # What is restored is the state after the change.
-            corpus.reset()
-            corpus.change()
-        if step in ("first", "changed", "added"):
-            time.sleep(AGE_SECONDS)
-        if is_cold:
-            drop_caches()
-        else:
-            settle()
-        result = {"step": step}
-        try:
-            before = contender.repository_bytes()
-            measurement = run_step(contender, step, target)
-            result["seconds"] = measurement.seconds
-            result["peak_bytes"] = measurement.peak_bytes
-            result["grown_bytes"] = contender.repository_bytes() - before
-            result["cache_bytes"] = contender.cache_bytes()
-            print(
-                f"    {contender.name:9} {step:15} {measurement.seconds:8.2f} s {measurement.peak_bytes / 1e6:7.0f} MB",
-                flush=True)
-        except StepFailed as failure:
-            result["failure"] = str(failure)
-            print(f"    {contender.name:9} {step:15} FAILED: {failure}", flush=True)
-        record(result)
+def results_file(folder: Path, section: str) -> Path:
+    return folder / ("results.json" if section == "backups" else f"{section}.json")
+
+
+def earlier(folder: Path, section: str):
+    """What a whole run found of a section that is not measured now, if there was one: else None."""
+    path = results_file(folder, section)
+    run = json.loads(path.read_text()) if path.exists() else None
+    return run if run and is_whole(run) else None
 
 
 def main() -> int:
     folder = Path(os.environ["BENCH_DIR"])
     scale = float(os.environ.get("SCALE") or 1)
     rounds = int(os.environ.get("ROUNDS") or 3)
+    sections = (os.environ.get("SECTIONS") or ",".join(SECTIONS)).split(",")
     chosen = (os.environ.get("CORPORA") or "a,b,c").split(",")
-    if not set(chosen) <= set(corpora.ALL) or rounds < 1 or scale <= 0:
-        print("CORPORA is a list of a, b and c, ROUNDS at least 1, SCALE more than 0.", file=sys.stderr)
+    if not set(sections) <= set(SECTIONS) or not set(chosen) <= set(corpora.ALL) or rounds < 1 or scale <= 0:
+        print(
+            "SECTIONS is a list of backups and mounts, CORPORA of a, b and c, ROUNDS at least 1, SCALE more than 0.",
+            file=sys.stderr)
         return 2
     contenders.BackupFS.binary = Path(os.environ["BACKUPFS_BINARY"]).absolute()
     contenders.Borg.binary = os.environ.get("BORG_BINARY") or "borg"
+    # What has to be taken away (mounts, processes) is taken away at the end of a `with` or `finally`, which an exception reaches.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda received, _: sys.exit(128 + received))
 
     load = os.getloadavg()[0]
     if load > 0.5:
@@ -89,45 +61,30 @@ def main() -> int:
     if not may_drop_caches():
         print("NOTE: only root can drop caches; what says cold will be warm.", file=sys.stderr)
 
-    run = {
-        "date": datetime.date.today().isoformat(), "scale": scale, "rounds": rounds, "load": load,
-        "drops_caches": may_drop_caches(), "machine": machine(folder),
-        "versions": {kind.name: kind.version() for kind in contenders.ALL}, "corpora": {}, "results": [],
-    }
     runner = Runner(folder / "commands.log")
-    scratch = folder / "scratch"
-    for letter in chosen:
-        corpus = corpora.ALL[letter](folder / "corpora", scale, contenders.BackupFS.binary)
-        print(f"{corpus.title}: building what is not there yet", flush=True)
-        corpus.build()
-        description = run["corpora"][letter] = {
-            "title": corpus.title, "changed": corpus.changed_title, "added": corpus.added_title,
-            "bytes": stored_bytes(corpus.folder), "files": sum(len(files) for _, _, files in os.walk(corpus.folder)),
+    runs = {}
+    for section in SECTIONS:
+        if section not in sections:
+            runs[section] = earlier(folder, section)
+            continue
+        circumstances = {
+            "date": datetime.date.today().isoformat(), "scale": scale, "rounds": rounds, "load": os.getloadavg()[0],
+            "drops_caches": may_drop_caches(), "machine": machine(folder),
         }
-        for round_number in range(rounds):
-            print(f"  round {round_number + 1} of {rounds}", flush=True)
-            # Whoever comes first in one round comes last in another.
-            shift = round_number % len(contenders.ALL)
-            for kind in contenders.ALL[shift:] + contenders.ALL[:shift]:
-                turn = {"corpus": letter, "round": round_number, "contender": kind.name}
-                shutil.rmtree(scratch, ignore_errors=True)
-                scratch.mkdir()
-                with FreshFolder(scratch, description["bytes"], description["files"]) as target:
-                    take_turn(
-                        kind(scratch, runner, corpus), corpus, target,
-                        lambda result: run["results"].append({**turn, **result}))
-        corpus.reset()
-    shutil.rmtree(scratch, ignore_errors=True)
-    (folder / "results.json").write_text(json.dumps(run, indent=1))
+        if section == "backups":
+            found = backup_section.measure(folder, scale, rounds, chosen, runner)
+        else:
+            found = mount_section.measure(folder, scale, rounds, runner)
+        runs[section] = circumstances | found
+        results_file(folder, section).write_text(json.dumps(runs[section], indent=1))
 
-    text = report.render(run)
+    text = report.render(runs["backups"], runs["mounts"])
     print("\n" + text)
-    # What a smaller run finds is for whoever ran it only.
-    is_whole = scale == 1 and set(chosen) == set(corpora.ALL) and rounds >= 3
-    document = Path(__file__).parents[2] / "Docs" / "benchmarks.md" if is_whole else folder / "benchmarks.md"
+    publishes = all(run and is_whole(run) for run in runs.values())
+    document = Path(__file__).parents[2] / "Docs" / "benchmarks.md" if publishes else folder / "benchmarks.md"
     document.write_text(text)
     print(f"Written to {document}")
-    return 1 if any("failure" in result for result in run["results"]) else 0
+    return 1 if any("failure" in result for section in sections for result in runs[section]["results"]) else 0
 
 
 if __name__ == "__main__":

@@ -8,6 +8,5 @@ if [ ! -e "$BENCH_DIR/.backupfs-bench" ]; then
     echo "$BENCH_DIR is not a folder that \`make bench\` has made; nothing was removed." >&2
     exit 1
 fi
-# Left by a run that was killed.
-if mountpoint -q "$BENCH_DIR/scratch/fresh"; then umount "$BENCH_DIR/scratch/fresh"; fi
-rm -rf "$BENCH_DIR"
+"$(dirname "$0")/unmount-left.sh" "$BENCH_DIR"
+rm -rf --one-file-system "$BENCH_DIR"

@@ -3,7 +3,9 @@
 import os
 import platform
 import shutil
+import signal
 import subprocess
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +21,8 @@ class Measurement:
     # Of the largest process: the kernel keeps the maximum of a program and of what it started and waited for. What is below
     # this script's own size (some 20 MB) is this script, since a new process begins as a copy of it.
     peak_bytes: int
+    # It took longer than it was given, and `seconds` is what it was given.
+    was_stopped: bool = False
 
 
 class Runner:
@@ -28,28 +32,45 @@ class Runner:
         self.log = log
         log.write_text("")
 
-    def run(self, command, folder=None, environment=None) -> Measurement:
+    def run(
+            self, command, folder=None, environment=None, limit_seconds: float | None = None, is_silent: bool = False) -> Measurement:
+        """With `limit_seconds` it is stopped then, which is no failure. `is_silent`: its output goes nowhere."""
         with open(self.log, "ab") as log:
             log.write(f"\n$ {' '.join(map(str, command))}\n".encode())
             log.flush()
             beginning = log.tell()
             start = time.monotonic()
+            # A group of its own: what it starts, like the commands of a pipe, can be ended with it.
             process = subprocess.Popen(
-                [str(word) for word in command], cwd=folder, env={**os.environ, **(environment or {})},
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                [str(word) for word in command], cwd=folder, env={**os.environ, **(environment or {})}, start_new_session=True,
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL if is_silent else log, stderr=log)
+            was_stopped = threading.Event()
+            timer = None
+            if limit_seconds is not None:
+                timer = threading.Timer(limit_seconds, lambda: (was_stopped.set(), os.killpg(process.pid, signal.SIGKILL)))
+                timer.start()
             try:
-                _, status, usage = os.wait4(process.pid, 0)
+                # It is not reaped before the timer can no longer kill it, since its number could be another's then.
+                os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+                seconds = time.monotonic() - start
             except BaseException:
-                process.kill()
+                os.killpg(process.pid, signal.SIGKILL)
                 raise
-            seconds = time.monotonic() - start
-        process.returncode = os.waitstatus_to_exitcode(status)
+            finally:
+                if timer:
+                    timer.cancel()
+                    timer.join()
+                _, status, usage = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+        peak_bytes = usage.ru_maxrss * 1024
+        if was_stopped.is_set():
+            return Measurement(limit_seconds, peak_bytes, was_stopped=True)
         if process.returncode != 0:
             with open(self.log, "rb") as log:
                 log.seek(beginning)
                 output = log.read().decode(errors="replace").strip()
             raise StepFailed(f"exit code {process.returncode}: {' '.join(map(str, command))}\n{output[-1500:]}")
-        return Measurement(seconds, usage.ru_maxrss * 1024)
+        return Measurement(seconds, peak_bytes)
 
 
 def settle():

@@ -15,8 +15,18 @@ fi
 mkdir -p "$BENCH_DIR"
 BENCH_DIR=$(realpath "$BENCH_DIR")
 touch "$BENCH_DIR/.backupfs-bench"
-# Left by a run that was killed.
-if mountpoint -q "$BENCH_DIR/scratch/fresh"; then umount "$BENCH_DIR/scratch/fresh"; fi
+"$here/unmount-left.sh" "$BENCH_DIR"
+
+# The headers that Debian installs are for Debian's own Python.
+python=python3
+if [ -x /usr/bin/python3 ]; then python=/usr/bin/python3; fi
+
+# install_with_pip NAME PACKAGE: into an environment of its own, in $BENCH_DIR/NAME. Fails if that cannot be.
+install_with_pip() {
+    local environment=$BENCH_DIR/$1
+    [ -x "$environment/bin/pip" ] || "$python" -m venv "$environment" || return 1
+    "$environment/bin/pip" install --quiet "$2" 2> "$BENCH_DIR/${1%%-*}-build.log"
+}
 
 # The bars are about BorgBackup 1.4, which older distributions do not have.
 BORG_BINARY=$(command -v borg)
@@ -24,16 +34,10 @@ case $(borg --version) in
     'borg 1.4.'*) ;;
     *)
         environment=$BENCH_DIR/borg-1.4
-        python=python3
-        # The headers that Debian installs are for Debian's own Python.
-        if [ -x /usr/bin/python3 ]; then python=/usr/bin/python3; fi
-        if [ ! -x "$environment/bin/borg" ]; then
+        # Without pyfuse3 it cannot mount.
+        if ! { [ -x "$environment/bin/borg" ] && "$environment/bin/python" -c 'import pyfuse3' 2>/dev/null; }; then
             echo "Building BorgBackup 1.4 in $environment (some minutes, once)"
-            rm -rf "$environment"
-            if ! "$python" -m venv "$environment" ||
-                ! "$environment/bin/pip" install --quiet 'borgbackup==1.4.*' 2> "$BENCH_DIR/borg-build.log"; then
-                rm -rf "$environment"
-            fi
+            install_with_pip borg-1.4 'borgbackup[pyfuse3]==1.4.*' || rm -rf "$environment"
         fi
         if [ -x "$environment/bin/borg" ]; then
             BORG_BINARY=$environment/bin/borg
@@ -46,6 +50,16 @@ case $(borg --version) in
         ;;
 esac
 
-export BACKUPFS_BINARY BENCH_DIR BORG_BINARY
+RATARMOUNT_BINARY=$(command -v ratarmount || true)
+if [ -z "$RATARMOUNT_BINARY" ]; then
+    environment=$BENCH_DIR/ratarmount
+    if [ ! -x "$environment/bin/ratarmount" ]; then
+        echo "Installing ratarmount in $environment (once)"
+        install_with_pip ratarmount ratarmount || rm -rf "$environment"
+    fi
+    if [ -x "$environment/bin/ratarmount" ]; then RATARMOUNT_BINARY=$environment/bin/ratarmount; fi
+fi
+
+export BACKUPFS_BINARY BENCH_DIR BORG_BINARY RATARMOUNT_BINARY
 # Bytecode would be left in the source tree.
 exec env PYTHONDONTWRITEBYTECODE=1 python3 "$here/bench.py"

@@ -1,0 +1,23 @@
+"""What the tables of the page are made of."""
+
+
+def table(header, rows) -> list:
+    return [line(header), line("---" for _ in header), *map(line, rows), ""]
+
+
+def line(cells) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def verdict(passes: bool) -> str:
+    return "pass" if passes else "**FAIL**"
+
+
+def circumstances(run) -> list:
+    """When, where and with what a section was measured."""
+    return [
+        "| | |", "| --- | --- |", f"| date | {run['date']} |",
+        *(f"| machine | {text} |" for text in run["machine"]),
+        f"| load when it began | {run['load']:.1f} |",
+        *(f"| {name} | {version} |" for name, version in run["versions"].items()),
+        f"| scale, rounds | {run['scale']:g}, {run['rounds']} |", ""]
