@@ -56,20 +56,29 @@ class Daemon:
 
     def end(self):
         """Unmounts, upon which the program ends by itself; one that does not is made to."""
-        deadline = time.monotonic() + UNMOUNT_SECONDS
-        while is_mounted(self.mountpoint) and self.process.poll() is None and time.monotonic() < deadline:
-            # Whoever was stopped while it read may need a moment to let go.
-            if subprocess.run(["fusermount3", "-u", self.mountpoint], stderr=subprocess.DEVNULL).returncode != 0:
-                time.sleep(0.1)
-        for make_end in (lambda: None, self.process.terminate, self.process.kill):
-            make_end()
+        try:
+            deadline = time.monotonic() + UNMOUNT_SECONDS
+            while is_mounted(self.mountpoint) and self.process.poll() is None and time.monotonic() < deadline:
+                # Whoever was stopped while it read may need a moment to let go.
+                if not unmount(self.mountpoint):
+                    time.sleep(0.1)
+        finally:
+            # Also when Ctrl-C comes just then.
+            self.make_end()
+
+    def make_end(self):
+        if is_mounted(self.mountpoint):
+            unmount(self.mountpoint, "-z")
+        for stop in (lambda: None, self.process.terminate, self.process.kill):
+            stop()
             try:
                 self.process.wait(END_SECONDS)
                 break
             except subprocess.TimeoutExpired:
                 continue
+        # It may have mounted while it was told to end.
         if is_mounted(self.mountpoint):
-            subprocess.run(["fusermount3", "-u", "-z", self.mountpoint])
+            unmount(self.mountpoint, "-z")
         self.mountpoint.rmdir()
 
     def memory(self) -> dict:
@@ -80,6 +89,12 @@ class Daemon:
             if name in ("VmRSS", "VmHWM"):
                 found[name] = int(value.split()[0]) * 1024
         return {"resident_bytes": found["VmRSS"], "peak_bytes": found["VmHWM"]}
+
+
+def unmount(mountpoint: Path, *options) -> bool:
+    command = ["fusermount3", "-u", *options, mountpoint]
+    # Ctrl-C is not for it.
+    return subprocess.run(command, stderr=subprocess.DEVNULL, start_new_session=True).returncode == 0
 
 
 def is_mounted(mountpoint: Path) -> bool:

@@ -85,7 +85,8 @@ def read_randomly(job_count: int):
             f"--output={output}"], folder=output.parent)
         [job] = json.loads(output.read_text())["jobs"]
         output.unlink()
-        return {"seconds": job["read"]["runtime"] / 1000, "reads": job["read"]["total_ios"], "was_stopped": False}
+        # It counts milliseconds.
+        return {"seconds": max(job["read"]["runtime"], 1) / 1000, "reads": job["read"]["total_ios"], "was_stopped": False}
     return act
 
 

@@ -37,7 +37,8 @@ case $(borg --version) in
         # Without pyfuse3 it cannot mount.
         if ! { [ -x "$environment/bin/borg" ] && "$environment/bin/python" -c 'import pyfuse3' 2>/dev/null; }; then
             echo "Building BorgBackup 1.4 in $environment (some minutes, once)"
-            install_with_pip borg-1.4 'borgbackup[pyfuse3]==1.4.*' || rm -rf "$environment"
+            install_with_pip borg-1.4 'borgbackup[pyfuse3]==1.4.*' || install_with_pip borg-1.4 'borgbackup==1.4.*' ||
+                rm -rf "$environment"
         fi
         if [ -x "$environment/bin/borg" ]; then
             BORG_BINARY=$environment/bin/borg
@@ -51,8 +52,8 @@ case $(borg --version) in
 esac
 
 RATARMOUNT_BINARY=$(command -v ratarmount || true)
-if [ -z "$RATARMOUNT_BINARY" ]; then
-    environment=$BENCH_DIR/ratarmount
+environment=$BENCH_DIR/ratarmount
+if [ -z "$RATARMOUNT_BINARY" ] && [[ ${SECTIONS:-mounts} == *mounts* ]]; then
     if [ ! -x "$environment/bin/ratarmount" ]; then
         echo "Installing ratarmount in $environment (once)"
         install_with_pip ratarmount ratarmount || rm -rf "$environment"
