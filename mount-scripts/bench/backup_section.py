@@ -65,9 +65,9 @@ def take_turn(contender, corpus, target: Path, record):
         record(result)
 
 
-def measure(folder: Path, scale: float, rounds: int, chosen: list, runner) -> dict:
-    """What was found, as `backup_report` takes it; `chosen` are letters of corpora."""
-    run = {"versions": {kind.name: kind.version() for kind in contenders.ALL}, "corpora": {}, "results": []}
+def measure(folder: Path, scale: float, rounds: int, chosen: list, kinds: list, runner) -> dict:
+    """What was found, as `backup_report` takes it; `chosen` are letters of corpora, `kinds` who takes part."""
+    run = {"versions": {kind.name: kind.version() for kind in kinds}, "corpora": {}, "results": []}
     scratch = folder / "scratch"
     for letter in chosen:
         corpus = corpora.ALL[letter](folder / "corpora", scale, contenders.BackupFS.binary)
@@ -80,8 +80,8 @@ def measure(folder: Path, scale: float, rounds: int, chosen: list, runner) -> di
         for round_number in range(rounds):
             print(f"  round {round_number + 1} of {rounds}", flush=True)
             # Whoever comes first in one round comes last in another.
-            shift = round_number % len(contenders.ALL)
-            for kind in contenders.ALL[shift:] + contenders.ALL[:shift]:
+            shift = round_number % len(kinds)
+            for kind in kinds[shift:] + kinds[:shift]:
                 turn = {"corpus": letter, "round": round_number, "contender": kind.name}
                 shutil.rmtree(scratch, ignore_errors=True)
                 scratch.mkdir()

@@ -1,8 +1,8 @@
 """Compares backupfs with restic and BorgBackup, and its mount with other mounts, on the same data; see Docs/architecture.md,
 “Benchmarks”.
 
-Environment: BENCH_DIR, SECTIONS (as “backups,mounts”), ROUNDS, SCALE, CORPORA (of the backups, as “a,b”), BACKUPFS_BINARY,
-BORG_BINARY, RATARMOUNT_BINARY (may be missing).
+Environment: BENCH_DIR, SECTIONS (as “backups,mounts”), ROUNDS, SCALE, CORPORA (as “a,b”; mounts have a and b), PEERS (whom to
+compare with, as “borg,bindfs”), BACKUPFS_BINARY, BORG_BINARY, RATARMOUNT_BINARY (may be missing).
 """
 
 import datetime
@@ -15,6 +15,7 @@ from pathlib import Path
 import backup_section
 import contenders
 import corpora
+import mount_contenders
 import mount_section
 import report
 from measure import Runner, machine, may_drop_caches
@@ -24,7 +25,7 @@ SECTIONS = ["backups", "mounts"]
 
 def is_whole(run) -> bool:
     """What a smaller run finds is for whoever ran it only."""
-    return run["scale"] == 1 and run["rounds"] >= 3 and set(run.get("corpora", corpora.ALL)) == set(corpora.ALL)
+    return run["scale"] == 1 and run["rounds"] >= 3 and not run.get("is_partial", False)
 
 
 def results_file(folder: Path, section: str) -> Path:
@@ -43,11 +44,14 @@ def main() -> int:
     scale = float(os.environ.get("SCALE") or 1)
     rounds = int(os.environ.get("ROUNDS") or 3)
     sections = (os.environ.get("SECTIONS") or ",".join(SECTIONS)).split(",")
-    chosen = (os.environ.get("CORPORA") or "a,b,c").split(",")
-    if not set(sections) <= set(SECTIONS) or not set(chosen) <= set(corpora.ALL) or rounds < 1 or scale <= 0:
+    chosen = (os.environ.get("CORPORA") or ",".join(corpora.ALL)).split(",")
+    peers = {kind.name for kind in contenders.ALL + mount_contenders.ALL if not kind.is_under_test}
+    chosen_peers = set(os.environ["PEERS"].split(",")) if os.environ.get("PEERS") else peers
+    is_known = set(sections) <= set(SECTIONS) and set(chosen) <= set(corpora.ALL) and chosen_peers <= peers
+    if not is_known or rounds < 1 or scale <= 0:
         print(
-            "SECTIONS is a list of backups and mounts, CORPORA of a, b and c, ROUNDS at least 1, SCALE more than 0.",
-            file=sys.stderr)
+            f"SECTIONS is a list of {', '.join(SECTIONS)}; CORPORA of {', '.join(corpora.ALL)}; PEERS of "
+            f"{', '.join(sorted(peers))}. ROUNDS is at least 1, SCALE more than 0.", file=sys.stderr)
         return 2
     contenders.BackupFS.binary = Path(os.environ["BACKUPFS_BINARY"]).absolute()
     contenders.Borg.binary = os.environ.get("BORG_BINARY") or "borg"
@@ -61,6 +65,9 @@ def main() -> int:
     if not may_drop_caches():
         print("NOTE: only root can drop caches; what says cold will be warm.", file=sys.stderr)
 
+    def takes_part(kind) -> bool:
+        return kind.is_under_test or kind.name in chosen_peers
+
     runner = Runner(folder / "commands.log")
     runs = {}
     for section in SECTIONS:
@@ -69,17 +76,20 @@ def main() -> int:
             continue
         circumstances = {
             "date": datetime.date.today().isoformat(), "scale": scale, "rounds": rounds, "load": os.getloadavg()[0],
+            "is_partial": set(chosen) != set(corpora.ALL) or chosen_peers != peers,
             "drops_caches": may_drop_caches(), "machine": machine(folder),
         }
         if section == "backups":
-            found = backup_section.measure(folder, scale, rounds, chosen, runner)
+            kinds = list(filter(takes_part, contenders.ALL))
+            found = backup_section.measure(folder, scale, rounds, chosen, kinds, runner)
         else:
-            found = mount_section.measure(folder, scale, rounds, runner)
+            kinds = list(filter(takes_part, mount_contenders.ALL))
+            found = mount_section.measure(folder, scale, rounds, chosen, kinds, runner)
         runs[section] = circumstances | found
         results_file(folder, section).write_text(json.dumps(runs[section], indent=1))
 
-    text = report.render(runs["backups"], runs["mounts"])
-    print("\n" + text)
+    print("\n" + report.render(*(runs[section] if section in sections else None for section in SECTIONS)))
+    text = report.render(*(runs[section] for section in SECTIONS))
     publishes = all(run and is_whole(run) for run in runs.values())
     document = Path(__file__).parents[2] / "Docs" / "benchmarks.md" if publishes else folder / "benchmarks.md"
     document.write_text(text)

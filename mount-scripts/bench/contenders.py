@@ -11,6 +11,7 @@ from measure import StepFailed, stored_bytes
 
 class Contender:
     name = ""
+    is_under_test = False
 
     def __init__(self, scratch: Path, runner, corpus):
         self.scratch = scratch
@@ -46,6 +47,7 @@ class Contender:
 
 class BackupFS(Contender):
     name = "backupfs"
+    is_under_test = True
     binary = Path()
 
     @classmethod

@@ -62,10 +62,12 @@ def write_archive(data):
     subprocess.run(["zip", "-0", "-q", "-r", data.archive, members], cwd=data.media, check=True)
 
 
-def build(folder: Path, scale: float, binary: Path, scratch: Path) -> list:
-    """Builds what is not there yet of the corpora, and the rest in `scratch`."""
+def build(folder: Path, scale: float, binary: Path, scratch: Path, chosen: list) -> list:
+    """Builds what is not there yet of the chosen corpora, and the rest in `scratch`."""
     found = []
     for letter, kind in (("b", DocumentData), ("a", PhotoData)):
+        if letter not in chosen:
+            continue
         corpus = corpora.ALL[letter](folder / "corpora", scale, binary)
         print(f"{corpus.title}: building what is not there yet", flush=True)
         corpus.build()

@@ -71,7 +71,10 @@ def memory_table(results) -> list:
 def bar_row(results, bar) -> list:
     found = results.ratio(bar)
     if not found:
-        return [bar.title, " or ".join(bar.others), "-", f"{bar.at_least:g}", verdict(False)]
+        fails = results.has_failed(bar.step, OURS) or any(
+            results.has_failed(bar.other_step or bar.step, other) for other in bar.others)
+        return [
+            bar.title, " or ".join(bar.others), "-", f"{bar.at_least:g}", verdict(False) if fails else "not measured"]
     ratio, other = found
     # Who was stopped would have taken longer.
     mark = "more than " if results.was_stopped(bar.other_step or bar.step, other) else ""
@@ -91,13 +94,13 @@ def bars_table(results) -> list:
 
 def render(run) -> list:
     results = MountResults(run)
-    documents, photos = run["data"]["b"], run["data"]["a"]
+    amounts = " and ".join(
+        f"{run['data'][letter]['files']:,} {title} ({run['data'][letter]['bytes'] / 1e6:,.0f} MB)"
+        for letter, title in (("b", "small files in folders of 100"), ("a", "photos and a large file")) if letter in run["data"])
     return [
         "# Mounts", "",
-        f"What was backed up, looked at through mounts: {documents['files']:,} small files in folders of 100 "
-        f"({documents['bytes'] / 1e6:,.0f} MB), and {photos['files']:,} photos and a large file "
-        f"({photos['bytes'] / 1e6:,.0f} MB). restic and borg mount their backups of the same data. bindfs passes through to the "
-        "folder, fuse-zip and ratarmount serve a `zip -0` of it, and disk is the folder itself, without a mount: its first is "
+        f"What was backed up, looked at through mounts: {amounts}. restic and borg mount their backups of the same data. bindfs "
+        "passes through to the folder, fuse-zip and ratarmount serve a `zip -0` of it, and disk is the folder itself, without a mount: its first is "
         "like its second.", "",
         "*First* is in a mount made for it, while the disk's cache has what is behind it; *second* is the same again in the same "
         f"mount. Who needed more than {SLOW_SECONDS} s at first is not asked again, and who needs {LIMIT_SECONDS} s is stopped "

@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-import mount_contenders
+import contenders
 import mount_data
 from measure import StepFailed, drop_caches, settle, stored_bytes
 from mount_steps import SLOW_SECONDS, STEPS
@@ -114,17 +114,17 @@ def prepare(kinds, scratch: Path, runner, data, record) -> list:
     return prepared
 
 
-def measure(folder: Path, scale: float, rounds: int, runner) -> dict:
-    """What was found, as `mount_report` takes it."""
-    kinds = [kind for kind in mount_contenders.ALL if kind.is_available()]
-    for kind in mount_contenders.ALL:
-        if kind not in kinds:
+def measure(folder: Path, scale: float, rounds: int, chosen: list, kinds: list, runner) -> dict:
+    """What was found, as `mount_report` takes it; `chosen` are letters of corpora, `kinds` who takes part."""
+    for kind in kinds:
+        if not kind.is_available():
             print(f"NOTE: {kind.name} is not there, and is not compared with.", file=sys.stderr)
+    kinds = [kind for kind in kinds if kind.is_available()]
     run = {"versions": {kind.name: kind.version() for kind in kinds}, "data": {}, "results": []}
     scratch = folder / "scratch"
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir()
-    for data in mount_data.build(folder, scale, mount_contenders.BackupFSMount.kind.binary, scratch):
+    for data in mount_data.build(folder, scale, contenders.BackupFS.binary, scratch, chosen):
         mount_data.write_archive(data)
         prepared = prepare(kinds, scratch, runner, data, run["results"].append)
         run["data"][data.letter] = {
