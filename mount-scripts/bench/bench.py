@@ -1,5 +1,6 @@
-"""Compares backupfs with restic and BorgBackup, and its mount with other mounts, on the same data; see Docs/architecture.md,
-“Benchmarks”.
+"""Compares backupfs with restic and BorgBackup, and its mount with other mounts, on the same data.
+
+See Docs/architecture.md, “Benchmarks”.
 
 Environment: BENCH_DIR, SECTIONS (as “backups,mounts”), ROUNDS, SCALE, CORPORA (as “a,b”; mounts have a and b), PEERS (whom to
 compare with, as “borg,bindfs”), BACKUPFS_BINARY, BORG_BINARY, RATARMOUNT_BINARY (may be missing).

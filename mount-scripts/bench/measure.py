@@ -33,7 +33,8 @@ class Runner:
         log.write_text("")
 
     def run(
-            self, command, folder=None, environment=None, limit_seconds: float | None = None, is_silent: bool = False) -> Measurement:
+            self, command, folder=None, environment=None, limit_seconds: float | None = None,
+            is_silent: bool = False) -> Measurement:
         """With `limit_seconds` it is stopped then, which is no failure. `is_silent`: its output goes nowhere."""
         with open(self.log, "ab") as log:
             log.write(f"\n$ {' '.join(map(str, command))}\n".encode())

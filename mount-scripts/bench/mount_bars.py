@@ -38,17 +38,22 @@ def archive_bars() -> list:
             Bar(f"`archive.zip`, {state}, by `zip -0`", f"archive-{state}", 8, ("restic",), "zip"))]
 
 
+def long_list_bars() -> list:
+    return [
+        Bar(f"`ls -lR`, {state}", f"ls-{state}", at_least, (other,))
+        for state in ("cold", "first") for other, at_least in (("borg", 1.4), ("restic", 6), ("bindfs", 2))]
+
+
 BARS = [
     *film_bars(),
     Bar("large file, second, by the disk's page cache", "film-second", 0.8, ("disk",)),
     *archive_bars(),
     Bar("random reads, 1 at a time", "random-1", 20, PEERS),
     Bar("random reads, 4 at a time", "random-4", 20, PEERS),
+    Bar("`find`, cold", "find-cold", 2, PEERS),
     Bar("`find`, first", "find-first", 2, PEERS),
     Bar("`find`, second", "find-second", 1, ("bindfs",)),
-    Bar("`ls -lR`, first", "ls-first", 1.4, ("borg",)),
-    Bar("`ls -lR`, first", "ls-first", 6, ("restic",)),
-    Bar("`ls -lR`, first", "ls-first", 2, ("bindfs",)),
+    *long_list_bars(),
     Bar("`tar`", "tar", 1.8, ("borg",)),
     Bar("mount until the first `ls`", "mount", 4, PEERS),
 ]

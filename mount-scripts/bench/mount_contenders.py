@@ -12,7 +12,8 @@ from daemon import Daemon
 class MountContender:
     name = ""
     is_under_test = False
-    has_film = True
+    # Of the photos, or of the small files: there is no large file in it.
+    serves_archive = False
     # Whether `zip` is sent through it, for an archive of what was backed up.
     is_zipped = False
 
@@ -177,7 +178,7 @@ class Disk(MountContender):
 class ArchiveMount(MountContender):
     """Mounts the archive that `mount_data` writes."""
 
-    has_film = False
+    serves_archive = True
 
     def prepare(self):
         self.folder.mkdir()

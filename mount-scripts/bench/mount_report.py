@@ -8,8 +8,8 @@ from tables import circumstances, table, verdict
 
 SECONDS_TITLES = {
     "mount-cold": "mount until the first `ls`, cold", "mount": "mount until the first `ls`",
-    "find-first": "`find`, first", "find-second": "`find`, second",
-    "ls-first": "`ls -lR`, first", "ls-second": "`ls -lR`, second",
+    "find-cold": "`find`, cold", "find-first": "`find`, first", "find-second": "`find`, second",
+    "ls-cold": "`ls -lR`, cold", "ls-first": "`ls -lR`, first", "ls-second": "`ls -lR`, second",
     "stat-first": "`find -printf` (`stat` of each), first", "stat-second": "`find -printf`, second",
     "tar": "`tar`, first",
 }
@@ -100,11 +100,11 @@ def render(run) -> list:
     return [
         "# Mounts", "",
         f"What was backed up, looked at through mounts: {amounts}. restic and borg mount their backups of the same data. bindfs "
-        "passes through to the folder, fuse-zip and ratarmount serve a `zip -0` of it, and disk is the folder itself, without a mount: its first is "
-        "like its second.", "",
-        "*First* is in a mount made for it, while the disk's cache has what is behind it; *second* is the same again in the same "
-        f"mount. Who needed more than {SLOW_SECONDS} s at first is not asked again, and who needs {LIMIT_SECONDS} s is stopped "
-        "(>, <). *Times as fast* is our median speed by theirs.", "",
+        "passes through to the folder, fuse-zip and ratarmount serve a `zip -0` of it, and disk is the folder itself, without a "
+        "mount: its first is like its second.", "",
+        "*First* is in a mount made for it, while the disk's cache has what is behind it; *cold* likewise, but with that cache "
+        f"empty; *second* is the same again in the same mount. Who needed more than {SLOW_SECONDS} s at first is not asked again, "
+        f"and who needs {LIMIT_SECONDS} s is stopped (>, <). *Times as fast* is our median speed by theirs.", "",
         "**What is not equal.** restic's mount decrypts. borg's is of one archive, which it reads whole when it mounts. "
         "Ratarmount's index was made before. The archive is `archive.zip` of a backup for us (with the records), and an ordinary "
         "file for bindfs and the disk; others have none, and `zip -0` through their mounts is compared with it.", "",

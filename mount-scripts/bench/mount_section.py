@@ -9,7 +9,7 @@ from pathlib import Path
 import contenders
 import mount_data
 from measure import StepFailed, drop_caches, settle, stored_bytes
-from mount_steps import SLOW_SECONDS, STEPS
+from mount_steps import LAST_COLD, SLOW_SECONDS, STEPS
 
 
 def show(contender, step, result):
@@ -94,7 +94,7 @@ def check(contender):
 def take_turn(contender, record):
     for steps in groups(STEPS[contender.data.letter]):
         with_mount(contender, steps, record)
-        if steps[0].name == "mount-cold":
+        if steps[0].name == LAST_COLD:
             read_sources(contender)
 
 
