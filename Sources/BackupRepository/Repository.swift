@@ -321,44 +321,6 @@ extension Repository {
         return bytes
     }
 
-    /// Reads a served file. Safe from any number of threads.
-    /// - Returns: the number of bytes read; less than `buffer.count` only at the end of the file.
-    /// - Throws: `repositoryDamaged` naming chunk and pack; what a source throws. `buffer` then holds nothing of use.
-    public func read(
-        _ table: ExtentTable, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
-    ) throws(BackupError) -> Int {
-        guard offset < table.size else { return 0 }
-        let end = offset + min(UInt64(buffer.count), table.size - offset)
-        var position = 0
-        for slice in table.slices(in: offset..<end) {
-            let count = Int(slice.range.upperBound - slice.range.lowerBound)
-            let target = UnsafeMutableRawBufferPointer(rebasing: buffer[position..<position + count])
-            try read(slice, into: target)
-            position += count
-        }
-        return position
-    }
-
-    private func read(
-        _ slice: ExtentTable.Slice, into buffer: UnsafeMutableRawBufferPointer
-    ) throws(BackupError) {
-        let start = Int(slice.range.lowerBound)
-        switch slice.extent {
-        case .literal(let bytes):
-            bytes.withUnsafeBytes {
-                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[start..<start + buffer.count]))
-            }
-        case .plain(let chunk, let offset, _):
-            try chunkReader.readPlain(chunk, at: Int(offset) + start, into: buffer)
-        case .stored(let chunk):
-            try chunkReader.readStored(chunk, at: start, into: buffer)
-        case .source(let source, let offset, _):
-            guard try source.readFully(at: offset + UInt64(start), into: buffer) == buffer.count else {
-                throw BackupError(.inputOutput, "a file became shorter while it was read")
-            }
-        }
-    }
-
     /// All plain bytes of one chunk.
     func plainBytes(of id: ChunkID) throws(BackupError) -> [UInt8] {
         guard let chunk = try catalog.locate([id]).first else {

@@ -85,6 +85,11 @@ final class ChunkReader: Sendable {
         }
     }
 
+    /// Lets the system read the chunk's stored bytes into its cache, while others are served.
+    func expectReading(_ chunk: StoredChunk) {
+        (try? packs.open(chunk.pack))?.expectReading(at: chunk.packOffset, count: UInt64(chunk.storedLength))
+    }
+
     private static func outOfRange(_ chunk: StoredChunk) -> BackupError {
         BackupError(.invalidArgument, "a read goes beyond the end of chunk \(chunk.id)")
     }
@@ -93,7 +98,7 @@ final class ChunkReader: Sendable {
 // MARK: - Checking and expanding
 
 extension ChunkReader {
-    /// Reads all stored bytes, compares them with their CRC-32, and copies those from `offset` on that fit in `buffer`.
+    /// Reads all stored bytes and compares them with their CRC-32; those from `offset` on that fit come to lie in `buffer`.
     private func checkStored(
         _ chunk: StoredChunk, _ file: SharedFile, copying offset: Int, into buffer: UnsafeMutableRawBufferPointer
     ) throws(BackupError) {
@@ -103,24 +108,25 @@ extension ChunkReader {
             guard CRC32.of(UnsafeRawBufferPointer(buffer)) == chunk.storedCRC32 else { throw crcDamage(chunk) }
             return
         }
-        var scratch = [UInt8](repeating: 0, count: min(Self.checkPieceBytes, total))
-        let crc = try scratch.withUnsafeMutableBytesThrowing { (piece) throws(BackupError) in
-            var crc: UInt32 = 0
-            var position = 0
-            while position < total {
-                let part = UnsafeMutableRawBufferPointer(rebasing: piece[..<min(piece.count, total - position)])
-                try read(chunk, file, at: position, into: part)
-                crc = CRC32.update(crc, UnsafeRawBufferPointer(part))
-                let wanted = (offset..<offset + buffer.count).clamped(to: position..<position + part.count)
-                if !wanted.isEmpty {
-                    let target = UnsafeMutableRawBufferPointer(rebasing: buffer[(wanted.lowerBound - offset)...])
-                    target.copyMemory(
-                        from: UnsafeRawBufferPointer(
-                            rebasing: part[wanted.lowerBound - position..<wanted.upperBound - position]))
-                }
-                position += part.count
+        let scratch = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: min(Self.checkPieceBytes, total - buffer.count), alignment: 16)
+        defer { scratch.deallocate() }
+        let wantedEnd = offset + buffer.count
+        var crc: UInt32 = 0
+        var position = 0
+        while position < total {
+            // What is wanted is read where it is wanted, in pieces that are still in the processor's cache when they are checked.
+            let part: UnsafeMutableRawBufferPointer
+            if position >= offset, position < wantedEnd {
+                let start = position - offset
+                part = UnsafeMutableRawBufferPointer(rebasing: buffer[start..<min(start + Self.checkPieceBytes, buffer.count)])
+            } else {
+                let end = position < offset ? offset : total
+                part = UnsafeMutableRawBufferPointer(rebasing: scratch[..<min(scratch.count, end - position)])
             }
-            return crc
+            try read(chunk, file, at: position, into: part)
+            crc = CRC32.update(crc, UnsafeRawBufferPointer(part))
+            position += part.count
         }
         guard crc == chunk.storedCRC32 else { throw crcDamage(chunk) }
     }

@@ -1,5 +1,6 @@
 import BackupCore
 import BackupRepository
+import Synchronization
 
 /// An open file that is a table of extents: every file of the tree but the dropped ones.
 final class OpenExtents: OpenFile {
@@ -7,6 +8,7 @@ final class OpenExtents: OpenFile {
     private let repository: Repository
     let keepsCache: Bool
     let usesDirectIO: Bool
+    private let readAhead = Mutex(SequentialReader())
     /// Named in errors.
     private let path: @Sendable () -> String
 
@@ -25,6 +27,9 @@ final class OpenExtents: OpenFile {
     var size: UInt64? { table.size }
 
     func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
+        if let expected = readAhead.withLock({ $0.next(after: offset, count: buffer.count, size: table.size) }) {
+            repository.expectReading(table, expected)
+        }
         do {
             return try repository.read(table, at: offset, into: buffer)
         } catch {
