@@ -62,7 +62,12 @@ final class ChunkShelf {
     func materialize(_ table: ExtentTable, _ range: Range<UInt64>) throws -> [UInt8] {
         var output: [UInt8] = []
         for slice in table.slices(in: range) {
-            output += try bytes(of: slice.extent)[Int(slice.range.lowerBound)..<Int(slice.range.upperBound)]
+            if case .source(let source, let offset, _) = slice.extent {
+                // What is asked for and no more: these make their bytes.
+                output += try Self.read(source, offset + slice.range.lowerBound, UInt64(slice.range.count))
+            } else {
+                output += try bytes(of: slice.extent)[Int(slice.range.lowerBound)..<Int(slice.range.upperBound)]
+            }
         }
         return output
     }

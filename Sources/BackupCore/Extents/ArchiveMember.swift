@@ -6,7 +6,9 @@ public struct ArchiveMember: Sendable {
     public let mode: UInt32
     public let modificationTime: Timestamp
     public let size: UInt64
+    /// Of the content; only a ZIP needs it.
     public let crc32: UInt32
+    /// A symbolic link's content is its target, as literal pieces.
     public let content: [ContentPiece]
 
     public init(
@@ -21,4 +23,6 @@ public struct ArchiveMember: Sendable {
     }
 
     public var isDirectory: Bool { path.last == UInt8(ascii: "/") }
+
+    public var isSymbolicLink: Bool { mode & 0o170000 == 0o120000 && !isDirectory }
 }

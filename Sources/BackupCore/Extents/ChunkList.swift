@@ -17,6 +17,8 @@ struct ChunkList: Sendable {
     private var packs: [PackID] = []
     private var bases: [ChunkID] = []
 
+    mutating func reserveCapacity(_ count: Int) { items.reserveCapacity(count) }
+
     /// - Returns: its number. The chunk that was added last is not added again.
     mutating func append(_ chunk: StoredChunk) -> UInt32 {
         if let last = items.last, last.id == chunk.id, self[items.count - 1] == chunk { return UInt32(items.count - 1) }

@@ -43,6 +43,14 @@ public struct ExtentTable: Sendable {
 
     public init(literal bytes: [UInt8]) { append(Extent.literal(bytes)) }
 
+    /// Makes room for extents at once, so that a table that is kept is not larger than it must be.
+    /// - Parameter chunkCount: how many of them are of chunks.
+    public mutating func reserveCapacity(_ count: Int, chunkCount: Int) {
+        offsets.reserveCapacity(count)
+        places.reserveCapacity(count)
+        chunks.reserveCapacity(chunkCount)
+    }
+
     /// How many extents there are.
     public var count: Int { places.count }
 

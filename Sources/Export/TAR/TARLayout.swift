@@ -1,0 +1,74 @@
+import BackupCore
+
+/// Lays files out as one tar archive without building it (POSIX.1-2001: ustar headers, and extended ones where they are needed). Contents
+/// are the chunks as they are stored already, so reading the archive costs what reading its files costs; everything between them is made
+/// from one small list when it is read.
+///
+/// The same members in the same order give the same bytes, for ever: a change to what is written here needs a new `version`,
+/// and the old one must go on being served to the snapshots that were made with it.
+public struct TARLayout: Sendable {
+    /// The rules by which this layout writes; recorded with each snapshot.
+    public static let version: UInt32 = 1
+
+    private var table = ExtentTable()
+    private let headers = TARHeaderSource()
+    /// How much of the headers lies in the table already.
+    private var placedLength: UInt64 = 0
+    private var counter = SizeCounter()
+
+    public init() {}
+
+    /// The archive of `members`, in their order. Folders are members whose path ends with `/`.
+    /// - Throws: as `append(_:)`.
+    public static func table(for members: some Collection<ArchiveMember>) throws(BackupError) -> ExtentTable {
+        var layout = TARLayout()
+        // Growing by doubling would leave up to half of the room unused for as long as the table is kept.
+        let pieceCount = members.reduce(0) { $0 + $1.content.count }
+        layout.table.reserveCapacity(pieceCount + members.count + 1, chunkCount: pieceCount)
+        let textSizeBytes = members.reduce(0) { $0 + $1.path.count + ($1.isSymbolicLink ? Int(min($1.size, 4_096)) : 0) }
+        layout.headers.update { $0.reserveCapacity(members.count, textSizeBytes: textSizeBytes) }
+        for member in members { try layout.append(member) }
+        return layout.finish()
+    }
+
+    /// Size of the archive of `members` in bytes; their contents may be missing, but for the targets of links.
+    /// - Throws: as `SizeCounter.append(_:)`.
+    public static func archivedSize(of members: some Sequence<ArchiveMember>) throws(BackupError) -> UInt64 {
+        var counter = SizeCounter()
+        for member in members { try counter.append(member) }
+        return counter.archivedSize
+    }
+
+    /// Adds one entry. Names are written as they are; that no two are the same is the caller's to see to.
+    /// - Throws: `invalidArgument` for an empty name or a folder with content; `repositoryDamaged` when the pieces do not add up to the
+    ///   member's size. The layout is unchanged then.
+    public mutating func append(_ member: ArchiveMember) throws(BackupError) {
+        let entry = try TAREntry(member)
+        let total = member.content.reduce(0) { $0 + $1.length }
+        guard total == member.size else {
+            throw BackupError(
+                .repositoryDamaged, "the pieces of the file have \(total) bytes together instead of \(member.size)",
+                path: String(decoding: member.path, as: UTF8.self))
+        }
+        let length = headers.update { (list) -> UInt64 in
+            list.append(entry)
+            return list.length
+        }
+        counter.append(entry)
+        guard entry.size > 0 else { return }
+        place(upTo: length - entry.paddingSize)
+        for piece in member.content { table.append(piece) }
+    }
+
+    /// Closes the archive with its zeros.
+    public consuming func finish() -> ExtentTable {
+        place(upTo: headers.update { $0.length } + counter.endSize)
+        assert(table.size == counter.archivedSize, "the size is known before the bytes are")
+        return table
+    }
+
+    private mutating func place(upTo length: UInt64) {
+        table.append(Extent.source(headers, offset: placedLength, length: length - placedLength))
+        placedLength = length
+    }
+}
