@@ -48,7 +48,13 @@ final class StoreTreeServices: TreeServices {
 
     func safetyFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) { store.safetyFile(of: snapshot) }
 
-    func archiveTable(of members: [ArchiveMember]) throws(BackupError) -> ExtentTable { try ZIPLayout.table(for: members) }
+    func archiveSize(of snapshot: Snapshot, _ format: ArchiveFormat) throws(BackupError) -> UInt64 {
+        try ArchiveSizes.size(of: snapshot, format, in: store.repository)
+    }
+
+    func archiveTable(of members: [ArchiveMember], _ format: ArchiveFormat) throws(BackupError) -> ExtentTable {
+        try format.table(for: members)
+    }
 
     var spoolPath: String { store.paths.spool }
 

@@ -25,15 +25,15 @@ struct ChecksumTests {
             try room.sh("mkdir $M/snapshots/one; cp $R/old.json $M/restore/")
             let wrong = try room.sh("set -- $M/snapshots/one $M/exports $M/safety; \(Self.comparison)")
             #expect(wrong == "")
-            // Eleven files of the backup, one export, one safety backup.
-            #expect(try room.sh("wc -l < $R/counted") == "13")
+            // Twelve files of the backup, one export, one safety backup.
+            #expect(try room.sh("wc -l < $R/counted") == "14")
         }
     }
 
     @Test func `attributes of live files are those of what is read`() throws {
         try Room.withMount("--sample", Room.fixedClock) { room in
             #expect(try room.sh("set -- $M/live; \(Self.comparison)") == "")
-            #expect(try room.sh("wc -l < $R/counted") == "8")
+            #expect(try room.sh("wc -l < $R/counted") == "9")
             let before = try room.sh("getfattr --only-values -n user.checksum.sha256 $M/live/data/cars.json")
             try room.sh("sqlite3 $S/app/database.sqlite \"update cars set name='Another' where id=1\"")
             #expect(try room.sh("getfattr --only-values -n user.checksum.sha256 $M/live/data/cars.json") != before)
@@ -65,6 +65,7 @@ struct ChecksumTests {
             try room.sh("mkdir $M/snapshots/one")
             let types = [
                 "README.txt": "text/plain", "status.json": "application/json", "snapshots/one/archive.zip": "application/zip",
+                "snapshots/one/archive.tar": "application/x-tar", "live/archive.tar": "application/x-tar",
                 "snapshots/one/database.sqlite": "application/vnd.sqlite3", "snapshots/one/export.json": "application/json",
                 "snapshots/one/SHA256SUMS": "text/plain", "live/export.json": "application/json",
                 "exports/ev_charging_tracker_backup_2026-01-11_14-30-00.json": "application/json",

@@ -21,7 +21,7 @@ struct EncryptionTests {
                 """
                 mkdir $M/snapshots/first
                 cd $M/snapshots/first; sha256sum --quiet --strict -c SHA256SUMS; unzip -tqq archive.zip
-                cmp <(unzip -p archive.zip export.json) export.json
+                cmp <(unzip -p archive.zip export.json) export.json; cmp <(tar -xOf archive.tar export.json) export.json
                 # From anywhere in it, in pieces of any size.
                 dd if=archive.zip of=$R/pieces.zip bs=777 status=none; cmp $R/pieces.zip archive.zip
                 cmp <(tail -c 5000 archive.zip) <(tail -c 5000 $R/pieces.zip)

@@ -1,5 +1,6 @@
 import BackupCore
 import BackupRepository
+import Export
 import Foundation
 import Glibc
 import Restore
@@ -54,6 +55,40 @@ struct BackupTests {
         let since = try json(store.file("changes.json", in: "two"))["since"] as? [String: String]
         #expect(since == ["id": store.repository.snapshots()[0].id.hexadecimal, "name": "one"])
         #expect(try json(store.file("changes.json", in: "one"))["since"] is NSNull)
+    }
+
+    @Test(arguments: [false, true])
+    func `the sizes of the archives are known from the moment of the backup`(hasLayout: Bool) throws {
+        let room = try Room()
+        let layout = "archiveLayout:\n  - {from: export.json, to: diary.json}\n  - {from: media/, to: photos/}\n"
+        try room.write(PhotoDiary.definition + (hasLayout ? layout : ""), to: "diary.yaml")
+        let store = try StoreCreation(app: room("diary.yaml")).create(at: room.storePath)
+        try room.sh(PhotoDiary.fill)
+        try room.sh("cd $S/app/photos; ln -s one.jpg link; ln -s $'\\xff' odd; printf o > $'\\xff\\xfe'; : > empty; mkdir none")
+        let snapshot = try Self.backUp(store, "one").snapshot
+        let members = try SnapshotArchive.members(of: snapshot, in: store.repository)
+        for format in ArchiveFormat.allCases {
+            #expect(
+                try ArchiveSizes.size(of: snapshot, format, in: store.repository) == format.table(for: members).size, "\(format)")
+        }
+        let size = try String(TARLayout.table(for: members).size)
+        #expect(snapshot.record.attributes["tar-size"] == size && snapshot.record.attributes["tar-version"] == "1")
+        // That is not for people to read.
+        #expect(snapshot.publicAttributes.keys.allSatisfy { !$0.contains("tar") })
+        #expect(members.contains { $0.path.elementsEqual("diary.json".utf8) } == hasLayout)
+        #expect(members.contains { $0.path.elementsEqual("SHA256SUMS".utf8) } == !hasLayout)
+
+        // A snapshot from before there was an archive.tar, and one of a later layout: computed from the folders.
+        for (name, changes) in [("old", nil), ("new", "2")] as [(FileName, String?)] {
+            var attributes = snapshot.record.attributes.filter { !$0.key.hasPrefix("tar-") }
+            if let changes { attributes.merge(["tar-version": changes, "tar-size": "7"]) { $1 } }
+            let record = SnapshotRecord(
+                kind: .snapshot, name: name, creationTime: snapshot.creationTime, parent: nil, root: snapshot.record.root,
+                archiveSizeBytes: snapshot.record.archiveSizeBytes, archiveLayout: snapshot.record.archiveLayout,
+                attributes: attributes)
+            let other = try store.repository.makeWriter().commit(record)
+            #expect(try String(ArchiveSizes.size(of: other, .tar, in: store.repository)) == size)
+        }
     }
 
     @Test func `the manifest says what the backup is`() throws {

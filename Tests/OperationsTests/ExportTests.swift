@@ -23,7 +23,7 @@ struct ExportTests {
         let live = try ExportOperation(store: store, snapshotName: nil).write(.json, to: room("live.json"))
         #expect(live == room("live.json"))
         try ExportOperation(store: store, snapshotName: "one").write(.json, to: room("one.json"))
-        try ExportOperation(store: store, snapshotName: "latest").write(.archive, to: room("one.zip"))
+        try ExportOperation(store: store, snapshotName: "latest").write(.archive(.zip), to: room("one.zip"))
         #expect(try FileSystem.readFile(room("one.json")) == store.file("export.json", in: "one"))
         let counts = try ["live.json", "one.json"].map { try (json(FileSystem.readFile(room($0)))["expenses"] as? [Any])?.count }
         #expect(counts == [10, 40])

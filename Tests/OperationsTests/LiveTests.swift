@@ -59,7 +59,7 @@ struct LiveTests {
         let view = try LiveData(store: store).view()
         #expect(
             try view.children(of: [])?.map(\.name) == [
-                "SHA256SUMS", "archive.zip", "data", "database.sqlite", "export.json", "media",
+                "SHA256SUMS", "archive.tar", "archive.zip", "data", "database.sqlite", "export.json", "media",
             ])
         #expect(try view.children(of: ["media"])?.map(\.name) == ["2024", "a\nb", "link", "one.jpg"])
         #expect(try view.children(of: ["data"])?.map(\.name) == ["photos.json"])
@@ -70,8 +70,9 @@ struct LiveTests {
         #expect(try Self.bytes(view, "media", "2024", "two.jpg") == Array("two".utf8))
         let link = try #require(try view.entry(at: ["media", "link"]))
         #expect(link.kind == .symbolicLink && link.size == 7)
-        for path in [["export.json"], ["database.sqlite"], ["SHA256SUMS"], ["archive.zip"], ["media", "one.jpg"]] as [[FileName]]
-        {
+        for path in [
+            ["export.json"], ["database.sqlite"], ["SHA256SUMS"], ["archive.zip"], ["archive.tar"], ["media", "one.jpg"],
+        ] as [[FileName]] {
             let entry = try #require(try view.entry(at: path))
             let bytes = try path.count == 1 ? Self.bytes(view, path[0]) : Self.bytes(view, path[0], path[1])
             #expect(try entry.checksums() == ContentHasher.hash(bytes), "\(path)")
@@ -86,6 +87,34 @@ struct LiveTests {
                 "cd $R/out; sqlite3 database.sqlite 'pragma integrity_check; select count(*) from photos; pragma journal_mode'")
                 == "ok\n3\ndelete")
         #expect(try room.sh("stat -c '%a %Y' $R/out/media/one.jpg") == "640 1719837296")
+    }
+
+    @Test func `the tar archive makes its list of checksums of the files that it holds`() throws {
+        let room = try Room()
+        let store = try room.makeDiary()
+        try room.sh("cd $S/app/photos; ln -s one.jpg link; printf odd > \"$(printf 'a\\nb')\"; : > empty")
+        let view = try LiveData(store: store).view()
+        try Data(Self.bytes(view, "archive.tar")).write(to: URL(fileURLWithPath: room("live.tar")))
+        try Data(Self.bytes(view, "SHA256SUMS")).write(to: URL(fileURLWithPath: room("SUMS")))
+        try room.sh(
+            "mkdir $R/out; cd $R/out; tar -xpf ../live.tar; cmp SHA256SUMS ../SUMS; sha256sum --quiet --strict -c SHA256SUMS")
+        try room.sh(
+            "diff -r --no-dereference $R/out/media $S/app/photos; stat -c '%a %Y' $R/out/media/one.jpg | grep -x '640 1719837296'"
+        )
+
+        // A file of the same size that took the place of one of them has another checksum than the bytes that were read already.
+        let table = try #require(try LiveData(store: store).view().entry(at: ["archive.tar"])).content()
+        try room.sh("printf ONE > $S/app/photos/one.jpg")
+        var buffer = [UInt8](repeating: 0, count: Int(table.size))
+        #expect(
+            failure { _ = try buffer.withUnsafeMutableBytes { try TableSource(table).read(at: 0, into: $0) } }?.code
+                == .inputOutput)
+        let listing = try #require(table.extents.dropLast().last)
+        guard case .source(let source, let offset, _) = listing else {
+            Issue.record("the list is no source")
+            return
+        }
+        #expect(failure { _ = try buffer.withUnsafeMutableBytes { try source.read(at: offset, into: $0) } }?.code == .inputOutput)
     }
 
     @Test func `a media file that changes is an error for whoever began to read it`() throws {

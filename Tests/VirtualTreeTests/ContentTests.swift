@@ -12,7 +12,7 @@ import Testing
 struct ContentTests {
     private static let files = [
         "snapshots/first/export.json", "snapshots/first/database.sqlite", "snapshots/first/data/cars.json",
-        "snapshots/first/archive.zip",
+        "snapshots/first/archive.zip", "snapshots/first/archive.tar",
         "snapshots/first/SHA256SUMS", "snapshots/first/MD5SUMS", "snapshots/first/media/photo.jpg", "snapshots/first/media/empty",
         "exports/export_1000.json", "safety/safety_1500.zip", "live/export.json", "live/media/now.jpg", "README.txt",
         "status.json",
@@ -62,6 +62,46 @@ struct ContentTests {
         }
     }
 
+    @Test func `the tar archive has the same files, whatever they are called`() throws {
+        let test = try TestTree()
+        let path = try test.tree.find("snapshots/second/archive.tar").inode
+        try Data(test.tree.content("snapshots/second/archive.tar")).write(to: URL(fileURLWithPath: test.path + "/a.tar"))
+        try Data(test.tree.content("snapshots/second/archive.zip")).write(to: URL(fileURLWithPath: test.path + "/a.zip"))
+        let script = """
+            set -e; cd $1; mkdir tar zip; tar -C tar -xpf a.tar; unzip -^ -qq a.zip -d zip; diff -r tar zip; cd tar
+            sha256sum --quiet --strict -c SHA256SUMS; readlink media/link | grep -x photo.jpg; stat -c '%a %Y' media/sub | grep -x '755 2000'
+            """
+        #expect(try shell(script, test.path).status == 0)
+        // The name is not a part of it.
+        try test.tree.rename(
+            "second", in: test.tree.find("snapshots").inode, to: "other", in: test.tree.find("snapshots").inode, mayReplace: false
+        )
+        #expect(try test.tree.find("snapshots/other/archive.tar").inode == path)
+    }
+
+    @Test func `the size of an archive is asked once, and of no archive that nobody looks at`() throws {
+        let test = try TestTree()
+        func measured() -> [String] { test.services.state.withLock { $0.measuredSnapshots } }
+        _ = try test.tree.names("snapshots")
+        _ = try test.tree.find("snapshots/first/export.json")
+        #expect(measured() == [])
+        for _ in 0..<3 { _ = try test.tree.names("snapshots/first") }
+        _ = try test.tree.find("snapshots/first/archive.tar")
+        _ = try test.tree.content("snapshots/first/archive.tar")
+        #expect(measured() == ["first tar", "first zip"])
+    }
+
+    @Test func `an archive whose size cannot be told hides no other file`() throws {
+        let test = try TestTree()
+        test.services.state.withLock { $0.sizeFailure = BackupError(.repositoryDamaged, "a folder is damaged") }
+        #expect(try test.tree.names("snapshots/first").filter { $0.hasPrefix("a") } == ["archive.zip"])
+        #expect(errorCode { _ = try test.tree.find("snapshots/first/archive.tar") } == .repositoryDamaged)
+        #expect(try test.tree.content("snapshots/first/media/photo.jpg") == TestServices.photo)
+        // What could not be told once can be told later.
+        test.services.state.withLock { $0.sizeFailure = nil }
+        #expect(try test.tree.names("snapshots/first").contains("archive.tar"))
+    }
+
     @Test func `an open file stays what it is when the tree changes`() throws {
         let test = try TestTree()
         let tree = test.tree
@@ -90,6 +130,7 @@ struct ContentTests {
         let year = 31_536_000.0
         for (path, isImmutable, entry, attribute) in [
             ("snapshots/first/export.json", true, year, year), ("snapshots/first/archive.zip", true, year, year),
+            ("snapshots/first/archive.tar", true, year, year),
             ("snapshots/first/media/sub", true, year, year),
             ("snapshots/first", true, 1, year), ("exports/export_1000.json", true, 0, year),
             ("safety/safety_1500.zip", true, 0, year),

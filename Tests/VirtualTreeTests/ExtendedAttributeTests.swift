@@ -15,6 +15,7 @@ struct ExtendedAttributeTests {
         for (path, names) in [
             ("snapshots/first/export.json", Self.sums + ["user.mime_type"]),
             ("snapshots/first/archive.zip", Self.sums + ["user.mime_type"]),
+            ("snapshots/first/archive.tar", Self.sums + ["user.mime_type"]),
             ("snapshots/first/SHA256SUMS", Self.sums + ["user.mime_type"]), ("live/export.json", Self.sums + ["user.mime_type"]),
             ("exports/export_1000.json", Self.sums + ["user.mime_type"]),
             ("safety/safety_1500.zip", Self.sums + ["user.mime_type"]),
@@ -43,7 +44,8 @@ struct ExtendedAttributeTests {
 
     @Test(arguments: [
         ("snapshots/first/export.json", "application/json"), ("snapshots/first/database.sqlite", "application/vnd.sqlite3"),
-        ("snapshots/first/archive.zip", "application/zip"), ("snapshots/first/MD5SUMS", "text/plain"),
+        ("snapshots/first/archive.zip", "application/zip"), ("snapshots/first/archive.tar", "application/x-tar"),
+        ("snapshots/first/MD5SUMS", "text/plain"),
         ("snapshots/first/media/photo.jpg", "image/jpeg"),
         ("snapshots/first/media/empty", "application/octet-stream"),
         ("snapshots/first/media/sub/.hidden", "application/octet-stream"),

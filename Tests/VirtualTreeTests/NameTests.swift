@@ -16,8 +16,8 @@ struct NameTests {
         #expect(try tree.names("snapshots").sorted() == ["first", "latest", "second"])
         #expect(
             try tree.names("snapshots/first").sorted() == [
-                "MD5SUMS", "SHA256SUMS", "archive.zip", "changes.json", "data", "database.sqlite", "export.json", "manifest.json",
-                "media",
+                "MD5SUMS", "SHA256SUMS", "archive.tar", "archive.zip", "changes.json", "data", "database.sqlite", "export.json",
+                "manifest.json", "media",
             ])
         #expect(try tree.names("snapshots/first/media") == ["a\nb", "empty", "link", "photo.jpg", "sub", "\u{FFFD}"])
         #expect(try tree.names("snapshots/first/media/sub") == [".hidden"])

@@ -17,6 +17,10 @@ final class TestServices: TreeServices {
         var reports: [ReportText] = []
         var status = "{}\n"
         var liveText = "live\n"
+        /// Of which archives the size was asked.
+        var measuredSnapshots: [String] = []
+        /// Thrown when the size of archive.tar is asked.
+        var sizeFailure: BackupError?
     }
 
     let repository: Repository
@@ -82,7 +86,16 @@ final class TestServices: TreeServices {
     func safetyFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) {
         ("safety_\(snapshot.creationTime.seconds).zip", true)
     }
-    func archiveTable(of members: [ArchiveMember]) throws(BackupError) -> ExtentTable { try ZIPLayout.table(for: members) }
+    /// The snapshots made above do not have the size of archive.tar in their records.
+    func archiveSize(of snapshot: Snapshot, _ format: ArchiveFormat) throws(BackupError) -> UInt64 {
+        state.withLock { $0.measuredSnapshots.append("\(snapshot.name) \(format)") }
+        if format == .zip { return snapshot.record.archiveSizeBytes }
+        if let failure = state.withLock({ $0.sizeFailure }) { throw failure }
+        return try TARLayout.archivedSize(of: SnapshotArchive.members(of: snapshot, in: repository))
+    }
+    func archiveTable(of members: [ArchiveMember], _ format: ArchiveFormat) throws(BackupError) -> ExtentTable {
+        try format.table(for: members)
+    }
 
     /// Whole is what ends with a full stop.
     func isComplete(_ path: String) -> Bool { (try? FileSystem.readFile(path))?.last == UInt8(ascii: ".") }

@@ -9,12 +9,13 @@ struct ExportCommand: ParsableCommand {
         commandName: "export",
         abstract: "Write the app's data, or a backup, as one file that needs no special program.",
         discussion: """
-            Without SNAP the live data is exported. --json and --zip write one file, under the app's own file name in the current folder
-            unless --output says otherwise ("-" is standard output). --csv writes a folder with one file for each collection.
+            Without SNAP the live data is exported. --json, --zip and --tar write one file, under the app's own file name in the current
+            folder unless --output says otherwise ("-" is standard output). --csv writes a folder with one file for each collection.
 
             Example:
               backupfs export --json
               backupfs export latest --zip --output /media/usb/cars.zip
+              backupfs export latest --tar --output - | ssh elsewhere 'tar -x -C cars'
               backupfs export --csv ~/spreadsheets
             """)
 
@@ -25,14 +26,16 @@ struct ExportCommand: ParsableCommand {
     var json = false
     @Flag(name: .long, help: "Everything, as one ZIP archive.")
     var zip = false
+    @Flag(name: .long, help: "Everything, as one tar archive.")
+    var tar = false
     @Option(name: .long, help: ArgumentHelp("One CSV file for each collection, into this folder.", valueName: "dir"))
     var csv: String?
     @Option(name: [.short, .long], help: ArgumentHelp("The file to write; \"-\" for standard output.", valueName: "file"))
     var output: String?
 
     func validate() throws {
-        if [json, zip, csv != nil].count(where: { $0 }) > 1 {
-            throw ValidationError("Choose one of --json, --zip and --csv.")
+        if [json, zip, tar, csv != nil].count(where: { $0 }) > 1 {
+            throw ValidationError("Choose one of --json, --zip, --tar and --csv.")
         }
         if csv != nil, output != nil { throw ValidationError("--csv names its folder itself; leave out --output.") }
     }
@@ -45,7 +48,7 @@ struct ExportCommand: ParsableCommand {
             for file in files { Terminal.say(file) }
             return
         }
-        let form: ExportOperation.Form = zip ? .archive : .json
+        let form: ExportOperation.Form = zip ? .archive(.zip) : tar ? .archive(.tar) : .json
         if output == "-" {
             try export.write(form, toDescriptor: 1)
             return

@@ -40,10 +40,16 @@ public struct Snapshot: Hashable, Sendable {
     /// The attribute that says by which version of the archive layout `archiveSizeBytes` was computed, so that a later version can still
     /// lay out the same bytes.
     public static let archiveVersionAttribute = "archive-version"
+    /// The attributes that hold the exact size of archive.tar in bytes, and by which version of its layout it was computed. Snapshots that were
+    /// made before there was an archive.tar lack them.
+    public static let tarSizeAttribute = "tar-size"
+    public static let tarVersionAttribute = "tar-version"
 
     /// The attribute that says which state of the app's database was backed up, so that the same state need not be read again.
     public static let databaseStateAttribute = "database-state"
-    private static let ownAttributes: Set = [stampAttribute, archiveVersionAttribute, databaseStateAttribute]
+    private static let ownAttributes: Set = [
+        stampAttribute, archiveVersionAttribute, tarSizeAttribute, tarVersionAttribute, databaseStateAttribute,
+    ]
 
     /// The attribute of the record that holds the tag a snapshot was made with.
     public static let tagAttribute = "tag"
@@ -54,6 +60,12 @@ public struct Snapshot: Hashable, Sendable {
         var attributes = record.attributes.filter { !Self.ownAttributes.contains($0.key) }
         attributes[Self.tagAttribute] = tags.isEmpty ? nil : tags.joined(separator: ",")
         return attributes
+    }
+
+    /// Exact size of archive.tar in bytes, if the record has it by this version of the layout.
+    public func tarSizeBytes(layoutVersion: UInt32) -> UInt64? {
+        guard record.attributes[Self.tarVersionAttribute] == String(layoutVersion) else { return nil }
+        return record.attributes[Self.tarSizeAttribute].flatMap { UInt64($0) }
     }
 
     /// The same snapshot under another name.

@@ -25,13 +25,14 @@ public enum SnapshotArchive {
                 members.append(listing(name, time, UInt64(text.count), CRC32.of(text), .literal(text)))
             }
         }
-        try visit(root, prefix: [], layout, repository) { members.append($0) }
+        try visit(root, prefix: [], layout, repository, readsContents: true) { members.append($0) }
         return members
     }
 
     /// Gives the members one by one for measuring the archive: the listings are not made, and have no CRC-32.
+    /// - Parameter readsContents: false leaves out all contents but the targets of links: then nothing but the folders is read.
     public static func measure(
-        _ root: Directory, layout: [String: String], time: Timestamp, in repository: Repository,
+        _ root: Directory, layout: [String: String], time: Timestamp, in repository: Repository, readsContents: Bool = true,
         _ body: (ArchiveMember) throws(BackupError) -> Void
     ) throws(BackupError) {
         if layout.isEmpty {
@@ -40,7 +41,7 @@ public enum SnapshotArchive {
                 try body(listing(name, time, size, 0, .source(UnmadeListing(), offset: 0, length: size)))
             }
         }
-        try visit(root, prefix: [], layout, repository, body)
+        try visit(root, prefix: [], layout, repository, readsContents: readsContents, body)
     }
 
     private static let listings = [("MD5SUMS", ChecksumListing.Algorithm.md5), ("SHA256SUMS", .sha256)]
@@ -69,10 +70,12 @@ public enum SnapshotArchive {
     }
 
     private static func visit(
-        _ directory: Directory, prefix: [UInt8], _ layout: [String: String], _ repository: Repository,
+        _ directory: Directory, prefix: [UInt8], _ layout: [String: String], _ repository: Repository, readsContents: Bool,
         _ body: (ArchiveMember) throws(BackupError) -> Void
     ) throws(BackupError) {
-        var contents = try repository.pieces(of: directory.entries.lazy.filter { $0.kind != .directory }.map(\.content))[...]
+        var contents =
+            readsContents
+            ? try repository.pieces(of: directory.entries.lazy.filter { $0.kind != .directory }.map(\.content))[...] : [][...]
         for entry in directory.entries {
             let path = prefix + entry.name.bytes
             let isFolder = entry.kind == .directory
@@ -86,9 +89,10 @@ public enum SnapshotArchive {
                             content: []))
                 }
                 try visit(
-                    repository.directory(of: entry), prefix: path + [UInt8(ascii: "/")], layout, repository, body)
+                    repository.directory(of: entry), prefix: path + [UInt8(ascii: "/")], layout, repository,
+                    readsContents: readsContents, body)
             case .file, .symbolicLink:
-                let content = contents.removeFirst()
+                let content = contents.popFirst() ?? entry.linkTarget.map { [.literal($0)] } ?? []
                 guard let archivePath else { continue }
                 let crc32 = entry.checksums?.crc32 ?? CRC32.of(entry.linkTarget ?? [])
                 try body(

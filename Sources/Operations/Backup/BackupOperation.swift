@@ -62,16 +62,14 @@ public struct BackupOperation: Sendable {
         let root = try writer.store(entries)
         try writer.publishChunks()
         let layout = Dictionary(store.definition.archiveLayout.map { ($0.from, $0.to) }) { first, _ in first }
-        var archive = ZIPLayout.SizeCounter()
-        try SnapshotArchive.measure(
-            store.repository.directory(root), layout: layout, time: createdAt, in: store.repository
-        ) { (member) throws(BackupError) in try archive.append(member) }
+        let archives = try ArchiveSizes(
+            of: store.repository.directory(root), layout: layout, time: createdAt, in: store.repository)
         let storedBytes = writer.storedByteCount
         let record = SnapshotRecord(
             kind: kind, name: name, creationTime: createdAt, parent: parent?.id, root: root,
-            archiveSizeBytes: archive.archivedSize, archiveLayout: layout,
+            archiveSizeBytes: archives.zip, archiveLayout: layout,
             attributes: manifest.attributes(
-                totals: root.totals, storedBytes: storedBytes,
+                totals: root.totals, storedBytes: storedBytes, tarSizeBytes: archives.tar,
                 stamp: SnapshotStamp.unused(at: createdAt, kind, in: store.repository), databaseState: records.databaseState))
         return BackupResult(snapshot: try writer.commit(record), storedBytes: storedBytes, unreadable: unreadable)
     }

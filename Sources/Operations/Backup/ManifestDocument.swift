@@ -40,7 +40,7 @@ struct ManifestDocument {
 
     /// The names are those of the extended attributes, without `user.backupfs.`.
     func attributes(
-        totals: DirectoryTotals, storedBytes: UInt64, stamp: String, databaseState: String?
+        totals: DirectoryTotals, storedBytes: UInt64, tarSizeBytes: UInt64, stamp: String, databaseState: String?
     ) -> [String: String] {
         var attributes = [
             "app": store.definition.name, "app-version": facts.appVersion,
@@ -48,6 +48,7 @@ struct ManifestDocument {
             "records": String(facts.recordCount), "files": String(totals.fileCount), "size": String(totals.byteCount),
             "stored-size": String(storedBytes), SnapshotStamp.attribute: stamp,
             Snapshot.archiveVersionAttribute: String(ZIPLayout.version),
+            Snapshot.tarSizeAttribute: String(tarSizeBytes), Snapshot.tarVersionAttribute: String(TARLayout.version),
         ]
         if let tag { attributes["tag"] = tag }
         attributes[Snapshot.databaseStateAttribute] = databaseState

@@ -7,7 +7,7 @@ import SystemIO
 
 /// Writes the live data, or a backup, as files that need no special program.
 public struct ExportOperation: Sendable {
-    public enum Form: Sendable { case json, archive }
+    public enum Form: Sendable { case json, archive(ArchiveFormat) }
 
     private let store: Store
     private let snapshotName: String?
@@ -76,7 +76,11 @@ public struct ExportOperation: Sendable {
     }
 
     private func content(_ form: Form) throws(BackupError) -> (ExtentTable, Timestamp) {
-        let name = FileName(form == .json ? "export.json" : "archive.zip")
+        let name: FileName =
+            switch form {
+            case .json: "export.json"
+            case .archive(let format): format.fileName
+            }
         guard let snapshotName else {
             let view = try LiveData(store: store).view()
             guard let entry = try view.entry(at: [name]) else { throw BackupError(.notFound, "there is no live data") }
@@ -84,9 +88,9 @@ public struct ExportOperation: Sendable {
         }
         let snapshot = try store.snapshot(named: snapshotName)
         switch form {
-        case .archive:
+        case .archive(let format):
             let members = try SnapshotArchive.members(of: snapshot, in: store.repository)
-            return (try ZIPLayout.table(for: members), snapshot.creationTime)
+            return (try format.table(for: members), snapshot.creationTime)
         case .json:
             guard let entry = try store.repository.rootDirectory(of: snapshot).entry(named: name) else {
                 throw BackupError(.notFound, "the backup has no export", path: snapshotName)
@@ -97,7 +101,7 @@ public struct ExportOperation: Sendable {
 
     private func defaultName(_ form: Form, _ time: Timestamp) -> String {
         let name = store.definition.fileNames.export.name(at: time)
-        guard form == .archive, name.hasSuffix(".json") else { return name }
-        return name.dropLast(5) + ".zip"
+        guard case .archive(let format) = form, name.hasSuffix(".json") else { return name }
+        return name.dropLast(5) + (format == .tar ? ".tar" : ".zip")
     }
 }

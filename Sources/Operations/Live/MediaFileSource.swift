@@ -27,6 +27,14 @@ final class MediaFileSource: ByteSource {
         }
         return count
     }
+
+    /// Its path in the media folder, as it stands in lists.
+    var joinedPath: [UInt8] { Array(path.map(\.bytes).joined(separator: [UInt8(ascii: "/")])) }
+
+    /// - Throws: `inputOutput` when the file is not what it was any more.
+    func checksums(_ known: LiveChecksums) throws(BackupError) -> Checksums {
+        try known.checksums(of: expected) { () throws(BackupError) in try media.open(path, expected: expected) }
+    }
 }
 
 /// The live media files that were read last, kept open: a file is read in many pieces, one after the other.

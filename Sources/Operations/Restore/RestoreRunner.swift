@@ -144,7 +144,7 @@ public struct RestoreRunner: Sendable {
         let folder = try WorkFolder(in: store.paths.spool)
         defer { folder.remove() }
         let path = "\(folder.path)/archive.zip"
-        try ExportOperation(store: store, snapshotName: source).write(.archive, to: path)
+        try ExportOperation(store: store, snapshotName: source).write(.archive(.zip), to: path)
         try body(path, snapshot.name.description, .ownRepository)
     }
 }

@@ -14,7 +14,7 @@ enum ReadmeText {
             \(definition.title): live data and backups, as ordinary files
             \(String(repeating: "=", count: definition.title.count + 43))
 
-            live/         the app's data as it is now: export.json, archive.zip, database.sqlite
+            live/         the app's data as it is now: export.json, archive.zip, archive.tar, database.sqlite
             snapshots/    every backup; snapshots/latest is the newest
             exports/      every backup as one file under the app's own file name
             restore/      copy a file in, and it replaces the app's data
@@ -26,6 +26,7 @@ enum ReadmeText {
             Delete a backup    rmdir snapshots/version-2
             Read a backup      ls snapshots/latest
                                unzip -t snapshots/latest/archive.zip
+                               tar -xf snapshots/latest/archive.tar -C /some/folder
                                sqlite3 snapshots/latest/database.sqlite .tables
             Check every byte   cd snapshots/latest && sha256sum -c SHA256SUMS
             One checksum       getfattr -n user.checksum.sha256 snapshots/latest/export.json

@@ -22,8 +22,10 @@ public protocol TreeServices: AnyObject, Sendable {
     func exportFileName(of snapshot: Snapshot) -> String
     /// The name of a safety backup's file, and whether it is the archive (an app with media) or the export.
     func safetyFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool)
+    /// Exact size of a snapshot's archive in bytes. It may cost a walk through the snapshot's folders.
+    func archiveSize(of snapshot: Snapshot, _ format: ArchiveFormat) throws(BackupError) -> UInt64
     /// Lays the members out as one archive.
-    func archiveTable(of members: [ArchiveMember]) throws(BackupError) -> ExtentTable
+    func archiveTable(of members: [ArchiveMember], _ format: ArchiveFormat) throws(BackupError) -> ExtentTable
 
     /// Where dropped files are spooled; on the same file system as the rest of the store.
     var spoolPath: String { get }

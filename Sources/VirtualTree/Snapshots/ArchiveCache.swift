@@ -1,29 +1,47 @@
 import BackupCore
 import Synchronization
 
-/// What was computed for generated files and is worth keeping: the newest archives' extent tables, and every checksum.
+/// What was computed for generated files and is worth keeping: the newest archives' extent tables, their sizes, and every checksum.
 final class ArchiveCache: Sendable {
+    struct Key: Hashable, Sendable {
+        let snapshot: SnapshotID
+        let format: ArchiveFormat
+    }
+
     private struct State {
-        var tables: [(id: SnapshotID, table: ExtentTable)] = []
+        var tables: [(key: Key, table: ExtentTable)] = []
+        var sizes: [Key: UInt64] = [:]
         var checksums: [InodeNumber: Checksums] = [:]
     }
 
     /// A table of 100,000 files takes tens of megabytes: only the last few are kept. Open files hold their own.
     private static let tableCountLimit = 2
+    private static let sizeCountLimit = 10_000
     private static let checksumCountLimit = 10_000
 
     private let state = Mutex(State())
 
-    func table(of id: SnapshotID, make: () throws(BackupError) -> ExtentTable) throws(BackupError) -> ExtentTable {
-        if let known = state.withLock({ state in state.tables.first { $0.id == id }?.table }) { return known }
+    func table(of key: Key, make: () throws(BackupError) -> ExtentTable) throws(BackupError) -> ExtentTable {
+        if let known = state.withLock({ state in state.tables.first { $0.key == key }?.table }) { return known }
         // Made without the lock: two readers may both make it, which costs time and nothing else.
         let table = try make()
         state.withLock { state in
-            state.tables.removeAll { $0.id == id }
+            state.tables.removeAll { $0.key == key }
             if state.tables.count >= Self.tableCountLimit { state.tables.removeFirst() }
-            state.tables.append((id, table))
+            state.tables.append((key, table))
         }
         return table
+    }
+
+    /// An archive's size in bytes.
+    func size(of key: Key, make: () throws(BackupError) -> UInt64) throws(BackupError) -> UInt64 {
+        if let known = state.withLock({ $0.sizes[key] }) { return known }
+        let size = try make()
+        state.withLock { state in
+            if state.sizes.count >= Self.sizeCountLimit { state.sizes.removeAll() }
+            state.sizes[key] = size
+        }
+        return size
     }
 
     func checksums(of inode: InodeNumber, make: () throws(BackupError) -> Checksums) throws(BackupError) -> Checksums {

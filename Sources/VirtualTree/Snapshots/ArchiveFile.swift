@@ -2,42 +2,69 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// `archive.zip` of a snapshot: a table of extents over the stored chunks, made when it is first opened.
+/// `archive.zip` or `archive.tar` of a snapshot: a table of extents over the stored chunks, made when it is first opened.
 final class ArchiveFile: FileNode {
     let inode: InodeNumber
+    private let format: ArchiveFormat
     private let snapshot: Snapshot
     private let context: TreeContext
 
-    init(_ snapshot: Snapshot, inode: InodeNumber, context: TreeContext) {
+    init(_ format: ArchiveFormat, of snapshot: Snapshot, inode: InodeNumber, context: TreeContext) {
+        self.format = format
         self.snapshot = snapshot
         self.inode = inode
         self.context = context
     }
 
+    private var path: String { "\(snapshot.name)/\(format.fileName)" }
+    private var key: ArchiveCache.Key { ArchiveCache.Key(snapshot: snapshot.id, format: format) }
+
+    private func size() throws(BackupError) -> UInt64 {
+        try context.archives.size(of: key) { () throws(BackupError) in
+            do throws(BackupError) {
+                return try context.services.archiveSize(of: snapshot, format)
+            } catch {
+                throw error.at(path)
+            }
+        }
+    }
+
+    /// Whether its size can be told: not if it must be computed of folders that are damaged.
+    func canTellSize() throws(BackupError) -> Bool {
+        do throws(BackupError) {
+            _ = try size()
+            return true
+        } catch {
+            guard error.code == .repositoryDamaged else { throw error }
+            return false
+        }
+    }
+
     func attributes() throws(BackupError) -> NodeAttributes {
         NodeAttributes(
-            inode: inode, kind: .file, permissions: context.filePermissions, size: snapshot.record.archiveSizeBytes,
+            inode: inode, kind: .file, permissions: context.filePermissions, size: try size(),
             modificationTime: snapshot.creationTime, isImmutable: true,
             entryTimeoutSeconds: TreeContext.immutableTimeoutSeconds,
             attributeTimeoutSeconds: TreeContext.immutableTimeoutSeconds)
     }
 
     func table() throws(BackupError) -> ExtentTable {
-        try context.archives.table(of: snapshot.id) { () throws(BackupError) in
+        try context.archives.table(of: key) { () throws(BackupError) in
+            let size = try size()
             let members = try SnapshotArchive.members(of: snapshot, in: context.repository)
-            let table = try context.services.archiveTable(of: members)
-            guard table.size == snapshot.record.archiveSizeBytes else {
+            let table = try context.services.archiveTable(of: members, format)
+            guard table.size == size else {
                 throw BackupError(
                     .repositoryDamaged,
-                    "the archive would have \(table.size) bytes, but had \(snapshot.record.archiveSizeBytes) at the backup",
-                    path: "\(snapshot.name)/archive.zip",
+                    "the archive would have \(table.size) bytes, but had \(size) at the backup",
+                    path: path,
                     remedy: "The files of the snapshot are not affected: read them from its folder.")
             }
             return table
         }
     }
 
-    var mimeType: String? { "application/zip" }
+    var mimeType: String? { format.mimeType }
     var hasChecksums: Bool { true }
 
     /// Computed by reading the archive through, once.
@@ -50,6 +77,6 @@ final class ArchiveFile: FileNode {
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
         guard !flags.asksToWrite else { throw .readOnlyHere }
         return OpenExtents(
-            try table(), repository: context.repository, path: "\(snapshot.name)/archive.zip", isImmutable: true)
+            try table(), repository: context.repository, path: path, isImmutable: true)
     }
 }

@@ -19,7 +19,7 @@ final class SnapshotFile: FileNode {
 
     private func original() throws(BackupError) -> any FileNode {
         switch form {
-        case .archive: return ArchiveFile(snapshot, inode: inode, context: context)
+        case .archive: return ArchiveFile(.zip, of: snapshot, inode: inode, context: context)
         case .export:
             guard let index = try context.repository.rootDirectory(of: snapshot).index(named: "export.json") else {
                 throw BackupError(.notFound, "the snapshot has no export", path: snapshot.name.description)

@@ -30,8 +30,12 @@ final class SnapshotFolder: FolderNode {
         [
             ("MD5SUMS", ListingFile(.md5, snapshot, inode: inode.child("MD5SUMS"), context: context)),
             ("SHA256SUMS", ListingFile(.sha256, snapshot, inode: inode.child("SHA256SUMS"), context: context)),
-            ("archive.zip", ArchiveFile(snapshot, inode: inode.child("archive.zip"), context: context)),
+            (ArchiveFormat.tar.fileName, archive(.tar)), (ArchiveFormat.zip.fileName, archive(.zip)),
         ]
+    }
+
+    private func archive(_ format: ArchiveFormat) -> ArchiveFile {
+        ArchiveFile(format, of: snapshot, inode: inode.child(format.fileName), context: context)
     }
 
     func child(named name: FileName) throws(BackupError) -> any Node {
@@ -40,7 +44,10 @@ final class SnapshotFolder: FolderNode {
     }
 
     func listing() throws(BackupError) -> FolderListing {
-        FolderListing(views()).followed(by: try stored.listing())
+        // Of an older snapshot the archive's size is asked of its folders. A damaged one must not hide all other files.
+        var shown: [(name: FileName, node: any Node)] = []
+        for view in views() where try (view.node as? ArchiveFile)?.canTellSize() ?? true { shown.append(view) }
+        return FolderListing(shown).followed(by: try stored.listing())
     }
 
     var isImmutable: Bool { true }

@@ -1,0 +1,42 @@
+import BackupCore
+import BackupRepository
+import Export
+
+/// Exact sizes of a backup's archives in bytes.
+public struct ArchiveSizes {
+    let zip: UInt64
+    let tar: UInt64
+
+    /// Measures both in one walk through the folders.
+    /// - Parameter root: the backup's, whose chunks are all in the catalog.
+    init(
+        of root: Directory, layout: [String: String], time: Timestamp, in repository: Repository
+    ) throws(BackupError) {
+        var zip = ZIPLayout.SizeCounter()
+        var tar = TARLayout.SizeCounter()
+        try SnapshotArchive.measure(root, layout: layout, time: time, in: repository) { (member) throws(BackupError) in
+            try zip.append(member)
+            try tar.append(member)
+        }
+        self.zip = zip.archivedSize
+        self.tar = tar.archivedSize
+    }
+
+    /// The size of one archive of a snapshot, as its record has it. Snapshots that were made before there was an archive.tar do not have its
+    /// size: it is computed from their folders, without a look at files or the catalog.
+    public static func size(
+        of snapshot: Snapshot, _ format: ArchiveFormat, in repository: Repository
+    ) throws(BackupError) -> UInt64 {
+        switch format {
+        case .zip: return snapshot.record.archiveSizeBytes
+        case .tar:
+            if let known = snapshot.tarSizeBytes(layoutVersion: TARLayout.version) { return known }
+            var tar = TARLayout.SizeCounter()
+            try SnapshotArchive.measure(
+                repository.rootDirectory(of: snapshot), layout: snapshot.record.archiveLayout, time: snapshot.creationTime,
+                in: repository, readsContents: false
+            ) { (member) throws(BackupError) in try tar.append(member) }
+            return tar.archivedSize
+        }
+    }
+}

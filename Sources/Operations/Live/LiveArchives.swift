@@ -1,0 +1,138 @@
+import BackupCore
+import BackupRepository
+import Export
+import SystemIO
+
+/// What is made of all live files: the list of their checksums, and the archives that hold the list and the files.
+struct LiveArchives: Sendable {
+    private static let listingName: FileName = "SHA256SUMS"
+    private static let names = [listingName] + ArchiveFormat.allCases.map(\.fileName)
+
+    let state: LiveState
+
+    /// All of them, with their exact sizes. That takes a walk through the media folder, but no look at its files.
+    func entries() throws(BackupError) -> [LiveEntry] {
+        let members = try members()
+        let listing = LiveListing(members, state.checksums)
+        var zip = ZIPLayout.SizeCounter()
+        var tar = TARLayout.SizeCounter()
+        try zip.append(member(listing, crc32: 0))
+        for member in members {
+            let measured = archived(member, content: member.outline(state.rendering.export), crc32: 0)
+            try zip.append(measured)
+            try tar.append(measured)
+        }
+        try tar.append(member(listing, crc32: 0))
+        return [listingEntry(listing.size), archive(.tar, tar.archivedSize), archive(.zip, zip.archivedSize)]
+    }
+
+    /// - Returns: `nil` at once for any other name.
+    func entry(named name: FileName) throws(BackupError) -> LiveEntry? {
+        guard Self.names.contains(name) else { return nil }
+        return try entries().first { $0.name == name }
+    }
+
+    // MARK: The files
+
+    private func listingEntry(_ size: UInt64) -> LiveEntry {
+        let text: @Sendable () throws(BackupError) -> [UInt8] = { () throws(BackupError) -> [UInt8] in
+            try LiveListing(members(), state.checksums).text()
+        }
+        return entry(
+            Self.listingName, size, content: { () throws(BackupError) in ExtentTable(literal: try text()) },
+            checksums: { () throws(BackupError) in ContentHasher.hash(try text()) })
+    }
+
+    private func archive(_ format: ArchiveFormat, _ size: UInt64) -> LiveEntry {
+        entry(
+            format.fileName, size, content: { () throws(BackupError) in try table(format) },
+            checksums: { () throws(BackupError) in try SourceChecksums.of(TableSource(table(format))) })
+    }
+
+    private func entry(
+        _ name: FileName, _ size: UInt64, content: @escaping @Sendable () throws(BackupError) -> ExtentTable,
+        checksums: @escaping @Sendable () throws(BackupError) -> Checksums
+    ) -> LiveEntry {
+        LiveEntry(
+            name: name, kind: .file, permissions: 0o600, size: size, modificationTime: state.rendering.createdAt,
+            content: content, checksums: checksums)
+    }
+
+    private func table(_ format: ArchiveFormat) throws(BackupError) -> ExtentTable {
+        let members = try members()
+        let listing = LiveListing(members, state.checksums)
+        var archived: [ArchiveMember] = []
+        archived.reserveCapacity(members.count + 1)
+        switch format {
+        case .zip:
+            archived.append(member(listing, crc32: CRC32.of(try listing.text())))
+            for member in members {
+                archived.append(self.archived(member, content: try member.content(), crc32: try member.crc32(state.checksums)))
+            }
+        case .tar:
+            for member in members { archived.append(self.archived(member, content: try member.content(), crc32: 0)) }
+            // The list needs the checksums of all files. Where it is last, nobody waits for them who wants something else: the archive is
+            // written out at once, and every file is hashed just after it was read.
+            archived.append(member(listing, crc32: 0))
+        }
+        return try format.table(for: archived)
+    }
+
+    // MARK: Members
+
+    private func member(_ listing: LiveListing, crc32: UInt32) -> ArchiveMember {
+        ArchiveMember(
+            path: Self.listingName.bytes, mode: 0o100600, modificationTime: state.rendering.createdAt, size: listing.size,
+            crc32: crc32, content: listing.size == 0 ? [] : [.source(listing, offset: 0, length: listing.size)])
+    }
+
+    private func archived(_ member: LiveMember, content: [ContentPiece], crc32: UInt32) -> ArchiveMember {
+        let entry = member.entry
+        let isFolder = entry.kind == .directory
+        let type: UInt32 =
+            switch entry.kind {
+            case .directory: 0o040000
+            case .symbolicLink: 0o120000
+            case .file: 0o100000
+            }
+        return ArchiveMember(
+            path: isFolder ? member.path + [UInt8(ascii: "/")] : member.path, mode: type | UInt32(entry.permissions),
+            modificationTime: entry.modificationTime, size: isFolder ? 0 : entry.size, crc32: crc32, content: content)
+    }
+
+    /// Every file and folder but those that are made of them, in the order of a snapshot's archive.
+    private func members() throws(BackupError) -> [LiveMember] {
+        var members: [LiveMember] = []
+        for entry in try state.stored().sorted(by: { $0.name < $1.name }) {
+            members.append(LiveMember(path: entry.name.bytes, entry: entry))
+            switch entry.name {
+            case "data":
+                for file in state.data() { members.append(LiveMember(path: Array("data/\(file.name)".utf8), entry: file)) }
+            case "media":
+                guard let media = state.media else { continue }
+                try append([entry.name], media, OpenMediaFiles(), to: &members)
+            default: continue
+            }
+        }
+        return members
+    }
+
+    private func append(
+        _ folder: [FileName], _ media: LiveMedia, _ openFiles: OpenMediaFiles, to members: inout [LiveMember]
+    ) throws(BackupError) {
+        for item in try media.items(in: folder.dropFirst()) ?? [] {
+            let path = folder + [item.name]
+            let entry = state.entry(item, path, media)
+            let joined = Array(path.map(\.bytes).joined(separator: [UInt8(ascii: "/")]))
+            switch entry.kind {
+            case .directory:
+                members.append(LiveMember(path: joined, entry: entry))
+                try append(path, media, openFiles, to: &members)
+            case .symbolicLink: members.append(LiveMember(path: joined, entry: entry, linkTarget: item.target))
+            case .file:
+                let source = MediaFileSource(path.dropFirst(), expected: item.status, in: media, openFiles)
+                members.append(LiveMember(path: joined, entry: entry, source: source))
+            }
+        }
+    }
+}
