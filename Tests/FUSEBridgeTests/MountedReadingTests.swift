@@ -50,7 +50,7 @@ struct MountedReadingTests {
         #expect(try mount.output("findmnt -n -o FSTYPE,SOURCE $M | tr -s ' '") == "fuse.backupfs backupfs\n")
         #expect(try mount.output("findmnt -n -o OPTIONS $M | tr , '\\n' | grep -c default_permissions") == "1\n")
         if geteuid() == 0, let entry {
-            #expect(try mount.output("cat /sys/class/bdi/\(entry.major):\(entry.minor)/read_ahead_kb") == "1024\n")
+            #expect(try mount.output("cat /sys/class/bdi/\(entry.major):\(entry.minor)/read_ahead_kb") == "2048\n")
         }
     }
 
