@@ -30,6 +30,8 @@ final class StoreTreeServices: TreeServices {
 
     func liveView() throws(BackupError) -> any LiveView { try live.view() }
 
+    func liveMedia() -> (any LiveView)? { live.mediaView }
+
     func createSnapshot(named name: String) throws(BackupError) {
         let result = try BackupOperation(store: store).run(label: name, tag: nil, progress: nil)
         // The backup is there and listed; whoever made it must not believe that it is whole.
@@ -52,8 +54,10 @@ final class StoreTreeServices: TreeServices {
         try ArchiveSizes.size(of: snapshot, format, in: store.repository)
     }
 
-    func archiveTable(of members: [ArchiveMember], _ format: ArchiveFormat) throws(BackupError) -> ExtentTable {
-        try format.table(for: members)
+    func archiveTable(of snapshot: Snapshot, _ format: ArchiveFormat) throws(BackupError) -> ExtentTable {
+        try format.table { (body) throws(BackupError) in
+            try SnapshotArchive.visit(snapshot, in: store.repository, body)
+        }
     }
 
     var spoolPath: String { store.paths.spool }

@@ -8,7 +8,7 @@ import SystemIO
 /// `BackupWriter`, of which there is one at a time across all processes.
 public final class Repository: Sendable {
     /// Bytes of the latest directory objects kept decoded, roughly.
-    private static let directoryCacheBytes = 16 << 20
+    private static let directoryCacheBytes = 8 << 20
 
     /// The repository's folder.
     public let path: String

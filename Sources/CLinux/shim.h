@@ -34,6 +34,8 @@ static inline long backupfs_getxattr(const char *path, const char *name, void *v
 static inline int backupfs_sync_filesystem(int descriptor) { return (int)syscall(SYS_syncfs, descriptor); }
 // mallopt(3) with M_ARENA_MAX: how many heaps malloc(3) keeps; 1 when it was taken.
 static inline int backupfs_limit_heaps(int count) { return mallopt(M_ARENA_MAX, count); }
+// malloc_trim(3): gives all free pages back to the system.
+static inline void backupfs_trim_heaps(void) { malloc_trim(0); }
 // Open file description locks (fcntl(2)) on the whole file: fcntl is variadic, and the commands need _GNU_SOURCE.
 static inline int backupfs_lock(int descriptor, int exclusive) {
     struct flock lock = {.l_type = exclusive ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET};

@@ -17,6 +17,8 @@ final class TestServices: TreeServices {
         var reports: [ReportText] = []
         var status = "{}\n"
         var liveText = "live\n"
+        /// Whether live files say which state they are in.
+        var liveHasVersions = false
         /// Of which archives the size was asked.
         var measuredSnapshots: [String] = []
         /// Thrown when the size of archive.tar is asked.
@@ -69,7 +71,10 @@ final class TestServices: TreeServices {
 
     func readme() -> [UInt8] { Array("Read me\n".utf8) }
     func status() throws(BackupError) -> [UInt8] { Array(state.withLock { $0.status }.utf8) }
-    func liveView() throws(BackupError) -> any LiveView { TestLiveView(text: state.withLock { $0.liveText }) }
+    func liveView() throws(BackupError) -> any LiveView {
+        state.withLock { TestLiveView(text: $0.liveText, hasVersions: $0.liveHasVersions) }
+    }
+    func liveMedia() -> (any LiveView)? { nil }
 
     func createSnapshot(named name: String) throws(BackupError) {
         try make(FileName(name), seconds: 3000 + Int64(repository.snapshots().count))
@@ -93,8 +98,10 @@ final class TestServices: TreeServices {
         if let failure = state.withLock({ $0.sizeFailure }) { throw failure }
         return try TARLayout.archivedSize(of: SnapshotArchive.members(of: snapshot, in: repository))
     }
-    func archiveTable(of members: [ArchiveMember], _ format: ArchiveFormat) throws(BackupError) -> ExtentTable {
-        try format.table(for: members)
+    func archiveTable(of snapshot: Snapshot, _ format: ArchiveFormat) throws(BackupError) -> ExtentTable {
+        try format.table { (body) throws(BackupError) in
+            try SnapshotArchive.visit(snapshot, in: repository, body)
+        }
     }
 
     /// Whole is what ends with a full stop.
@@ -120,8 +127,12 @@ final class TestServices: TreeServices {
 /// `live/` with one file and a folder.
 private final class TestLiveView: LiveView {
     private let text: [UInt8]
+    private let hasVersions: Bool
 
-    init(text: String) { self.text = Array(text.utf8) }
+    init(text: String, hasVersions: Bool) {
+        self.text = Array(text.utf8)
+        self.hasVersions = hasVersions
+    }
 
     func children(of path: [FileName]) throws(BackupError) -> [LiveEntry]? {
         switch path {
@@ -138,6 +149,7 @@ private final class TestLiveView: LiveView {
     private func entry(_ name: FileName, _ kind: LiveEntry.Kind, _ permissions: UInt16, _ bytes: [UInt8]) -> LiveEntry {
         LiveEntry(
             name: name, kind: kind, permissions: permissions, size: UInt64(bytes.count), modificationTime: Timestamp(seconds: 77),
+            version: hasVersions && kind == .file ? UInt64(CRC32.of(bytes)) : nil, isSettled: name == "export.json",
             content: { ExtentTable(literal: bytes) }, checksums: { ContentHasher.hash(bytes) })
     }
 

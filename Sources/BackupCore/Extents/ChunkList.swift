@@ -17,7 +17,10 @@ struct ChunkList: Sendable {
     private var packs: [PackID] = []
     private var bases: [ChunkID] = []
 
-    mutating func reserveCapacity(_ count: Int) { items.reserveCapacity(count) }
+    mutating func trim() {
+        items.trim()
+        bases.trim()
+    }
 
     /// - Returns: its number. The chunk that was added last is not added again.
     mutating func append(_ chunk: StoredChunk) -> UInt32 {

@@ -43,12 +43,12 @@ public struct ExtentTable: Sendable {
 
     public init(literal bytes: [UInt8]) { append(Extent.literal(bytes)) }
 
-    /// Makes room for extents at once, so that a table that is kept is not larger than it must be.
-    /// - Parameter chunkCount: how many of them are of chunks.
-    public mutating func reserveCapacity(_ count: Int, chunkCount: Int) {
-        offsets.reserveCapacity(count)
-        places.reserveCapacity(count)
-        chunks.reserveCapacity(chunkCount)
+    /// Gives back the room for more extents: for a table that is complete and kept.
+    public mutating func trim() {
+        offsets.trim()
+        places.trim()
+        shortLiterals.trim()
+        chunks.trim()
     }
 
     /// How many extents there are.

@@ -4,7 +4,7 @@ import SystemIO
 /// Reads chunks from packs, whole or in part, and never gives out a byte that has not been checked. For several threads at once;
 /// no lock is held while something is read, expanded or checked.
 final class ChunkReader: Sendable {
-    private static let expandedCacheBytes = 32 << 20
+    private static let expandedCacheBytes = 16 << 20
     private static let openedCacheBytes = 16 << 20
     /// Stored bytes are checked in pieces of this size, which stay in the processor's cache.
     private static let checkPieceBytes = 128 << 10

@@ -1,5 +1,4 @@
 import BackupCore
-import Glibc
 import SystemIO
 
 /// Tells whether a folder's list of names may have changed, at the price of one stat(2).
@@ -18,10 +17,7 @@ struct FolderStamp: Equatable, Sendable {
         inode = status.inode
         modificationTime = status.modificationTime
         changeTime = status.changeTime
-        // The file system's clock, not the one that tests may set.
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
-        isTrustworthy = status.changeTime.seconds + Self.granularitySeconds < Int64(now.tv_sec)
+        isTrustworthy = status.changeTime.seconds + Self.granularitySeconds < SystemClock.systemTime().seconds
     }
 
     /// Whether what was read when this stamp was taken still stands when `later` was taken.

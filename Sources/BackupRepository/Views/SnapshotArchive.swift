@@ -7,6 +7,32 @@ import SystemIO
 /// the same folder. A layout maps prefixes of paths in the snapshot to prefixes in the archive (the longest that fits counts), and leaves
 /// out what none fits: an app's own archive layout.
 public enum SnapshotArchive {
+    /// Gives the members one by one: a hundred thousand at once would take more memory than the archive's table.
+    /// - Throws: `repositoryDamaged`.
+    public static func visit(
+        _ snapshot: Snapshot, in repository: Repository, _ body: (ArchiveMember) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        try visit(
+            repository.rootDirectory(of: snapshot), layout: snapshot.record.archiveLayout, time: snapshot.creationTime,
+            in: repository, body)
+    }
+
+    /// - Parameter time: when the snapshot was made; the time of the listings.
+    public static func visit(
+        _ root: Directory, layout: [String: String], time: Timestamp, in repository: Repository,
+        _ body: (ArchiveMember) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        if layout.isEmpty {
+            for (name, algorithm) in listings {
+                let source = ListingSource(root, algorithm, in: repository)
+                let size = ChecksumListing.sizeBytes(of: root, algorithm)
+                try body(listing(name, time, size, try source.crc32(), .source(source, offset: 0, length: size)))
+            }
+        }
+        try visit(root, prefix: [], layout, repository, readsContents: true, body)
+    }
+
+    /// All of them, for few.
     /// - Throws: `repositoryDamaged`.
     public static func members(of snapshot: Snapshot, in repository: Repository) throws(BackupError) -> [ArchiveMember] {
         try members(
@@ -14,18 +40,11 @@ public enum SnapshotArchive {
             in: repository)
     }
 
-    /// - Parameter time: when the snapshot was made; the time of the listings.
     public static func members(
         of root: Directory, layout: [String: String], time: Timestamp, in repository: Repository
     ) throws(BackupError) -> [ArchiveMember] {
         var members: [ArchiveMember] = []
-        if layout.isEmpty {
-            for (name, algorithm) in listings {
-                let text = try ChecksumListing.text(of: root, algorithm, in: repository)
-                members.append(listing(name, time, UInt64(text.count), CRC32.of(text), .literal(text)))
-            }
-        }
-        try visit(root, prefix: [], layout, repository, readsContents: true) { members.append($0) }
+        try visit(root, layout: layout, time: time, in: repository) { members.append($0) }
         return members
     }
 

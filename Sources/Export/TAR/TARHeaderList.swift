@@ -22,11 +22,10 @@ struct TARHeaderList: Sendable {
     /// Bytes of all headers and of the zeros behind contents.
     private(set) var length: UInt64 = 0
 
-    /// Makes room for members at once, so that a list that is kept is not larger than it must be.
-    /// - Parameter textSizeBytes: of all paths and targets.
-    mutating func reserveCapacity(_ count: Int, textSizeBytes: Int) {
-        records.reserveCapacity(count)
-        text.reserveCapacity(textSizeBytes)
+    /// Gives back the room for more members.
+    mutating func trim() {
+        records.trim()
+        text.trim()
     }
 
     mutating func append(_ entry: TAREntry) {

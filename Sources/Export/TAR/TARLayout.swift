@@ -20,13 +20,8 @@ public struct TARLayout: Sendable {
 
     /// The archive of `members`, in their order. Folders are members whose path ends with `/`.
     /// - Throws: as `append(_:)`.
-    public static func table(for members: some Collection<ArchiveMember>) throws(BackupError) -> ExtentTable {
+    public static func table(for members: some Sequence<ArchiveMember>) throws(BackupError) -> ExtentTable {
         var layout = TARLayout()
-        // Growing by doubling would leave up to half of the room unused for as long as the table is kept.
-        let pieceCount = members.reduce(0) { $0 + $1.content.count }
-        layout.table.reserveCapacity(pieceCount + members.count + 1, chunkCount: pieceCount)
-        let textSizeBytes = members.reduce(0) { $0 + $1.path.count + ($1.isSymbolicLink ? Int(min($1.size, 4_096)) : 0) }
-        layout.headers.update { $0.reserveCapacity(members.count, textSizeBytes: textSizeBytes) }
         for member in members { try layout.append(member) }
         return layout.finish()
     }
@@ -63,6 +58,8 @@ public struct TARLayout: Sendable {
     /// Closes the archive with its zeros.
     public consuming func finish() -> ExtentTable {
         place(upTo: headers.update { $0.length } + counter.endSize)
+        table.trim()
+        headers.update { $0.trim() }
         assert(table.size == counter.archivedSize, "the size is known before the bytes are")
         return table
     }

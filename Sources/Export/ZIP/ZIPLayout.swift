@@ -68,6 +68,7 @@ public struct ZIPLayout: Sendable {
         literal = central
         counter.appendEndRecords(to: &literal)
         flushLiteral(ifAtLeast: 1)
+        table.trim()
         assert(table.size == counter.archivedSize, "the size is known before the bytes are")
         return table
     }

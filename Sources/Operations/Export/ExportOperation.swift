@@ -89,8 +89,10 @@ public struct ExportOperation: Sendable {
         let snapshot = try store.snapshot(named: snapshotName)
         switch form {
         case .archive(let format):
-            let members = try SnapshotArchive.members(of: snapshot, in: store.repository)
-            return (try format.table(for: members), snapshot.creationTime)
+            let table = try format.table { (body) throws(BackupError) in
+                try SnapshotArchive.visit(snapshot, in: store.repository, body)
+            }
+            return (table, snapshot.creationTime)
         case .json:
             guard let entry = try store.repository.rootDirectory(of: snapshot).entry(named: name) else {
                 throw BackupError(.notFound, "the backup has no export", path: snapshotName)

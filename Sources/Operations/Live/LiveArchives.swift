@@ -61,21 +61,20 @@ struct LiveArchives: Sendable {
     private func table(_ format: ArchiveFormat) throws(BackupError) -> ExtentTable {
         let members = try members()
         let listing = LiveListing(members, state.checksums)
-        var archived: [ArchiveMember] = []
-        archived.reserveCapacity(members.count + 1)
-        switch format {
-        case .zip:
-            archived.append(member(listing, crc32: CRC32.of(try listing.text())))
-            for member in members {
-                archived.append(self.archived(member, content: try member.content(), crc32: try member.crc32(state.checksums)))
+        return try format.table { (body) throws(BackupError) in
+            switch format {
+            case .zip:
+                try body(member(listing, crc32: CRC32.of(try listing.text())))
+                for member in members {
+                    try body(archived(member, content: try member.content(), crc32: try member.crc32(state.checksums)))
+                }
+            case .tar:
+                for member in members { try body(archived(member, content: try member.content(), crc32: 0)) }
+                // The list needs the checksums of all files. Where it is last, nobody waits for them who wants something else: the
+                // archive is written out at once, and every file is hashed just after it was read.
+                try body(member(listing, crc32: 0))
             }
-        case .tar:
-            for member in members { archived.append(self.archived(member, content: try member.content(), crc32: 0)) }
-            // The list needs the checksums of all files. Where it is last, nobody waits for them who wants something else: the archive is
-            // written out at once, and every file is hashed just after it was read.
-            archived.append(member(listing, crc32: 0))
         }
-        return try format.table(for: archived)
     }
 
     // MARK: Members
@@ -109,8 +108,8 @@ struct LiveArchives: Sendable {
             case "data":
                 for file in state.data() { members.append(LiveMember(path: Array("data/\(file.name)".utf8), entry: file)) }
             case "media":
-                guard let media = state.media else { continue }
-                try append([entry.name], media, OpenMediaFiles(), to: &members)
+                guard let view = state.mediaView else { continue }
+                try append([entry.name], view, OpenMediaFiles(), to: &members)
             default: continue
             }
         }
@@ -118,19 +117,19 @@ struct LiveArchives: Sendable {
     }
 
     private func append(
-        _ folder: [FileName], _ media: LiveMedia, _ openFiles: OpenMediaFiles, to members: inout [LiveMember]
+        _ folder: [FileName], _ view: LiveMediaView, _ openFiles: OpenMediaFiles, to members: inout [LiveMember]
     ) throws(BackupError) {
-        for item in try media.items(in: folder.dropFirst()) ?? [] {
+        for item in try view.media.items(in: folder.dropFirst()) ?? [] {
             let path = folder + [item.name]
-            let entry = state.entry(item, path, media)
+            let entry = view.entry(item, path)
             let joined = Array(path.map(\.bytes).joined(separator: [UInt8(ascii: "/")]))
             switch entry.kind {
             case .directory:
                 members.append(LiveMember(path: joined, entry: entry))
-                try append(path, media, openFiles, to: &members)
+                try append(path, view, openFiles, to: &members)
             case .symbolicLink: members.append(LiveMember(path: joined, entry: entry, linkTarget: item.target))
             case .file:
-                let source = MediaFileSource(path.dropFirst(), expected: item.status, in: media, openFiles)
+                let source = MediaFileSource(path.dropFirst(), expected: item.status, in: view.media, openFiles)
                 members.append(LiveMember(path: joined, entry: entry, source: source))
             }
         }

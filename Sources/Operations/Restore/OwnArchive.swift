@@ -15,9 +15,10 @@ struct OwnArchive {
         let file = try SharedFile(path: path)
         try repository.refresh()
         for snapshot in repository.snapshots().reversed() where snapshot.record.archiveSizeBytes == file.size {
-            guard let members = try? SnapshotArchive.members(of: snapshot, in: repository),
-                let table = try? ZIPLayout.table(for: members)
-            else { continue }
+            let table = try? ArchiveFormat.zip.table { (body) throws(BackupError) in
+                try SnapshotArchive.visit(snapshot, in: repository, body)
+            }
+            guard let table else { continue }
             if (try? isEqual(table, file)) == true { return true }
         }
         return false

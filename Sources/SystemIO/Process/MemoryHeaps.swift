@@ -7,4 +7,8 @@ public enum MemoryHeaps {
     ///
     /// To be called before other threads are started; does nothing where the C library cannot.
     public static func useOne() { _ = backupfs_limit_heaps(1) }
+
+    /// Gives what is free back to the system, also between what is in use: after something large that will not come again soon. It takes
+    /// milliseconds.
+    public static func giveBack() { backupfs_trim_heaps() }
 }

@@ -11,6 +11,8 @@ public protocol TreeServices: AnyObject, Sendable {
 
     /// The app's data as it is now. The same view comes back until the data changes.
     func liveView() throws(BackupError) -> any LiveView
+    /// The app's media folder alone, as `live/media` shows it: looking at it renders nothing. `nil` where `liveView` has to be asked.
+    func liveMedia() -> (any LiveView)?
 
     /// Backs up; returns when the backup is durable. Throws `busy` while another operation runs.
     func createSnapshot(named name: String) throws(BackupError)
@@ -24,8 +26,8 @@ public protocol TreeServices: AnyObject, Sendable {
     func safetyFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool)
     /// Exact size of a snapshot's archive in bytes. It may cost a walk through the snapshot's folders.
     func archiveSize(of snapshot: Snapshot, _ format: ArchiveFormat) throws(BackupError) -> UInt64
-    /// Lays the members out as one archive.
-    func archiveTable(of members: [ArchiveMember], _ format: ArchiveFormat) throws(BackupError) -> ExtentTable
+    /// Lays the snapshot out as one archive.
+    func archiveTable(of snapshot: Snapshot, _ format: ArchiveFormat) throws(BackupError) -> ExtentTable
 
     /// Where dropped files are spooled; on the same file system as the rest of the store.
     var spoolPath: String { get }

@@ -1,5 +1,6 @@
 import BackupCore
 import Synchronization
+import SystemIO
 
 /// What was computed for generated files and is worth keeping: the newest archives' extent tables, their sizes, and every checksum.
 final class ArchiveCache: Sendable {
@@ -16,6 +17,8 @@ final class ArchiveCache: Sendable {
 
     /// A table of 100,000 files takes tens of megabytes: only the last few are kept. Open files hold their own.
     private static let tableCountLimit = 2
+    /// Extents of a table that is worth it.
+    private static let largeTableCount = 10_000
     private static let sizeCountLimit = 10_000
     private static let checksumCountLimit = 10_000
 
@@ -25,6 +28,8 @@ final class ArchiveCache: Sendable {
         if let known = state.withLock({ state in state.tables.first { $0.key == key }?.table }) { return known }
         // Made without the lock: two readers may both make it, which costs time and nothing else.
         let table = try make()
+        // What it took to make the table is much more than the table.
+        if table.count > Self.largeTableCount { MemoryHeaps.giveBack() }
         state.withLock { state in
             state.tables.removeAll { $0.key == key }
             if state.tables.count >= Self.tableCountLimit { state.tables.removeFirst() }

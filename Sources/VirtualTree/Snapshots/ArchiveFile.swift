@@ -51,8 +51,7 @@ final class ArchiveFile: FileNode {
     func table() throws(BackupError) -> ExtentTable {
         try context.archives.table(of: key) { () throws(BackupError) in
             let size = try size()
-            let members = try SnapshotArchive.members(of: snapshot, in: context.repository)
-            let table = try context.services.archiveTable(of: members, format)
+            let table = try context.services.archiveTable(of: snapshot, format)
             guard table.size == size else {
                 throw BackupError(
                     .repositoryDamaged,
