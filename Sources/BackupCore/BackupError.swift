@@ -30,6 +30,8 @@ public struct BackupError: Error, Sendable, CustomStringConvertible {
         case notSupported
         case crossDevice
         case badHandle
+        /// What was found a moment ago has become something else.
+        case stale
         case noRepository
         case locked
         case wrongPassword

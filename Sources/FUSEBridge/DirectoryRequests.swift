@@ -26,7 +26,7 @@ enum DirectoryRequests {
             try server.tree.readDirectory(HandleNumber(handle), from: UInt64(offset), countsLookUps: false) {
                 name, attributes, nextOffset in
                 var status = stat()
-                status.st_ino = ino_t(attributes.inode.rawValue)
+                status.st_ino = ino_t(attributes.shownInode.rawValue)
                 status.st_mode = server.fileType(attributes.kind)
                 return append(name, to: buffer, used: &used) { address, room, text in
                     fuse_add_direntry(nil, address, room, text, &status, off_t(nextOffset))

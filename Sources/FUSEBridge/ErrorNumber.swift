@@ -33,6 +33,8 @@ public enum ErrorNumber {
         case .notSupported: EOPNOTSUPP
         case .crossDevice: EXDEV
         case .badHandle: EBADF
+        // The kernel then looks the name up again by itself.
+        case .stale: ESTALE
         // The repository vanished under the mount, for instance with its disk.
         case .noRepository: EIO
         // Another process holds the repository; to whoever waits that is the same as `busy`.

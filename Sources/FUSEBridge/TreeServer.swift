@@ -42,7 +42,7 @@ final class TreeServer: Sendable {
 
     func status(_ attributes: NodeAttributes) -> stat {
         var value = stat()
-        value.st_ino = ino_t(attributes.inode.rawValue)
+        value.st_ino = ino_t(attributes.shownInode.rawValue)
         value.st_mode = fileType(attributes.kind) | mode_t(attributes.permissions & 0o7777)
         // 1 also for folders: it tells find(1) that the count says nothing of the number of subfolders.
         value.st_nlink = 1

@@ -10,6 +10,7 @@ final class TreeContext: Sendable {
     let isSharedWithOthers: Bool
     let archives: ArchiveCache
     let places = PlaceCache()
+    let live: LiveViews
     let announcer = SnapshotAnnouncer()
     /// When the tree was mounted: the time of folders that have no other.
     let mountTime: Timestamp
@@ -24,6 +25,7 @@ final class TreeContext: Sendable {
         self.repository = repository
         self.isSharedWithOthers = isSharedWithOthers
         archives = ArchiveCache()
+        live = LiveViews(services: services)
         mountTime = SystemClock.now()
     }
 

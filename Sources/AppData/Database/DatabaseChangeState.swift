@@ -33,10 +33,7 @@ public struct DatabaseChangeState: Sendable, Hashable {
         self.database = database
         // An empty log holds no commits, whoever made it.
         self.log = log?.size == 0 ? nil : log
-        var clock = timespec()
-        // Not SystemClock: the file system's stamps do not follow a clock that a test has set.
-        clock_gettime(CLOCK_REALTIME, &clock)
-        let now = Timestamp(clock)
+        let now = SystemClock.systemTime()
         // An empty log is made by whoever reads: it is not counted here either.
         let isRecent = [database, self.log].contains { file in
             guard let time = file?.modificationTime, abs(now.seconds - time.seconds) < 10 else { return false }

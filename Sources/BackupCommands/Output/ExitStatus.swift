@@ -23,7 +23,8 @@ enum ExitStatus: Int32 {
         case .interrupted: self = .interrupted
         case .invalidContent, .damagedContent, .unsupportedVersion, .noSpace, .tooLarge, .readOnly, .notPermitted,
             .accessDenied, .repositoryDamaged, .inputOutput, .notFound, .alreadyExists, .notADirectory, .isADirectory,
-            .notEmpty, .nameTooLong, .noAttribute, .invalidArgument, .notSupported, .crossDevice, .badHandle:
+            .notEmpty, .nameTooLong, .noAttribute, .invalidArgument, .notSupported, .crossDevice, .badHandle,
+            .stale:
             self = .failure
         }
     }

@@ -9,13 +9,18 @@ public struct LiveEntry: Sendable {
     /// Exact size in bytes.
     public let size: UInt64
     public let modificationTime: Timestamp
+    /// What tells the file's states apart: at one path, the same version means the same bytes. `nil` for what is made anew each time.
+    public let version: UInt64?
+    /// Nobody can have changed the file since without changing its version: what was read of it may be kept.
+    public let isSettled: Bool
     /// The file's extents; for a symbolic link its target.
     public let content: @Sendable () throws(BackupError) -> ExtentTable
     /// The file's checksums; they may cost a read of the file.
     public let checksums: @Sendable () throws(BackupError) -> Checksums
 
     public init(
-        name: FileName, kind: Kind, permissions: UInt16, size: UInt64, modificationTime: Timestamp,
+        name: FileName, kind: Kind, permissions: UInt16, size: UInt64, modificationTime: Timestamp, version: UInt64? = nil,
+        isSettled: Bool = false,
         content: @escaping @Sendable () throws(BackupError) -> ExtentTable,
         checksums: @escaping @Sendable () throws(BackupError) -> Checksums
     ) {
@@ -24,6 +29,8 @@ public struct LiveEntry: Sendable {
         self.permissions = permissions
         self.size = size
         self.modificationTime = modificationTime
+        self.version = version
+        self.isSettled = isSettled
         self.content = content
         self.checksums = checksums
     }

@@ -60,10 +60,7 @@ final class MediaFile: ByteSource {
 
     /// By what the next backup tells that the file is still the same; `nil` where it could change without that.
     private static func identity(_ status: FileStatus) -> SourceIdentity? {
-        var now = timespec()
-        // Not SystemClock: the file system's stamps do not follow a clock that a test has set.
-        clock_gettime(CLOCK_REALTIME, &now)
-        guard status.changeTime.seconds + stepSeconds < Int64(now.tv_sec) else { return nil }
+        guard status.changeTime.seconds + stepSeconds < SystemClock.systemTime().seconds else { return nil }
         return SourceIdentity(inode: status.inode, changeTime: status.changeTime)
     }
 

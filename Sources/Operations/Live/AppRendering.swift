@@ -8,6 +8,8 @@ import SystemIO
 /// files without names. Made inside one read transaction, so that they agree whatever the app writes meanwhile.
 final class AppRendering: Sendable {
     let createdAt: Timestamp
+    /// No other rendering has it.
+    let version = UInt64.random(in: 0...UInt64.max)
     let export: SpoolFile
     /// Where `data/NAME.json` lies in the export, in the definition's order.
     let collections: [(name: String, range: Range<UInt64>)]

@@ -11,12 +11,20 @@ public final class LiveData: Sendable {
     }
 
     private let store: Store
-    private let checksums = LiveChecksums()
+    private let checksums: LiveChecksums
+    /// The media folder alone; `nil` when the app has none.
+    public let mediaView: (any LiveView)?
+    private let media: LiveMediaView?
     private let state = Mutex(State())
     /// Held while rendering, so that many readers who ask at once render once.
     private let rendering = Mutex(())
 
-    public init(store: Store) { self.store = store }
+    public init(store: Store) {
+        self.store = store
+        checksums = LiveChecksums()
+        media = store.mediaPath.map { [checksums] in LiveMediaView(LiveMedia(path: $0), checksums) }
+        mediaView = media
+    }
 
     /// The newest consistent view.
     public func view() throws(BackupError) -> any LiveView {
@@ -42,7 +50,7 @@ public final class LiveData: Sendable {
         let made = try store.withWorkFolder { (folder) throws(BackupError) in
             try AppRendering(of: store.database, in: folder, createdAt: SystemClock.now().wholeSeconds)
         }
-        let view = LiveState(rendering: made, media: store.mediaPath.map(LiveMedia.init), checksums: checksums)
+        let view = LiveState(rendering: made, mediaView: media, checksums: checksums)
         state.withLock { $0 = State(view: view, databaseState: databaseState) }
         return view
     }

@@ -5,14 +5,14 @@ import SystemIO
 /// The files of `live/` for one rendering. Media files come from the folder itself, as they are when they are asked for.
 final class LiveState: LiveView {
     let rendering: AppRendering
-    let media: LiveMedia?
+    let mediaView: LiveMediaView?
     let checksums: LiveChecksums
     /// Checksums of the rendered files, by path.
     private let rendered = Mutex<[[FileName]: Checksums]>([:])
 
-    init(rendering: AppRendering, media: LiveMedia?, checksums: LiveChecksums) {
+    init(rendering: AppRendering, mediaView: LiveMediaView?, checksums: LiveChecksums) {
         self.rendering = rendering
-        self.media = media
+        self.mediaView = mediaView
         self.checksums = checksums
     }
 
@@ -22,19 +22,14 @@ final class LiveState: LiveView {
         switch path.first {
         case nil: return try top()
         case "data" where path.count == 1: return data()
-        case "media":
-            guard let media, let items = try media.items(in: path.dropFirst()) else { return nil }
-            return items.map { entry($0, path + [$0.name], media) }
+        case "media": return try mediaView?.children(of: path)
         default: return nil
         }
     }
 
     func entry(at path: [FileName]) throws(BackupError) -> LiveEntry? {
         guard let name = path.last else { return nil }
-        if path.first == "media", path.count > 1 {
-            guard let media, let item = try media.item(at: path.dropFirst()) else { return nil }
-            return entry(item, path, media)
-        }
+        if path.first == "media" { return try mediaView?.entry(at: path) }
         // A probe for a name that is not there must not walk the media folder, which sizes of the archives need.
         if path.count == 1 {
             if let entry = try archives.entry(named: name) { return entry }
@@ -57,9 +52,7 @@ final class LiveState: LiveView {
             folder("data"), file(["database.sqlite"], [rendering.database.content]),
             file(["export.json"], [rendering.export.content]),
         ]
-        if let media, let status = FileSystem.statusIfPresent(media.path) {
-            entries.append(folder("media", status))
-        }
+        if let folder = try mediaView?.entry(at: ["media"]) { entries.append(folder) }
         return entries
     }
 
@@ -68,45 +61,17 @@ final class LiveState: LiveView {
             .sorted { $0.name < $1.name }
     }
 
-    private func folder(_ name: FileName, _ status: FileStatus? = nil) -> LiveEntry {
-        LiveEntry(
-            name: name, kind: .directory, permissions: UInt16((status?.mode ?? 0o700) & 0o777), size: 0,
-            modificationTime: status?.modificationTime ?? rendering.createdAt,
-            content: { () throws(BackupError) in throw BackupError(.isADirectory, "this is a folder") },
-            checksums: { () throws(BackupError) in throw BackupError(.isADirectory, "this is a folder") })
+    private func folder(_ name: FileName) -> LiveEntry {
+        .folder(name, permissions: 0o700, modificationTime: rendering.createdAt)
     }
 
     private func file(_ path: [FileName], _ pieces: [ContentPiece]) -> LiveEntry {
         let table = ExtentTable(plainContent: pieces)
         return LiveEntry(
             name: path.last ?? "", kind: .file, permissions: 0o600, size: table.size, modificationTime: rendering.createdAt,
-            content: { table },
+            version: rendering.version, isSettled: true, content: { table },
             checksums: { [self] () throws(BackupError) in
                 try checksums(of: path) { () throws(BackupError) in try SourceChecksums.of(TableSource(table)) }
-            })
-    }
-
-    func entry(_ item: LiveMedia.Item, _ path: [FileName], _ media: LiveMedia) -> LiveEntry {
-        let kind: LiveEntry.Kind =
-            switch item.status.kind {
-            case .directory: .directory
-            case .symbolicLink: .symbolicLink
-            case .regular, .other: .file
-            }
-        let mediaPath = path.dropFirst()
-        return LiveEntry(
-            name: item.name, kind: kind, permissions: UInt16(item.status.mode & 0o777),
-            size: kind == .symbolicLink ? UInt64(item.target.count) : item.status.size,
-            modificationTime: item.status.modificationTime,
-            content: { () throws(BackupError) in
-                guard kind == .file else { return ExtentTable(literal: item.target) }
-                let file = try media.open(mediaPath, expected: item.status)
-                return ExtentTable(plainContent: [.source(file, offset: 0, length: item.status.size)])
-            },
-            checksums: { [checksums] () throws(BackupError) in
-                try checksums.checksums(of: item.status) { () throws(BackupError) in
-                    try media.open(mediaPath, expected: item.status)
-                }
             })
     }
 

@@ -6,6 +6,11 @@ public enum SystemClock {
     /// The time now. `BACKUPFS_NOW` (`2026-01-11T14:30:00Z`) sets it for tests and for reproducible documents.
     public static func now() -> Timestamp {
         if let text = getenv("BACKUPFS_NOW"), let time = ISO8601.parse(String(cString: text)) { return time }
+        return systemTime()
+    }
+
+    /// The system's clock, by which file systems set times; `now` may be another time.
+    public static func systemTime() -> Timestamp {
         var value = timespec()
         clock_gettime(CLOCK_REALTIME, &value)
         return Timestamp(value)

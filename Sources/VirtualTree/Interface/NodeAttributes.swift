@@ -4,7 +4,10 @@ import BackupCore
 public struct NodeAttributes: Sendable, Equatable {
     public enum Kind: Sendable, Equatable { case file, directory, symbolicLink }
 
+    /// What the kernel calls it by.
     public var inode: InodeNumber
+    /// What people and programs see as its number, which stays the same where each state of a file is a node of its own.
+    public var shownInode: InodeNumber
     public var kind: Kind
     /// Permission bits only (0 to 0o777).
     public var permissions: UInt16
@@ -19,10 +22,12 @@ public struct NodeAttributes: Sendable, Equatable {
     public var attributeTimeoutSeconds: Double
 
     public init(
-        inode: InodeNumber, kind: Kind, permissions: UInt16, size: UInt64, modificationTime: Timestamp,
+        inode: InodeNumber, shownInode: InodeNumber? = nil, kind: Kind, permissions: UInt16, size: UInt64,
+        modificationTime: Timestamp,
         isImmutable: Bool = false, entryTimeoutSeconds: Double = 0, attributeTimeoutSeconds: Double = 0
     ) {
         self.inode = inode
+        self.shownInode = shownInode ?? inode
         self.kind = kind
         self.permissions = permissions
         self.size = size

@@ -1,20 +1,38 @@
 import BackupCore
 
-/// A file of `live/`. Each open sees one consistent state, whatever the app writes meanwhile.
+/// A file of `live/`, in one state of it. Each open sees one consistent state, whatever the app writes meanwhile.
 final class LiveFile: FileNode {
-    let inode: InodeNumber
+    var inode: InodeNumber { found.inode }
     private let path: [FileName]
+    private let version: UInt64?
+    /// As it was when it was looked up; true for ever where there is a version.
+    private let found: NodeAttributes
     private let context: TreeContext
 
-    init(inode: InodeNumber, path: [FileName], context: TreeContext) {
-        self.inode = inode
+    /// - Parameter inode: the number of all its states.
+    init(_ entry: LiveEntry, at path: [FileName], inode: InodeNumber, context: TreeContext) {
         self.path = path
         self.context = context
+        version = entry.version
+        found = LiveFolder.attributes(entry, at: path, inode, context)
     }
 
-    private func entry() throws(BackupError) -> LiveEntry { try context.liveEntry(.file, at: path) }
+    /// - Throws: `stale` when the state that was found is gone: whoever looks again finds the new one.
+    private func entry() throws(BackupError) -> LiveEntry {
+        let entry = try context.liveEntry(.file, at: path)
+        guard let version, entry.version != version else { return entry }
+        guard let recent = context.live.recentEntry(at: path, version: version) else {
+            throw BackupError(.stale, "the file has just changed", path: name, remedy: "Try again.")
+        }
+        return recent
+    }
 
-    func attributes() throws(BackupError) -> NodeAttributes { LiveFolder.attributes(try entry(), at: path, inode, context) }
+    private var name: String { "live/" + path.map(\.description).joined(separator: "/") }
+
+    func attributes() throws(BackupError) -> NodeAttributes {
+        if version != nil { return found }
+        return LiveFolder.attributes(try context.liveEntry(.file, at: path), at: path, found.shownInode, context)
+    }
 
     var mimeType: String? { path.last.map(MIMEType.of) }
     var hasChecksums: Bool { true }
@@ -22,8 +40,9 @@ final class LiveFile: FileNode {
 
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
         guard !flags.asksToWrite else { throw .readOnlyHere }
-        let name = path.map(\.description).joined(separator: "/")
+        let entry = try entry()
         return OpenExtents(
-            try entry().content(), repository: context.repository, path: "live/\(name)", isImmutable: false)
+            try entry.content(), repository: context.repository, path: name,
+            isImmutable: entry.version != nil && entry.isSettled)
     }
 }

@@ -18,7 +18,10 @@ final class LiveFolder: FolderNode {
         return Self.attributes(try context.liveEntry(.directory, at: path), at: path, inode, context)
     }
 
-    /// - Parameter path: the entry's, below `live/`.
+    /// - Parameters:
+    ///   - path: the entry's, below `live/`.
+    ///   - inode: its number, whatever state it is in. Each state of a file is a node of its own to the kernel, so that pages and attributes of
+    ///     one are never taken for those of another.
     static func attributes(
         _ entry: LiveEntry, at path: [FileName], _ inode: InodeNumber, _ context: TreeContext
     ) -> NodeAttributes {
@@ -29,18 +32,19 @@ final class LiveFolder: FolderNode {
             case .symbolicLink: .symbolicLink
             }
         return NodeAttributes(
-            inode: inode, kind: kind,
+            inode: entry.version.map(inode.version) ?? inode, shownInode: inode, kind: kind,
             permissions: kind == .symbolicLink
                 ? 0o777
                 : context.permissions(UInt32(entry.permissions), isFolder: kind == .directory, isMade: path.first != "media"),
-            size: kind == .directory ? 0 : entry.size, modificationTime: entry.modificationTime)
+            size: kind == .directory ? 0 : entry.size, modificationTime: entry.modificationTime,
+            attributeTimeoutSeconds: entry.version == nil ? 0 : TreeContext.immutableTimeoutSeconds)
     }
 
     private func node(_ entry: LiveEntry) -> any Node {
         let childPath = path + [entry.name]
         let childInode = inode.child(entry.name)
         switch entry.kind {
-        case .file: return LiveFile(inode: childInode, path: childPath, context: context)
+        case .file: return LiveFile(entry, at: childPath, inode: childInode, context: context)
         case .directory: return LiveFolder(inode: childInode, path: childPath, context: context)
         case .symbolicLink: return LiveLink(inode: childInode, path: childPath, context: context)
         }
@@ -49,7 +53,7 @@ final class LiveFolder: FolderNode {
     func child(named name: FileName) throws(BackupError) -> any Node {
         // Probes of file managers must not render anything; hidden media files are real and are looked up.
         if path.isEmpty, name.bytes.first == UInt8(ascii: ".") { throw .notFound(name) }
-        guard let entry = try context.services.liveView().entry(at: path + [name]) else { throw .notFound(name) }
+        guard let entry = try context.live.entry(at: path + [name]) else { throw .notFound(name) }
         return node(entry)
     }
 
@@ -58,7 +62,7 @@ final class LiveFolder: FolderNode {
     }
 
     func listing() throws(BackupError) -> FolderListing {
-        guard let entries = try context.services.liveView().children(of: path) else { throw .notFound(path.last ?? "live") }
+        guard let entries = try context.live.children(of: path) else { throw .notFound(path.last ?? "live") }
         return FolderListing(count: entries.count) { [self] index in
             let entry = entries[index]
             return (entry.name, Self.attributes(entry, at: path + [entry.name], inode.child(entry.name), context))
@@ -72,7 +76,7 @@ extension TreeContext {
     /// What is at `path` of `live/` now.
     /// - Throws: `notFound`, also when it has become something else.
     func liveEntry(_ kind: LiveEntry.Kind, at path: [FileName]) throws(BackupError) -> LiveEntry {
-        guard let entry = try services.liveView().entry(at: path), entry.kind == kind else {
+        guard let entry = try live.entry(at: path), entry.kind == kind else {
             throw .notFound(path.last ?? "live")
         }
         return entry

@@ -21,4 +21,9 @@ extension InodeNumber {
 
     /// The number of a snapshot's folder: by the snapshot, not by its name, which may change.
     func snapshot(_ id: SnapshotID) -> InodeNumber { child(FileName(bytes: id.digest.bytes)) }
+
+    /// The number of one state of a file.
+    func version(_ version: UInt64) -> InodeNumber {
+        child(FileName(bytes: withUnsafeBytes(of: version.littleEndian) { Array($0) }))
+    }
 }
