@@ -81,6 +81,78 @@ struct ExtentTableTests {
         #expect(rangeCount > 10_000)
     }
 
+    /// Thousands of extents: chunks that come again and again, as they are stored and as parts of their plain bytes, sources in turns,
+    /// and literals of every length.
+    private static func large(_ generator: inout some RandomNumberGenerator, extents count: Int) throws -> Layout {
+        func bytes(_ counts: ClosedRange<Int>) -> [UInt8] {
+            (0..<Int.random(in: counts, using: &generator)).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        }
+        var layout = Layout()
+        let chunks = try (0..<300).map { number in
+            let id = ChunkID(try #require(SHA256Digest(bytes: (0..<32).map { UInt8(truncatingIfNeeded: number >> ($0 % 2 * 8)) })))
+            layout.stored[id] = bytes(1...300)
+            layout.plain[id] = bytes(1...900)
+            return StoredChunk(
+                id: id, pack: PackID(id.digest), packOffset: UInt64(number) << 31, storedLength: UInt32(layout.stored[id]?.count ?? 0),
+                plainLength: UInt32(layout.plain[id]?.count ?? 0), codec: .deflate, plainCRC32: 1, storedCRC32: 2,
+                base: number % 3 == 0 ? id : nil)
+        }
+        let contents = (0..<4).map { _ in bytes(1000...1000) }
+        let sources = contents.map { MemorySource($0) }
+        for _ in 0..<count {
+            let chunk = chunks[Int.random(in: 0..<chunks.count, using: &generator)]
+            switch Int.random(in: 0...9, using: &generator) {
+            case 0...2:
+                let literal = bytes(0...40)
+                layout.table.append(Extent.literal(literal))
+                layout.whole += literal
+            case 3 where Int.random(in: 0..<20, using: &generator) == 0:
+                let literal = bytes(4090...4110)
+                layout.table.append(Extent.literal(literal))
+                layout.whole += literal
+            case 4...6:
+                layout.table.append(Extent.stored(chunk))
+                layout.whole += layout.stored[chunk.id] ?? []
+            case 7...8:
+                let plain = try #require(layout.plain[chunk.id])
+                let start = Int.random(in: 0..<plain.count, using: &generator)
+                let length = Int.random(in: 0...plain.count - start, using: &generator)
+                layout.table.append(Extent.plain(chunk, offset: UInt32(start), length: UInt32(length)))
+                layout.whole += plain[start..<start + length]
+            default:
+                let number = Int.random(in: 0..<sources.count, using: &generator)
+                let start = Int.random(in: 0...900, using: &generator)
+                layout.table.append(Extent.source(sources[number], offset: UInt64(start), length: 100))
+                layout.whole += contents[number][start..<start + 100]
+            }
+        }
+        return layout
+    }
+
+    @Test(arguments: [1, 2, 3])
+    func `every range of tables of thousands of extents is that part of the whole`(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let layout = try Self.large(&generator, extents: 6000)
+        let size = layout.whole.count
+        #expect(layout.table.count > 4000 && layout.table.size == UInt64(size))
+        for _ in 0..<3000 {
+            let start = Int.random(in: 0...size, using: &generator)
+            let lengths = [0, 1, 2, 4096, 10_000, Int.random(in: 0...50_000, using: &generator)]
+            let end = min(size, start + (lengths.randomElement(using: &generator) ?? 0))
+            let bytes = try layout.bytes(in: UInt64(start)..<UInt64(end))
+            #expect(bytes == Array(layout.whole[start..<end]), "\(start)..<\(end)")
+        }
+        #expect(try layout.bytes(in: 0..<UInt64.max) == layout.whole)
+        // Neighbouring ranges meet without a gap at every border of two extents.
+        var border = 0
+        for extent in layout.table.extents {
+            border += Int(extent.length)
+            let around = UInt64(max(0, border - 2))..<UInt64(border + 2)
+            #expect(try layout.bytes(in: around) == Array(layout.whole[max(0, border - 2)..<min(size, border + 2)]))
+        }
+        #expect(border == size)
+    }
+
     @Test func `ranges that reach beyond the end give what is there`() throws {
         let table = ExtentTable(literal: [1, 2, 3])
         #expect(table.slices(in: 0..<UInt64.max).map(\.range) == [0..<3])

@@ -58,7 +58,10 @@ extension DropFolder {
             throw .readOnlyHere
         }
         guard let target = newParent as? any DropFolder else { throw .readOnlyHere }
-        guard newName.isSafeComponent, !DropName.isReserved(newName, purpose: target.purpose) else { throw .readOnlyHere }
+        guard newName.isSafeComponent, !DropName.isTrash(newName) else {
+            throw BackupError(.notPermitted, "this name cannot be used here", path: newName.description)
+        }
+        guard !DropName.isReserved(newName, purpose: target.purpose) else { throw .readOnlyHere }
         if !mayReplace, target.inbox.file(named: newName) != nil {
             throw BackupError(.alreadyExists, "there is a file of that name already", path: newName.description)
         }

@@ -83,6 +83,11 @@ final class DroppedFile: FileNode {
         throw BackupError(.notSupported, "a dropped file keeps no extended attributes", path: name)
     }
 
+    func removeExtendedAttribute(_ name: String) throws(BackupError) {
+        guard try ExtendedAttributes.names(of: self).contains(name) else { throw .noAttribute(name) }
+        throw BackupError(.notSupported, "the attributes of a dropped file stay", path: name)
+    }
+
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
         let descriptor = try OwnedDescriptor.open(spoolPath, O_RDWR)
         if flags & O_TRUNC != 0 {

@@ -1,0 +1,68 @@
+import TestSupport
+import Testing
+
+/// Python scripts, for system calls that no ordinary program makes.
+extension Room {
+    /// What every script begins with: the mountpoint is the current folder.
+    private static let pythonPrelude = #"""
+        import ctypes, errno, fcntl, hashlib, json, mmap, os, random, signal, sqlite3, stat, struct, subprocess, sys, threading, time
+        M, R, S = (os.environ[name] for name in "MRS")
+        os.chdir(M)
+        libc = ctypes.CDLL(None, use_errno=True)
+
+        def code(function, *arguments, **named):
+            """ok, or the name of the errno."""
+            try:
+                function(*arguments, **named)
+            except OSError as error:
+                return "EOPNOTSUPP" if error.errno == errno.EOPNOTSUPP else errno.errorcode[error.errno]
+            return "ok"
+
+        def call(name, *arguments):
+            """A function of the C library that Python does not have."""
+            result = getattr(libc, name)(*(os.fsencode(each) if isinstance(each, str) else each for each in arguments))
+            if result == -1:
+                raise OSError(ctypes.get_errno(), name)
+            return result
+
+        def renameat2(old, new, flags):
+            call("renameat2", -100, old, -100, new, flags)
+
+        def opened(flags, then=lambda file: None):
+            """A function that opens a path, does something and closes it."""
+            def run(path):
+                file = os.open(path, flags, 0o600)
+                try:
+                    return then(file)
+                finally:
+                    os.close(file)
+            return run
+
+        def read(path):
+            with open(path, "rb") as file:
+                return file.read()
+
+        def everything(top="."):
+            """All paths below a folder, links and folders too."""
+            for folder, folders, files in os.walk(top):
+                for name in folders + files:
+                    yield os.path.join(folder, name)
+
+        def is_file(path):
+            return stat.S_ISREG(os.lstat(path).st_mode)
+
+        def until(condition, seconds=10):
+            limit = time.monotonic() + seconds
+            while not condition() and time.monotonic() < limit:
+                time.sleep(0.01)
+            return condition()
+
+        """#
+
+    /// Runs a Python script that must succeed, and returns what it printed without the newlines at the end.
+    @discardableResult
+    func python(_ script: String, _ extra: [String: String] = [:], at place: SourceLocation = #_sourceLocation) throws -> String {
+        try write(Self.pythonPrelude + script, to: "script.py")
+        return try sh("python3 $R/script.py", extra, at: place)
+    }
+}
