@@ -89,11 +89,13 @@ struct ExtentTableTests {
         }
         var layout = Layout()
         let chunks = try (0..<300).map { number in
-            let id = ChunkID(try #require(SHA256Digest(bytes: (0..<32).map { UInt8(truncatingIfNeeded: number >> ($0 % 2 * 8)) })))
+            let id = ChunkID(
+                try #require(SHA256Digest(bytes: (0..<32).map { UInt8(truncatingIfNeeded: number >> ($0 % 2 * 8)) })))
             layout.stored[id] = bytes(1...300)
             layout.plain[id] = bytes(1...900)
             return StoredChunk(
-                id: id, pack: PackID(id.digest), packOffset: UInt64(number) << 31, storedLength: UInt32(layout.stored[id]?.count ?? 0),
+                id: id, pack: PackID(id.digest), packOffset: UInt64(number) << 31,
+                storedLength: UInt32(layout.stored[id]?.count ?? 0),
                 plainLength: UInt32(layout.plain[id]?.count ?? 0), codec: .deflate, plainCRC32: 1, storedCRC32: 2,
                 base: number % 3 == 0 ? id : nil)
         }
