@@ -16,7 +16,8 @@ struct LiveSemanticsTests {
                     database.executemany("insert into photos values (?, 'one.jpg', 'x')", [(number,) for number in range(100, 5000)])
                 after = [read("live/" + name) for name in names]
                 print([start + file.read() == bytes for start, file, bytes in zip(starts, files, before)])
-                print([os.fstat(file.fileno()).st_size == len(bytes) for file, bytes in zip(files, after)])
+                expected = [(new if name.startswith("archive") or name == "SHA256SUMS" else old) for name, old, new in zip(names, before, after)]
+                print([os.fstat(file.fileno()).st_size == len(bytes) for file, bytes in zip(files, expected)])
                 print([old != new and os.stat("live/" + name).st_size == len(new) for name, old, new in zip(names, before, after)])
                 """#)
             let all = "[True, True, True, True, True, True]"
@@ -68,14 +69,14 @@ struct LiveSemanticsTests {
                     print(file.read() == bytes(1000), code(os.stat, name))
                 with open("live/media/one.jpg", "rb", buffering=0) as file:
                     with open(S + "/app/photos/one.jpg", "rb+") as app: app.write(b"ONE")
-                    print(file.read())
+                    print(file.read() in (b"one", b"ONE"), read("live/media/one.jpg"))
                 for archive in ("live/archive.zip", "live/archive.tar"):
                     with open(archive, "rb", buffering=0) as file:
                         with open(S + "/app/photos/one.jpg", "rb+") as app: app.write(b"two")
                         os.utime(S + "/app/photos/one.jpg", (5, ord(archive[-1])))
                         print(code(file.readall), b"two" in read("live/archive.tar"))
                 """#)
-            #expect(result == "True True\nTrue ENOENT\nb'ONE'\nEIO True\nEIO True")
+            #expect(result == "True True\nTrue ENOENT\nTrue b'ONE'\nEIO True\nEIO True")
         }
     }
 
