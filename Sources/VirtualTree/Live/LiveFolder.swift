@@ -5,6 +5,8 @@ final class LiveFolder: FolderNode {
     let inode: InodeNumber
     private let path: [FileName]
     private let context: TreeContext
+    /// What desktops look for in folders they come upon, in lower case: never in `live/` itself.
+    private static let probedNames: Set = ["autorun.inf", "autorun", "autorun.sh", "autoopen", "desktop.ini", "thumbs.db"]
 
     init(inode: InodeNumber, path: [FileName], context: TreeContext) {
         self.inode = inode
@@ -52,7 +54,9 @@ final class LiveFolder: FolderNode {
 
     func child(named name: FileName) throws(BackupError) -> any Node {
         // Probes of file managers must not render anything; hidden media files are real and are looked up.
-        if path.isEmpty, name.bytes.first == UInt8(ascii: ".") { throw .notFound(name) }
+        if path.isEmpty, name.bytes.first == UInt8(ascii: ".") || Self.probedNames.contains(name.description.lowercased()) {
+            throw .notFound(name)
+        }
         guard let entry = try context.live.entry(at: path + [name]) else { throw .notFound(name) }
         return node(entry)
     }
