@@ -23,7 +23,7 @@ struct CrashTests {
     /// Nothing lies about that an operation was working with. What was dropped goes with the next mount.
     static func expectNoLeftovers(_ room: Room, keeping: String = "nothing", at place: SourceLocation = #_sourceLocation) throws {
         let script = """
-            ls -A $S/spool | grep -v "$KEEP" || true; ls $S | grep journal || true; find $S/app -name '.backupfs*'
+            ls -A -I CACHEDIR.TAG $S/spool | grep -v "$KEEP" || true; ls $S | grep journal || true; find $S/app -name '.backupfs*'
             sqlite3 -readonly $S/app/database.sqlite "pragma integrity_check"
             sqlite3 -readonly $S/app/database.sqlite "select name from sqlite_master where name like 'backupfs%'"
             """

@@ -67,7 +67,7 @@ struct ExploreTests {
         #expect(difference.fileCounts == [.changed: 1] && difference.files.map(\.path) == ["database.sqlite"])
         // The live data is rendered into files without names.
         _ = try DifferenceDocument(of: store, from: "live", to: "one", limit: 1)
-        #expect(try room.sh("ls -A $S/spool") == "")
+        #expect(try room.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")
     }
 
     /// Only a look at the bytes tells a change that left size and times as they were.

@@ -106,7 +106,7 @@ struct RestoreDrillTests {
         #expect(try findings("list", "manifest.json", "list") == ["manifest.json: the manifest tells no numbers of records"])
         let text = try findings("text", "database.sqlite", "text")
         #expect(text == ["database.sqlite: the file is not an SQLite database"])
-        #expect(try room.sh("ls -A $S/spool") == "")
+        #expect(try room.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")
     }
 
     /// The CRC-32 is right, as it is for whoever knows how to make two files of one CRC-32: the SHA-256 is looked at all the same.
@@ -165,7 +165,7 @@ struct RestoreDrillTests {
             backupfs verify one --store $S > /dev/null & job=$!
             until [ -e $S/spool/work-*/files/media/big ] 2>/dev/null; do :; done
             kill -9 $job; wait $job 2>/dev/null || true
-            ls $S/spool | wc -l; backupfs status --store $S > /dev/null; ls -A $S/spool | wc -l
+            ls -I CACHEDIR.TAG $S/spool | wc -l; backupfs status --store $S > /dev/null; ls -A -I CACHEDIR.TAG $S/spool | wc -l
             backupfs snapshots --store $S --json | grep verifiedAt | xargs
             """)
         #expect(result == "2\n0\nverifiedAt: null,")
@@ -184,6 +184,6 @@ struct RestoreDrillTests {
         let snapshot = try Self.backUp(store, "one")
         let error = failure { _ = try RestoreDrill(store: store).run(snapshot, progress: nil) }
         #expect(error?.code == .noSpace && error?.path == "\(room.storePath)/store/spool")
-        #expect(try room.sh("ls -A $S/store/spool") == "")
+        #expect(try room.sh("ls -A -I CACHEDIR.TAG $S/store/spool") == "")
     }
 }

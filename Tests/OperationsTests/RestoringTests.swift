@@ -100,7 +100,7 @@ struct RestoringTests {
         #expect(report.text.contains("Photos: 3\n"))
         #expect(try room.sh(PhotoDiary.describe) == old)
         #expect(store.repository.snapshots().isEmpty && !FileSystem.exists(store.paths.lastRestoreJSON))
-        #expect(try room.sh("ls -A $S/spool") == "")
+        #expect(try room.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")
     }
 
     @Test func `a database that the app holds locked is busy, and everything stays as it was`() throws {

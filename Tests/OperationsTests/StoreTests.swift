@@ -28,6 +28,27 @@ struct StoreTests {
         #expect(failure { _ = try StoreCreation().create(at: room.storePath) }?.code == .alreadyExists)
     }
 
+    @Test func `the spool is marked as a cache, and nothing else is`() throws {
+        let room = try Room()
+        _ = try StoreCreation().create(at: room.storePath)
+        let tags = "find $S -name 'CACHEDIR.TAG*'"
+        #expect(try room.sh(tags) == "\(room.storePath)/spool/CACHEDIR.TAG")
+        // As <https://bford.info/cachedir/> has it, and as tar understands it: the folder stays, what lies in it does not.
+        #expect(try room.sh("head -c 43 $S/spool/CACHEDIR.TAG") == "Signature: 8a477f597d28d172789f06886806bc55")
+        #expect(
+            try room.sh(
+                "touch $S/spool/work; tar -C $S --exclude-caches -cf $R/s.tar . 2>/dev/null; tar -tf $R/s.tar | grep ^./spool")
+                == "./spool/\n./spool/CACHEDIR.TAG")
+        #expect(try room.sh("tar -tf $R/s.tar | grep -c -e ^./repository/ -e ^./app/database.sqlite$ -e ^./store.yaml$") != "0")
+        try room.sh("rm $S/spool/work; backupfs backup --store $S")
+        #expect(try room.sh(tags) == "\(room.storePath)/spool/CACHEDIR.TAG")
+        // A store of an older version gets one, what somebody wrote there himself is left, and a store that has no place for it opens.
+        try room.sh("rm $S/spool/CACHEDIR.TAG; backupfs status --store $S; test -s $S/spool/CACHEDIR.TAG")
+        try room.sh("echo mine > $S/spool/CACHEDIR.TAG; backupfs status --store $S")
+        #expect(try room.sh("cat $S/spool/CACHEDIR.TAG") == "mine")
+        try room.sh("rm $S/spool/CACHEDIR.TAG; ln -s /nowhere/at/all $S/spool/CACHEDIR.TAG; backupfs status --store $S")
+    }
+
     @Test func `a folder of somebody else is left as it is`() throws {
         let room = try Room()
         try room.sh("mkdir $S; echo mine > $S/file")
@@ -172,9 +193,9 @@ struct StoreTests {
         try store.withWorkFolder { (folder) throws(BackupError) in
             _ = try Store.open(room.storePath)
             #expect(FileSystem.exists(folder))
-            #expect((try? room.sh("ls $S/spool | grep -c work-")) == "3")
+            #expect((try? room.sh("ls -I CACHEDIR.TAG $S/spool | grep -c work-")) == "3")
         }
-        #expect(try room.sh("ls $S/spool") == "drop-1\nwork-mine")
+        #expect(try room.sh("ls -I CACHEDIR.TAG $S/spool") == "drop-1\nwork-mine")
     }
 
     @Test func `sweeping and working at the same time do each other no harm`() throws {

@@ -95,7 +95,7 @@ extension PhotoDiary {
 
     /// What an operation must not leave lying.
     static let leftovers = """
-        ls -A $S/spool; find $S -maxdepth 1 \\( -name 'restore.journal*' -o -name operation.json -o -name '*.tmp-*' \\)
+        ls -A -I CACHEDIR.TAG $S/spool; find $S -maxdepth 1 \\( -name 'restore.journal*' -o -name operation.json -o -name '*.tmp-*' \\)
         find $S/app -name '.backupfs*'
         sqlite3 -readonly $S/app/database.sqlite "select name from sqlite_master where name like 'backupfs%'"
         """

@@ -41,6 +41,7 @@ public final class Store: Sendable {
         mediaPath = settings.mediaPath.map { paths.resolve($0) }
         monitor = OperationMonitor(recordPath: paths.operationRecord, errorPath: paths.lastErrorRecord)
         for folder in [paths.spool, paths.restoreReports] { try FileSystem.makeDirectories(folder) }
+        CacheDirectoryTag.mark(paths.spool)
     }
 
     /// A built-in app, or a definition file of the store.
