@@ -31,6 +31,8 @@ jq                    command -v jq
 python3               command -v python3
 python3-cryptography  python3 -c __import__('cryptography')
 procps                command -v ps
+curl                  command -v curl
+libglib2.0-bin        command -v gio
 shellcheck            command -v shellcheck
 EOF_LIST
 }

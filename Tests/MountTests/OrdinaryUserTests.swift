@@ -95,4 +95,61 @@ struct OrdinaryUserTests {
             try room.unmount()
         }
     }
+
+    @Test(.enabled(if: isPossible, "NOT TESTED: mounting as an ordinary user needs root, setpriv and fusermount3"))
+    func `what a user mounts is his alone: neither root nor another user sees a name`() throws {
+        try asNobody { room, user in
+            try room.sh("\(user) bash -e -c 'backupfs $M; mkdir $M/snapshots/one'")
+            for other in ["", "setpriv --reuid=1 --regid=1 --clear-groups"] {
+                for look in [
+                    "ls $M", "stat $M/snapshots", "cat $M/README.txt", "cat $M/snapshots/one/export.json",
+                    "mkdir $M/snapshots/two",
+                ] {
+                    try room.fails("\(other) \(look)", saying: "Permission denied")
+                }
+            }
+            // Root's backup of the whole machine says so, and goes on.
+            try room.fails("cp -a $M $R/whole", saying: "Permission denied")
+            try room.fails(
+                "rsync -ax --exclude /machine --exclude /tmp $R/ $R/machine/", saying: "Permission denied", exitCode: 23)
+            #expect(try room.sh("ls $R/machine/data; \(user) head -c 1 $M/snapshots/one/export.json") == "backupfs\n{")
+            try room.sh("\(user) fusermount3 -u $M")
+        }
+    }
+
+    @Test(.enabled(if: isPossible, "NOT TESTED: allow_other needs root, and another user needs setpriv"))
+    func `with allow_other others read what modes allow, and change nothing`() throws {
+        try Room.use { room in
+            try PhotoDiary.setUp(room)
+            try room.sh(
+                """
+                chmod 755 $R $P; cd $P; chmod 644 one.jpg; chmod 600 2024/two.jpg; chmod 640 2024/summer/three.jpg; chmod 755 2024 2024/summer
+                mkdir private; printf secret > private/four.jpg; chmod 644 private/four.jpg; chmod 700 private
+                backupfs mount --store $S $M -o allow_other; mkdir $M/snapshots/one; cp $M/snapshots/one/export.json $R/
+                chmod 644 $R/export.json; grep " $M " /proc/self/mounts | grep default_permissions | grep allow_other >/dev/null
+                """)
+            let user = "setpriv --reuid=65534 --regid=65534 --clear-groups"
+            for folder in ["snapshots/one", "live"] {
+                #expect(try room.sh("\(user) cat $M/\(folder)/media/one.jpg") == "one")
+                for file in ["2024/two.jpg", "2024/summer/three.jpg", "private/four.jpg"] {
+                    try room.fails("\(user) cat $M/\(folder)/media/\(file)", saying: "Permission denied")
+                }
+                try room.fails("\(user) ls $M/\(folder)/media/private", saying: "Permission denied")
+                // Whose group the file has may read it by 0640.
+                try room.sh(
+                    "setpriv --reuid=65534 --regid=0 --clear-groups cat $M/\(folder)/media/2024/summer/three.jpg >/dev/null")
+            }
+            for change in [
+                "mkdir $M/snapshots/two", "rmdir $M/snapshots/one", "mv $M/snapshots/one $M/snapshots/two",
+                "cp $R/export.json $M/restore/",
+                "cp $R/export.json $M/restore/preview/", "setfattr -n user.backupfs.pinned -v 1 $M/snapshots/one",
+            ] {
+                try room.fails("\(user) \(change)", saying: "Permission denied")
+            }
+            #expect(try room.names("snapshots") == ["latest", "one"])
+            #expect(try room.names("safety") == [])
+            #expect(try room.sh("getfattr --only-values -n user.backupfs.pinned $M/snapshots/one") == "0")
+            try room.unmount()
+        }
+    }
 }
