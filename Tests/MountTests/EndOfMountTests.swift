@@ -1,0 +1,247 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// A mount that ends while it is used: whoever reads gets his bytes or an error, an operation is whole or not there, and nothing is left.
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct EndOfMountTests {
+    /// Runs a test with a mounted backup `one`, whose photo `big.raw` has 5 MB, and takes away what is mounted then.
+    private func withBackup(_ body: (Room) throws -> Void) throws {
+        try Room.use { room in
+            try PhotoDiary.setUp(room)
+            try room.sh("head -c 5000000 /dev/urandom > $P/big.raw")
+            try room.mount()
+            try room.sh("mkdir $M/snapshots/one")
+            try body(room)
+            if !room.mounts.isEmpty { try room.unmount() }
+        }
+    }
+
+    /// Four threads read whole files again and again, also such as the kernel does not keep, and compare each byte, until they get an error.
+    /// Touches `$R/reading` when all have begun.
+    private static let readers = """
+        import errno, os, threading
+        M, R = os.environ["M"], os.environ["R"]
+        names = ["live/archive.tar", "live/archive.zip", "snapshots/one/archive.tar", "snapshots/one/media/big.raw"]
+        wanted = {name: open(f"{M}/{name}", "rb").read() for name in names}
+        ends, begun = [], threading.Barrier(5)
+
+        def read(name):
+            turns = 0
+            try:
+                while True:
+                    with open(f"{M}/{name}", "rb", buffering=0) as file:
+                        offset = 0
+                        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+                        while block := file.read(100_003):
+                            if block != wanted[name][offset:offset + len(block)]: return ends.append(f"{name}: wrong bytes at {offset}")
+                            offset += len(block)
+                        if offset != len(wanted[name]): return ends.append(f"{name}: ends at {offset}")
+                    if turns == 0: begun.wait()
+                    turns += 1
+            # Gone is gone: the mount is dead, or not there any more.
+            except OSError as error: ends.append("an error" if error.errno in
+                (errno.ENOTCONN, errno.ECONNABORTED, errno.ENODEV, errno.EIO, errno.ENOENT) else repr(error))
+
+        threads = [threading.Thread(target=read, args=(name,)) for name in names]
+        for thread in threads: thread.start()
+        begun.wait()
+        open(R + "/reading", "w").close()
+        for thread in threads: thread.join()
+        print(ends)
+        """
+
+    private func startReaders(_ room: Room) throws -> Job {
+        try room.write(Self.readers, to: "readers.py")
+        let job = try room.start("exec python3 $R/readers.py")
+        try room.wait(for: "\(room.path)/reading")
+        return job
+    }
+
+    @Test(arguments: [SIGTERM, SIGINT, SIGKILL])
+    func `a signal while files are read: right bytes, then an error`(signal: Int32) throws {
+        try withBackup { room in
+            let job = try startReaders(room)
+            let daemon = try #require(room.daemons.first)
+            #expect(kill(daemon, signal) == 0)
+            #expect(try job.wait().trimmed == "['an error', 'an error', 'an error', 'an error']")
+            #expect(room.waitForProcesses())
+            #expect(room.mounts == (signal == SIGKILL ? [room.mountpoint] : []))
+            try room.sh("backupfs check --store $S --read-data")
+            try room.mount()
+            #expect(room.mounts == [room.mountpoint])
+            try room.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS; diff -r media $P")
+        }
+    }
+
+    @Test func `a new mount takes a dead one's place, though files of that are open`() throws {
+        try withBackup { room in
+            let holder = try room.start(
+                """
+                exec 3< $M/live/archive.zip; head -c 10 <&3 >/dev/null; touch $R/open
+                until [ -e $R/done ]; do sleep 0.02; done; tail -c 100 <&3
+                """)
+            try room.wait(for: "\(room.path)/open")
+            for daemon in room.daemons { kill(daemon, SIGKILL) }
+            // Until the kernel has closed its connection, the mount is not dead.
+            try room.sh("until ! stat -f $M 2>/dev/null; do sleep 0.01; done")
+            try room.mount()
+            try room.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS")
+            try room.sh("touch $R/done")
+            let result = try holder.wait()
+            #expect(result.exitCode != 0 && result.output.isEmpty, "\(result.errors)")
+        }
+    }
+
+    @Test func `an ordinary unmount is refused while files are open or mapped, and breaks nothing`() throws {
+        try withBackup { room in
+            let holder = """
+                import mmap, os
+                M, R = os.environ["M"], os.environ["R"]
+                file = open(M + "/snapshots/one/media/big.raw", "rb", buffering=0)
+                begin = file.read(1000)
+                with open(M + "/snapshots/one/archive.zip", "rb") as archive: view = mmap.mmap(archive.fileno(), 0, prot=mmap.PROT_READ)
+                def unmount(): return os.system("fusermount3 -u $M 2>/dev/null || backupfs umount $M 2>/dev/null") >> 8
+                print(unmount())
+                assert begin + file.read() == open(os.environ["P"] + "/big.raw", "rb").read()
+                file.close()
+                # The mapping alone holds it now.
+                print(unmount())
+                assert view[:] == open(M + "/snapshots/one/archive.zip", "rb").read()
+                view.close()
+                """
+            try room.write(holder, to: "holder.py")
+            #expect(try room.sh("python3 $R/holder.py") == "11\n11")
+            try room.sh("mkdir $M/snapshots/two; cd $M/snapshots/two; sha256sum --quiet -c SHA256SUMS")
+        }
+    }
+
+    @Test func `after a lazy unmount open files can be read to their end, and the process ends with the last`() throws {
+        try withBackup { room in
+            let holder = try room.start(
+                """
+                exec 3< $M/snapshots/one/media/big.raw 4< $M/live/archive.tar 5< $M/snapshots/one/archive.zip
+                for number in 3 4 5; do head -c 1000 <&$number > $R/got-$number; done; touch $R/open
+                until [ -e $R/done ]; do sleep 0.02; done
+                for number in 3 4 5; do cat <&$number >> $R/got-$number; done
+                """)
+            try room.sh("cp $M/snapshots/one/archive.zip $R/archive.zip; cat $M/live/archive.tar > $R/archive.tar")
+            try room.wait(for: "\(room.path)/open")
+            try room.sh("umount -l $M || fusermount3 -u -z $M")
+            #expect(room.mounts == [])
+            #expect(try room.sh("ls -A $M") == "")
+            #expect(room.daemons.count == 1)
+            // It still has the store.
+            try room.fails("backupfs mount --store $S $M", saying: "the process that serves it has not ended", exitCode: 11)
+            try room.sh("touch $R/done")
+            let result = try holder.wait()
+            #expect(result.exitCode == 0, "\(result.text)")
+            try room.sh("cmp $R/got-3 $P/big.raw; cmp $R/got-4 $R/archive.tar; cmp $R/got-5 $R/archive.zip")
+            #expect(room.waitForProcesses())
+            try room.mount()
+        }
+    }
+
+    @Test(arguments: ["backup.pack-written", "backup.record-written", "backup.published"], ["SIGTERM", "a lazy unmount"])
+    func `a backup that runs when the mount ends is whole afterwards, or not there`(point: String, end: String) throws {
+        try Room.use { room in
+            try PhotoDiary.setUp(room)
+            try room.sh("backupfs backup --store $S --label first; head -c 5000000 /dev/urandom > $P/big.raw; touch $R/pause")
+            try room.mount(["BACKUPFS_FAULT": "\(point)=pause:\(room.path)/pause"])
+            let daemon = try #require(room.daemons.first)
+            let backup = try room.start("mkdir $M/snapshots/second")
+            try room.sh("until [ \"$(jq -r .state $M/status.json)\" = running ]; do sleep 0.02; done")
+            if end == "SIGTERM" { kill(daemon, SIGTERM) } else { try room.sh("umount -l $M || fusermount3 -u -z $M") }
+            try room.sh("sleep 0.2; rm $R/pause")
+            let result = try backup.wait()
+            #expect(room.waitForProcesses())
+            #expect(room.mounts == [])
+            try room.mount()
+            let names = try room.names("snapshots")
+            #expect(
+                names == ["first", "latest", "second"] || result.exitCode != 0 && names == ["first", "latest"],
+                "\(names) \(result.text)")
+            try room.sh("for s in $M/snapshots/*/; do cd $s; sha256sum --quiet --strict -c SHA256SUMS; done")
+            if names.contains("second") { try room.sh("cmp $P/big.raw $M/snapshots/second/media/big.raw") }
+            try room.sh("mkdir $M/snapshots/third; cd $M/snapshots/third; sha256sum --quiet -c SHA256SUMS; diff -r media $P")
+            try room.unmount()
+            try CrashTests.expectNoLeftovers(room)
+        }
+    }
+
+    @Test(arguments: ["restore.before-commit", "restore.committed"])
+    func `a restore that runs when the mount ends is done, or nothing has happened`(point: String) throws {
+        try Room.use { room in
+            try room.sh("backupfs init --store $S --sample; touch $R/pause")
+            try room.mount(["BACKUPFS_FAULT": "\(point)=pause:\(room.path)/pause"])
+            try room.write(SampleDocument.variant("new", expenses: 3), to: "new.json")
+            let old = try room.databaseDump()
+            let restore = try room.start("cp $R/new.json $M/restore/")
+            try room.sh("until [ \"$(jq -r .operation.phase $M/status.json)\" = 'Importing data...' ]; do sleep 0.02; done")
+            let daemon = try #require(room.daemons.first)
+            kill(daemon, SIGTERM)
+            try room.sh("sleep 0.2; rm $R/pause")
+            let result = try restore.wait()
+            #expect(room.waitForProcesses())
+            try room.mount()
+            let isNew = try room.sh("jq '.expenses|length' $M/live/export.json") == "3"
+            if !isNew {
+                #expect(result.exitCode != 0)
+                #expect(try room.databaseDump() == old)
+            }
+            #expect(try room.report(".success") == "\(isNew)")
+            try CrashTests.expectNoLeftovers(room)
+            try room.unmount()
+        }
+    }
+
+    // MARK: rsync --delete
+
+    @Test func `a dead mount is an error and no empty folder, and rsync --delete removes nothing`() throws {
+        try withBackup { room in
+            // Nobody unmounts by himself: no second process watches over the first.
+            #expect(room.processes.count == 1, "\(room.processes)")
+            try room.sh(
+                "rsync -a --delete $M/snapshots/ $R/copy/; rsync -a --delete $M/ $R/whole/ --exclude /live --exclude /restore")
+            let copied = try room.sh("cd $R; find copy whole | sort")
+            try room.crash()
+            #expect(room.mounts == [room.mountpoint])
+            // The kernel tells the first to ask that the connection was aborted, all others that there is none.
+            _ = try room.run("ls $M")
+            for folder in ["$M", "$M/snapshots", "$M/snapshots/one", "$M/snapshots/one/media"] {
+                try room.fails("ls \(folder)", saying: "Transport endpoint is not connected")
+                try room.fails("find \(folder) -mindepth 1 -name '*.json' -delete", saying: "Transport endpoint is not connected")
+                try room.fails("rsync -a --delete \(folder)/ $R/copy/", saying: "Transport endpoint is not connected")
+            }
+            try room.fails("rsync -a --delete $M/ $R/whole/ --exclude /live --exclude /restore", saying: "Transport endpoint")
+            #expect(try room.sh("cd $R; find copy whole | sort") == copied)
+        }
+    }
+
+    @Test func `the guide's two ways of copying remove nothing where nothing is mounted`() throws {
+        try withBackup { room in
+            try room.sh("mkdir $R/usb; mountpoint -q $M && rsync -a --delete $M/snapshots/ $R/usb/snapshots/")
+            try room.sh("rsync -a --delete $M/snapshots/latest/ $R/usb/latest/")
+            let copied = try room.sh("cd $R/usb; find . | sort")
+            #expect(try room.sh("diff -r $M/snapshots/one $R/usb/snapshots/one; diff -r $M/snapshots/one $R/usb/latest") == "")
+            try room.unmount()
+            #expect(try room.run("mountpoint -q $M && rsync -a --delete $M/ $R/usb/").exitCode != 0)
+            for folder in ["snapshots", "snapshots/latest", "snapshots/one"] {
+                try room.fails("rsync -a --delete $M/\(folder)/ $R/usb/snapshots/", saying: "No such file or directory")
+            }
+            #expect(try room.sh("cd $R/usb; find . | sort") == copied)
+        }
+    }
+
+    @Test func `other backup programs leave the mount out when told to stay on one file system`() throws {
+        try withBackup { room in
+            let found = try room.sh(
+                """
+                cd $R; tar --one-file-system --exclude './[^m]*' -cf x.tar . 2>/dev/null; tar -tf x.tar
+                rsync -ax --include /mnt --exclude '/*' ./ elsewhere/
+                ls -A elsewhere/mnt; find . -xdev -path '*/mnt/*'; findmnt -no FSTYPE $M
+                """)
+            #expect(found == "./\n./mnt/\nfuse.backupfs")
+        }
+    }
+}
