@@ -112,6 +112,9 @@ struct ChecksumTests {
             try room.sh("setfattr -n user.backupfs.pinned -v 1 $M/snapshots/one")
             #expect(try room.sh(read) == "1")
             #expect(try room.sh("backupfs snapshots --store $S --json | jq -c '.[0].pinned'") == "true")
+            try room.fails("rmdir $M/snapshots/one", saying: "Operation not permitted")
+            try room.fails("find $M/snapshots -mindepth 1 -delete", saying: "Operation not permitted")
+            #expect(try room.names("snapshots") == ["latest", "one"])
             try room.remount()
             #expect(try room.sh(read) == "1")
             try room.sh("setfattr -x user.backupfs.pinned $M/snapshots/one")
@@ -119,6 +122,7 @@ struct ChecksumTests {
             try room.fails("setfattr -n user.backupfs.pinned -v yes $M/snapshots/one", saying: "Invalid argument")
             try room.fails("setfattr -n user.backupfs.app -v other $M/snapshots/one", saying: "Read-only file system")
             try room.fails("setfattr -n user.mine -v 1 $M/snapshots/one", saying: "Read-only file system")
+            try room.sh("rmdir $M/snapshots/one")
         }
     }
 }

@@ -64,8 +64,10 @@ struct RandomOperationsTests {
 
         def remove():
             name = chance.choice(names)
-            expect(code(os.rmdir, "snapshots/" + name), "ok" if named(name) else "ENOENT", "rmdir", name)
-            if named(name): backups.remove(named(name))
+            backup = named(name)
+            answer = "ENOENT" if not backup else "EPERM" if backup["pinned"] == "1" else "ok"
+            expect(code(os.rmdir, "snapshots/" + name), answer, "rmdir", name)
+            if answer == "ok": backups.remove(backup)
 
         def remove_beside():
             if not (backup := any_backup()): return

@@ -71,7 +71,14 @@ final class SnapshotsFolder: FolderNode {
     }
 
     func removeDirectory(_ name: FileName) throws(BackupError) {
-        try context.services.removeSnapshot(snapshot(name))
+        let snapshot = try snapshot(name)
+        // Programs that clear folders out (`find -delete`) go on to rmdir after every error.
+        guard !snapshot.isPinned else {
+            throw BackupError(
+                .notPermitted, "the backup is pinned", path: name.description,
+                remedy: "Unpin it first: setfattr -x user.backupfs.pinned, or backupfs unpin.")
+        }
+        try context.services.removeSnapshot(snapshot)
     }
 
     func removeFile(_ name: FileName) throws(BackupError) {
