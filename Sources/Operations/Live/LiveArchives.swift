@@ -23,7 +23,9 @@ struct LiveArchives: Sendable {
             try tar.append(measured)
         }
         try tar.append(member(listing, crc32: 0))
-        return [listingEntry(listing.size), archive(.tar, tar.archivedSize), archive(.zip, zip.archivedSize)]
+        return [
+            listingEntry(listing), archive(.tar, members, tar.archivedSize), archive(.zip, members, zip.archivedSize),
+        ]
     }
 
     /// - Returns: `nil` at once for any other name.
@@ -34,19 +36,19 @@ struct LiveArchives: Sendable {
 
     // MARK: The files
 
-    private func listingEntry(_ size: UInt64) -> LiveEntry {
-        let text: @Sendable () throws(BackupError) -> [UInt8] = { () throws(BackupError) -> [UInt8] in
-            try LiveListing(members(), state.checksums).text()
-        }
-        return entry(
-            Self.listingName, size, content: { () throws(BackupError) in ExtentTable(literal: try text()) },
-            checksums: { () throws(BackupError) in ContentHasher.hash(try text()) })
+    // They are made of the very files whose sizes were counted: one that changes meanwhile is an error for whoever reads it.
+
+    private func listingEntry(_ listing: LiveListing) -> LiveEntry {
+        entry(
+            Self.listingName, listing.size,
+            content: { () throws(BackupError) in ExtentTable(literal: try listing.text()) },
+            checksums: { () throws(BackupError) in ContentHasher.hash(try listing.text()) })
     }
 
-    private func archive(_ format: ArchiveFormat, _ size: UInt64) -> LiveEntry {
+    private func archive(_ format: ArchiveFormat, _ members: [LiveMember], _ size: UInt64) -> LiveEntry {
         entry(
-            format.fileName, size, content: { () throws(BackupError) in try table(format) },
-            checksums: { () throws(BackupError) in try SourceChecksums.of(TableSource(table(format))) })
+            format.fileName, size, content: { () throws(BackupError) in try table(format, members) },
+            checksums: { () throws(BackupError) in try SourceChecksums.of(TableSource(table(format, members))) })
     }
 
     private func entry(
@@ -58,8 +60,7 @@ struct LiveArchives: Sendable {
             content: content, checksums: checksums)
     }
 
-    private func table(_ format: ArchiveFormat) throws(BackupError) -> ExtentTable {
-        let members = try members()
+    private func table(_ format: ArchiveFormat, _ members: [LiveMember]) throws(BackupError) -> ExtentTable {
         let listing = LiveListing(members, state.checksums)
         return try format.table { (body) throws(BackupError) in
             switch format {
