@@ -1,4 +1,4 @@
-import Synchronization
+import SystemIO
 
 /// Buffers for replies, kept for the next request: a fresh one of this size would cost 256 page faults each time.
 final class BufferPool: Sendable {
@@ -21,7 +21,7 @@ final class BufferPool: Sendable {
     }
 
     private let bufferSizeBytes: Int
-    private let idle = Mutex(Idle())
+    private let idle = Monitor(Idle())
 
     init(bufferSizeBytes: Int) { self.bufferSizeBytes = bufferSizeBytes }
 

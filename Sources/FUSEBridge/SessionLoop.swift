@@ -17,9 +17,6 @@ final class SessionLoop: Sendable {
 
     private struct State {
         var threads: [(thread: SystemThread, worker: Worker)] = []
-        /// Threads that wait for a request.
-        var idleCount = 0
-        var isEnding = false
         /// The errno of a read that failed for another reason than the end of the mount.
         var failure: Int32 = 0
     }
@@ -34,6 +31,11 @@ final class SessionLoop: Sendable {
     private let maximumThreadCount: Int
     private let onEnd: @Sendable () -> Void
     private let state = Mutex(State())
+    // What every request looks at is no part of the state: threads that wait for one lock for every request are ten times slower.
+    private let isEnding = Atomic(false)
+    /// Threads that wait for a request.
+    private let idleCount = Atomic(0)
+    private let threadCount = Atomic(0)
     private let endedThreadCount = Atomic<Int>(0)
 
     /// Serves with one thread at first, and one more whenever all are busy, up to `maximumThreadCount`.
@@ -53,7 +55,7 @@ final class SessionLoop: Sendable {
     /// - Returns: 0, or the errno with which the connection broke.
     func end() -> Int32 {
         let threads = state.withLock { state in
-            state.isEnding = true
+            isEnding.store(true, ordering: .sequentiallyConsistent)
             return state.threads
         }
         // Again and again: a signal that comes just before a thread begins to read is lost. One that serves a request, which may be a
@@ -89,7 +91,8 @@ final class SessionLoop: Sendable {
         let worker = Worker()
         let thread = try SystemThread { [self] in serve(worker) }
         state.threads.append((thread, worker))
-        state.idleCount += 1
+        threadCount.add(1, ordering: .relaxed)
+        idleCount.add(1, ordering: .relaxed)
     }
 
     /// What each thread does.
@@ -109,22 +112,23 @@ final class SessionLoop: Sendable {
             buffer.size = count
             fuse_session_process_buf(session.pointer, &buffer)
             worker.isWaiting.store(true, ordering: .sequentiallyConsistent)
-            state.withLock { $0.idleCount += 1 }
+            idleCount.add(1, ordering: .relaxed)
         }
     }
 
     /// One idle thread less; where that was the last one, another is started. If it cannot be, those that are there must do.
     private func beginServing() {
+        let left = idleCount.subtract(1, ordering: .relaxed).newValue
+        guard left <= 0, threadCount.load(ordering: .relaxed) < maximumThreadCount else { return }
         state.withLock { state in
-            state.idleCount -= 1
-            if state.idleCount == 0, state.threads.count < maximumThreadCount, !state.isEnding { try? startThread(&state) }
+            if state.threads.count < maximumThreadCount, !isEnding.load(ordering: .relaxed) { try? startThread(&state) }
         }
     }
 
     /// Waits for a request.
     /// - Returns: its length in bytes, or `nil` when the thread shall end.
     private func nextRequest(_ memory: UnsafeMutableRawBufferPointer) -> Int? {
-        while !state.withLock({ $0.isEnding }) {
+        while !isEnding.load(ordering: .sequentiallyConsistent) {
             let count = read(descriptor, memory.baseAddress, memory.count)
             if count >= Self.headerSizeBytes { return count }
             let number = count == -1 ? errno : (count == 0 ? ENODEV : EIO)

@@ -1,10 +1,10 @@
 import BackupCore
-import Synchronization
+import SystemIO
 
 /// Remembers whose stored bytes have been compared with their CRC-32, so that each chunk is checked once, when it is first touched.
 final class CheckedChunks: Sendable {
     private final class Shard: Sendable {
-        let keys = Mutex<Set<UInt64>>([])
+        let keys = Monitor<Set<UInt64>>([])
     }
 
     private static let shardCount = 16

@@ -1,5 +1,4 @@
 import BackupCore
-import Synchronization
 import SystemIO
 
 /// Pack files open for reading: the ones used last stay open, whoever is reading one keeps it open beyond that.
@@ -8,7 +7,7 @@ final class PackFiles: Sendable {
     private static let openFileLimit = 64
 
     private let layout: RepositoryLayout
-    private let cache = Mutex(BoundedCache<PackID, SharedFile>(costLimit: openFileLimit))
+    private let cache = Monitor(BoundedCache<PackID, SharedFile>(costLimit: openFileLimit))
 
     init(layout: RepositoryLayout) { self.layout = layout }
 

@@ -1,11 +1,11 @@
 import BackupCore
-import Synchronization
+import SystemIO
 
 /// A bounded cache for several threads: each key belongs to one of a few parts with a lock of their own.
 final class ShardedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private final class Shard: Sendable {
-        let cache: Mutex<BoundedCache<Key, Value>>
-        init(costLimit: Int) { cache = Mutex(BoundedCache(costLimit: costLimit)) }
+        let cache: Monitor<BoundedCache<Key, Value>>
+        init(costLimit: Int) { cache = Monitor(BoundedCache(costLimit: costLimit)) }
     }
 
     private let shards: [Shard]

@@ -1,5 +1,5 @@
 import BackupCore
-import Synchronization
+import SystemIO
 
 /// Open files and folders by number.
 final class HandleTable<Open: Sendable>: Sendable {
@@ -8,7 +8,7 @@ final class HandleTable<Open: Sendable>: Sendable {
         var open: [UInt64: Open] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state = Monitor(State())
 
     func insert(_ open: Open) -> HandleNumber {
         state.withLock { state in

@@ -10,7 +10,7 @@ final class NodeTable: Sendable {
     }
 
     private let root: any Node
-    private let entries = Mutex<[UInt64: Entry]>([:])
+    private let entries = Monitor<[UInt64: Entry]>([:])
     /// How many there were at most since the table was last made smaller.
     private let peakCount = Atomic(0)
 
