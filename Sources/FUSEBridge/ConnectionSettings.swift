@@ -19,11 +19,6 @@ enum ConnectionSettings {
         // Pages are dropped when size or time turn out to differ. Files of snapshots never differ and keep theirs; the files
         // in `live/` do.
         want(FUSE_CAP_AUTO_INVAL_DATA, &connection)
-        // The kernel then remembers that a file has no access control list, which `ls -l` asks of every file.
-        want(FUSE_CAP_POSIX_ACL, &connection)
-        // For answers out of a descriptor.
-        want(FUSE_CAP_SPLICE_WRITE, &connection)
-        want(FUSE_CAP_SPLICE_MOVE, &connection)
 
         // Requests come through read(2): splicing them costs more for all but large writes.
         refuse(FUSE_CAP_SPLICE_READ, &connection)

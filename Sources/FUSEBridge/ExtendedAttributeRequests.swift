@@ -7,9 +7,14 @@ import VirtualTree
 enum ExtendedAttributeRequests {
     static func get(_ raw: OpaquePointer?, inode: fuse_ino_t, name: UnsafePointer<CChar>?, size: Int) {
         let request = Request(raw)
-        // `ls -l` asks `security.selinux` and `system.posix_acl_access` of every file.
-        guard let name = attributeName(name), !isForeign(name) else {
+        guard let name = attributeName(name) else {
             request.fail(number: ENODATA)
+            return
+        }
+        // `ls -l` asks `security.selinux` and `system.posix_acl_access` of every file, unless the first answers that the file system
+        // has no such attributes: then it never asks again. ENODATA would cost two round trips for each file.
+        guard !isForeign(name) else {
+            request.fail(number: EOPNOTSUPP)
             return
         }
         do throws(BackupError) {

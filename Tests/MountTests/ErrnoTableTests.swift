@@ -222,8 +222,8 @@ struct ErrnoTableTests {
         utimensat now            EROFS      EROFS      EROFS      EROFS      EROFS      EROFS      ok         ENOENT     ENOTDIR
         listxattr                ok         ok         ok         ok         ELOOP      ok         ok         ENOENT     ENOTDIR
         getxattr absent          ENODATA    ENODATA    ENODATA    ENODATA    ELOOP      ENODATA    ENODATA    ENOENT     ENOTDIR
-        getxattr security        ENODATA    ENODATA    ENODATA    ENODATA    ELOOP      ENODATA    ENODATA    ENOENT     ENOTDIR
-        getxattr acl             ENODATA    ENODATA    ENODATA    ENODATA    ELOOP      ENODATA    ENODATA    ENOENT     ENOTDIR
+        getxattr security        EOPNOTSUPP EOPNOTSUPP EOPNOTSUPP EOPNOTSUPP ELOOP      EOPNOTSUPP EOPNOTSUPP ENOENT     ENOTDIR
+        getxattr acl             EOPNOTSUPP EOPNOTSUPP EOPNOTSUPP EOPNOTSUPP ELOOP      EOPNOTSUPP EOPNOTSUPP ENOENT     ENOTDIR
         setxattr                 EROFS      EROFS      EROFS      EROFS      ELOOP      EROFS      EOPNOTSUPP ENOENT     ENOTDIR
         setxattr security        EOPNOTSUPP EOPNOTSUPP EOPNOTSUPP EOPNOTSUPP ELOOP      EOPNOTSUPP EOPNOTSUPP ENOENT     ENOTDIR
         removexattr              EROFS      EROFS      EROFS      EROFS      ELOOP      EROFS      ENODATA    ENOENT     ENOTDIR
