@@ -55,9 +55,7 @@ final class StoreTreeServices: TreeServices {
     }
 
     func archiveTable(of snapshot: Snapshot, _ format: ArchiveFormat) throws(BackupError) -> ExtentTable {
-        try format.table { (body) throws(BackupError) in
-            try SnapshotArchive.visit(snapshot, in: store.repository, body)
-        }
+        try SnapshotArchive.table(of: snapshot, format, in: store.repository)
     }
 
     var spoolPath: String { store.paths.spool }

@@ -14,7 +14,7 @@ final class MountedTree {
     let path: String
     private let session: MountSession
     private let outcome: Outcome
-    private let thread: pthread_t
+    private let thread: SystemThread
     private let cleaner: Int32
 
     /// How `run` ended; set once, by the session's thread, before it posts `ended`.
@@ -36,21 +36,12 @@ final class MountedTree {
         session = try MountSession(tree: tree, mountpoint: path, options: options)
         outcome = Outcome(session)
         cleaner = try TestMachine.startCleaner(path)
-        var thread = pthread_t()
-        let argument = Unmanaged.passRetained(outcome).toOpaque()
-        let created = pthread_create(
-            &thread, nil,
-            { argument in
-                guard let argument else { return nil }
-                let outcome = Unmanaged<Outcome>.fromOpaque(argument).takeRetainedValue()
-                outcome.result = Result { () throws(BackupError) in
-                    try outcome.session.run(endsOnSignals: false) { sem_post(&outcome.ready) }
-                }
-                sem_post(&outcome.ready)
-                return nil
-            }, argument)
-        try #require(created == 0)
-        self.thread = thread
+        thread = try SystemThread { [outcome] in
+            outcome.result = Result { () throws(BackupError) in
+                try outcome.session.run(endsOnSignals: false) { sem_post(&outcome.ready) }
+            }
+            sem_post(&outcome.ready)
+        }
         sem_wait(&outcome.ready)
         if case .failure(let error) = outcome.result { throw error }
     }
@@ -64,7 +55,7 @@ final class MountedTree {
 
     /// Waits until somebody else has ended it.
     func waitForEnd() throws -> MountSession.End {
-        pthread_join(thread, nil)
+        thread.join()
         isJoined = true
         return try #require(outcome.result).get()
     }
@@ -74,7 +65,7 @@ final class MountedTree {
     deinit {
         if !isJoined {
             session.requestEnd()
-            pthread_join(thread, nil)
+            thread.join()
         }
         _ = write(cleaner, "\n", 1)
         close(cleaner)

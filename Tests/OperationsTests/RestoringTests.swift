@@ -43,9 +43,12 @@ struct RestoringTests {
         // Undo: the safety backup is the state before the restore.
         let name = try #require(store.repository.snapshots(kind: .safety).last).name
         #expect(name.description.hasPrefix("~safety-"))
-        let members = try SnapshotArchive.members(of: #require(store.repository.snapshot(named: name)), in: store.repository)
+        var members: [String] = []
+        try SnapshotArchive.visit(#require(store.repository.snapshot(named: name)), in: store.repository) {
+            members.append(String(decoding: $0.path, as: UTF8.self))
+        }
         #expect(
-            members.map { String(decoding: $0.path, as: UTF8.self) }.filter { $0.hasPrefix("media/") } == [
+            members.filter { $0.hasPrefix("media/") } == [
                 "media/", "media/one.jpg", "media/x.jpg",
             ])
         #expect(old != between)

@@ -61,10 +61,14 @@ final class TestServices: TreeServices {
             folder("media", media.sorted { $0.name < $1.name }), file("manifest.json", text), file("changes.json", text),
         ])
         try writer.publishChunks()
-        let members = try SnapshotArchive.members(of: repository.directory(root), layout: [:], time: time, in: repository)
+        var zip = ZIPLayout.SizeCounter()
+        try SnapshotArchive.visit(repository.directory(root), layout: [:], time: time, in: repository) {
+            (member) throws(BackupError) in
+            try zip.append(member)
+        }
         let record = SnapshotRecord(
             kind: kind, name: name, creationTime: time, parent: nil, root: root,
-            archiveSizeBytes: try ZIPLayout.archivedSize(of: members),
+            archiveSizeBytes: zip.archivedSize,
             archiveLayout: [:], attributes: ["app": "test", "records": "0", Snapshot.stampAttribute: "stamp-\(seconds)"])
         _ = try writer.commit(record)
     }
@@ -96,10 +100,12 @@ final class TestServices: TreeServices {
         state.withLock { $0.measuredSnapshots.append("\(snapshot.name) \(format)") }
         if format == .zip { return snapshot.record.archiveSizeBytes }
         if let failure = state.withLock({ $0.sizeFailure }) { throw failure }
-        return try TARLayout.archivedSize(of: SnapshotArchive.members(of: snapshot, in: repository))
+        var tar = TARLayout.SizeCounter()
+        try SnapshotArchive.visit(snapshot, in: repository) { (member) throws(BackupError) in try tar.append(member) }
+        return tar.archivedSize
     }
     func archiveTable(of snapshot: Snapshot, _ format: ArchiveFormat) throws(BackupError) -> ExtentTable {
-        try format.table { (body) throws(BackupError) in
+        try format.layout.table { (body) throws(BackupError) in
             try SnapshotArchive.visit(snapshot, in: repository, body)
         }
     }

@@ -56,7 +56,7 @@ public struct ExtentTable: Sendable {
 
     /// All of them, in order.
     public var extents: [Extent] {
-        places.indices.map { extent($0, part: 0..<length($0)) }
+        places.indices.map { slice($0, 0..<length($0)).extent }
     }
 
     /// Empty extents are dropped: every offset then belongs to exactly one extent.
@@ -99,11 +99,7 @@ public struct ExtentTable: Sendable {
         while index < places.count, offsets[index] < range.upperBound {
             let start = offsets[index]
             let part = range.clamped(to: start..<start + length(index))
-            let inside = part.lowerBound - start..<part.upperBound - start
-            // Of a literal only the part is taken out: it may be a large text, read in many pieces.
-            let isLiteral = places[index].kind == .shortLiteral || places[index].kind == .longLiteral
-            slices.append(
-                Slice(extent: extent(index, part: inside), range: isLiteral ? 0..<inside.upperBound - inside.lowerBound : inside))
+            slices.append(slice(index, part.lowerBound - start..<part.upperBound - start))
             index += 1
         }
         return slices
@@ -113,19 +109,25 @@ public struct ExtentTable: Sendable {
         (index + 1 < offsets.count ? offsets[index + 1] : size) - offsets[index]
     }
 
-    /// - Parameter part: of a literal, the range that is wanted.
-    private func extent(_ index: Int, part: Range<UInt64>) -> Extent {
+    /// Part of an extent. Of a literal only the part is taken out: it may be a large text, read in many pieces.
+    private func slice(_ index: Int, _ part: Range<UInt64>) -> Slice {
         let place = places[index]
         let number = Int(place.index)
         switch place.kind {
-        case .shortLiteral:
-            let start = Int(place.start + part.lowerBound)
-            return .literal(Array(shortLiterals[start..<start + Int(part.upperBound - part.lowerBound)]))
-        case .longLiteral: return .literal(Array(longLiterals[number][Int(part.lowerBound)..<Int(part.upperBound)]))
-        case .plain: return .plain(chunks[number], offset: UInt32(place.start), length: UInt32(length(index)))
-        case .stored: return .stored(chunks[number])
-        case .source: return .source(sources[number], offset: place.start, length: length(index))
+        case .shortLiteral: return slice(of: shortLiterals, Int(place.start), part)
+        case .longLiteral: return slice(of: longLiterals[number], 0, part)
+        case .plain:
+            let extent = Extent.plain(chunks[number], offset: UInt32(place.start), length: UInt32(length(index)))
+            return Slice(extent: extent, range: part)
+        case .stored: return Slice(extent: .stored(chunks[number]), range: part)
+        case .source:
+            return Slice(extent: .source(sources[number], offset: place.start, length: length(index)), range: part)
         }
+    }
+
+    private func slice(of bytes: [UInt8], _ start: Int, _ part: Range<UInt64>) -> Slice {
+        let taken = bytes[start + Int(part.lowerBound)..<start + Int(part.upperBound)]
+        return Slice(extent: .literal(Array(taken)), range: 0..<UInt64(taken.count))
     }
 
     /// The last extent that starts at or before `offset`, which lies inside the file.

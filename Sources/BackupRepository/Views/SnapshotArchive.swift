@@ -7,78 +7,47 @@ import SystemIO
 /// the same folder. A layout maps prefixes of paths in the snapshot to prefixes in the archive (the longest that fits counts), and leaves
 /// out what none fits: an app's own archive layout.
 public enum SnapshotArchive {
+    /// What is wanted of the members.
+    public enum Detail: Sendable {
+        /// Everything, to lay them out.
+        case whole
+        /// Sizes and pieces: the listings are not written, and have no CRC-32.
+        case measured
+        /// Sizes and the targets of links: then nothing but the folders is read.
+        case sizes
+    }
+
     /// Gives the members one by one: a hundred thousand at once would take more memory than the archive's table.
     /// - Throws: `repositoryDamaged`.
     public static func visit(
-        _ snapshot: Snapshot, in repository: Repository, _ body: (ArchiveMember) throws(BackupError) -> Void
+        _ snapshot: Snapshot, in repository: Repository, detail: Detail = .whole,
+        _ body: (ArchiveMember) throws(BackupError) -> Void
     ) throws(BackupError) {
         try visit(
             repository.rootDirectory(of: snapshot), layout: snapshot.record.archiveLayout, time: snapshot.creationTime,
-            in: repository, body)
+            in: repository, detail: detail, body)
     }
 
     /// - Parameter time: when the snapshot was made; the time of the listings.
     public static func visit(
-        _ root: Directory, layout: [String: String], time: Timestamp, in repository: Repository,
+        _ root: Directory, layout: [String: String], time: Timestamp, in repository: Repository, detail: Detail = .whole,
         _ body: (ArchiveMember) throws(BackupError) -> Void
     ) throws(BackupError) {
         if layout.isEmpty {
             for (name, algorithm) in listings {
                 let source = ListingSource(root, algorithm, in: repository)
                 let size = ChecksumListing.sizeBytes(of: root, algorithm)
-                try body(listing(name, time, size, try source.crc32(), .source(source, offset: 0, length: size)))
+                try body(
+                    ArchiveMember(
+                        path: Array(name.utf8), mode: 0o100600, modificationTime: time, size: size,
+                        crc32: detail == .whole ? source.crc32() : 0,
+                        content: size == 0 ? [] : [.source(source, offset: 0, length: size)]))
             }
         }
-        try visit(root, prefix: [], layout, repository, readsContents: true, body)
-    }
-
-    /// All of them, for few.
-    /// - Throws: `repositoryDamaged`.
-    public static func members(of snapshot: Snapshot, in repository: Repository) throws(BackupError) -> [ArchiveMember] {
-        try members(
-            of: repository.rootDirectory(of: snapshot), layout: snapshot.record.archiveLayout, time: snapshot.creationTime,
-            in: repository)
-    }
-
-    public static func members(
-        of root: Directory, layout: [String: String], time: Timestamp, in repository: Repository
-    ) throws(BackupError) -> [ArchiveMember] {
-        var members: [ArchiveMember] = []
-        try visit(root, layout: layout, time: time, in: repository) { members.append($0) }
-        return members
-    }
-
-    /// Gives the members one by one for measuring the archive: the listings are not made, and have no CRC-32.
-    /// - Parameter readsContents: false leaves out all contents but the targets of links: then nothing but the folders is read.
-    public static func measure(
-        _ root: Directory, layout: [String: String], time: Timestamp, in repository: Repository, readsContents: Bool = true,
-        _ body: (ArchiveMember) throws(BackupError) -> Void
-    ) throws(BackupError) {
-        if layout.isEmpty {
-            for (name, algorithm) in listings {
-                let size = ChecksumListing.sizeBytes(of: root, algorithm)
-                try body(listing(name, time, size, 0, .source(UnmadeListing(), offset: 0, length: size)))
-            }
-        }
-        try visit(root, prefix: [], layout, repository, readsContents: readsContents, body)
+        try visit(root, prefix: [], layout, repository, readsContents: detail != .sizes, body)
     }
 
     private static let listings = [("MD5SUMS", ChecksumListing.Algorithm.md5), ("SHA256SUMS", .sha256)]
-
-    private static func listing(
-        _ name: String, _ time: Timestamp, _ size: UInt64, _ crc32: UInt32, _ content: ContentPiece
-    ) -> ArchiveMember {
-        ArchiveMember(
-            path: Array(name.utf8), mode: 0o100600, modificationTime: time, size: size, crc32: crc32,
-            content: size == 0 ? [] : [content])
-    }
-
-    /// Stands for a listing whose bytes nobody asks for.
-    private final class UnmadeListing: ByteSource {
-        func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
-            throw BackupError(.invalidArgument, "a listing that was only measured is read")
-        }
-    }
 
     /// - Returns: `nil` for what is left out.
     private static func archivePath(of path: [UInt8], _ layout: [String: String]) -> [UInt8]? {

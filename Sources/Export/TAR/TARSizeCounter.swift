@@ -2,7 +2,7 @@ import BackupCore
 
 extension TARLayout {
     /// Counts the bytes of an archive member by member: what a folder listing needs, without the extents.
-    public struct SizeCounter: Sendable {
+    public struct SizeCounter: ArchiveSizeCounter {
         private var memberSize: UInt64 = 0
 
         public init() {}

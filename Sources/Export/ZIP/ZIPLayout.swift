@@ -8,7 +8,7 @@ import BackupCore
 ///
 /// The same members in the same order give the same bytes, for ever: a change to what is written here needs a new `version`,
 /// and the old one must go on being served to the snapshots that were made with it.
-public struct ZIPLayout: Sendable {
+public struct ZIPLayout: ArchiveLayout {
     /// The rules by which this layout writes; recorded with each snapshot.
     public static let version: UInt32 = 1
 
@@ -22,22 +22,6 @@ public struct ZIPLayout: Sendable {
     private var counter = SizeCounter()
 
     public init() {}
-
-    /// The archive of `members`, in their order. Folders are members whose path ends with `/`.
-    /// - Throws: as `append(_:)`.
-    public static func table(for members: some Sequence<ArchiveMember>) throws(BackupError) -> ExtentTable {
-        var layout = ZIPLayout()
-        for member in members { try layout.append(member) }
-        return layout.finish()
-    }
-
-    /// Size of the archive of `members` in bytes, without the table and its literals.
-    /// - Throws: as `append(_:)`.
-    public static func archivedSize(of members: some Sequence<ArchiveMember>) throws(BackupError) -> UInt64 {
-        var counter = SizeCounter()
-        for member in members { try counter.append(member) }
-        return counter.archivedSize
-    }
 
     /// Adds one entry. Names are written as they are; that no two are the same is the caller's to see to.
     /// - Throws: `nameTooLong`; `invalidArgument` for an empty name or a folder with content; `repositoryDamaged` when the

@@ -2,7 +2,7 @@ import BackupCore
 
 extension ZIPLayout {
     /// Counts the bytes of an archive member by member: what a folder listing needs, without the extents.
-    public struct SizeCounter: Sendable {
+    public struct SizeCounter: ArchiveSizeCounter {
         /// Bytes of the local headers and the entries' data so far: where the next local header stands.
         private(set) var localSize: UInt64 = 0
         private var centralSize: UInt64 = 0

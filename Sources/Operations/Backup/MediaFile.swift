@@ -7,8 +7,6 @@ import SystemIO
 /// Reading one file of the media folder, in a way that never stores half of one state and half of another.
 final class MediaFile: ByteSource {
     private static let attemptLimit = 3
-    /// File systems count time in steps; a file that changed so recently may change again without its times telling.
-    private static let stepSeconds: Int64 = 2
 
     private let file: SharedFile
     private let path: String
@@ -60,8 +58,7 @@ final class MediaFile: ByteSource {
 
     /// By what the next backup tells that the file is still the same; `nil` where it could change without that.
     private static func identity(_ status: FileStatus) -> SourceIdentity? {
-        guard status.changeTime.seconds + stepSeconds < SystemClock.systemTime().seconds else { return nil }
-        return SourceIdentity(inode: status.inode, changeTime: status.changeTime)
+        status.isSettled ? SourceIdentity(inode: status.inode, changeTime: status.changeTime) : nil
     }
 
     /// SQLite databases are cut into pages, like the app's own: a changed row then changes a page and not a megabyte.

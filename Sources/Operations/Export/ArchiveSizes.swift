@@ -14,7 +14,8 @@ public struct ArchiveSizes {
     ) throws(BackupError) {
         var zip = ZIPLayout.SizeCounter()
         var tar = TARLayout.SizeCounter()
-        try SnapshotArchive.measure(root, layout: layout, time: time, in: repository) { (member) throws(BackupError) in
+        try SnapshotArchive.visit(root, layout: layout, time: time, in: repository, detail: .measured) {
+            (member) throws(BackupError) in
             try zip.append(member)
             try tar.append(member)
         }
@@ -32,10 +33,9 @@ public struct ArchiveSizes {
         case .tar:
             if let known = snapshot.tarSizeBytes(layoutVersion: TARLayout.version) { return known }
             var tar = TARLayout.SizeCounter()
-            try SnapshotArchive.measure(
-                repository.rootDirectory(of: snapshot), layout: snapshot.record.archiveLayout, time: snapshot.creationTime,
-                in: repository, readsContents: false
-            ) { (member) throws(BackupError) in try tar.append(member) }
+            try SnapshotArchive.visit(snapshot, in: repository, detail: .sizes) { (member) throws(BackupError) in
+                try tar.append(member)
+            }
             return tar.archivedSize
         }
     }

@@ -89,10 +89,7 @@ public struct ExportOperation: Sendable {
         let snapshot = try store.snapshot(named: snapshotName)
         switch form {
         case .archive(let format):
-            let table = try format.table { (body) throws(BackupError) in
-                try SnapshotArchive.visit(snapshot, in: store.repository, body)
-            }
-            return (table, snapshot.creationTime)
+            return (try SnapshotArchive.table(of: snapshot, format, in: store.repository), snapshot.creationTime)
         case .json:
             guard let entry = try store.repository.rootDirectory(of: snapshot).entry(named: name) else {
                 throw BackupError(.notFound, "the backup has no export", path: snapshotName)

@@ -62,7 +62,7 @@ struct LiveArchives: Sendable {
 
     private func table(_ format: ArchiveFormat, _ members: [LiveMember]) throws(BackupError) -> ExtentTable {
         let listing = LiveListing(members, state.checksums)
-        return try format.table { (body) throws(BackupError) in
+        return try format.layout.table { (body) throws(BackupError) in
             switch format {
             case .zip:
                 try body(member(listing, crc32: CRC32.of(try listing.text())))

@@ -11,9 +11,7 @@ public final class LiveData: Sendable {
     }
 
     private let store: Store
-    private let checksums: LiveChecksums
-    /// The media folder alone; `nil` when the app has none.
-    public let mediaView: (any LiveView)?
+    private let checksums = LiveChecksums()
     private let media: LiveMediaView?
     private let state = Mutex(State())
     /// Held while rendering, so that many readers who ask at once render once.
@@ -21,10 +19,11 @@ public final class LiveData: Sendable {
 
     public init(store: Store) {
         self.store = store
-        checksums = LiveChecksums()
         media = store.mediaPath.map { [checksums] in LiveMediaView(LiveMedia(path: $0), checksums) }
-        mediaView = media
     }
+
+    /// The media folder alone; `nil` when the app has none.
+    public var mediaView: (any LiveView)? { media }
 
     /// The newest consistent view.
     public func view() throws(BackupError) -> any LiveView {

@@ -74,7 +74,4 @@ extension FileStatus {
         hasher.combine(changeTime)
         return UInt64(bitPattern: Int64(hasher.finalize()))
     }
-
-    /// Times go in steps of some milliseconds, up to two seconds: whoever writes twice within one step leaves no trace the second time.
-    fileprivate var isSettled: Bool { changeTime.seconds + 2 < SystemClock.systemTime().seconds }
 }

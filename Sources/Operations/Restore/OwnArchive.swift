@@ -15,10 +15,7 @@ struct OwnArchive {
         let file = try SharedFile(path: path)
         try repository.refresh()
         for snapshot in repository.snapshots().reversed() where snapshot.record.archiveSizeBytes == file.size {
-            let table = try? ArchiveFormat.zip.table { (body) throws(BackupError) in
-                try SnapshotArchive.visit(snapshot, in: repository, body)
-            }
-            guard let table else { continue }
+            guard let table = try? SnapshotArchive.table(of: snapshot, .zip, in: repository) else { continue }
             if (try? isEqual(table, file)) == true { return true }
         }
         return false

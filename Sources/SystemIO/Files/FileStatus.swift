@@ -35,6 +35,15 @@ public struct FileStatus: Sendable, Equatable {
         owner = value.st_uid
         group = value.st_gid
     }
+
+    /// Whether a later change will show in `changeTime`. File systems count time in steps (4 ms here, up to 2 s elsewhere): whoever writes
+    /// twice within one step leaves no trace the second time. 0.1 s more, since they look at a clock that runs behind.
+    public var isSettled: Bool {
+        let now = SystemClock.systemTime()
+        let seconds = now.seconds &- changeTime.seconds
+        guard (2...3).contains(seconds) else { return seconds > 3 }
+        return seconds * 1_000_000_000 + Int64(now.nanoseconds) - Int64(changeTime.nanoseconds) > 2_100_000_000
+    }
 }
 
 extension Timestamp {

@@ -17,9 +17,14 @@ public final class Monitor<State>: @unchecked Sendable {
         mutex.initialize(to: pthread_mutex_t())
         condition = .allocate(capacity: 1)
         condition.initialize(to: pthread_cond_t())
-        // Both fail only for attributes that are not used here.
+        // These fail only for attributes that are not used here.
         pthread_mutex_init(mutex, nil)
-        pthread_cond_init(condition, nil)
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        // A clock that is set back must not make anybody wait longer.
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(condition, &attributes)
+        pthread_condattr_destroy(&attributes)
     }
 
     deinit {
@@ -59,7 +64,7 @@ public final class Monitor<State>: @unchecked Sendable {
     /// - Returns: whether it is.
     public func wait(until isReady: (State) -> Bool, forNanoseconds limit: UInt64) -> Bool {
         var deadline = timespec()
-        clock_gettime(CLOCK_REALTIME, &deadline)
+        clock_gettime(CLOCK_MONOTONIC, &deadline)
         let nanoseconds = UInt64(deadline.tv_nsec) + limit
         deadline.tv_sec += Int(nanoseconds / 1_000_000_000)
         deadline.tv_nsec = Int(nanoseconds % 1_000_000_000)

@@ -27,7 +27,7 @@ final class PlaceCache: Sendable {
         of index: Int, in directory: Directory, folder: InodeNumber, repository: Repository
     ) throws(BackupError) -> [ContentPiece] {
         let content = directory.entries[index].content
-        guard content.size <= Self.smallFileBytes, !content.hasLists else { return try repository.pieces(of: content) }
+        guard Self.isSmall(content) else { return try repository.pieces(of: content) }
         let number = index / Self.fileCount
         let now = SystemClock.monotonicNanoseconds()
         if let known = blocks.withLock({ blocks in
@@ -36,7 +36,7 @@ final class PlaceCache: Sendable {
             return known[index % Self.fileCount]
         }
         let neighbours = directory.entries[(number * Self.fileCount)...].prefix(Self.fileCount).map { entry in
-            entry.kind == .file && entry.content.size <= Self.smallFileBytes && !entry.content.hasLists ? entry.content : .empty
+            entry.kind == .file && Self.isSmall(entry.content) ? entry.content : .empty
         }
         guard let pieces = try? repository.pieces(of: neighbours) else { return try repository.pieces(of: content) }
         let block = Block(
@@ -48,4 +48,6 @@ final class PlaceCache: Sendable {
         }
         return pieces[index % Self.fileCount]
     }
+
+    private static func isSmall(_ content: FileContent) -> Bool { content.size <= smallFileBytes && !content.hasLists }
 }
