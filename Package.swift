@@ -22,6 +22,7 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
         .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
 
         .target(name: "BackupCore", swiftSettings: settings),
         .target(name: "SystemIO", dependencies: ["BackupCore", "CISAL", "CLinux", "CZlib", "COpenSSL"], swiftSettings: settings),
@@ -36,7 +37,7 @@ let package = Package(
             name: "AppData",
             dependencies: [
                 "BackupCore", "SystemIO", .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"), "Yams",
+                .product(name: "GRDBSQLite", package: "GRDB.swift"), "CSQLite", "Yams",
             ],
             resources: [.embedInCode("Resources/ev-charging-tracker.yaml")],
             swiftSettings: settings),

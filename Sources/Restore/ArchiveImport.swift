@@ -7,12 +7,16 @@ import SystemIO
 /// A dropped archive: where the export and the media lie in it, checked before anything is believed.
 struct ArchiveImport: Sendable {
     private static let exportName = "export.json"
+    private static let databaseName = "database.sqlite"
     private static let mediaFolder = "media/"
 
     private let reader: ZIPReader
     private let path: String
     private let origin: ImportOrigin
-    private let exportEntry: ZIPEntry
+    /// The export, or the database of an app that nobody has described.
+    private let recordsEntry: ZIPEntry
+    /// Whether the records are a database.
+    let hasDatabase: Bool
     /// The media folder's path in the archive, with its slash.
     private let mediaPrefix: [UInt8]
 
@@ -30,15 +34,22 @@ struct ArchiveImport: Sendable {
         reader = try ZIPReader(path: path, limits: limits)
         self.origin = origin
         self.path = path
+        // Its tables come with the database; an export needs them to be there.
+        let databasePath = Self.archivePath(Self.databaseName, definition)
+        let database = definition.coversWholeDatabase ? Self.entry(databasePath, in: reader) : nil
+        hasDatabase = database != nil
         let exportPath = Self.archivePath(Self.exportName, definition)
         mediaPrefix = Array(Self.archivePath(Self.mediaFolder, definition).utf8)
-        guard let entry = reader.entries(strippingCommonFolder: true).first(where: { $0.path.elementsEqual(exportPath.utf8) })
-        else {
+        guard let entry = database ?? Self.entry(exportPath, in: reader) else {
             throw BackupError(
                 .invalidContent, "Import failed: the archive has no \(exportPath)", path: path,
                 findings: ["the archive is not a backup of \(definition.title)"])
         }
-        exportEntry = entry
+        recordsEntry = entry
+    }
+
+    private static func entry(_ path: String, in reader: ZIPReader) -> ZIPEntry? {
+        reader.entries(strippingCommonFolder: true).first { $0.path.elementsEqual(path.utf8) }
     }
 
     private static func archivePath(_ path: String, _ definition: AppDefinition) -> String {
@@ -56,21 +67,22 @@ struct ArchiveImport: Sendable {
     /// Bytes that the media files need on disk.
     var mediaSizeBytes: UInt64 { entries.reduce(0) { $1.path.starts(with: mediaPrefix) ? $0 + $1.size : $0 } }
 
-    /// Reads every entry through: CRC-32, and SHA-256 where the archive's own `SHA256SUMS` has it. The export goes to a file on the way.
+    /// Reads every entry through: CRC-32, and SHA-256 where the archive's own `SHA256SUMS` has it. The export, or the database
+    /// (`hasDatabase`), goes to a file on the way.
     /// - Throws: `damagedContent`.
-    func check(writingExportTo exportPath: String) throws(BackupError) {
+    func check(writingRecordsTo recordsPath: String) throws(BackupError) {
         var expected = try listedDigests()
-        let export = try OwnedDescriptor.open(exportPath, O_WRONLY | O_CREAT | O_EXCL)
+        let records = try OwnedDescriptor.open(recordsPath, O_WRONLY | O_CREAT | O_EXCL)
         for entry in entries where !entry.isDirectory {
             if entry.isSymbolicLink {
                 _ = try linkTarget(entry)
                 continue
             }
-            let isExport = entry.path == exportEntry.path
+            let isRecords = entry.path == recordsEntry.path
             var hasher = SHA256Hasher()
             try reader.extract(entry) { (bytes) throws(BackupError) in
                 hasher.update(bytes)
-                if isExport { try export.writeAll(bytes) }
+                if isRecords { try records.writeAll(bytes) }
             }
             let digest = hasher.finish()
             guard let listed = expected.removeValue(forKey: entry.path) else { continue }

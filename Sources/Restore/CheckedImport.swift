@@ -6,6 +6,8 @@ public struct CheckedImport: Sendable {
     enum Records: Sendable {
         case wire(WireReader)
         case database(DroppedDatabase)
+        /// Not the records alone: the whole database.
+        case whole(DroppedDatabase)
     }
 
     public let format: DroppedFormat

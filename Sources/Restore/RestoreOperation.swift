@@ -36,25 +36,44 @@ public struct RestoreOperation: Sendable {
         case .json:
             return try check(json: path, format: .json, archive: nil)
         case .sqlite:
-            let source = try DroppedDatabase(path: path, definition: definition)
-            let summary = try ImportValidator(definition: definition).validate(source)
-            return CheckedImport(format: .sqlite, summary: summary, records: .database(source), archive: nil)
+            return try check(database: path, format: .sqlite, archive: nil)
         case .zip:
             let room = try FileSystem.space(at: workPath).availableBytes
             let archive = try ArchiveImport(
                 path: path, origin: origin, definition: definition, unpackedLimitBytes: room)
-            let exportPath = "\(workPath)/export.json"
-            try archive.check(writingExportTo: exportPath)
-            return try check(json: exportPath, format: .zip, archive: archive)
+            let recordsPath = "\(workPath)/records"
+            try archive.check(writingRecordsTo: recordsPath)
+            return archive.hasDatabase
+                ? try check(database: recordsPath, format: .zip, archive: archive)
+                : try check(json: recordsPath, format: .zip, archive: archive)
         }
+    }
+
+    /// A database nobody has described is taken as it is, with its tables; of another one the records are.
+    private func check(
+        database path: String, format: DroppedFormat, archive: ArchiveImport?
+    ) throws(BackupError) -> CheckedImport {
+        let source = try DroppedDatabase(path: path, definition: definition)
+        let summary = try ImportValidator(definition: source.definition).validate(source)
+        if definition.coversWholeDatabase { try database.requireSameApplication(as: source) }
+        return CheckedImport(
+            format: format, summary: summary, records: definition.coversWholeDatabase ? .whole(source) : .database(source),
+            archive: archive)
     }
 
     private func check(
         json path: String, format: DroppedFormat, archive: ArchiveImport?
     ) throws(BackupError) -> CheckedImport {
-        let source = WireReader(try SharedFile(path: path), definition: definition)
-        let summary = try ImportValidator(definition: definition).validate(source)
-        return CheckedImport(format: format, summary: summary, records: .wire(source), archive: archive)
+        guard !definition.coversWholeDatabase || FileSystem.exists(database.path) else {
+            throw BackupError(
+                .notSupported,
+                "Import failed: the app's database is not there, and an export does not tell how to make its tables",
+                path: path, remedy: "Restore the backup's database.sqlite, or its archive.zip.")
+        }
+        // What tables there are, if nobody has described them, is for the database to say.
+        let known = definition.coversWholeDatabase ? try database.currentFormat() : definition
+        let wire = try WireImport(SharedFile(path: path), definition: known)
+        return CheckedImport(format: format, summary: wire.summary, records: .wire(wire.reader), archive: archive)
     }
 
     /// Replaces the app's data by what was checked. Durable when it returns.
@@ -113,6 +132,8 @@ public struct RestoreOperation: Sendable {
         switch checked.records {
         case .wire(let source): try database.replaceAll(from: source, expectedCounts: counts, marker: marker)
         case .database(let source): try database.replaceAll(from: source, expectedCounts: counts, marker: marker)
+        case .whole(let source):
+            try database.replaceWhole(by: source, stagingPath: "\(workPath)/exchange.sqlite", marker: marker)
         }
     }
 

@@ -31,7 +31,20 @@ struct AppDatabaseTests {
         #expect(try sqlite(path, "pragma journal_mode; pragma integrity_check") == "wal\nok\n")
         #expect(try sqlite(path, "select key || '=' || value from app_metadata") == "schema_version=1\n")
         let tables = try sqlite(path, "select name from sqlite_master where type = 'table' and name not like 'grdb%' order by 1")
-        #expect(tables == "app_metadata\ncars\ndelayed_notifications\nexpenses\nplanned_maintenance\nuser_settings\n")
+        #expect(
+            tables == """
+                app_metadata
+                cars
+                delayed_notifications
+                documents
+                expenses
+                ideas
+                maintenance_plans
+                planned_maintenance
+                scheduled_notifications
+                user_settings
+
+                """)
     }
 
     @Test("replacing puts in exactly what the source has")

@@ -63,7 +63,7 @@ struct ArchiveImportTests {
         ] {
             let folder = try TemporaryFolder()
             try Self.archive(folder, lines)
-            let error = failure { try Self.open(folder).check(writingExportTo: folder("out.json")) }
+            let error = failure { try Self.open(folder).check(writingRecordsTo: folder("out.json")) }
             #expect(error?.code == .damagedContent, "\(lines)")
             #expect(error?.message == "This backup file is corrupted and cannot be restored.")
             #expect(error?.findings == [finding])
@@ -78,7 +78,7 @@ struct ArchiveImportTests {
             let folder = try TemporaryFolder()
             try Self.archive(folder, lines)
             let archive = try Self.open(folder)
-            try archive.check(writingExportTo: folder("out.json"))
+            try archive.check(writingRecordsTo: folder("out.json"))
             try folder.sh("cmp out.json export.json")
             #expect(archive.hasMedia == lines.contains("media"))
         }
@@ -91,7 +91,7 @@ struct ArchiveImportTests {
             "python3 -c \"d=open('a.zip','rb').read(); i=d.index(b'0123456789'); open('a.zip','wb').write(d[:i+5]+b'X'+d[i+6:])\""
         )
         #expect(
-            failure { try Self.open(folder).check(writingExportTo: folder("out.json")) }?.code
+            failure { try Self.open(folder).check(writingRecordsTo: folder("out.json")) }?.code
                 == .damagedContent)
     }
 
@@ -133,7 +133,7 @@ struct ArchiveImportTests {
     func `links that leave the folder are refused`(target: String) throws {
         let folder = try TemporaryFolder()
         try Self.archive(folder, "add('export.json', export); add('media/link', b'\(target)', 0o120777)")
-        #expect(failure { try Self.open(folder).check(writingExportTo: folder("out.json")) } != nil)
+        #expect(failure { try Self.open(folder).check(writingRecordsTo: folder("out.json")) } != nil)
     }
 
     @Test func `more than fits on the disk is refused before anything is unpacked`() throws {

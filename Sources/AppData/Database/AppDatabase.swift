@@ -31,7 +31,9 @@ public struct AppDatabase: Sendable {
     public func check() throws(BackupError) {
         guard let status = FileSystem.statusIfPresent(path), status.kind == .regular else { throw notThere }
         let missing = try read { connection throws(BackupError) in
-            try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).firstProblem()
+            // Of a database that does not even remember its format, the tables of the first are missed.
+            let format = (try? definition.format(ofDatabase: connection, path: path)) ?? definition
+            return try DatabaseSchemaCheck(connection: connection, definition: format, path: path).firstProblem()
         }
         if let missing {
             throw BackupError(
@@ -65,6 +67,17 @@ public struct AppDatabase: Sendable {
         return try AppDatabase(opening: path, definition: definition, busyTimeoutSeconds: busyTimeoutSeconds)
     }
 
+    /// Whether the embedded database lacks a step to the newest schema.
+    public func hasPendingMigrations() throws(BackupError) -> Bool {
+        let done = try read { connection throws(BackupError) in
+            let statement = try DatabaseStatement(connection, "SELECT identifier FROM grdb_migrations", path: path)
+            var names: Set<String> = []
+            while try statement.step() { names.insert(statement.text(0)) }
+            return names
+        }
+        return definition.migrations.contains { !done.contains($0.name) }
+    }
+
     /// A cheap fingerprint (two system calls); it differs whenever something was committed since.
     public func changeState() -> DatabaseChangeState { DatabaseChangeState(path: path) }
 
@@ -75,6 +88,12 @@ public struct AppDatabase: Sendable {
         try read { connection throws(BackupError) in
             try body(DatabaseSnapshot(connection: connection, definition: definition, path: path))
         }
+    }
+
+    /// The app's definition in the wire format that the data came in.
+    public func currentFormat() throws(BackupError) -> AppDefinition {
+        guard definition.coversWholeDatabase || !definition.otherFormats.isEmpty else { return definition }
+        return try readSnapshot { $0.definition }
     }
 
     /// The mark of the last replacement, while it is there: what a crashed restore asks, to know whether it had committed.

@@ -19,8 +19,8 @@ struct DatabaseRecordReader {
         of collection: Int, _ body: (RecordBuffer) throws(BackupError) -> Void
     ) throws(BackupError) {
         let description = definition.collections[collection]
-        let columns = description.fields.map { quotedIdentifier($0.column) }.joined(separator: ", ")
-        let key = quotedIdentifier(description.keyField.column)
+        let columns = description.fields.map(Self.expression).joined(separator: ", ")
+        let key = Self.expression(description.keyField)
         // BINARY whatever the column's own collation is: comparisons of two exports rely on the order.
         let statement = try DatabaseStatement(
             connection, "SELECT \(columns) FROM \(quotedIdentifier(description.table)) ORDER BY \(key) COLLATE BINARY", path: path
@@ -32,6 +32,11 @@ struct DatabaseRecordReader {
             for index in 0..<types.count { Self.read(statement, Int32(index), types[index], into: buffer, index) }
             try body(buffer)
         }
+    }
+
+    private static func expression(_ field: FieldDefinition) -> String {
+        guard !field.keyColumns.isEmpty else { return quotedIdentifier(field.column) }
+        return "(" + field.keyColumns.map { "quote(\(quotedIdentifier($0)))" }.joined(separator: " || ',' || ") + ")"
     }
 
     private static func read(
@@ -80,10 +85,17 @@ struct DatabaseRecordReader {
         return buffer
     }
 
+    /// The version of the wire format that the data came in, as the database remembers it; `nil` when it does not.
+    func storedVersion() throws(BackupError) -> Int? {
+        guard let index = definition.metadataIndex(source: .schemaVersion) else { return nil }
+        return try keyValues(of: definition.metadata)[definition.metadata.fields[index].column]?.string.flatMap { Int($0) }
+    }
+
     /// All rows of a key/value table; keys that are not text, and values that are null, are left out.
     func keyValues(of object: ObjectDefinition) throws(BackupError) -> [String: FieldValue] {
+        guard let table = object.table else { return [:] }
         let statement = try DatabaseStatement(
-            connection, "SELECT \"key\", \"value\" FROM \(quotedIdentifier(object.table))", path: path)
+            connection, "SELECT \"key\", \"value\" FROM \(quotedIdentifier(table))", path: path)
         let buffer = RecordBuffer(fieldCount: 1)
         var rows: [String: FieldValue] = [:]
         while try statement.step() {
@@ -105,7 +117,7 @@ struct DatabaseRecordReader {
             if let number = Double(text), number.isFinite { return buffer.set(index, real: number) }
         case .boolean:
             if let flag = ["0": false, "1": true, "false": false, "true": true][text] { return buffer.set(index, boolean: flag) }
-        case .text, .decimalText, .date: break
+        case .text, .decimalText, .date, .any: break
         }
         buffer.set(index, value)
     }

@@ -44,26 +44,37 @@ struct DatabaseReplacement {
 
     func run(_ source: some RecordSource, expectedCounts: [Int]?, marker: String?) throws(BackupError) -> [Int] {
         try FaultInjection.reached("restore.transaction-begun")
-        try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).requireNothingUnnamed()
+        let check = DatabaseSchemaCheck(connection: connection, definition: definition, path: path)
+        try check.requireNothingUnnamed()
+        let format = source.definition
+        if let problem = try DatabaseSchemaCheck(connection: connection, definition: format, path: path).firstProblem() {
+            throw BackupError(.notSupported, "Import failed: \(problem) in the app's database", path: path)
+        }
         if let marker { try leave(marker) }
-        for collection in definition.collections { try execute("DELETE FROM \(quotedIdentifier(collection.table))") }
+        if format.coversWholeDatabase {
+            // Their work is in the file: what they wrote are rows of its tables.
+            DatabaseTriggers.disable(connection)
+        } else {
+            for table in try check.replacedTables() { try execute("DELETE FROM \(quotedIdentifier(table))") }
+        }
         try deleteStoredKeys(of: definition.metadata)
         if let settings = definition.settings { try deleteStoredKeys(of: settings) }
         try FaultInjection.reached("restore.rows-deleted")
-        let inserter = try RecordInserter(connection: connection, definition: definition, path: path)
+        let inserter = try RecordInserter(connection: connection, definition: format, path: path)
         try source.visit(with: inserter)
         try inserter.insertSchemaVersion()
         try FaultInjection.reached("restore.rows-inserted")
-        try verify(inserter.counts, expectedCounts: expectedCounts)
+        try verify(inserter.counts, format, wasVisited: inserter.wasVisited, expectedCounts: expectedCounts)
         try FaultInjection.reached("restore.before-commit")
         return inserter.counts
     }
 
     /// Keys that the definition does not name are in no export, so nothing could bring them back: they stay.
     private func deleteStoredKeys(of object: ObjectDefinition) throws(BackupError) {
+        guard let table = object.table else { return }
         for field in object.fields where field.source == .stored {
             let statement = try DatabaseStatement(
-                connection, "DELETE FROM \(quotedIdentifier(object.table)) WHERE \"key\" = ?1", path: path)
+                connection, "DELETE FROM \(quotedIdentifier(table)) WHERE \"key\" = ?1", path: path)
             try run(statement, with: field.column)
         }
     }
@@ -84,9 +95,11 @@ struct DatabaseReplacement {
         try run(statement, with: marker)
     }
 
-    private func verify(_ inserted: [Int], expectedCounts: [Int]?) throws(BackupError) {
-        let reader = DatabaseRecordReader(connection: connection, definition: definition, path: path)
-        for (index, collection) in definition.collections.enumerated() {
+    private func verify(
+        _ inserted: [Int], _ format: AppDefinition, wasVisited: [Bool], expectedCounts: [Int]?
+    ) throws(BackupError) {
+        let reader = DatabaseRecordReader(connection: connection, definition: format, path: path)
+        for (index, collection) in format.collections.enumerated() where !format.coversWholeDatabase || wasVisited[index] {
             let present = try reader.count(of: index)
             let expected = expectedCounts?[index] ?? inserted[index]
             guard present == inserted[index], present == expected else {
@@ -95,6 +108,8 @@ struct DatabaseReplacement {
                     "Import failed: \(present) of \(expected) \(collection.plural) are in the database", path: path)
             }
         }
+        // What nobody has described is as it was: SQLite lets references be broken unless the app asks for more.
+        if format.coversWholeDatabase { return }
         let broken = try DatabaseStatement(connection, "PRAGMA foreign_key_check", path: path)
         if try broken.step() {
             throw BackupError(

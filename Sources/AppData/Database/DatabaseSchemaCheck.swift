@@ -10,13 +10,27 @@ struct DatabaseSchemaCheck {
     /// - Returns: "there is no table cars", "the table cars has no column name", or `nil`. Views, virtual tables and generated
     ///   columns do not count: reading them would run what somebody else has written.
     func firstProblem() throws(BackupError) -> String? {
-        var needed: [(table: String, columns: [String])] = [(definition.metadata.table, ["key", "value"])]
-        if let settings = definition.settings { needed.append((settings.table, ["key", "value"])) }
-        needed += definition.collections.map { ($0.table, $0.fields.map(\.column)) }
+        try firstProblem(
+            objects
+                + definition.collections.map {
+                    ($0.table, $0.fields.flatMap { $0.keyColumns.isEmpty ? [$0.column] : $0.keyColumns })
+                })
+    }
+
+    /// The same for the tables of metadata and settings alone.
+    func firstMissingObject() throws(BackupError) -> String? { try firstProblem(objects) }
+
+    private var objects: [(table: String, columns: [String])] {
+        [definition.metadata, definition.settings].compactMap { $0?.table.map { ($0, ["key", "value"]) } }
+    }
+
+    private func firstProblem(_ needed: [(table: String, columns: [String])]) throws(BackupError) -> String? {
         for (table, columns) in needed {
             guard try isOrdinaryTable(table) else { return "there is no table \(table)" }
             let present = try ordinaryColumns(of: table)
-            for column in columns where !present.contains(column) { return "the table \(table) has no column \(column)" }
+            for column in columns where !present.contains(column) && !Self.rowNumberNames.contains(column.lowercased()) {
+                return "the table \(table) has no column \(column)"
+            }
         }
         return nil
     }
@@ -24,22 +38,36 @@ struct DatabaseSchemaCheck {
     /// A replacement writes the columns that the definition names and no others: what else a table holds would be lost.
     /// - Throws: `notSupported` for a column with values that the definition does not name.
     func requireNothingUnnamed() throws(BackupError) {
-        for collection in definition.collections {
-            let named = Set(collection.fields.map(\.column))
-            for column in try ordinaryColumns(of: collection.table).subtracting(named).sorted() {
+        let collections = definition.formats.flatMap(\.collections)
+        // Several formats may name columns of one table.
+        for (table, sharing) in Dictionary(grouping: collections, by: \.table).sorted(by: { $0.key < $1.key }) {
+            let named = Set(sharing.flatMap { $0.fields.flatMap { [$0.column] + $0.keyColumns } })
+            for column in try ordinaryColumns(of: table).subtracting(named).sorted() {
                 let values = try DatabaseStatement(
                     connection,
-                    "SELECT 1 FROM \(quotedIdentifier(collection.table)) WHERE \(quotedIdentifier(column)) IS NOT NULL LIMIT 1",
+                    "SELECT 1 FROM \(quotedIdentifier(table)) WHERE \(quotedIdentifier(column)) IS NOT NULL LIMIT 1",
                     path: path)
                 guard try values.step() else { continue }
                 throw BackupError(
                     .notSupported,
-                    "Import failed: the table \(collection.table) has the column \(column), which the app's definition does not name; "
+                    "Import failed: the table \(table) has the column \(column), which the app's definition does not name; "
                         + "a restore would lose its values",
                     path: path, remedy: "Add the column to the definition. Backups hold it: database.sqlite is always whole.")
             }
         }
     }
+
+    /// The tables whose rows a replacement removes: those of all formats that are there.
+    func replacedTables() throws(BackupError) -> [String] {
+        var tables: [String] = []
+        for collection in definition.formats.flatMap(\.collections) where !tables.contains(collection.table) {
+            if try isOrdinaryTable(collection.table) { tables.append(collection.table) }
+        }
+        return tables
+    }
+
+    /// Names that SQLite has for the number of a row.
+    private static let rowNumberNames: Set<String> = ["rowid", "_rowid_", "oid"]
 
     private func isOrdinaryTable(_ name: String) throws(BackupError) -> Bool {
         // A virtual table has no pages of its own.

@@ -4,12 +4,13 @@ import GRDBSQLite
 /// One consistent state of the app's data: what a single read transaction sees. Valid inside
 /// `AppDatabase.readSnapshot` only, on that thread.
 public final class DatabaseSnapshot: RecordSource {
+    /// The app's, in the wire format that the data came in.
     public let definition: AppDefinition
     private let reader: DatabaseRecordReader
 
-    init(connection: OpaquePointer?, definition: AppDefinition, path: String) {
-        self.definition = definition
-        reader = DatabaseRecordReader(connection: connection, definition: definition, path: path)
+    init(connection: OpaquePointer?, definition: AppDefinition, path: String) throws(BackupError) {
+        self.definition = try definition.format(ofDatabase: connection, path: path)
+        reader = DatabaseRecordReader(connection: connection, definition: self.definition, path: path)
     }
 
     /// Number of records of the collection with this index.

@@ -8,6 +8,7 @@ import SystemIO
 /// an authorizer lets nothing through but reading the definition's own tables.
 public struct DroppedDatabase: RecordSource, Sendable {
     public let path: String
+    /// The app's, in the wire format that the file's data came in.
     public let definition: AppDefinition
     /// The file's modification time stands for the creation time, which a database does not tell.
     private let creationTime: String
@@ -15,17 +16,27 @@ public struct DroppedDatabase: RecordSource, Sendable {
     /// Checks the whole file.
     /// - Throws: `invalidContent` for a file that is no database, or not this app's; `damagedContent` for a damaged one.
     public init(path: String, definition: AppDefinition) throws(BackupError) {
+        let unchecked = DroppedDatabase(
+            unchecked: path, definition: definition,
+            creationTime: ISO8601.format(try FileSystem.status(path).modificationTime.wholeSeconds))
+        var format = definition
+        try unchecked.withConnection { connection throws(BackupError) in format = try unchecked.check(connection) }
+        self.init(unchecked: path, definition: format, creationTime: unchecked.creationTime)
+    }
+
+    private init(unchecked path: String, definition: AppDefinition, creationTime: String) {
         self.path = path
         self.definition = definition
-        creationTime = ISO8601.format(try FileSystem.status(path).modificationTime.wholeSeconds)
-        try withConnection { connection throws(BackupError) in try check(connection) }
+        self.creationTime = creationTime
     }
 
     public func visit(with visitor: any RecordVisitor) throws(BackupError) {
         try withConnection { connection throws(BackupError) in
             restrict(connection)
             let reader = DatabaseRecordReader(connection: connection, definition: definition, path: path)
-            try reader.visitAll(with: visitor, creationTime: creationTime, schemaVersion: nil)
+            try reader.visitAll(
+                with: visitor, creationTime: creationTime,
+                schemaVersion: definition.coversWholeDatabase ? definition.schemaVersion : nil)
         }
     }
 
@@ -44,16 +55,24 @@ public struct DroppedDatabase: RecordSource, Sendable {
         try body(connection)
     }
 
-    private func check(_ connection: OpaquePointer?) throws(BackupError) {
+    /// - Returns: the wire format that the data came in.
+    private func check(_ connection: OpaquePointer?) throws(BackupError) -> AppDefinition {
+        var format = definition
         var problem: String?
         do throws(BackupError) {
             let statement = try DatabaseStatement(connection, "PRAGMA quick_check(1)", path: path)
             guard try statement.step(), statement.text(0) == "ok" else { throw damaged() }
-            problem = try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).firstProblem()
+            // Without its tables nothing can be asked of it; which are missing is told below.
+            problem = try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).firstMissingObject()
+            if problem == nil {
+                format = try definition.format(ofDatabase: connection, path: path)
+                problem = try DatabaseSchemaCheck(connection: connection, definition: format, path: path).firstProblem()
+            }
         } catch {
             throw translated(error)
         }
         if let problem { throw BackupError(.invalidContent, ImportMessages.failure(problem), path: path) }
+        return format
     }
 
     private func damaged() -> BackupError {
@@ -73,14 +92,18 @@ public struct DroppedDatabase: RecordSource, Sendable {
             findings: ["the file is not an SQLite database"])
     }
 
-    /// Allows reading and nothing else: no pragma, no attached file, no function but those of our own statements, which use none.
+    /// Allows reading and nothing else: no pragma, no attached file, no function but `quote`.
     private func restrict(_ connection: OpaquePointer?) {
         sqlite3_set_authorizer(
             connection,
-            { _, action, _, _, _, _ in
+            { _, action, _, name, _, _ in
                 switch action {
-                case SQLITE_SELECT, SQLITE_READ: SQLITE_OK
-                default: SQLITE_DENY
+                case SQLITE_SELECT, SQLITE_READ: return SQLITE_OK
+                case SQLITE_FUNCTION:
+                    // Writes a value as SQL does: keys of several columns are told so.
+                    guard let name, strcmp(name, "quote") == 0 else { return SQLITE_DENY }
+                    return SQLITE_OK
+                default: return SQLITE_DENY
                 }
             }, nil)
     }

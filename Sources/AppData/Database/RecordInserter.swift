@@ -7,35 +7,70 @@ final class RecordInserter: RecordVisitor {
     private let definition: AppDefinition
     private let path: String
     private let statements: [DatabaseStatement]
+    /// Of a collection's fields, those that have a column.
+    private let stored: [[Int]]
+    /// For records that lack some fields of any kind: their columns take the table's own defaults.
+    private var shorterStatements: [[Int]: DatabaseStatement] = [:]
     private let rules: [[FieldRule]]
     private(set) var counts: [Int]
+    /// Whether a collection was in the source, be it empty.
+    private(set) var wasVisited: [Bool]
 
     init(connection: OpaquePointer?, definition: AppDefinition, path: String) throws(BackupError) {
         self.connection = connection
         self.definition = definition
         self.path = path
         counts = Array(repeating: 0, count: definition.collections.count)
+        wasVisited = Array(repeating: false, count: definition.collections.count)
         var statements: [DatabaseStatement] = []
-        for collection in definition.collections {
-            let columns = collection.fields.map { quotedIdentifier($0.column) }.joined(separator: ", ")
-            let marks = collection.fields.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
-            statements.append(
-                try DatabaseStatement(
-                    connection, "INSERT INTO \(quotedIdentifier(collection.table)) (\(columns)) VALUES (\(marks))", path: path))
+        let stored = definition.collections.map { collection in
+            collection.fields.indices.filter { collection.fields[$0].keyColumns.isEmpty }
+        }
+        for (collection, fields) in zip(definition.collections, stored) {
+            statements.append(try DatabaseStatement(connection, Self.insertion(of: fields, into: collection), path: path))
         }
         self.statements = statements
+        self.stored = stored
         rules = definition.collections.map { $0.fields.map { FieldRule($0, now: Timestamp(seconds: 0)) } }
     }
 
+    func beginCollection(_ collection: Int) throws(BackupError) {
+        wasVisited[collection] = true
+        guard definition.coversWholeDatabase else { return }
+        // Only now: what SQLite has noted meanwhile of the rows of other tables (sqlite_sequence) goes with the old rows.
+        let table = quotedIdentifier(definition.collections[collection].table)
+        try DatabaseStatement(connection, "DELETE FROM \(table)", path: path).run()
+    }
+
+    /// Parameters are numbered by field.
+    private static func insertion(of fields: [Int], into collection: CollectionDefinition) -> String {
+        let columns = fields.map { quotedIdentifier(collection.fields[$0].column) }.joined(separator: ", ")
+        let marks = fields.map { "?\($0 + 1)" }.joined(separator: ", ")
+        return "INSERT INTO \(quotedIdentifier(collection.table)) (\(columns)) VALUES (\(marks))"
+    }
+
     func visit(record: RecordBuffer, of collection: Int) throws(BackupError) {
-        let statement = statements[collection]
         let rules = rules[collection]
+        var lacksColumns = false
         for index in 0..<rules.count {
             if !rules[index].fits(record.kind(index)) { throw refusal(record, index, of: collection) }
+            if rules[index].type == .any, record.kind(index) == .missing { lacksColumns = true }
+        }
+        let statement = lacksColumns ? try shorterStatement(for: record, of: collection) : statements[collection]
+        for index in stored[collection] where !(rules[index].type == .any && record.kind(index) == .missing) {
             try Self.bind(record, index, to: Int32(index + 1), of: statement)
         }
         try statement.run()
         counts[collection] += 1
+    }
+
+    private func shorterStatement(for record: RecordBuffer, of collection: Int) throws(BackupError) -> DatabaseStatement {
+        let definition = definition.collections[collection]
+        let fields = stored[collection].filter { definition.fields[$0].type != .any || record.kind($0) != .missing }
+        if let known = shorterStatements[[collection] + fields] { return known }
+        let statement = try DatabaseStatement(connection, Self.insertion(of: fields, into: definition), path: path)
+        shorterStatements[[collection] + fields] = statement
+        return statement
     }
 
     func visit(metadata: RecordBuffer) throws(BackupError) { try insert(metadata, of: definition.metadata) }
@@ -69,7 +104,8 @@ final class RecordInserter: RecordVisitor {
         }
     }
 
-    private func insert(key: String, value: String, into table: String) throws(BackupError) {
+    private func insert(key: String, value: String, into table: String?) throws(BackupError) {
+        guard let table else { return }
         let statement = try DatabaseStatement(
             connection, "INSERT OR REPLACE INTO \(quotedIdentifier(table)) (\"key\", \"value\") VALUES (?1, ?2)", path: path)
         let row = RecordBuffer(fieldCount: 2)

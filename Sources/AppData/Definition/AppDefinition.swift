@@ -7,16 +7,28 @@ public struct AppDefinition: Sendable {
     /// For people.
     public let title: String
     /// The version of the wire format that is written.
-    public let schemaVersion: Int
-    /// The oldest version that can be read.
-    public let minimumSchemaVersion: Int
+    public private(set) var schemaVersion: Int
+    /// The oldest version that can be read, by this format or by another of the app's.
+    public private(set) var minimumSchemaVersion: Int
+    /// The newest version that is known: files of later ones are read with a warning.
+    public private(set) var newestSchemaVersion: Int
+    /// The versions that have this form; `otherFormats` has the others.
+    public let formatVersions: ClosedRange<Int>
+    /// The app's other wire formats, in ascending order of their versions: with records, settings and metadata of their own, and all else as
+    /// here. Data that came in one of them goes out in it.
+    public private(set) var otherFormats: [AppDefinition]
+    public let style: WireStyle
+    /// Whether the collections are the tables that the database has, all of them, found anew each time: nobody has described them.
+    public let coversWholeDatabase: Bool
+    /// What becomes of a file whose columns are not those that the database has now.
+    public let schemaDrift: SchemaDrift
     public let fileNames: FileNamePatterns
     /// The members of the exported object, in order; every collection is in it once.
-    public let envelope: [EnvelopeMember]
+    public private(set) var envelope: [EnvelopeMember]
     public let metadata: ObjectDefinition
     public let settings: ObjectDefinition?
     /// In the order of the envelope.
-    public let collections: [CollectionDefinition]
+    public private(set) var collections: [CollectionDefinition]
     public let media: MediaDefinition?
     public let archiveLayout: [ArchiveRule]
     public let migrations: [MigrationDefinition]
@@ -49,6 +61,46 @@ public struct AppDefinition: Sendable {
         } catch {
             throw path.map(error.at) ?? error
         }
+    }
+
+    /// The form that data of a version has: this one, or another of the app's. A version newer than all has the newest form.
+    public func format(ofVersion version: Int) -> AppDefinition {
+        let newest = otherFormats.last(where: { $0.formatVersions.upperBound == newestSchemaVersion })
+        guard
+            let found = otherFormats.first(where: { $0.formatVersions.contains(version) })
+                ?? (version > newestSchemaVersion ? newest : nil)
+        else { return self }
+        var format = found
+        // What came as version 5 goes out as version 5.
+        format.schemaVersion = min(version, found.formatVersions.upperBound)
+        format.minimumSchemaVersion = minimumSchemaVersion
+        format.newestSchemaVersion = newestSchemaVersion
+        return format
+    }
+
+    /// As if the app had this format alone: later versions are newer ones of it.
+    public var withoutOtherFormats: AppDefinition {
+        var definition = self
+        definition.otherFormats = []
+        definition.newestSchemaVersion = formatVersions.upperBound
+        return definition
+    }
+
+    /// The definition of a database nobody has described, with the tables that were found in it.
+    func covering(_ tables: [CollectionDefinition]) -> AppDefinition {
+        var definition = self
+        definition.collections = tables
+        definition.envelope = [.metadata] + tables.indices.map { .collection($0) }
+        return definition
+    }
+
+    /// All forms that the app's data can have, this one first.
+    public var formats: [AppDefinition] { [self] + otherFormats }
+
+    /// The wire name of the key of a collection, in whichever format it is; `nil` when none has the collection: then it was or is a table of a
+    /// database nobody has described, whose key stands first in each record.
+    public func keyName(ofCollection name: String) -> String? {
+        formats.lazy.flatMap(\.collections).first { $0.name == name }?.keyField.name
     }
 
     /// - Returns: the index of the collection with this name on the wire.

@@ -10,7 +10,8 @@ enum AppDefinitionReader {
         let root = DefinitionNode(node: try parse(yaml), place: "the definition")
         try root.requireMapping(keys: [
             "format", "name", "title", "schemaVersion", "minimumSchemaVersion", "fileNames", "strategy", "retention",
-            "envelope", "metadata", "settings", "collections", "media", "archiveLayout", "migrations",
+            "wholeDatabase", "schemaDrift", "style", "envelope", "metadata", "settings", "collections", "wireFormats", "media",
+            "archiveLayout", "migrations",
         ])
         let format = try root.required("format")
         guard try format.quoted() == formatVersion else { throw format.failure("must be \"\(formatVersion)\"") }
@@ -18,18 +19,105 @@ enum AppDefinitionReader {
         let minimum = try root.required("minimumSchemaVersion")
         let minimumVersion = try minimum.quotedInteger(in: 1...1_000_000)
         guard minimumVersion <= schemaVersion else { throw minimum.failure("must not be above schemaVersion") }
-        let metadata = try DefinitionObjects.object(root.required("metadata"))
-        let settings = try root.optional("settings").map { (node) throws(BackupError) in try DefinitionObjects.object(node) }
-        let (envelope, collections) = try layOut(root, metadata: metadata, settings: settings)
-        return AppDefinition(
+        let common = CommonParts(
             name: try identifier(root.required("name")), title: try root.required("title").text(),
-            schemaVersion: schemaVersion, minimumSchemaVersion: minimumVersion,
-            fileNames: try fileNames(root.required("fileNames")),
-            envelope: envelope, metadata: metadata, settings: settings, collections: collections, media: try media(root),
+            fileNames: try fileNames(root.required("fileNames")), media: try media(root),
             archiveLayout: try archiveLayout(root), migrations: try migrations(root),
             retention: try retention(root.required("retention")),
             defaultStrategy: try root.optional("strategy")?.choice(ImportStrategy.self) ?? .replace,
             digest: SHA256Hasher.hash(Array(yaml.utf8)))
+        let versions = minimumVersion...schemaVersion
+        if let whole = root.optional("wholeDatabase"), try whole.boolean() { return try wholeDatabase(root, versions, common) }
+        if let drift = root.optional("schemaDrift") { throw drift.failure("is for wholeDatabase only") }
+        let others = try otherFormats(root, common, versions)
+        return try wireFormat(root, versions: versions, others, common, inheriting: nil)
+    }
+
+    /// What all wire formats of an app share.
+    private struct CommonParts {
+        let name: String
+        let title: String
+        let fileNames: FileNamePatterns
+        let media: MediaDefinition?
+        let archiveLayout: [ArchiveRule]
+        let migrations: [MigrationDefinition]
+        let retention: RetentionDefinition
+        let defaultStrategy: ImportStrategy
+        let digest: SHA256Digest
+    }
+
+    /// - Parameter main: where metadata and settings come from that `node` does not have.
+    private static func wireFormat(
+        _ node: DefinitionNode, versions: ClosedRange<Int>, _ others: [AppDefinition], _ common: CommonParts,
+        inheriting main: DefinitionNode?
+    ) throws(BackupError) -> AppDefinition {
+        let source = main ?? node
+        let metadata: ObjectDefinition
+        if let own = node.optional("metadata") {
+            metadata = try DefinitionObjects.object(own)
+        } else {
+            metadata = try DefinitionObjects.object(source.required("metadata"))
+        }
+        let settings = try (node.optional("settings") ?? source.optional("settings")).map { (node) throws(BackupError) in
+            try DefinitionObjects.object(node)
+        }
+        let (envelope, collections) = try layOut(node, metadata: metadata, settings: settings)
+        let all = others.map(\.formatVersions) + [versions]
+        return AppDefinition(
+            name: common.name, title: common.title, schemaVersion: versions.upperBound,
+            minimumSchemaVersion: all.map(\.lowerBound).min() ?? versions.lowerBound,
+            newestSchemaVersion: all.map(\.upperBound).max() ?? versions.upperBound, formatVersions: versions,
+            otherFormats: others, style: try node.optional("style")?.choice(WireStyle.self) ?? .plain,
+            coversWholeDatabase: false, schemaDrift: .refuse, fileNames: common.fileNames, envelope: envelope, metadata: metadata,
+            settings: settings, collections: collections,
+            media: common.media, archiveLayout: common.archiveLayout, migrations: common.migrations, retention: common.retention,
+            defaultStrategy: common.defaultStrategy, digest: common.digest)
+    }
+
+    /// An app that nobody has described: its collections are the tables that its database turns out to have.
+    private static func wholeDatabase(
+        _ root: DefinitionNode, _ versions: ClosedRange<Int>, _ common: CommonParts
+    ) throws(BackupError) -> AppDefinition {
+        for name in ["envelope", "metadata", "settings", "collections", "wireFormats", "migrations"] {
+            guard let node = root.optional(name) else { continue }
+            throw node.failure("cannot be together with wholeDatabase: what the database has is found in it")
+        }
+        let metadata = ObjectDefinition(
+            name: DatabaseIntrospection.metadataName, table: nil, isRequired: true,
+            fields: [
+                FieldDefinition(name: "createdAt", column: "", type: .date, source: .creationTime),
+                FieldDefinition(name: "schemaVersion", column: "", type: .integer, source: .schemaVersion),
+            ])
+        return AppDefinition(
+            name: common.name, title: common.title, schemaVersion: versions.upperBound, minimumSchemaVersion: versions.lowerBound,
+            newestSchemaVersion: versions.upperBound, formatVersions: versions, otherFormats: [],
+            style: try root.optional("style")?.choice(WireStyle.self) ?? .plain, coversWholeDatabase: true,
+            schemaDrift: try root.optional("schemaDrift")?.choice(SchemaDrift.self) ?? .refuse, fileNames: common.fileNames,
+            envelope: [.metadata], metadata: metadata, settings: nil, collections: [], media: common.media,
+            archiveLayout: common.archiveLayout, migrations: [], retention: common.retention,
+            defaultStrategy: common.defaultStrategy, digest: common.digest)
+    }
+
+    /// Formats of other versions. Together with the main one they have every version from the oldest to the newest, once.
+    private static func otherFormats(
+        _ root: DefinitionNode, _ common: CommonParts, _ mainVersions: ClosedRange<Int>
+    ) throws(BackupError) -> [AppDefinition] {
+        guard let list = root.optional("wireFormats") else { return [] }
+        var formats: [AppDefinition] = []
+        for node in try list.elements() {
+            try node.requireMapping(keys: ["versions", "style", "envelope", "metadata", "settings", "collections"])
+            let versions = try node.required("versions")
+            let range = try versions.quotedRange(in: 1...1_000_000)
+            let known = formats.map(\.formatVersions) + [mainVersions]
+            guard !known.contains(where: { $0.overlaps(range) }) else { throw versions.failure("are of another format too") }
+            formats.append(try wireFormat(node, versions: range, [], common, inheriting: root))
+        }
+        formats.sort { $0.formatVersions.lowerBound < $1.formatVersions.lowerBound }
+        let ranges = (formats.map(\.formatVersions) + [mainVersions]).sorted { $0.lowerBound < $1.lowerBound }
+        for (range, next) in zip(ranges, ranges.dropFirst()) where range.upperBound + 1 != next.lowerBound {
+            throw list.failure("leave out version \(range.upperBound + 1)")
+        }
+        return formats
     }
 
     private static func parse(_ yaml: String) throws(BackupError) -> Node {

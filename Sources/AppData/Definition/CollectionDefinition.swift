@@ -13,10 +13,14 @@ public struct CollectionDefinition: Sendable {
     public let plural: String
     /// Index of the date whose earliest and latest value a summary tells.
     public let dateRangeIndex: Int?
+    /// Whether the array must be there when it is read.
+    public let isRequired: Bool
+    /// Whether the array is left out when it is written and has no records.
+    public let isOmittedWhenEmpty: Bool
 
     public init(
         name: String, table: String, fields: [FieldDefinition], keyIndex: Int, singular: String, plural: String,
-        dateRangeIndex: Int? = nil
+        dateRangeIndex: Int? = nil, isRequired: Bool = true, isOmittedWhenEmpty: Bool = false
     ) {
         self.name = name
         self.table = table
@@ -25,6 +29,8 @@ public struct CollectionDefinition: Sendable {
         self.singular = singular
         self.plural = plural
         self.dateRangeIndex = dateRangeIndex
+        self.isRequired = isRequired
+        self.isOmittedWhenEmpty = isOmittedWhenEmpty
     }
 
     public var keyField: FieldDefinition { fields[keyIndex] }

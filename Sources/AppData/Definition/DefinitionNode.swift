@@ -76,6 +76,18 @@ struct DefinitionNode {
         return value
     }
 
+    /// "3" or "2-9".
+    func quotedRange(in range: ClosedRange<Int>) throws(BackupError) -> ClosedRange<Int> {
+        let numbers = try quoted().split(separator: "-", omittingEmptySubsequences: false).map { part in
+            Int(part).flatMap { String($0) == part && range.contains($0) ? $0 : nil }
+        }
+        guard (1...2).contains(numbers.count), let first = numbers.first ?? nil, let last = numbers.last ?? nil, first <= last
+        else {
+            throw failure("must be a whole number (\"3\") or two of them (\"2-9\")")
+        }
+        return first...last
+    }
+
     func boolean() throws(BackupError) -> Bool {
         switch try text() {
         case "true": return true

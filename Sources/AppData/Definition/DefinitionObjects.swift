@@ -23,7 +23,9 @@ enum DefinitionObjects {
     }
 
     static func collection(_ node: DefinitionNode, collectionNames: [String]) throws(BackupError) -> CollectionDefinition {
-        try node.requireMapping(keys: ["name", "table", "key", "singular", "plural", "dateRange", "fields"])
+        try node.requireMapping(keys: [
+            "name", "table", "key", "singular", "plural", "dateRange", "required", "omitEmpty", "fields",
+        ])
         var fields: [FieldDefinition] = []
         for element in try node.required("fields").elements() {
             fields.append(try field(element, columnKey: "column", collectionNames: collectionNames))
@@ -43,7 +45,8 @@ enum DefinitionObjects {
         return CollectionDefinition(
             name: try collectionName(node), table: try node.required("table").text(), fields: fields, keyIndex: keyIndex,
             singular: try node.required("singular").text(), plural: try node.required("plural").text(),
-            dateRangeIndex: dateRangeIndex)
+            dateRangeIndex: dateRangeIndex, isRequired: try node.optional("required")?.boolean() ?? true,
+            isOmittedWhenEmpty: try node.optional("omitEmpty")?.boolean() ?? false)
     }
 
     private static func fieldIndex(_ node: DefinitionNode, _ fields: [FieldDefinition]) throws(BackupError) -> Int {

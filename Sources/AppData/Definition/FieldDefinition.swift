@@ -17,13 +17,16 @@ public struct FieldDefinition: Sendable {
     public let limit: FieldLimit?
     public let reference: FieldReference?
     public let dateRule: DateRule
+    /// Columns that are a row's name together: the field then has no column, and its value is made of theirs as SQL writes them
+    /// (`'a',1`).
+    public let keyColumns: [String]
     /// What is written when a key/value table has no such row.
     public let defaultValue: String?
 
     public init(
         name: String, column: String, type: FieldType, source: FieldSource = .stored, isRequired: Bool = true,
         isNullable: Bool = false, allowedValues: ByteStringSet? = nil, isCurrency: Bool = false, limit: FieldLimit? = nil,
-        reference: FieldReference? = nil, dateRule: DateRule = .any, defaultValue: String? = nil
+        reference: FieldReference? = nil, dateRule: DateRule = .any, keyColumns: [String] = [], defaultValue: String? = nil
     ) {
         self.name = name
         self.column = column
@@ -36,6 +39,7 @@ public struct FieldDefinition: Sendable {
         self.limit = limit
         self.reference = reference
         self.dateRule = dateRule
+        self.keyColumns = keyColumns
         self.defaultValue = defaultValue
     }
 }

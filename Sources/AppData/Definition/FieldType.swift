@@ -10,4 +10,7 @@ public enum FieldType: String, Sendable, CaseIterable {
     case boolean
     /// ISO 8601 with a time zone; kept as UTC text.
     case date
+    /// Whatever SQLite holds, exactly: whole numbers, doubles, texts and null as JSON has them, `{"blob": BASE64}`, and `{"text": BASE64}` for a
+    /// text that is not UTF-8, `{"real": "inf"}` for what JSON has no number for.
+    case any
 }

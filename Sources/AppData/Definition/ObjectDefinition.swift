@@ -2,14 +2,14 @@
 public struct ObjectDefinition: Sendable {
     /// The member's name in JSON.
     public let name: String
-    /// The table; its columns are `key` and `value`.
-    public let table: String
+    /// The table; its columns are `key` and `value`. `nil` when nothing of the object is stored.
+    public let table: String?
     /// Whether the object must be there when it is read.
     public let isRequired: Bool
     /// Fields in the order in which they are written; their `column` is the key.
     public let fields: [FieldDefinition]
 
-    public init(name: String, table: String, isRequired: Bool, fields: [FieldDefinition]) {
+    public init(name: String, table: String?, isRequired: Bool, fields: [FieldDefinition]) {
         self.name = name
         self.table = table
         self.isRequired = isRequired

@@ -9,6 +9,7 @@ enum FieldConformance {
         switch (field.type, kind) {
         case (.integer, .integer), (.double, .real), (.text, .text), (.decimalText, .text), (.boolean, .boolean), (.date, .text):
             return nil
+        case (.any, .integer), (.any, .real), (.any, .text), (.any, .blob): return nil
         case (_, .null):
             return field.isNullable || !field.isRequired ? nil : "\(field.name) must not be null"
         case (_, .missing):
@@ -28,6 +29,7 @@ enum FieldConformance {
         case .decimalText: "a text with a decimal number"
         case .boolean: "true or false"
         case .date: "a text with a date"
+        case .any: "a value that SQLite can hold"
         }
     }
 

@@ -9,7 +9,7 @@ struct FieldChecker {
         if let problem = FieldConformance.problem(buffer, index, field) { return problem }
         if buffer.isNullOrMissing(index) { return nil }
         switch field.type {
-        case .boolean: return nil
+        case .boolean, .any: return nil
         case .integer: return limitProblem(Double(buffer.integer(index)), field)
         case .double: return buffer.real(index).isFinite ? limitProblem(buffer.real(index), field) : "\(field.name) is not finite"
         case .decimalText: return decimalProblem(buffer.bytes(index), field)

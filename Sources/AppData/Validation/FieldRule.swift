@@ -31,11 +31,12 @@ struct FieldRule {
         switch kind {
         case .null: mayBeNull
         case .missing: mayBeMissing
-        case .integer: type == .integer
-        case .real: type == .double
+        case .integer: type == .integer || type == .any
+        case .real: type == .double || type == .any
         case .boolean: type == .boolean
-        case .text: type == .text || type == .date || type == .decimalText
-        case .blob, .number, .array, .object: false
+        case .text: type == .text || type == .date || type == .decimalText || type == .any
+        case .blob: type == .any
+        case .number, .array, .object: false
         }
     }
 
@@ -46,7 +47,7 @@ struct FieldRule {
         guard fits(kind) else { return false }
         if kind == .null || kind == .missing { return true }
         switch type {
-        case .boolean: return true
+        case .boolean, .any: return true
         case .integer: return isAboveLimit(Double(buffer.integer(index)))
         case .double: return buffer.real(index).isFinite && isAboveLimit(buffer.real(index))
         case .text: return !isChosen || chosen(index, buffer.bytes(index))

@@ -26,6 +26,7 @@ final class ValidationVisitor: RecordVisitor {
     private var latest: Timestamp?
     private var unknownFields: [String: Int] = [:]
     private var unknownFieldCount = 0
+    private var missingColumns: Set<String> = []
 
     init(definition: AppDefinition, now: Timestamp) {
         self.definition = definition
@@ -90,7 +91,7 @@ final class ValidationVisitor: RecordVisitor {
         case .integer where buffer.integer(index) >= Int64(definition.minimumSchemaVersion):
             let version = buffer.integer(index)
             schemaVersion = Int(version)
-            if version > Int64(definition.schemaVersion) {
+            if version > Int64(definition.newestSchemaVersion) {
                 warnings.append(ImportMessages.newerVersion)
             } else if Int64(definition.schemaVersion) - version > 1 {
                 warnings.append(ImportMessages.muchOlderVersion)
@@ -118,6 +119,7 @@ final class ValidationVisitor: RecordVisitor {
         let plan = plans[index]
         for fieldIndex in 0..<plan.rules.count {
             let rule = plan.rules[fieldIndex]
+            if rule.type == .any, record.kind(fieldIndex) == .missing { try noteMissingColumn(fieldIndex, of: index) }
             guard rule.passes(record, fieldIndex, plan.isChosenText) else {
                 try addProblem(record, of: index, fieldIndex)
                 continue
@@ -132,6 +134,15 @@ final class ValidationVisitor: RecordVisitor {
             earliest = min(earliest ?? date, date)
             latest = max(latest ?? date, date)
         }
+    }
+
+    /// A column that the table did not have when the file was made.
+    private func noteMissingColumn(_ fieldIndex: Int, of index: Int) throws(BackupError) {
+        let collection = definition.collections[index]
+        let finding = "the file has no \(collection.name).\(collection.fields[fieldIndex].name), which the database has now"
+        guard definition.coversWholeDatabase, missingColumns.insert(finding).inserted else { return }
+        if definition.schemaDrift == .refuse { return try add(finding) }
+        warnings.append(finding + "; the column takes its default")
     }
 
     private func addProblem(_ record: RecordBuffer, of index: Int, _ fieldIndex: Int) throws(BackupError) {
@@ -183,6 +194,11 @@ final class ValidationVisitor: RecordVisitor {
     // MARK: What does not fit
 
     func visit(unknownField path: String) throws(BackupError) {
+        if definition.coversWholeDatabase, definition.schemaDrift == .refuse, unknownFields[path] == nil,
+            !path.hasPrefix(definition.metadata.name + ".")
+        {
+            try add("the file has \(path), which the database does not have now")
+        }
         unknownFieldCount += 1
         if unknownFields[path] != nil || unknownFields.count < 100 { unknownFields[path, default: 0] += 1 }
     }
@@ -193,8 +209,12 @@ final class ValidationVisitor: RecordVisitor {
 
     func finish() throws(BackupError) -> ImportSummary {
         if !hasMetadata { try add("missing field \(definition.metadata.name)") }
-        for (index, collection) in definition.collections.enumerated() where !isPresent[index] {
-            try add("missing field \(collection.name)")
+        for (index, collection) in definition.collections.enumerated() where collection.isRequired && !isPresent[index] {
+            if definition.coversWholeDatabase, definition.schemaDrift == .adapt {
+                warnings.append("the file has no \(collection.name), which the database has now; the table stays as it is")
+            } else {
+                try add("missing field \(collection.name)")
+            }
         }
         if let settings = definition.settings, settings.isRequired, !hasSettings { try add("missing field \(settings.name)") }
         try reportPendingReferences()

@@ -14,14 +14,20 @@ struct InitCommand: ParsableCommand {
 
             Example:
               backupfs init --sample
-              backupfs init --store /srv/cars --database /home/me/cars.sqlite
+              backupfs init --store /srv/books --database /home/me/books.sqlite --media /home/me/covers
               backupfs init --encrypt --repository /media/disk/cars
             """)
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
-    @Option(name: .long, help: "The app: a built-in one, or a definition file (NAME.yaml).")
-    var app = StoreCreation.defaultApp
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            """
+            The app: a built-in one, or a definition file (NAME.yaml). Without it, the built-in one whose tables the --database has, or else \
+            every table of it; without --database \(StoreCreation.defaultApp).
+            """))
+    var app: String?
     @Option(name: .long, help: ArgumentHelp("The app's SQLite database, left where it lies.", valueName: "file"))
     var database: String?
     @Option(name: .long, help: ArgumentHelp("The app's media folder, left where it lies.", valueName: "dir"))

@@ -7,9 +7,7 @@ import SystemIO
 /// needed. A null is nothing between two commas, an empty text is `""`. Texts are not changed, whatever a spreadsheet might
 /// make of a leading `=`.
 public struct CSVWriter {
-    private let definition: AppDefinition
-
-    public init(definition: AppDefinition) { self.definition = definition }
+    public init() {}
 
     /// Writes one file for each collection, `NAME.csv`, into a folder, which is made if it is not there. Each file is complete
     /// before it takes its name; files of the same name are replaced.
@@ -19,7 +17,7 @@ public struct CSVWriter {
     ) throws(BackupError) -> [(path: String, count: Int)] {
         try FileSystem.makeDirectories(folder)
         var written: [(path: String, count: Int)] = []
-        for (index, collection) in definition.collections.enumerated() {
+        for (index, collection) in snapshot.definition.collections.enumerated() {
             let path = "\(folder)/\(collection.name).csv"
             let temporary = "\(path).tmp-\(RandomToken.make())"
             do throws(BackupError) {
@@ -42,7 +40,7 @@ public struct CSVWriter {
     public func write(
         _ snapshot: DatabaseSnapshot, collection index: Int, to descriptor: borrowing OwnedDescriptor
     ) throws(BackupError) -> Int {
-        let fields = definition.collections[index].fields
+        let fields = snapshot.definition.collections[index].fields
         let number = descriptor.rawValue
         let path = descriptor.path
         // The buffer keeps its receiver, and a borrowed descriptor cannot be kept: it is a copy of the number, used in this call.

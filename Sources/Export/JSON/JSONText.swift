@@ -4,15 +4,38 @@ import BackupCore
 enum JSONText {
     private static let digits: [UInt8] = Array("0123456789abcdef".utf8)
 
+    /// - Parameter escapesSlashes: `\/`, as Foundation writes.
     /// - Returns: false when the text was not valid UTF-8; each wrong byte then is U+FFFD.
-    static func write(_ text: UnsafeRawBufferPointer, to output: OutputBuffer) throws(BackupError) -> Bool {
+    static func write(
+        _ text: UnsafeRawBufferPointer, to output: OutputBuffer, escapesSlashes: Bool = false
+    ) throws(BackupError) -> Bool {
         try output.append(UInt8(ascii: "\""))
         var isValid = true
         if let start = text.baseAddress?.assumingMemoryBound(to: UInt8.self) {
-            isValid = try writeContent(start, text.count, to: output)
+            if escapesSlashes {
+                isValid = try writeEscapingSlashes(start, text.count, to: output)
+            } else {
+                isValid = try writeContent(start, text.count, to: output)
+            }
         }
         try output.append(UInt8(ascii: "\""))
         return isValid
+    }
+
+    /// A slash is no part of a longer UTF-8 sequence: what lies between two can be written by itself.
+    private static func writeEscapingSlashes(
+        _ bytes: UnsafePointer<UInt8>, _ count: Int, to output: OutputBuffer
+    ) throws(BackupError) -> Bool {
+        var isValid = true
+        var start = 0
+        while true {
+            var end = start
+            while end < count, bytes[end] != UInt8(ascii: "/") { end += 1 }
+            if try !writeContent(bytes + start, end - start, to: output) { isValid = false }
+            if end == count { return isValid }
+            try output.append("\\/")
+            start = end + 1
+        }
     }
 
     private static func writeContent(

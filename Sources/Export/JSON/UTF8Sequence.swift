@@ -1,5 +1,18 @@
 /// UTF-8, sequence by sequence (RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF).
 enum UTF8Sequence {
+    static func isValid(_ text: UnsafeRawBufferPointer) -> Bool {
+        guard let bytes = text.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return true }
+        var index = 0
+        while index < text.count {
+            index += PlainTextScan.plainCount(bytes + index, count: text.count - index)
+            guard index < text.count else { break }
+            let length = length(bytes + index, count: text.count - index)
+            if length == 0 { return false }
+            index += length
+        }
+        return true
+    }
+
     /// - Parameter count: bytes there are at `bytes`, at least 1.
     /// - Returns: the length of the valid sequence at `bytes`, or 0 when there is none.
     @inline(__always)

@@ -124,9 +124,9 @@ private final class WireReaderPass {
             }
         case .number:
             try tokenizer.withText { (bytes) throws(BackupError) in
-                if type == .double, let real = JSONNumber.double(bytes) {
+                if type == .double || type == .any && !tokenizer.isInteger, let real = JSONNumber.double(bytes) {
                     buffer.set(index, real: real)
-                } else if type == .integer, tokenizer.isInteger, let integer = JSONNumber.integer(bytes) {
+                } else if type == .integer || type == .any, tokenizer.isInteger, let integer = JSONNumber.integer(bytes) {
                     buffer.set(index, integer: integer)
                 } else {
                     buffer.set(index, .number, bytes: bytes)
@@ -135,6 +135,8 @@ private final class WireReaderPass {
         case .true: buffer.set(index, boolean: true)
         case .false: buffer.set(index, boolean: false)
         case .null: buffer.setNull(index)
+        case .beginObject where type == .any:
+            if try !AnyValueText.read(tokenizer, into: buffer, index) { buffer.set(index, kind: .object) }
         default:
             buffer.set(index, kind: token == .beginArray ? .array : .object)
             try tokenizer.skip(token)

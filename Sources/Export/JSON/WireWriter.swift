@@ -2,12 +2,10 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// Writes the app's export format: two spaces of indentation, members in the definition's order, `"key": value`, a line feed at
-/// the end. The same data gives the same bytes, always.
+/// Writes the app's export format, in the form that the data came in: two spaces of indentation, members in the definition's order, spelt as
+/// its `WireStyle` says. The same data gives the same bytes, always.
 public struct WireWriter {
-    private let definition: AppDefinition
-
-    public init(definition: AppDefinition) { self.definition = definition }
+    public init() {}
 
     /// Writes all of a snapshot.
     /// - Parameters:
@@ -20,7 +18,8 @@ public struct WireWriter {
         recordWritten: ((Int) -> Void)? = nil
     ) throws(BackupError) -> WireStatistics {
         let pass = WireWriterPass(
-            definition: definition, snapshot: snapshot, sink: sink, omitsRecords: omittingRecords, recordWritten: recordWritten)
+            definition: snapshot.definition, snapshot: snapshot, sink: sink, omitsRecords: omittingRecords,
+            recordWritten: recordWritten)
         return try pass.run(createdAt: createdAt)
     }
 }
@@ -28,6 +27,7 @@ public struct WireWriter {
 /// One export on its way.
 private final class WireWriterPass {
     private let definition: AppDefinition
+    private let spelling: WireSpelling
     private let snapshot: DatabaseSnapshot
     private let sink: any WireSink
     private let omitsRecords: Bool
@@ -42,6 +42,7 @@ private final class WireWriterPass {
         recordWritten: ((Int) -> Void)?
     ) {
         self.definition = definition
+        spelling = WireSpelling(definition.style)
         self.snapshot = snapshot
         self.sink = sink
         self.omitsRecords = omitsRecords
@@ -55,6 +56,7 @@ private final class WireWriterPass {
         try literal.append("{")
         var isFirst = true
         for member in definition.envelope {
+            if case .collection(let index) = member, try isLeftOut(index) { continue }
             try literal.append(isFirst ? "\n  " : ",\n  ")
             isFirst = false
             switch member {
@@ -65,9 +67,14 @@ private final class WireWriterPass {
             case .collection(let index): try collection(index)
             }
         }
-        try literal.append("\n}\n")
+        try literal.append(spelling.end)
         try literal.flush()
         return statistics
+    }
+
+    private func isLeftOut(_ index: Int) throws(BackupError) -> Bool {
+        guard definition.collections[index].isOmittedWhenEmpty else { return false }
+        return try snapshot.count(of: index) == 0
     }
 
     private func metadata(_ createdAt: Timestamp) throws(BackupError) {
@@ -80,7 +87,7 @@ private final class WireWriterPass {
 
     private func object(_ object: ObjectDefinition, _ buffer: RecordBuffer) throws(BackupError) {
         try name(object.name, to: literal)
-        let parts = MemberParts(object.fields, indentation: 4)
+        let parts = MemberParts(object.fields, indentation: 4, spelling)
         try members(object.fields, parts, buffer, to: literal, closing: "\n  }") { "\(object.name)" }
     }
 
@@ -91,7 +98,7 @@ private final class WireWriterPass {
         try sink.beginCollection(collection.name)
         if omitsRecords { return try sink.endCollection(collection.name) }
         try records.append("[")
-        let parts = MemberParts(collection.fields, indentation: 6)
+        let parts = MemberParts(collection.fields, indentation: 6, spelling)
         var count = 0
         try snapshot.forEachRecord(of: index) { (record) throws(BackupError) in
             try records.append(count == 0 ? "\n    " : ",\n    ")
@@ -102,7 +109,7 @@ private final class WireWriterPass {
             totalCount += 1
             if let recordWritten, totalCount.isMultiple(of: 1_000) { recordWritten(totalCount) }
         }
-        try records.append(count == 0 ? "]" : "\n  ]")
+        try records.append(count == 0 ? spelling.endOfEmptyArray : "\n  ]")
         try records.flush()
         try sink.endCollection(collection.name)
         statistics.recordCounts[index] = count
@@ -117,7 +124,7 @@ private final class WireWriterPass {
 
     private func name(_ name: String, to output: OutputBuffer) throws(BackupError) {
         try output.append(MemberParts.quoted(name))
-        try output.append(": ")
+        try output.append(spelling.colon)
     }
 
     /// An object from its opening to its closing brace.
@@ -129,10 +136,16 @@ private final class WireWriterPass {
         var isFirst = true
         for index in 0..<fields.count {
             let kind = record.kind(index)
-            if kind == .missing || (kind == .null && (fields[index].isNullable || !fields[index].isRequired)) { continue }
+            let isAny = fields[index].type == .any
+            // Of what SQLite may hold, null is a value: what is not there at all is a column that the table did not have.
+            if kind == .missing || (kind == .null && !isAny && (fields[index].isNullable || !fields[index].isRequired)) {
+                continue
+            }
             try parts.writeName(index, isFirst: isFirst, to: output)
             isFirst = false
-            if try !value(record, index, kind, to: output) || !Self.fits(kind, fields[index].type) {
+            if isAny {
+                try AnyValueText.write(record, index, spelling, to: output)
+            } else if try !value(record, index, kind, to: output) || !Self.fits(kind, fields[index].type) {
                 note("\(label()): \(fields[index].name) is not of the kind it should be")
             }
         }
@@ -151,11 +164,11 @@ private final class WireWriterPass {
         case .integer: try output.append(record.integer(index))
         case .real:
             let number = record.real(index)
-            // JSON has no infinity; as text it is at least not lost. Swift writes the shortest digits that read back the same.
-            try output.append(number.isFinite ? number.description : "\"\(number)\"")
+            // JSON has no infinity; as text it is at least not lost.
+            try output.append(number.isFinite ? spelling.text(of: number) : "\"\(number)\"")
             return number.isFinite
         case .boolean: try output.append(record.boolean(index) ? "true" : "false")
-        case .text, .number: return try JSONText.write(record.bytes(index), to: output)
+        case .text, .number: return try JSONText.write(record.bytes(index), to: output, escapesSlashes: spelling.escapesSlashes)
         case .blob:
             try output.append("\"")
             try output.append(Hexadecimal.encode(record.bytes(index)))
@@ -183,9 +196,9 @@ private final class WireWriterPass {
 private struct MemberParts {
     private let parts: [[UInt8]]
 
-    init(_ fields: [FieldDefinition], indentation: Int) {
+    init(_ fields: [FieldDefinition], indentation: Int, _ spelling: WireSpelling) {
         let space = String(repeating: " ", count: indentation)
-        parts = fields.map { Array(",\n\(space)\(Self.quoted($0.name)): ".utf8) }
+        parts = fields.map { Array(",\n\(space)\(Self.quoted($0.name))\(spelling.colon)".utf8) }
     }
 
     func writeName(_ index: Int, isFirst: Bool, to output: OutputBuffer) throws(BackupError) {

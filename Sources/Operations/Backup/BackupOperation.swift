@@ -79,7 +79,8 @@ public struct BackupOperation: Sendable {
         since parent: Snapshot?, _ entries: [TreeEntry], _ records: StoredRecords, _ writer: BackupWriter
     ) throws(BackupError) -> OrderedJSON {
         do {
-            return try ChangesDocument(from: parent, to: entries, records, store.definition, writer, in: store.repository).json
+            return try ChangesDocument(from: parent, to: entries, records, records.facts.definition, writer, in: store.repository)
+                .json
         } catch {
             guard parent != nil, error.code == .repositoryDamaged else { throw error }
             return try changes(since: nil, entries, records, writer)

@@ -30,18 +30,31 @@ struct ChangesDocument {
             if let old, old.checksums == new.entry.checksums {
                 comparison = nil
             } else {
-                let key = definition.collections.first { $0.name == name }?.keyField.name ?? "id"
+                let key = definition.keyName(ofCollection: name)
                 if let old {
                     if new.entry.content.hasLists { try writer.publishChunks() }
                     comparison = try CollectionComparison.compare(
-                        old: StoredSource(try repository.extents(of: old.content), in: repository), new: new.source, key: key,
+                        old: StoredSource(try repository.extents(of: old.content), in: repository), new: new.source,
+                        knownKey: key,
                         commonRanges: try repository.commonRanges(old: old.content, new: new.entry.content))
                 } else {
-                    comparison = try CollectionComparison.adding(
-                        new.source, key: key, count: records.facts.counts.first { $0.name == name }?.count)
+                    comparison = try CollectionComparison.compare(
+                        old: nil, new: new.source, knownKey: key,
+                        newCount: records.facts.counts.first { $0.name == name }?.count)
                 }
             }
             collections.append(.init(name, Self.describe(comparison)))
+        }
+
+        // In another wire format a collection may be none.
+        let known = Set(records.collections.map(\.collection))
+        for old in oldData?.entries ?? [] where old.kind == .file && old.name.description.hasSuffix(".json") {
+            let name = String(old.name.description.dropLast(5))
+            guard !known.contains(name) else { continue }
+            let all = try CollectionComparison.compare(
+                old: StoredSource(try repository.extents(of: old.content), in: repository), new: nil,
+                knownKey: definition.keyName(ofCollection: name))
+            collections.append(.init(name, Self.describe(all)))
         }
 
         var media = TreeComparison(repository: repository)

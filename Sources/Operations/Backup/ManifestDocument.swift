@@ -19,7 +19,7 @@ struct ManifestDocument {
         self.store = store
         self.facts = facts
         self.tag = tag
-        let definition = store.definition
+        let definition = facts.definition
         json = .members([
             "formatVersion": .integer(1),
             "name": .text(label.description),
@@ -43,8 +43,8 @@ struct ManifestDocument {
         totals: DirectoryTotals, storedBytes: UInt64, tarSizeBytes: UInt64, stamp: String, databaseState: String?
     ) -> [String: String] {
         var attributes = [
-            "app": store.definition.name, "app-version": facts.appVersion,
-            "schema-version": String(store.definition.schemaVersion), "device": facts.deviceName,
+            "app": facts.definition.name, "app-version": facts.appVersion,
+            "schema-version": String(facts.definition.schemaVersion), "device": facts.deviceName,
             "records": String(facts.recordCount), "files": String(totals.fileCount), "size": String(totals.byteCount),
             "stored-size": String(storedBytes), SnapshotStamp.attribute: stamp,
             Snapshot.archiveVersionAttribute: String(ZIPLayout.version),

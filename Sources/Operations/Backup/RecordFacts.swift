@@ -3,11 +3,14 @@ import BackupCore
 
 /// What is told of the records of one instant.
 struct RecordFacts: Sendable {
+    /// The app's, in the wire format that the data is written in.
+    let definition: AppDefinition
     let counts: [RecordCount]
     let appVersion: String
     let deviceName: String
 
     init(of snapshot: DatabaseSnapshot) throws(BackupError) {
+        definition = snapshot.definition
         counts = try snapshot.counts()
         appVersion = try snapshot.metadataText("appVersion") ?? "unknown"
         deviceName = try snapshot.metadataText("deviceName") ?? "unknown"

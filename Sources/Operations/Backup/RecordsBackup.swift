@@ -120,22 +120,20 @@ extension RecordsBackup {
 extension RecordsBackup {
     /// - Returns: `nil` when the newest backup is no longer whole, or the database changed meanwhile.
     private func takeOver(_ state: String) throws(BackupError) -> StoredRecords? {
+        let envelope = EnvelopeSink()
+        let facts = try store.database.readSnapshot { (snapshot) throws(BackupError) in
+            _ = try WireWriter().write(snapshot, createdAt: createdAt.wholeSeconds, to: envelope, omittingRecords: true)
+            return try RecordFacts(of: snapshot)
+        }
+        guard databaseState() == state else { return nil }
         var found: [TreeEntry] = []
-        for collection in store.definition.collections {
-            guard let entry = earlier.file(["data", FileName("\(collection.name).json")]) else { return nil }
+        for name in envelope.collections {
+            guard let entry = earlier.file(["data", FileName("\(name).json")]) else { return nil }
             found.append(entry)
         }
         guard let database = earlier.file(["database.sqlite"]),
             try writer.takeOver(found.map(\.content) + [database.content]).allSatisfy({ $0 })
         else { return nil }
-
-        let envelope = EnvelopeSink()
-        let facts = try store.database.readSnapshot { (snapshot) throws(BackupError) in
-            _ = try WireWriter(definition: store.definition).write(
-                snapshot, createdAt: createdAt.wholeSeconds, to: envelope, omittingRecords: true)
-            return try RecordFacts(of: snapshot)
-        }
-        guard databaseState() == state, envelope.collections == store.definition.collections.map(\.name) else { return nil }
         var contents: [FileContent] = []
         for (literal, entry) in zip(envelope.literals, found) { contents += [FileContent(literal: literal), entry.content] }
         contents.append(FileContent(literal: envelope.literals[found.count]))
@@ -144,10 +142,10 @@ extension RecordsBackup {
         let checksums = try SourceChecksums.of(export, workers: writer.workers)
 
         var collections: [StoredRecords.Collection] = []
-        for (collection, entry) in zip(store.definition.collections, found) {
+        for (name, entry) in zip(envelope.collections, found) {
             let source = StoredSource(try store.repository.extents(of: entry.content), in: store.repository)
             guard let renewed = renewed(entry) else { return nil }
-            collections.append(StoredRecords.Collection(collection: collection.name, entry: renewed, source: source))
+            collections.append(StoredRecords.Collection(collection: name, entry: renewed, source: source))
         }
         guard let database = renewed(database) else { return nil }
         return try records(

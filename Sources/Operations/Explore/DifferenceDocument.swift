@@ -58,7 +58,7 @@ public struct DifferenceDocument: Sendable {
         let after = try Self.state(new, store)
         var collections: [Collection] = []
         for name in Self.names(before, after, store.definition) {
-            let key = store.definition.collections.first { $0.name == name }?.keyField.name ?? "id"
+            let key = store.definition.keyName(ofCollection: name)
             do {
                 collections.append(
                     try Self.compare(name, before.collections[name], after.collections[name], key: key, limit: limit))
@@ -90,35 +90,29 @@ public struct DifferenceDocument: Sendable {
     /// The definition's collections, then those that only an older definition had.
     private static func names(_ old: ComparedState, _ new: ComparedState, _ definition: AppDefinition) -> [String] {
         let present = Set(old.collections.keys).union(new.collections.keys)
-        let known = definition.collections.map(\.name)
+        var known: [String] = []
+        for name in definition.formats.flatMap({ $0.collections.map(\.name) }) where !known.contains(name) { known.append(name) }
         return known.filter { present.contains($0) } + present.subtracting(known).sorted()
     }
 
     private static func compare(
-        _ name: String, _ old: ComparedState.Collection?, _ new: ComparedState.Collection?, key: String, limit: Int
+        _ name: String, _ old: ComparedState.Collection?, _ new: ComparedState.Collection?, key: String?, limit: Int
     ) throws(BackupError) -> Collection {
         if let old, let new, try old.hasContent(of: new) { return Collection(name: name, counts: [:], changes: []) }
-        let comparison: CollectionComparison
-        switch (old, new) {
-        case (let old?, let new?):
-            comparison = try CollectionComparison.compare(
-                old: old.source, new: new.source, key: key, commonRanges: try new.commonRanges(with: old))
-        case (nil, let new?): comparison = try CollectionComparison.adding(new.source, key: key)
-        case (let old?, nil):
-            // Without a newer collection everything was removed: the same as added, seen from the other side.
-            var all = CollectionComparison()
-            all.removed = try CollectionComparison.adding(old.source, key: key).added
-            comparison = all
-        case (nil, nil): comparison = CollectionComparison()
-        }
+        var commonRanges: [CommonRange] = []
+        if let old, let new { commonRanges = try new.commonRanges(with: old) }
+        let comparison = try CollectionComparison.compare(
+            old: old?.source, new: new?.source, knownKey: key, commonRanges: commonRanges)
         let kinds: [(Change, CollectionComparison.Changes)] = [
             (.added, comparison.added), (.changed, comparison.changed), (.removed, comparison.removed),
         ]
         let told = kinds.map { ($0, Array($1.keys.prefix(limit))) }
         let before = try RecordDetails(
-            of: Set(told.filter { $0.0 != .added }.flatMap(\.1)), in: old?.source, key: key)
+            of: Set(told.filter { $0.0 != .added }.flatMap(\.1)), in: old?.source,
+            key: CollectionComparison.key(of: old?.source, key) ?? "id")
         let after = try RecordDetails(
-            of: Set(told.filter { $0.0 != .removed }.flatMap(\.1)), in: new?.source, key: key)
+            of: Set(told.filter { $0.0 != .removed }.flatMap(\.1)), in: new?.source,
+            key: CollectionComparison.key(of: new?.source, key) ?? "id")
         var changes: [RecordChange] = []
         for (change, keys) in told {
             for key in keys {

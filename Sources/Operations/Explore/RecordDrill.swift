@@ -39,7 +39,8 @@ struct RecordDrill {
         guard let counts = try checkDatabase() else { return }
         if let manifest { compare("database.sqlite", counts.map { ($0.name, $0.count) }, with: manifest) }
         guard let export else { return }
-        guard snapshot.record.attributes["schema-version"] == String(definition.schemaVersion) else {
+        let version = snapshot.record.attributes["schema-version"].flatMap { Int($0) }
+        guard let version, definition.format(ofVersion: version).schemaVersion == version else {
             notes.append("the database was not compared with the export: the app's schema has another version now")
             return
         }
@@ -62,10 +63,17 @@ struct RecordDrill {
     }
 
     private mutating func validateExport() throws(BackupError) -> ImportSummary? {
+        // Of a database nobody has described the copy in the backup tells the tables.
         let definition = definition
-        return try looking(at: "export.json") { (path) throws(BackupError) in
-            try ImportValidator(definition: definition).validate(
-                WireReader(try SharedFile(path: path), definition: definition))
+        var format = definition
+        if definition.coversWholeDatabase {
+            let found = try looking(at: "database.sqlite") { (path) throws(BackupError) in
+                try AppDatabase(at: path, definition: definition).currentFormat()
+            }
+            format = found ?? definition
+        }
+        return try looking(at: "export.json") { [format] (path) throws(BackupError) in
+            try WireImport(SharedFile(path: path), definition: format).summary
         }
     }
 
@@ -101,9 +109,10 @@ struct RecordDrill {
         var hasFinding = false
         for (name, range) in rendering.collections {
             guard FileSystem.exists(path("data/\(name).json")) else { continue }
-            let key = definition.collections.first { $0.name == name }?.keyField.name ?? "id"
+            let key = definition.keyName(ofCollection: name)
             let comparison = try CollectionComparison.compare(
-                old: SharedFile(path: path("data/\(name).json")), new: SourceRange(rendering.export, range), key: key)
+                old: SharedFile(path: path("data/\(name).json")), new: SourceRange(rendering.export, range),
+                knownKey: key)
             let count = comparison.added.count + comparison.changed.count + comparison.removed.count
             guard count > 0 else { continue }
             hasFinding = true

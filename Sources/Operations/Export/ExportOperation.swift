@@ -71,7 +71,7 @@ public struct ExportOperation: Sendable {
 
     private func writeCSV(of database: AppDatabase, to folder: String) throws(BackupError) -> [String] {
         try database.readSnapshot { (snapshot) throws(BackupError) in
-            try CSVWriter(definition: store.definition).write(snapshot, toFolder: folder).map(\.path)
+            try CSVWriter().write(snapshot, toFolder: folder).map(\.path)
         }
     }
 

@@ -28,14 +28,13 @@ final class AppRendering: Sendable {
         let exportPath = "\(folder)/live.json"
         let databasePath = "\(folder)/live.sqlite"
         let sink = RangeRecordingSink(try OwnedDescriptor.open(exportPath, O_WRONLY | O_CREAT | O_EXCL))
-        let definition = database.definition
         var copy: SpoolFile?
         facts = try database.readSnapshot { (snapshot) throws(BackupError) in
             try snapshot.copyDatabase(to: databasePath)
             let file = try SpoolFile(consuming: databasePath)
             copy = file
             try databaseIsReady(file)
-            _ = try WireWriter(definition: definition).write(snapshot, createdAt: createdAt, to: sink)
+            _ = try WireWriter().write(snapshot, createdAt: createdAt, to: sink)
             return try RecordFacts(of: snapshot)
         }
         guard let copy else { throw BackupError(.inputOutput, "the database was not copied", path: database.path) }

@@ -1,5 +1,6 @@
 import AppData
 import BackupCore
+import Glibc
 import SystemIO
 
 extension Store {
@@ -7,7 +8,7 @@ extension Store {
     /// damaged.
     /// - Throws: `alreadyExists` when a log of the lost database is there: it may hold all that is left of the data.
     func makeMissingParts() throws(BackupError) {
-        if !FileSystem.exists(database.path), !definition.migrations.isEmpty {
+        if !FileSystem.exists(database.path), !definition.migrations.isEmpty || definition.coversWholeDatabase {
             for suffix in ["-wal", "-journal"] {
                 guard let left = FileSystem.statusIfPresent(database.path + suffix), left.size > 0 else { continue }
                 throw BackupError(
@@ -15,7 +16,12 @@ extension Store {
                     remedy: "It may hold data that no backup has: move it to a safe place, and restore again.")
             }
             try makeParent(of: database.path)
-            _ = try AppDatabase.create(at: database.path, definition: definition)
+            if definition.coversWholeDatabase {
+                // Nobody has described its tables: they come with the restore. An empty file is an empty database.
+                _ = try OwnedDescriptor.open(database.path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
+            } else {
+                _ = try AppDatabase.create(at: database.path, definition: definition)
+            }
         }
         if let mediaPath, !FileSystem.exists(mediaPath) {
             try makeParent(of: mediaPath)

@@ -28,6 +28,7 @@ public final class Store: Sendable {
         }
         let store = try Store(paths: paths, secret: secret)
         try store.recover()
+        store.upgradeOwnDatabase()
         return store
     }
 
@@ -95,6 +96,15 @@ public final class Store: Sendable {
             // Of the operation that crashed: the next one must not be taken for it.
             try FileSystem.removeFile(paths.operationRecord)
         }
+    }
+
+    /// Brings the database that the store holds to the newest schema, in one transaction; the app's own, elsewhere, is left as it is. One that
+    /// cannot be read, or is in use, stays as well: whatever needs it says what is wrong with it.
+    private func upgradeOwnDatabase() {
+        guard !settings.databasePath.hasPrefix("/"), !definition.migrations.isEmpty,
+            (try? database.hasPendingMigrations()) == true, let lock = try? lockForOperation()
+        else { return }
+        withExtendedLifetime(lock) { _ = try? AppDatabase.create(at: database.path, definition: definition) }
     }
 
     /// Makes a folder for one operation's temporary files and removes it afterwards, however the operation ends.

@@ -7,7 +7,8 @@ import SystemIO
 /// What a new store is to be like.
 public struct StoreCreation {
     /// A built-in app's name, or the path of a definition file, which is copied into the store.
-    public var app: String
+    /// `nil` finds out: the built-in app whose tables the database has, or a definition made of the database.
+    public var app: String?
     /// The app's own database, left where it lies; `nil` makes one in the store.
     public var databasePath: String?
     public var mediaPath: String?
@@ -23,7 +24,7 @@ public struct StoreCreation {
     public static let defaultApp = "ev-charging-tracker"
     public static let defaultSampleRecordCount = 1_200
 
-    public init(app: String = StoreCreation.defaultApp) { self.app = app }
+    public init(app: String? = StoreCreation.defaultApp) { self.app = app }
 
     /// Makes the store beside its place and renames it there: a crash leaves no half store.
     /// - Throws: `alreadyExists` when there is a store, or anything else, at `path`.
@@ -59,9 +60,11 @@ public struct StoreCreation {
     private func build(at path: String) throws(BackupError) -> Repository {
         let paths = StorePaths(root: path)
         try FileSystem.makeDirectories(path)
+        let appName: String
+        if let app { appName = app } else { appName = try foundApp(path) }
         var settings = StoreSettings(
-            app: app, databasePath: "app/database.sqlite", mediaPath: nil, repositoryPath: "repository")
-        if app.hasSuffix(".yaml") {
+            app: appName, databasePath: "app/database.sqlite", mediaPath: nil, repositoryPath: "repository")
+        if let app, app.hasSuffix(".yaml") {
             // From where it lies, so that an error names the file that its author knows.
             _ = try Store.definition(FileSystem.absolutePath(app), in: paths)
             settings.app = "app.yaml"
@@ -78,6 +81,10 @@ public struct StoreCreation {
             }
             // Fails here, and not at the first backup, when the file is not this app's database.
             _ = try AppDatabase(opening: settings.databasePath, definition: definition)
+        } else if definition.coversWholeDatabase {
+            throw BackupError(
+                .usage, "the app \(definition.name) has no tables but those of its database",
+                remedy: "Name its SQLite file with --database.")
         } else {
             try FileSystem.makeDirectories("\(path)/app")
             let database = try AppDatabase.create(at: "\(path)/app/database.sqlite", definition: definition)
@@ -112,6 +119,19 @@ public struct StoreCreation {
         let repository = try makeRepository(at: paths.resolve(settings.repositoryPath))
         try FileSystem.writeFileAtomically(paths.settings, Array(settings.yaml.utf8))
         return repository
+    }
+
+    /// - Returns: a built-in app's name, or that of the definition it has written into the store.
+    private func foundApp(_ store: String) throws(BackupError) -> String {
+        guard let databasePath else { return Self.defaultApp }
+        for name in AppDefinition.builtInNames {
+            let definition = try AppDefinition.builtIn(named: name)
+            if (try? AppDatabase(opening: databasePath, definition: definition)) != nil { return name }
+        }
+        let media = mediaPath.map { FileSystem.lastComponent(FileSystem.absolutePath($0)) }
+        let found = try IntrospectedDefinition(of: databasePath, mediaFolder: media)
+        try FileSystem.writeFileAtomically("\(store)/app.yaml", Array(found.yaml.utf8))
+        return "app.yaml"
     }
 
     private func makeRepository(at path: String) throws(BackupError) -> Repository {

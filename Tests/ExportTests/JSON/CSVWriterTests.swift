@@ -13,7 +13,7 @@ struct CSVWriterTests {
         let database = try AppDatabase.create(at: folder("app.sqlite"), definition: definition)
         try database.replaceAll(from: WireReader(MemorySource(text), definition: definition))
         return try database.readSnapshot { (snapshot) throws(BackupError) in
-            try CSVWriter(definition: definition).write(snapshot, toFolder: folder("csv/new"))
+            try CSVWriter().write(snapshot, toFolder: folder("csv/new"))
         }
     }
 
@@ -62,7 +62,7 @@ struct CSVWriterTests {
         let error = try #require(throws: BackupError.self) {
             try database.readSnapshot { (snapshot) throws(BackupError) in
                 let full = try OwnedDescriptor.open("/dev/full", O_WRONLY)
-                try CSVWriter(definition: definition).write(snapshot, collection: 0, to: full)
+                try CSVWriter().write(snapshot, collection: 0, to: full)
             }
         }
         #expect(error.code == .noSpace)

@@ -45,20 +45,19 @@ enum EVFixture {
 
     static func validate(_ text: String) throws -> ImportSummary {
         let definition = try definition()
-        return try ImportValidator(definition: definition, now: now)
-            .validate(WireReader(MemorySource(text), definition: definition))
+        return try WireImport(MemorySource(text), definition: definition, now: now).summary
     }
 
     /// Imports the text into a new database and exports that again.
     static func roundTrip(_ text: String, in folder: TemporaryFolder, bufferSizeBytes: Int = 256 << 10) throws -> MemorySink {
         let definition = try definition()
         let database = try AppDatabase.create(at: folder("app-\(RandomToken.make()).sqlite"), definition: definition)
-        let reader = WireReader(MemorySource(text), definition: definition, bufferSizeBytes: bufferSizeBytes)
-        let summary = try ImportValidator(definition: definition, now: now).validate(reader)
-        try database.replaceAll(from: reader, expectedCounts: summary.recordCounts)
+        let file = try WireImport(MemorySource(text), definition: definition, now: now, bufferSizeBytes: bufferSizeBytes)
+        let summary = file.summary
+        try database.replaceAll(from: file.reader, expectedCounts: summary.recordCounts)
         let sink = MemorySink()
         let statistics = try database.readSnapshot { (snapshot) throws(BackupError) in
-            try WireWriter(definition: definition).write(snapshot, createdAt: exportTime, to: sink)
+            try WireWriter().write(snapshot, createdAt: exportTime, to: sink)
         }
         #expect(statistics.recordCounts == summary.recordCounts)
         #expect(statistics.anomalies == [])

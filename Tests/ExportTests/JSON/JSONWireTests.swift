@@ -208,7 +208,7 @@ struct JSONWireTests {
         let descriptor = try OwnedDescriptor.open(folder("export.json"), O_WRONLY | O_CREAT | O_EXCL)
         let sink = DescriptorSink(descriptor)
         let statistics = try database.readSnapshot { (snapshot) throws(BackupError) in
-            try WireWriter(definition: definition).write(snapshot, createdAt: EVFixture.exportTime, to: sink)
+            try WireWriter().write(snapshot, createdAt: EVFixture.exportTime, to: sink)
         }
         #expect(statistics.recordCounts == [3, 5_000, 8, 4])
         let script = """
@@ -250,7 +250,7 @@ struct JSONWireTests {
         #expect(try run(["sqlite3", path, sql]).status == 0)
         let sink = MemorySink()
         let statistics = try database.readSnapshot { (snapshot) throws(BackupError) in
-            try WireWriter(definition: definition).write(snapshot, createdAt: EVFixture.exportTime, to: sink)
+            try WireWriter().write(snapshot, createdAt: EVFixture.exportTime, to: sink)
         }
         let expected = SampleDocument.text.replacing("\"odometer\": 14950", with: "\"odometer\": \"far\"")
             .replacing("\"12.50\"", with: "\"00ff\"").replacing("\"isInitialRecord\": false", with: "\"isInitialRecord\": 2")

@@ -1,0 +1,80 @@
+import BackupCore
+
+/// Finds out what an SQLite database holds, so that an app can be backed up that nobody has described: every table with pages of its own,
+/// the ones in which virtual tables (full-text indexes) keep their content among them. What can be made from others is left out: views,
+/// virtual tables themselves, generated columns, statistics.
+struct DatabaseIntrospection {
+    let connection: OpaquePointer?
+    let path: String
+
+    /// The name of the member that tells of the export itself.
+    static let metadataName = "backupfs"
+
+    /// - Returns: a collection for each table, in the order of their names.
+    func collections() throws(BackupError) -> [CollectionDefinition] {
+        var collections: [CollectionDefinition] = []
+        var taken: Set<String> = [Self.metadataName]
+        for table in try tables() {
+            var name = Self.wireName(table.name)
+            while !taken.insert(name).inserted { name += "_" }
+            collections.append(try table.collection(wireName: name))
+        }
+        return collections
+    }
+
+    private func tables() throws(BackupError) -> [IntrospectedTable] {
+        // Sorted by bytes; last what SQLite itself writes while rows go into others. A table's entry in sqlite_schema without a page is that of a
+        // virtual table.
+        let statement = try DatabaseStatement(
+            connection,
+            """
+            SELECT l.name, l.wr FROM pragma_table_list AS l JOIN main.sqlite_schema AS s ON s.name = l.name AND s.type = 'table'
+            WHERE l.schema = 'main' AND s.rootpage > 0 AND l.name <> '\(DatabaseReplacement.markerTable)'
+              AND (l.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' OR l.name = 'sqlite_sequence')
+            ORDER BY l.name = 'sqlite_sequence', l.name COLLATE BINARY
+            """, path: path)
+        var found: [(name: String, isWithoutRowID: Bool)] = []
+        while try statement.step() { found.append((statement.text(0), statement.integer(1) != 0)) }
+        var tables: [IntrospectedTable] = []
+        for (name, isWithoutRowID) in found {
+            tables.append(
+                IntrospectedTable(
+                    name: name, isWithoutRowID: isWithoutRowID, columns: try columns(of: name), hasKeyIndex: try hasKeyIndex(name)
+                ))
+        }
+        return tables
+    }
+
+    private func columns(of table: String) throws(BackupError) -> [IntrospectedTable.Column] {
+        let statement = try DatabaseStatement(connection, "PRAGMA main.table_xinfo(\(quotedIdentifier(table)))", path: path)
+        var columns: [IntrospectedTable.Column] = []
+        // hidden is 2 or 3 for generated columns.
+        while try statement.step() {
+            guard statement.integer(6) == 0 else { continue }
+            columns.append(
+                IntrospectedTable.Column(
+                    name: statement.text(1), keyPosition: Int(statement.integer(5)), declaredType: statement.text(2)))
+        }
+        return columns
+    }
+
+    private func hasKeyIndex(_ table: String) throws(BackupError) -> Bool {
+        let statement = try DatabaseStatement(connection, "PRAGMA main.index_list(\(quotedIdentifier(table)))", path: path)
+        while try statement.step() { if statement.text(3) == "pk" { return true } }
+        return false
+    }
+
+    /// A table's name on the wire, which is also that of a file (`data/NAME.json`): what cannot be in one is written as `%` and two
+    /// hexadecimal digits.
+    private static func wireName(_ table: String) -> String {
+        guard !FileName("\(table).json").isSafeComponent || table.utf8.contains(UInt8(ascii: "%")) else { return table }
+        var name = ""
+        for byte in table.utf8 {
+            switch byte {
+            case 48...57, 65...90, 97...122, 45, 95: name.unicodeScalars.append(Unicode.Scalar(byte))
+            default: name += "%" + Hexadecimal.encode([byte])
+            }
+        }
+        return name
+    }
+}

@@ -1,0 +1,64 @@
+import BackupCore
+
+/// A table of somebody's database, as SQLite describes it.
+struct IntrospectedTable {
+    struct Column {
+        let name: String
+        /// Place in the primary key, from 1 on; 0 when it is not in it.
+        let keyPosition: Int
+        let declaredType: String
+    }
+
+    let name: String
+    let isWithoutRowID: Bool
+    /// Those that are stored: what a generated column holds comes from the others.
+    let columns: [Column]
+    /// Whether SQLite keeps an index for the primary key. A single INTEGER column without one is the row's number itself.
+    let hasKeyIndex: Bool
+
+    /// The column that is another name for the row's number.
+    private var rowNumberColumn: Column? {
+        let key = columns.filter { $0.keyPosition > 0 }
+        guard !isWithoutRowID, !hasKeyIndex, key.count == 1, key[0].declaredType.uppercased() == "INTEGER" else { return nil }
+        return key[0]
+    }
+
+    /// A name for the row's number that no column has.
+    private var rowNumberName: String? {
+        ["rowid", "_rowid_", "oid"].first { name in !columns.contains { $0.name.lowercased() == name } }
+    }
+
+    /// How its rows are exported: every value as SQLite has it, and in the order of the key. A table without a key that is one number has its
+    /// row numbers exported too, since indexes and full-text tables may point at them.
+    /// - Parameter wireName: the collection's name on the wire.
+    /// - Throws: `notSupported` when its rows cannot be told apart by any name.
+    func collection(wireName: String) throws(BackupError) -> CollectionDefinition {
+        let rowNumber = rowNumberColumn
+        var fields = columns.map { column in
+            column.name == rowNumber?.name
+                ? FieldDefinition(name: column.name, column: column.name, type: .integer)
+                : FieldDefinition(name: column.name, column: column.name, type: .any, isRequired: false, isNullable: true)
+        }
+        // The key is the first field: it is found then by whoever does not have the table's description.
+        if let index = fields.firstIndex(where: { $0.name == rowNumber?.name }) {
+            fields.insert(fields.remove(at: index), at: 0)
+        } else {
+            if isWithoutRowID {
+                let key = columns.filter { $0.keyPosition > 0 }.sorted { $0.keyPosition < $1.keyPosition }
+                var keyName = "_key"
+                while columns.contains(where: { $0.name == keyName }) { keyName = "_" + keyName }
+                fields.insert(
+                    FieldDefinition(name: keyName, column: "", type: .text, keyColumns: key.map(\.name)), at: 0)
+            } else if let rowNumberName {
+                fields.insert(FieldDefinition(name: rowNumberName, column: rowNumberName, type: .integer), at: 0)
+            } else {
+                throw BackupError(
+                    .notSupported, "the rows of the table \(name) cannot be named: it has columns called rowid, _rowid_ and oid",
+                    remedy: "Describe the app in a definition of its own, with a key for this table.")
+            }
+        }
+        return CollectionDefinition(
+            name: wireName, table: name, fields: fields, keyIndex: 0, singular: "row of \(name)",
+            plural: "rows of \(name)")
+    }
+}

@@ -1,0 +1,9 @@
+// What of SQLite's interface is variadic, which Swift cannot call.
+#ifndef BACKUPFS_CSQLITE_SHIM_H
+#define BACKUPFS_CSQLITE_SHIM_H
+#include <sqlite3.h>
+// sqlite3_db_config with SQLITE_DBCONFIG_ENABLE_TRIGGER.
+static inline int backupfs_disable_triggers(sqlite3 *connection) {
+    return sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, (int *)0);
+}
+#endif

@@ -1,0 +1,26 @@
+import AppData
+
+/// What a `WireStyle` means for the pieces of an export.
+struct WireSpelling {
+    let colon: String
+    /// Between the outermost object's last member and the end of the file.
+    let end: String
+    let endOfEmptyArray: String
+    let escapesSlashes: Bool
+    private let dropsFraction: Bool
+
+    init(_ style: WireStyle) {
+        let isFoundation = style == .foundation
+        colon = isFoundation ? " : " : ": "
+        end = isFoundation ? "\n}" : "\n}\n"
+        endOfEmptyArray = isFoundation ? "\n\n  ]" : "]"
+        escapesSlashes = isFoundation
+        dropsFraction = isFoundation
+    }
+
+    /// Swift writes the shortest digits that read back as the same number.
+    func text(of number: Double) -> String {
+        let text = number.description
+        return dropsFraction && text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+    }
+}
