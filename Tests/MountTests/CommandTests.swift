@@ -218,8 +218,16 @@ struct CommandTests {
             #expect(try room.sh("sqlite3 $R/app/mine.sqlite 'select name from cars'") == "Tesla Model 3")
             try room.unmount()
             try room.fails(
-                "sqlite3 $R/wrong.sqlite 'create table t(a)'; backupfs init --store $R/x --database $R/wrong.sqlite",
-                saying: "there is no table", exitCode: 1)
+                """
+                sqlite3 $R/wrong.sqlite 'create table t(a)'
+                backupfs init --store $R/x --app ev-charging-tracker --database $R/wrong.sqlite
+                """, saying: "there is no table", exitCode: 1)
+            // Any other database is an app as well.
+            try room.sh(
+                """
+                sqlite3 $R/wrong.sqlite 'insert into t values (1)'; backupfs init --store $R/x --database $R/wrong.sqlite
+                backupfs export --json -o $R/t.json --store $R/x; jq -c .t $R/t.json | grep -Fx '[{"rowid":1,"a":1}]'
+                """)
             // A repository goes on in another store.
             try room.sh(
                 """

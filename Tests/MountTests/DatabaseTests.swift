@@ -32,9 +32,13 @@ struct DatabaseTests {
                 while [ ! -e $R/stop ]; do
                 number=$((number + 1))
                 sqlite3 -cmd '.timeout 5000' $S/app/database.sqlite "begin immediate;
-                insert into cars select $number, 'Car $number', 0, null, expense_currency, 5, 0, milleage_synced_at, created_at
+                insert into cars (id, name, selected_for_tracking, battery_capacity, expense_currency, current_mileage,
+                initial_mileage, milleage_synced_at, created_at)
+                select $number, 'Car $number', 0, null, expense_currency, 5, 0, milleage_synced_at, created_at
                 from cars where id=1;
-                insert into expenses select $number, date, energy_charged, charger_type, odometer, cost, notes, 0, expense_type,
+                insert into expenses (id, date, energy_charged, charger_type, odometer, cost, notes, is_initial_record,
+                expense_type, currency, car_id)
+                select $number, date, energy_charged, charger_type, odometer, cost, notes, 0, expense_type,
                 currency, $number from expenses where id=1; commit"
                 done
                 """)

@@ -55,10 +55,14 @@ struct LiveTests {
                     database.execute("delete from expenses where car_id = ?", (car,))
                     database.execute("delete from cars where id = ?", (car,))
                     if number % 3 > 0:
-                        database.execute("""insert into cars select ?, 'Hammer', 0, null, expense_currency, 5, 0,
+                        database.execute("""insert into cars (id, name, selected_for_tracking, battery_capacity,
+                            expense_currency, current_mileage, initial_mileage, milleage_synced_at, created_at)
+                            select ?, 'Hammer', 0, null, expense_currency, 5, 0,
                             milleage_synced_at, created_at from cars where id = 1""", (car,))
                         for half in (0, 1):
-                            database.execute("""insert into expenses select ?, date, energy_charged, charger_type, odometer, cost,
+                            database.execute("""insert into expenses (id, date, energy_charged, charger_type, odometer, cost, notes,
+                                is_initial_record, expense_type, currency, car_id)
+                                select ?, date, energy_charged, charger_type, odometer, cost,
                                 'Hammer', 0, expense_type, currency, ? from expenses where id = 1""", (2 * car + half, car))
                     database.execute("commit")
                 print(number)

@@ -180,7 +180,8 @@ struct RefusalTests {
 
     @Test func `a much older version is warned of, one version older is not`() throws {
         try Room.use { room in
-            let definition = try room.sh("cat '\(Self.definitionPath)'")
+            // Without the formats of later versions: one app with one format that is at version 5.
+            let definition = try room.sh("sed '/^wireFormats:/,/^# The embedded/d' '\(Self.definitionPath)'")
             try room.write(
                 definition.replacing("schemaVersion: \"1\"\nminimum", with: "schemaVersion: \"5\"\nminimum"), to: "app.yaml")
             try room.sh("backupfs init --store $S --app $R/app.yaml; backupfs mount --store $S $M")

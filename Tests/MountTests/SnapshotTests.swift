@@ -158,7 +158,8 @@ struct SnapshotTests {
                 """
                 sqlite3 $S/app/database.sqlite "update expenses set notes='changed' where id in (5, 6);
                 delete from expenses where id=7;
-                insert into cars select 99, name, 0, battery_capacity, expense_currency, 5, 0, milleage_synced_at, created_at
+                insert into cars (id, name, selected_for_tracking, battery_capacity, expense_currency, current_mileage, initial_mileage,
+                milleage_synced_at, created_at) select 99, name, 0, battery_capacity, expense_currency, 5, 0, milleage_synced_at, created_at
                 from cars where id=1"
                 mkdir $M/snapshots/two
                 """)
