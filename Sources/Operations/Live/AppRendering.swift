@@ -14,6 +14,8 @@ final class AppRendering: Sendable {
     /// Where `data/NAME.json` lies in the export, in the definition's order.
     let collections: [(name: String, range: Range<UInt64>)]
     let database: SpoolFile
+    /// What the export is, as JSON Schema.
+    let schema: [UInt8]
     let facts: RecordFacts
 
     /// - Parameters:
@@ -29,6 +31,7 @@ final class AppRendering: Sendable {
         let databasePath = "\(folder)/live.sqlite"
         let sink = RangeRecordingSink(try OwnedDescriptor.open(exportPath, O_WRONLY | O_CREAT | O_EXCL))
         let definition = database.definition
+        schema = ExportSchema(definition).json.prettyText
         var copy: SpoolFile?
         facts = try database.readSnapshot { (snapshot) throws(BackupError) in
             try snapshot.copyDatabase(to: databasePath)
