@@ -29,7 +29,7 @@ public struct AppDatabase: Sendable {
 
     /// - Throws: `notFound`; `invalidContent` when it has not the definition's tables and columns; `damagedContent` when it is no database.
     public func check() throws(BackupError) {
-        guard let status = FileSystem.statusIfPresent(path), status.kind == .regular else { throw notThere }
+        try Self.requireFile(path)
         let missing = try read { connection throws(BackupError) in
             try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).firstProblem()
         }
@@ -95,8 +95,12 @@ public struct AppDatabase: Sendable {
         try write { database in try database.execute(sql: "DROP TABLE IF EXISTS \(DatabaseReplacement.markerTable)") }
     }
 
-    private var notThere: BackupError {
+    private static func notThere(_ path: String) -> BackupError {
         BackupError(.notFound, "the database is not there", path: path, remedy: "Check the path, or restore a backup.")
+    }
+
+    static func requireFile(_ path: String) throws(BackupError) {
+        guard let status = FileSystem.statusIfPresent(path), status.kind == .regular else { throw notThere(path) }
     }
 
     // MARK: Connections
@@ -149,7 +153,7 @@ public struct AppDatabase: Sendable {
     }
 
     private func open(isReadOnly: Bool) throws(BackupError) -> DatabaseQueue {
-        guard FileSystem.exists(path) else { throw notThere }
+        guard FileSystem.exists(path) else { throw Self.notThere(path) }
         return try DatabaseFailure.mapping(path) {
             try DatabaseQueue(
                 path: path,
@@ -157,7 +161,7 @@ public struct AppDatabase: Sendable {
         }
     }
 
-    private static func configuration(isReadOnly: Bool, busyTimeoutSeconds: Double) -> Configuration {
+    static func configuration(isReadOnly: Bool, busyTimeoutSeconds: Double) -> Configuration {
         var configuration = Configuration()
         configuration.readonly = isReadOnly
         configuration.busyMode = .timeout(busyTimeoutSeconds)

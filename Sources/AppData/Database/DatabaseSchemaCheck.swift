@@ -7,15 +7,16 @@ struct DatabaseSchemaCheck {
     let definition: AppDefinition
     let path: String
 
-    /// - Returns: "there is no table cars", "the table cars has no column name", or `nil`. Views, virtual tables and generated
-    ///   columns do not count: reading them would run what somebody else has written.
+    private var tables: DatabaseTables { DatabaseTables(connection: connection, path: path) }
+
+    /// - Returns: "there is no table cars", "the table cars has no column name", or `nil`.
     func firstProblem() throws(BackupError) -> String? {
         var needed: [(table: String, columns: [String])] = [(definition.metadata.table, ["key", "value"])]
         if let settings = definition.settings { needed.append((settings.table, ["key", "value"])) }
         needed += definition.collections.map { ($0.table, $0.fields.map(\.column)) }
         for (table, columns) in needed {
-            guard try isOrdinaryTable(table) else { return "there is no table \(table)" }
-            let present = try ordinaryColumns(of: table)
+            guard try tables.contains(table) else { return "there is no table \(table)" }
+            let present = try tables.columns(of: table)
             for column in columns where !present.contains(column) { return "the table \(table) has no column \(column)" }
         }
         return nil
@@ -26,7 +27,7 @@ struct DatabaseSchemaCheck {
     func requireNothingUnnamed() throws(BackupError) {
         for collection in definition.collections {
             let named = Set(collection.fields.map(\.column))
-            for column in try ordinaryColumns(of: collection.table).subtracting(named).sorted() {
+            for column in try tables.columns(of: collection.table).subtracting(named).sorted() {
                 let values = try DatabaseStatement(
                     connection,
                     "SELECT 1 FROM \(quotedIdentifier(collection.table)) WHERE \(quotedIdentifier(column)) IS NOT NULL LIMIT 1",
@@ -39,32 +40,5 @@ struct DatabaseSchemaCheck {
                     path: path, remedy: "Add the column to the definition. Backups hold it: database.sqlite is always whole.")
             }
         }
-    }
-
-    private func isOrdinaryTable(_ name: String) throws(BackupError) -> Bool {
-        // A virtual table has no pages of its own.
-        let statement = try DatabaseStatement(
-            connection, "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = ?1", path: path)
-        return try withBoundText(name, statement) { () throws(BackupError) in
-            try statement.step() && statement.integer(0) > 0
-        }
-    }
-
-    private func ordinaryColumns(of table: String) throws(BackupError) -> Set<String> {
-        let statement = try DatabaseStatement(connection, "PRAGMA table_xinfo(\(quotedIdentifier(table)))", path: path)
-        var names: Set<String> = []
-        while try statement.step() {
-            if statement.integer(6) == 0 { names.insert(statement.text(1)) }
-        }
-        return names
-    }
-
-    private func withBoundText<Result>(
-        _ text: String, _ statement: DatabaseStatement, _ body: () throws(BackupError) -> Result
-    ) throws(BackupError) -> Result {
-        let buffer = RecordBuffer(fieldCount: 1)
-        buffer.set(0, text: text)
-        try statement.bind(1, text: buffer.bytes(0))
-        return try withExtendedLifetime(buffer) { () throws(BackupError) in try body() }
     }
 }
