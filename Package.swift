@@ -38,7 +38,9 @@ let package = Package(
                 "BackupCore", "SystemIO", .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"), "Yams",
             ],
-            resources: [.embedInCode("Resources/ev-charging-tracker.yaml")],
+            resources: [
+                .embedInCode("Resources/ev-charging-tracker.yaml"), .embedInCode("Resources/app-definition.schema.json"),
+            ],
             swiftSettings: settings),
         .target(name: "Export", dependencies: ["AppData", "SystemIO", "BackupCore"], swiftSettings: settings),
         .target(

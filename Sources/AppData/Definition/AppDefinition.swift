@@ -28,6 +28,9 @@ public struct AppDefinition: Sendable {
     /// Names of the definitions that are part of the program.
     public static let builtInNames = ["ev-charging-tracker"]
 
+    /// The JSON Schema (2020-12) of definitions, for editors.
+    public static var formatSchema: [UInt8] { PackageResources.app_definition_schema_json }
+
     /// - Throws: `notFound` for a name that is not in `builtInNames`.
     public static func builtIn(named name: String) throws(BackupError) -> AppDefinition {
         try load(yaml: builtInText(named: name), path: "\(name).yaml")
