@@ -39,7 +39,9 @@ let package = Package(
                 "BackupCore", "SystemIO", .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"), "CSQLite", "Yams",
             ],
-            resources: [.embedInCode("Resources/ev-charging-tracker.yaml")],
+            resources: [
+                .embedInCode("Resources/ev-charging-tracker.yaml"), .embedInCode("Resources/app-definition.schema.json"),
+            ],
             swiftSettings: settings),
         .target(name: "Export", dependencies: ["AppData", "SystemIO", "BackupCore"], swiftSettings: settings),
         .target(

@@ -30,6 +30,8 @@ libarchive-tools      command -v bsdtar
 jq                    command -v jq
 python3               command -v python3
 python3-cryptography  python3 -c __import__('cryptography')
+python3-jsonschema    python3 -c __import__('jsonschema')
+python3-yaml          python3 -c __import__('yaml')
 procps                command -v ps
 curl                  command -v curl
 libglib2.0-bin        command -v gio

@@ -25,15 +25,15 @@ struct ChecksumTests {
             try room.sh("mkdir $M/snapshots/one; cp $R/old.json $M/restore/")
             let wrong = try room.sh("set -- $M/snapshots/one $M/exports $M/safety; \(Self.comparison)")
             #expect(wrong == "")
-            // Twelve files of the backup, one export, one safety backup.
-            #expect(try room.sh("wc -l < $R/counted") == "14")
+            // Thirteen files of the backup, one export, one safety backup.
+            #expect(try room.sh("wc -l < $R/counted") == "15")
         }
     }
 
     @Test func `attributes of live files are those of what is read`() throws {
         try Room.withMount("--sample", Room.fixedClock) { room in
             #expect(try room.sh("set -- $M/live; \(Self.comparison)") == "")
-            #expect(try room.sh("wc -l < $R/counted") == "9")
+            #expect(try room.sh("wc -l < $R/counted") == "10")
             let before = try room.sh("getfattr --only-values -n user.checksum.sha256 $M/live/data/cars.json")
             try room.sh("sqlite3 $S/app/database.sqlite \"update cars set name='Another' where id=1\"")
             #expect(try room.sh("getfattr --only-values -n user.checksum.sha256 $M/live/data/cars.json") != before)
@@ -49,8 +49,9 @@ struct ChecksumTests {
                 try room.sh(script).split(separator: "\n").sorted() == [
                     "changes.json: OK", "data/cars.json: OK", "data/delayedNotifications.json: OK", "data/expenses.json: OK",
                     "data/plannedMaintenance.json: OK", "database.sqlite: OK", "export.json: OK", "manifest.json: OK",
+                    "schema.json: OK",
                 ])
-            #expect(try room.sh("cd $M/snapshots/one; md5sum --strict -c MD5SUMS | wc -l") == "8")
+            #expect(try room.sh("cd $M/snapshots/one; md5sum --strict -c MD5SUMS | wc -l") == "9")
             try room.sh("cd $M/live; sha256sum --strict -c SHA256SUMS")
             // A copy elsewhere that lost a byte is found out.
             try room.sh(
@@ -75,7 +76,7 @@ struct ChecksumTests {
             }
             let attributes = [
                 "app": "ev-charging-tracker", "created-at": "2026-01-11T14:30:00Z", "schema-version": "1", "pinned": "0",
-                "files": "8",
+                "files": "9",
             ]
             for (name, value) in attributes {
                 #expect(try room.sh("getfattr --only-values -n user.backupfs.\(name) $M/snapshots/one") == value, "\(name)")

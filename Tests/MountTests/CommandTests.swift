@@ -80,7 +80,7 @@ struct CommandTests {
                 try room.sh(
                     "backupfs snapshots --store $S --json | jq -c '.[] | [.name, .pinned, .attributes.tag, .attributes.app]'")
                     == #"["one",false,"manual","ev-charging-tracker"]"#)
-            #expect(try room.sh("backupfs ls one --store $S --json | jq -c '[.[] | select(.type == \"file\")] | length'") == "8")
+            #expect(try room.sh("backupfs ls one --store $S --json | jq -c '[.[] | select(.type == \"file\")] | length'") == "9")
             #expect(try room.sh("backupfs ls one:data --store $S --json | jq -r '.[0].path'").hasSuffix("cars.json"))
             #expect(
                 try room.sh("backupfs status --store $S --json | jq -c '[.app, .snapshotCount, .lastBackup.name]'")

@@ -10,7 +10,7 @@ struct RandomOperationsTests {
         chance = random.Random(int(os.environ["SEED"]))
         names = ["a", "b", "c", "before upgrade", "\u00fc", "f", "g"]
         stored = ["export.json", "data/photos.json", "database.sqlite", "archive.zip", "archive.tar", "SHA256SUMS", "MD5SUMS", "manifest.json",
-            "changes.json", "media/one.jpg", "media/2024/two.jpg", "media/2024/summer/three.jpg"]
+            "schema.json", "changes.json", "media/one.jpg", "media/2024/two.jpg", "media/2024/summer/three.jpg"]
         backups = []      # oldest first: name, caption, photo, pinned, inode number, bytes of files that were read
         live = {"caption": "first", "photo": b"one"}
         held = []         # open files of backups, which may be gone: descriptor, bytes

@@ -6,7 +6,7 @@ import Testing
 struct TreeTests {
     static let snapshotNames = [
         "MD5SUMS", "SHA256SUMS", "archive.tar", "archive.zip", "changes.json", "data", "database.sqlite", "export.json",
-        "manifest.json",
+        "manifest.json", "schema.json",
     ]
 
     @Test func `the listings are exactly these`() throws {
@@ -17,7 +17,9 @@ struct TreeTests {
             #expect(try room.names("safety") == [])
             #expect(try room.names("restore") == ["preview"])
             #expect(
-                try room.names("live") == ["SHA256SUMS", "archive.tar", "archive.zip", "data", "database.sqlite", "export.json"])
+                try room.names("live") == [
+                    "SHA256SUMS", "archive.tar", "archive.zip", "data", "database.sqlite", "export.json", "schema.json",
+                ])
             try room.sh("mkdir $M/snapshots/before-upgrade; backupfs backup --store $S", Room.fixedClock)
             #expect(try room.names("snapshots") == ["2026-01-11_14-30-00", "before-upgrade", "latest"])
             #expect(try room.names("snapshots/before-upgrade") == Self.snapshotNames)

@@ -59,7 +59,7 @@ struct LiveTests {
         let view = try LiveData(store: store).view()
         #expect(
             try view.children(of: [])?.map(\.name) == [
-                "SHA256SUMS", "archive.tar", "archive.zip", "data", "database.sqlite", "export.json", "media",
+                "SHA256SUMS", "archive.tar", "archive.zip", "data", "database.sqlite", "export.json", "media", "schema.json",
             ])
         #expect(try view.children(of: ["media"])?.map(\.name) == ["2024", "a\nb", "link", "one.jpg"])
         #expect(try view.children(of: ["data"])?.map(\.name) == ["photos.json"])
@@ -71,7 +71,8 @@ struct LiveTests {
         let link = try #require(try view.entry(at: ["media", "link"]))
         #expect(link.kind == .symbolicLink && link.size == 7)
         for path in [
-            ["export.json"], ["database.sqlite"], ["SHA256SUMS"], ["archive.zip"], ["archive.tar"], ["media", "one.jpg"],
+            ["export.json"], ["database.sqlite"], ["SHA256SUMS"], ["archive.zip"], ["archive.tar"], ["schema.json"],
+            ["media", "one.jpg"],
         ] as [[FileName]] {
             let entry = try #require(try view.entry(at: path))
             let bytes = try path.count == 1 ? Self.bytes(view, path[0]) : Self.bytes(view, path[0], path[1])

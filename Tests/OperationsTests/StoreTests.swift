@@ -100,7 +100,7 @@ struct StoreTests {
         )
         #expect(
             try BackupOperation(store: store).run(label: "one", tag: nil, progress: nil).snapshot.record.root.totals.fileCount
-                == 8)
+                == 9)
 
         try room.sh("rm -r $S; mv $R/theirs/photos $R/elsewhere")
         #expect(failure { _ = try creation.create(at: room.storePath) }?.code == .notFound)

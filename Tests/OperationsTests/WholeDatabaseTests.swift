@@ -220,6 +220,34 @@ struct WholeDatabaseTests {
         #expect(result == "600\n[(29,)] [('wal',)]")
     }
 
+    @Test func `app add writes a definition that is right, and init takes it`() throws {
+        let room = try Self.makeRoom()
+        let result = try sh(
+            room,
+            """
+            cd $R; backupfs app add --database "$D" --media $R/covers > $R/answer
+            grep -x 'empty: 0 rows of rowid, id, a, b' $R/answer
+            grep -x '#   authors: 4 rows of id, name, born, portrait' my-books.yaml
+            backupfs app check my-books.yaml
+            ! backupfs app add --database "$D" 2> $R/complaint; grep -o 'there is a file here already' $R/complaint
+            backupfs app add --database "$D" -o - --name other | grep -x 'name: other'
+            backupfs app add --database "$D" -o third.yaml --json \
+                | jq -c '[.name, .tables[-1].name, (.tables | map(select(.name == "wide"))[0].rows)]'
+            backupfs init --store $S --app my-books.yaml --database "$D" --media covers > $R/answer
+            backupfs backup --label one --store $S
+            """)
+        #expect(
+            result == """
+                empty: 0 rows of rowid, id, a, b
+                #   authors: 4 rows of id, name, born, portrait
+                my-books.yaml: no problems
+                there is a file here already
+                name: other
+                ["my-books","sqlite_sequence",29]
+                one
+                """)
+    }
+
     @Test func `another application's database, and what is none, are refused`() throws {
         let room = try Self.makeRoom()
         let result = try sh(

@@ -71,6 +71,11 @@ struct Document {
         }
     }
 
+    /// All `yaml` blocks: where they begin, and what is in them.
+    var definitions: [(line: Int, text: String)] {
+        blocks.filter { $0.language == "yaml" }.map { ($0.line, $0.lines.joined(separator: "\n") + "\n") }
+    }
+
     /// Anchors of the headings, as GitHub and GitLab make them.
     var anchors: Set<String> {
         Set(

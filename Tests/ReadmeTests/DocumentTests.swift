@@ -29,7 +29,7 @@ import Testing
     @Test func `every verb and option stands in the document of the commands`() throws {
         let text = try Document(path: "\(Machine.projectPath)/Docs/commands.md").text
         let program = try Machine.binaryPath()
-        let verbs = try Self.help(program).matches(of: /(?m)^  ([a-z]+)(?: \(default\))? {2,}[A-Z]/).map { String($0.1) }
+        let verbs = try Self.verbs(Self.help(program))
         #expect(verbs.count >= 9)
         for verb in verbs {
             let section = text.split(separator: "\n## ").first { $0.hasPrefix("`backupfs \(verb)") }
@@ -37,15 +37,33 @@ import Testing
                 Issue.record("Docs/commands.md has no section for \(verb)")
                 continue
             }
-            let options = try Self.help(program, verb).matches(of: /(?m)^  (?:(-[a-z]), )?(-{1,2}[a-z-]+)/)
-                .flatMap { [$0.1, $0.2].compactMap { $0.map(String.init) } }
-            #expect(options.contains("--store"))
-            // What every verb takes stands at the top of the document.
-            let common: Set = ["--version", "-h", "--help", "--password-file"]
-            for option in options where !common.contains(option) {
-                #expect(section.contains("`\(option)"), "Docs/commands.md: \(verb) \(option)")
+            let help = try Self.help(program, verb)
+            let parts = help.contains("SUBCOMMANDS:") ? Self.verbs(help) : []
+            if parts.isEmpty { Self.check(help, verb, section) }
+            for part in parts {
+                let name = "\(verb) \(part)"
+                guard let section = text.split(separator: "\n## ").first(where: { $0.hasPrefix("`backupfs \(name)") }) else {
+                    Issue.record("Docs/commands.md has no section for \(name)")
+                    continue
+                }
+                Self.check(try Self.help(program, verb, part), name, section)
             }
         }
+    }
+
+    private static func check(_ help: String, _ verb: String, _ section: Substring) {
+        let options = help.matches(of: /(?m)^  (?:(-[a-z]), )?(-{1,2}[a-z-]+)/)
+            .flatMap { [$0.1, $0.2].compactMap { $0.map(String.init) } }
+        #expect(options.contains("--store") || ["app add", "app check", "app schema"].contains(verb), "\(verb)")
+        // What every verb takes stands at the top of the document.
+        let common: Set = ["--version", "-h", "--help", "--password-file"]
+        for option in options where !common.contains(option) {
+            #expect(section.contains("`\(option)"), "Docs/commands.md: \(verb) \(option)")
+        }
+    }
+
+    private static func verbs(_ help: String) -> [String] {
+        help.matches(of: /(?m)^  ([a-z]+)(?: \(default\))? {2,}[A-Z]/).map { String($0.1) }
     }
 
     private static func help(_ program: String, _ verb: String...) throws -> String {

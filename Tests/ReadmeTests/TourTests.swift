@@ -11,6 +11,12 @@ import Testing
         }
     }
 
+    @Test func `what the page of app definitions shows comes out`() throws {
+        try Walkthrough.use { walkthrough in
+            try walkthrough.run(Document(path: "\(Machine.projectPath)/Docs/app-definitions.md"))
+        }
+    }
+
     @Test func `the guide's app with photos works as shown`() throws {
         try Walkthrough.use { walkthrough in
             try walkthrough.run(Document(path: "\(Machine.projectPath)/Docs/guide.md"))

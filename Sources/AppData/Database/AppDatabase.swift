@@ -29,7 +29,7 @@ public struct AppDatabase: Sendable {
 
     /// - Throws: `notFound`; `invalidContent` when it has not the definition's tables and columns; `damagedContent` when it is no database.
     public func check() throws(BackupError) {
-        guard let status = FileSystem.statusIfPresent(path), status.kind == .regular else { throw notThere }
+        try Self.requireFile(path)
         let missing = try read { connection throws(BackupError) in
             // Of a database that does not even remember its format, the tables of the first are missed.
             let format = (try? definition.format(ofDatabase: connection, path: path)) ?? definition
@@ -114,8 +114,12 @@ public struct AppDatabase: Sendable {
         try write { database in try database.execute(sql: "DROP TABLE IF EXISTS \(DatabaseReplacement.markerTable)") }
     }
 
-    private var notThere: BackupError {
+    private static func notThere(_ path: String) -> BackupError {
         BackupError(.notFound, "the database is not there", path: path, remedy: "Check the path, or restore a backup.")
+    }
+
+    static func requireFile(_ path: String) throws(BackupError) {
+        guard let status = FileSystem.statusIfPresent(path), status.kind == .regular else { throw notThere(path) }
     }
 
     // MARK: Connections
@@ -168,7 +172,7 @@ public struct AppDatabase: Sendable {
     }
 
     private func open(isReadOnly: Bool) throws(BackupError) -> DatabaseQueue {
-        guard FileSystem.exists(path) else { throw notThere }
+        guard FileSystem.exists(path) else { throw Self.notThere(path) }
         return try DatabaseFailure.mapping(path) {
             try DatabaseQueue(
                 path: path,
@@ -176,7 +180,7 @@ public struct AppDatabase: Sendable {
         }
     }
 
-    private static func configuration(isReadOnly: Bool, busyTimeoutSeconds: Double) -> Configuration {
+    static func configuration(isReadOnly: Bool, busyTimeoutSeconds: Double) -> Configuration {
         var configuration = Configuration()
         configuration.readonly = isReadOnly
         configuration.busyMode = .timeout(busyTimeoutSeconds)

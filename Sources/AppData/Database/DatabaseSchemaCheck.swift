@@ -7,8 +7,9 @@ struct DatabaseSchemaCheck {
     let definition: AppDefinition
     let path: String
 
-    /// - Returns: "there is no table cars", "the table cars has no column name", or `nil`. Views, virtual tables and generated
-    ///   columns do not count: reading them would run what somebody else has written.
+    private var tables: DatabaseTables { DatabaseTables(connection: connection, path: path) }
+
+    /// - Returns: "there is no table cars", "the table cars has no column name", or `nil`.
     func firstProblem() throws(BackupError) -> String? {
         try firstProblem(
             objects
@@ -26,8 +27,8 @@ struct DatabaseSchemaCheck {
 
     private func firstProblem(_ needed: [(table: String, columns: [String])]) throws(BackupError) -> String? {
         for (table, columns) in needed {
-            guard try isOrdinaryTable(table) else { return "there is no table \(table)" }
-            let present = try ordinaryColumns(of: table)
+            guard try tables.contains(table) else { return "there is no table \(table)" }
+            let present = try tables.columns(of: table)
             for column in columns where !present.contains(column) && !Self.rowNumberNames.contains(column.lowercased()) {
                 return "the table \(table) has no column \(column)"
             }
@@ -42,7 +43,7 @@ struct DatabaseSchemaCheck {
         // Several formats may name columns of one table.
         for (table, sharing) in Dictionary(grouping: collections, by: \.table).sorted(by: { $0.key < $1.key }) {
             let named = Set(sharing.flatMap { $0.fields.flatMap { [$0.column] + $0.keyColumns } })
-            for column in try ordinaryColumns(of: table).subtracting(named).sorted() {
+            for column in try tables.columns(of: table).subtracting(named).sorted() {
                 let values = try DatabaseStatement(
                     connection,
                     "SELECT 1 FROM \(quotedIdentifier(table)) WHERE \(quotedIdentifier(column)) IS NOT NULL LIMIT 1",
@@ -61,38 +62,11 @@ struct DatabaseSchemaCheck {
     func replacedTables() throws(BackupError) -> [String] {
         var tables: [String] = []
         for collection in definition.formats.flatMap(\.collections) where !tables.contains(collection.table) {
-            if try isOrdinaryTable(collection.table) { tables.append(collection.table) }
+            if try self.tables.contains(collection.table) { tables.append(collection.table) }
         }
         return tables
     }
 
     /// Names that SQLite has for the number of a row.
     private static let rowNumberNames: Set<String> = ["rowid", "_rowid_", "oid"]
-
-    private func isOrdinaryTable(_ name: String) throws(BackupError) -> Bool {
-        // A virtual table has no pages of its own.
-        let statement = try DatabaseStatement(
-            connection, "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = ?1", path: path)
-        return try withBoundText(name, statement) { () throws(BackupError) in
-            try statement.step() && statement.integer(0) > 0
-        }
-    }
-
-    private func ordinaryColumns(of table: String) throws(BackupError) -> Set<String> {
-        let statement = try DatabaseStatement(connection, "PRAGMA table_xinfo(\(quotedIdentifier(table)))", path: path)
-        var names: Set<String> = []
-        while try statement.step() {
-            if statement.integer(6) == 0 { names.insert(statement.text(1)) }
-        }
-        return names
-    }
-
-    private func withBoundText<Result>(
-        _ text: String, _ statement: DatabaseStatement, _ body: () throws(BackupError) -> Result
-    ) throws(BackupError) -> Result {
-        let buffer = RecordBuffer(fieldCount: 1)
-        buffer.set(0, text: text)
-        try statement.bind(1, text: buffer.bytes(0))
-        return try withExtendedLifetime(buffer) { () throws(BackupError) in try body() }
-    }
 }

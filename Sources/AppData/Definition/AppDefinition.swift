@@ -40,8 +40,17 @@ public struct AppDefinition: Sendable {
     /// Names of the definitions that are part of the program.
     public static let builtInNames = ["ev-charging-tracker"]
 
+    /// The JSON Schema (2020-12) of definitions, for editors.
+    public static var formatSchema: [UInt8] { PackageResources.app_definition_schema_json }
+
     /// - Throws: `notFound` for a name that is not in `builtInNames`.
     public static func builtIn(named name: String) throws(BackupError) -> AppDefinition {
+        try load(yaml: builtInText(named: name), path: "\(name).yaml")
+    }
+
+    /// The YAML of a definition that is part of the program, as it was written.
+    /// - Throws: `notFound` for a name that is not in `builtInNames`.
+    public static func builtInText(named name: String) throws(BackupError) -> String {
         let bytes: [UInt8]
         switch name {
         case "ev-charging-tracker": bytes = PackageResources.ev_charging_tracker_yaml
@@ -50,18 +59,21 @@ public struct AppDefinition: Sendable {
                 .notFound, "there is no app called \(name)",
                 remedy: "Choose one of: \(builtInNames.joined(separator: ", ")).")
         }
-        return try load(yaml: String(decoding: bytes, as: UTF8.self), path: "\(name).yaml")
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Reads a definition.
-    /// - Throws: `invalidContent` whose message begins with the line ("line 12: …").
+    /// - Throws: `invalidContent` whose message is the first problem and begins with its line ("line 12: …"); its findings are all of them.
     public static func load(yaml: String, path: String? = nil) throws(BackupError) -> AppDefinition {
-        do {
-            return try AppDefinitionReader.read(yaml)
-        } catch {
-            throw path.map(error.at) ?? error
-        }
+        let check = check(yaml: yaml)
+        if let definition = check.definition { return definition }
+        throw BackupError(
+            .invalidContent, check.problems.first?.text ?? "the definition cannot be read", path: path,
+            remedy: check.problems.first?.remedy, findings: check.problems.map(\.text))
     }
+
+    /// Reads a definition and tells everything that is wrong with it.
+    public static func check(yaml: String) -> DefinitionCheck { AppDefinitionReader.check(yaml) }
 
     /// The form that data of a version has: this one, or another of the app's. A version newer than all has the newest form.
     public func format(ofVersion version: Int) -> AppDefinition {

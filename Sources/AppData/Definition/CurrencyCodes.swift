@@ -14,6 +14,9 @@ public enum CurrencyCodes {
 
     static let all = ByteStringSet(codes.split(separator: " ").map(String.init) + symbols)
 
+    /// The codes in their order, and after them the symbols.
+    public static var members: [String] { all.members }
+
     /// Case counts: `usd` is not a code.
     public static func contains(_ text: String) -> Bool { all.contains(text) }
 }

@@ -1,106 +1,150 @@
 import BackupCore
 import Yams
 
-/// A place in a definition's YAML: every look-up that fails says at which line, and what was expected there.
+/// A place in a definition's YAML. What is not as it should be there is noted in `findings`, with its line and what was expected; the
+/// look-up is then `nil`.
 struct DefinitionNode {
     let node: Node
     /// The dotted name of the place, for messages.
     let place: String
+    let findings: DefinitionFindings
 
     var line: Int { node.mark?.line ?? 1 }
 
-    func failure(_ message: String) -> BackupError { Self.failure(line: line, "\(place) \(message)") }
-
-    static func failure(line: Int, _ message: String) -> BackupError {
-        BackupError(.invalidContent, "line \(line): \(message)", remedy: "Correct the definition and try again.")
+    func note(_ message: String, remedy: String) {
+        findings.add(DefinitionProblem(line: line, message: "\(place) \(message)", remedy: remedy))
     }
 
-    /// - Throws: unless it is a mapping with all its keys among `allowed`, none of them twice.
-    func requireMapping(keys allowed: Set<String>) throws(BackupError) {
+    func warn(_ message: String, remedy: String) {
+        findings.add(warning: DefinitionProblem(line: line, message: "\(place) \(message)", remedy: remedy))
+    }
+
+    /// - Parameter allowed: in the order in which people are told of them.
+    /// - Returns: false unless it is a mapping; keys that are not among `allowed` are noted.
+    func requireMapping(keys allowed: [String]) -> Bool {
         guard case .mapping(let mapping) = node else {
-            throw failure("must have members (\(allowed.sorted().joined(separator: ", ")))")
+            note("must have members (\(allowed.sorted().joined(separator: ", ")))", remedy: "Write its members, one a line.")
+            return false
         }
-        var seen: Set<String> = []
+        let present = mapping.map { $0.key.scalar?.string ?? "?" }
         for (key, _) in mapping {
             let name = key.scalar?.string ?? "?"
-            let line = key.mark?.line ?? line
-            guard allowed.contains(name) else { throw Self.failure(line: line, "\(place) has no member called \(name)") }
-            guard seen.insert(name).inserted else { throw Self.failure(line: line, "\(place) has \(name) twice") }
+            guard !allowed.contains(name) else { continue }
+            let meant = Misspelling.nearest(to: name, among: allowed.filter { !present.contains($0) })
+            if let meant { findings.noteMisspelling(of: meant, at: place) }
+            findings.add(
+                DefinitionProblem(
+                    line: key.mark?.line ?? line, message: "\(place) has no member called \(name)",
+                    remedy: meant.map { "Did you mean \($0)?" } ?? "What can be here: \(allowed.joined(separator: ", "))."))
         }
+        return true
     }
 
     func optional(_ name: String) -> DefinitionNode? {
         guard case .mapping(let mapping) = node else { return nil }
         for (key, value) in mapping where key.scalar?.string == name {
-            return DefinitionNode(node: value, place: place.isEmpty ? name : "\(place).\(name)")
+            return DefinitionNode(node: value, place: place.isEmpty ? name : "\(place).\(name)", findings: findings)
         }
         return nil
     }
 
-    func required(_ name: String) throws(BackupError) -> DefinitionNode {
-        guard let found = optional(name) else { throw failure("has no \(name)") }
-        return found
+    func required(_ name: String) -> DefinitionNode? {
+        if let found = optional(name) { return found }
+        // That it is no mapping, or has the member under another name, is told already.
+        if case .mapping = node, !findings.isMisspelt(name, at: place) {
+            note("has no \(name)", remedy: "Add the member \(name).")
+        }
+        return nil
     }
 
-    func elements() throws(BackupError) -> [DefinitionNode] {
-        guard case .sequence(let sequence) = node else { throw failure("must be a list") }
-        return sequence.enumerated().map { DefinitionNode(node: $1, place: "\(place)[\($0)]") }
+    func elements() -> [DefinitionNode]? {
+        guard case .sequence(let sequence) = node else {
+            note("must be a list", remedy: "Begin each of its elements with \"- \" on a line of its own, or write [a, b].")
+            return nil
+        }
+        return sequence.enumerated().map { DefinitionNode(node: $1, place: "\(place)[\($0)]", findings: findings) }
     }
 
     /// Any scalar but one that YAML would take for null.
-    func text() throws(BackupError) -> String {
-        guard case .scalar(let scalar) = node else { throw failure("must be a text") }
-        guard scalar.style != .plain || !["", "~", "null"].contains(scalar.string) else { throw failure("is empty") }
+    func text() -> String? {
+        guard case .scalar(let scalar) = node else {
+            note("must be a text", remedy: "Write a text.")
+            return nil
+        }
+        guard scalar.style != .plain || !["", "~", "null"].contains(scalar.string) else {
+            note("is empty", remedy: "Write a text, or leave the member out if it is not needed.")
+            return nil
+        }
         return scalar.string
     }
 
     /// A text in quotes: YAML reads 2.50 as a number and drops the zero, so versions and amounts must be quoted.
-    func quoted() throws(BackupError) -> String {
+    func quoted() -> String? {
         guard case .scalar(let scalar) = node, scalar.style == .doubleQuoted || scalar.style == .singleQuoted else {
-            throw failure("must be in quotes (\"1\")")
+            let value = node.scalar?.string ?? ""
+            note("must be in quotes (\"1\")", remedy: value.isEmpty ? "Write it in quotes." : "Write \"\(value)\".")
+            return nil
         }
         return scalar.string
     }
 
     /// Any scalar, the empty one too.
-    func quotedOrPlain() throws(BackupError) -> String {
-        guard case .scalar(let scalar) = node else { throw failure("must be a text") }
+    func quotedOrPlain() -> String? {
+        guard case .scalar(let scalar) = node else {
+            note("must be a text", remedy: "Write a text, or \"\" for none.")
+            return nil
+        }
         return scalar.string
     }
 
-    func quotedInteger(in range: ClosedRange<Int>) throws(BackupError) -> Int {
-        let text = try quoted()
+    func quotedInteger(in range: ClosedRange<Int>) -> Int? {
+        guard let text = quoted() else { return nil }
         guard let value = Int(text), String(value) == text, range.contains(value) else {
-            throw failure("must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+            note(
+                "must be a whole number from \(range.lowerBound) to \(range.upperBound)",
+                remedy: "Write it with digits only, in quotes.")
+            return nil
         }
         return value
     }
 
     /// "3" or "2-9".
-    func quotedRange(in range: ClosedRange<Int>) throws(BackupError) -> ClosedRange<Int> {
-        let numbers = try quoted().split(separator: "-", omittingEmptySubsequences: false).map { part in
+    func quotedRange(in range: ClosedRange<Int>) -> ClosedRange<Int>? {
+        guard let text = quoted() else { return nil }
+        let numbers = text.split(separator: "-", omittingEmptySubsequences: false).compactMap { part in
             Int(part).flatMap { String($0) == part && range.contains($0) ? $0 : nil }
         }
-        guard (1...2).contains(numbers.count), let first = numbers.first ?? nil, let last = numbers.last ?? nil, first <= last
+        let count = text.split(separator: "-", omittingEmptySubsequences: false).count
+        guard (1...2).contains(count), numbers.count == count, let first = numbers.first, let last = numbers.last, first <= last
         else {
-            throw failure("must be a whole number (\"3\") or two of them (\"2-9\")")
+            note("must be a whole number or a range of them", remedy: "Write one (\"3\"), or the first and the last (\"2-9\").")
+            return nil
         }
         return first...last
     }
 
-    func boolean() throws(BackupError) -> Bool {
-        switch try text() {
-        case "true": return true
-        case "false": return false
-        default: throw failure("must be true or false")
-        }
+    func boolean() -> Bool? {
+        guard let text = text() else { return nil }
+        if text != "true", text != "false" { note("must be true or false", remedy: "Write true, or false.") }
+        return text == "true"
     }
 
-    func choice<Value: RawRepresentable & CaseIterable>(_: Value.Type) throws(BackupError) -> Value
-    where Value.RawValue == String {
-        guard let value = Value(rawValue: try text()) else {
-            throw failure("must be one of \(Value.allCases.map(\.rawValue).joined(separator: ", "))")
+    func choice<Value: RawRepresentable & CaseIterable>(_: Value.Type) -> Value? where Value.RawValue == String {
+        word(of: Value.allCases.map(\.rawValue)).flatMap { Value(rawValue: $0) }
+    }
+
+    /// One of a few words.
+    func word(of words: [String]) -> String? {
+        guard let text = text() else { return nil }
+        guard words.contains(text) else {
+            note("must be one of \(words.joined(separator: ", "))", remedy: Self.suggestion(for: text, among: words))
+            return nil
         }
-        return value
+        return text
+    }
+
+    static func suggestion(for word: String, among words: [String]) -> String {
+        if let meant = Misspelling.nearest(to: word, among: words) { return "Did you mean \(meant)?" }
+        return words.isEmpty ? "There is none to name yet." : "Choose one of: \(words.joined(separator: ", "))."
     }
 }

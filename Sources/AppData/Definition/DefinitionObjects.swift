@@ -1,140 +1,130 @@
 import BackupCore
 
-/// The part of the definition's reader that knows objects, collections and fields.
+/// The part of the definition's reader that knows objects and collections.
 enum DefinitionObjects {
-    static func object(_ node: DefinitionNode) throws(BackupError) -> ObjectDefinition {
-        try node.requireMapping(keys: ["name", "table", "required", "fields"])
-        var fields: [FieldDefinition] = []
-        for element in try node.required("fields").elements() {
-            fields.append(try field(element, columnKey: "key", collectionNames: []))
+    static func object(_ node: DefinitionNode, isMetadata: Bool) -> ObjectReading {
+        guard node.requireMapping(keys: ["name", "table", "required", "fields"]) else {
+            return ObjectReading(name: nil, definition: nil)
         }
-        try requireDistinct(fields, node)
-        return ObjectDefinition(
-            name: try node.required("name").text(), table: try node.required("table").text(),
-            isRequired: try node.optional("required")?.boolean() ?? true, fields: fields)
+        let name = node.required("name")?.text()
+        let table = node.required("table")
+        let tableName = table?.text()
+        let isRequired = node.optional("required")?.boolean() ?? true
+        let readings = fields(node, columnKey: "key", collectionNames: [])
+        if let table, let tableName {
+            let columns = ["key", "value"].map { DefinitionTable.Column(name: $0, line: table.line) }
+            node.findings.add(DefinitionTable(name: tableName, line: table.line, columns: columns, isWrittenWhole: false))
+        }
+        let fields = readings.compactMap(\.definition)
+        guard let name, let tableName, fields.count == readings.count else { return ObjectReading(name: name, definition: nil) }
+        if isMetadata { checkVersion(node, fields) }
+        return ObjectReading(
+            name: name, definition: ObjectDefinition(name: name, table: tableName, isRequired: isRequired, fields: fields))
+    }
+
+    /// Without its version an export cannot be restored, which would be found out too late.
+    private static func checkVersion(_ node: DefinitionNode, _ fields: [FieldDefinition]) {
+        guard !fields.contains(where: { $0.source == .schemaVersion && $0.type == .integer }) else { return }
+        node.warn(
+            "has no integer with source: schemaVersion, so that no export could be restored",
+            remedy: "Add to its fields: {name: schemaVersion, source: schemaVersion, type: integer}")
     }
 
     /// The collection's name, checked to be a file's name too (`data/NAME.json`).
-    static func collectionName(_ node: DefinitionNode) throws(BackupError) -> String {
-        let name = try node.required("name")
-        let text = try name.text()
-        guard FileName(text).isSafeComponent else { throw name.failure("must be usable as a file's name") }
+    static func collectionName(_ node: DefinitionNode) -> String? {
+        guard let name = node.required("name"), let text = name.text() else { return nil }
+        if !FileName(text).isSafeComponent {
+            name.note("must be usable as a file's name", remedy: "Write a name of at most 255 bytes without a slash.")
+        }
         return text
     }
 
-    static func collection(_ node: DefinitionNode, collectionNames: [String]) throws(BackupError) -> CollectionDefinition {
-        try node.requireMapping(keys: [
+    /// - Parameter name: as `collectionName` gives it: what is wrong with it is noted there.
+    static func collection(_ node: DefinitionNode, name: String?, collectionNames: [String]) -> CollectionReading {
+        let isMapping = node.requireMapping(keys: [
             "name", "table", "key", "singular", "plural", "dateRange", "required", "omitEmpty", "fields",
         ])
-        var fields: [FieldDefinition] = []
-        for element in try node.required("fields").elements() {
-            fields.append(try field(element, columnKey: "column", collectionNames: collectionNames))
+        guard isMapping else {
+            return CollectionReading(node: node, fields: [], definition: nil)
         }
-        try requireDistinct(fields, node)
-        let keyIndex = try fieldIndex(node.required("key"), fields)
-        let key = fields[keyIndex]
-        guard key.type == .integer || key.type == .text, !key.isNullable, key.isRequired else {
-            throw try node.required("key").failure("must name a required integer or text")
+        let table = node.required("table")
+        let tableName = table?.text()
+        let singular = node.required("singular")?.text()
+        let plural = node.required("plural")?.text()
+        let readings = fields(node, columnKey: "column", collectionNames: collectionNames)
+        let keyIndex = keyIndex(node, readings)
+        let dateRangeIndex = dateRangeIndex(node, readings)
+        let isRequired = node.optional("required")?.boolean() ?? true
+        let isOmittedWhenEmpty = node.optional("omitEmpty")?.boolean() ?? false
+        if let table, let tableName {
+            let columns = zip(readings, node.optional("fields")?.elements() ?? []).map { reading, field in
+                DefinitionTable.Column(name: reading.column, line: field.optional("column")?.line ?? field.line)
+            }
+            node.findings.add(
+                DefinitionTable(
+                    name: tableName, line: table.line, columns: columns.filter { !$0.name.isEmpty }, isWrittenWhole: true))
         }
-        var dateRangeIndex: Int?
-        if let range = node.optional("dateRange") {
-            let index = try fieldIndex(range, fields)
-            guard fields[index].type == .date else { throw range.failure("must name a date") }
-            dateRangeIndex = index
+        let fields = readings.compactMap(\.definition)
+        guard let name, let tableName, let singular, let plural, let keyIndex, fields.count == readings.count else {
+            return CollectionReading(node: node, fields: readings, definition: nil)
         }
-        return CollectionDefinition(
-            name: try collectionName(node), table: try node.required("table").text(), fields: fields, keyIndex: keyIndex,
-            singular: try node.required("singular").text(), plural: try node.required("plural").text(),
-            dateRangeIndex: dateRangeIndex, isRequired: try node.optional("required")?.boolean() ?? true,
-            isOmittedWhenEmpty: try node.optional("omitEmpty")?.boolean() ?? false)
+        return CollectionReading(
+            node: node, fields: readings,
+            definition: CollectionDefinition(
+                name: name, table: tableName, fields: fields, keyIndex: keyIndex, singular: singular, plural: plural,
+                dateRangeIndex: dateRangeIndex, isRequired: isRequired, isOmittedWhenEmpty: isOmittedWhenEmpty))
     }
 
-    private static func fieldIndex(_ node: DefinitionNode, _ fields: [FieldDefinition]) throws(BackupError) -> Int {
-        let name = try node.text()
-        guard let index = fields.firstIndex(where: { $0.name == name }) else {
-            throw node.failure("names \(name), which is not a field")
+    private static func keyIndex(_ node: DefinitionNode, _ fields: [FieldReading]) -> Int? {
+        guard let key = node.required("key"), let index = fieldIndex(key, fields) else { return nil }
+        if let field = fields[index].definition,
+            (field.type != .integer && field.type != .text) || field.isNullable || !field.isRequired
+        {
+            key.note(
+                "must name a required integer or text",
+                remedy: "Name the field that tells one record from all others, the table's primary key.")
         }
         return index
     }
 
-    private static func requireDistinct(_ fields: [FieldDefinition], _ node: DefinitionNode) throws(BackupError) {
-        // The wire reader keeps the fields it has seen in one word.
-        guard (1...64).contains(fields.count) else { throw node.failure("must have 1 to 64 fields") }
-        for (index, field) in fields.enumerated() {
-            let isRepeated = fields[..<index].contains { other in
-                other.name == field.name || (!field.column.isEmpty && other.column == field.column)
+    private static func dateRangeIndex(_ node: DefinitionNode, _ fields: [FieldReading]) -> Int? {
+        guard let range = node.optional("dateRange"), let index = fieldIndex(range, fields) else { return nil }
+        if let field = fields[index].definition, field.type != .date {
+            range.note("must name a date", remedy: "Name a field with type: date, or leave it out.")
+        }
+        return index
+    }
+
+    private static func fieldIndex(_ node: DefinitionNode, _ fields: [FieldReading]) -> Int? {
+        guard let name = node.text() else { return nil }
+        guard let index = fields.firstIndex(where: { $0.name == name }) else {
+            // A field whose name could not be read may be the one.
+            if !fields.isEmpty, fields.allSatisfy({ $0.name != nil }) {
+                node.note(
+                    "names \(name), which is not a field",
+                    remedy: DefinitionNode.suggestion(for: name, among: fields.compactMap(\.name)))
             }
-            if isRepeated { throw node.failure("has the field or column \(field.name) twice") }
+            return nil
         }
+        return index
     }
 
-    private static func field(
-        _ node: DefinitionNode, columnKey: String, collectionNames: [String]
-    ) throws(BackupError) -> FieldDefinition {
-        try node.requireMapping(keys: [
-            "name", columnKey, "source", "type", "required", "nullable", "values", "currency", "minimum", "above",
-            "references", "dates", "years", "default",
-        ])
-        let type = try node.required("type").choice(FieldType.self)
-        let source = try node.optional("source")?.choice(FieldSource.self) ?? .stored
-        let column = source == .stored ? try node.required(columnKey).text() : try node.optional(columnKey)?.text() ?? ""
-        let isNullable = try node.optional("nullable")?.boolean() ?? false
-        return FieldDefinition(
-            name: try node.required("name").text(), column: column, type: type, source: source,
-            isRequired: try node.optional("required")?.boolean() ?? !isNullable, isNullable: isNullable,
-            allowedValues: try values(node, type), isCurrency: try currency(node, type), limit: try limit(node, type),
-            reference: try reference(node, collectionNames), dateRule: try dateRule(node, type),
-            defaultValue: try node.optional("default")?.quoted())
-    }
-
-    private static func values(_ node: DefinitionNode, _ type: FieldType) throws(BackupError) -> ByteStringSet? {
-        guard let list = node.optional("values") else { return nil }
-        guard type == .text else { throw list.failure("is for text only") }
-        var members: [String] = []
-        for element in try list.elements() {
-            let text = try element.text()
-            guard !members.contains(text) else { throw element.failure("repeats \(text)") }
-            members.append(text)
+    private static func fields(_ node: DefinitionNode, columnKey: String, collectionNames: [String]) -> [FieldReading] {
+        guard let elements = node.required("fields")?.elements() else { return [] }
+        let readings = elements.map { DefinitionFields.field($0, columnKey: columnKey, collectionNames: collectionNames) }
+        // The wire reader keeps the fields it has seen in one word.
+        if !(1...64).contains(readings.count) {
+            node.note("must have 1 to 64 fields", remedy: "Name at least the key, and what has more columns in two collections.")
         }
-        guard !members.isEmpty else { throw list.failure("is empty") }
-        return ByteStringSet(members)
-    }
-
-    private static func currency(_ node: DefinitionNode, _ type: FieldType) throws(BackupError) -> Bool {
-        guard let member = node.optional("currency") else { return false }
-        guard type == .text else { throw member.failure("is for text only") }
-        guard node.optional("values") == nil else { throw member.failure("cannot be together with values") }
-        return try member.boolean()
-    }
-
-    private static func limit(_ node: DefinitionNode, _ type: FieldType) throws(BackupError) -> FieldLimit? {
-        guard let member = node.optional("minimum") ?? node.optional("above") else { return nil }
-        guard node.optional("minimum") == nil || node.optional("above") == nil else {
-            throw node.failure("has both minimum and above")
+        for (index, field) in readings.enumerated() {
+            guard let name = field.name else { continue }
+            let isRepeated = readings[..<index].contains { other in
+                other.name == name || (!field.column.isEmpty && other.column == field.column)
+            }
+            if isRepeated {
+                node.note("has the field or column \(name) twice", remedy: "Name each field and each column once.")
+            }
         }
-        guard type == .integer || type == .double || type == .decimalText else { throw member.failure("is for numbers only") }
-        let text = try member.quoted()
-        guard let value = Double(text), value.isFinite else { throw member.failure("must be a number in quotes") }
-        return FieldLimit(value: value, text: text, isInclusive: node.optional("minimum") != nil)
-    }
-
-    private static func reference(_ node: DefinitionNode, _ names: [String]) throws(BackupError) -> FieldReference? {
-        guard let member = node.optional("references") else { return nil }
-        let parts = try member.text().split(separator: ".")
-        guard parts.count == 2, let index = names.firstIndex(of: String(parts[0])) else {
-            throw member.failure("must name a collection and its key (cars.id)")
-        }
-        return FieldReference(collection: index, field: String(parts[1]))
-    }
-
-    private static func dateRule(_ node: DefinitionNode, _ type: FieldType) throws(BackupError) -> DateRule {
-        guard let member = node.optional("dates") else { return .any }
-        guard type == .date else { throw member.failure("is for dates only") }
-        switch try member.text() {
-        case "any": return .any
-        case "notInFuture": return .notInFuture
-        case "withinYears": return .withinYears(try node.required("years").quotedInteger(in: 1...1_000))
-        default: throw member.failure("must be one of any, notInFuture, withinYears")
-        }
+        return readings
     }
 }

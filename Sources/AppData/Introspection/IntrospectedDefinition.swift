@@ -61,11 +61,16 @@ public struct IntrospectedDefinition: Sendable {
         if let mediaFolder { lines += ["media:", "  folder: \(quoted(mediaFolder))"] }
         if !tables.isEmpty {
             lines += ["", "# When this was written the database had:"]
-            lines += tables.map {
-                "#   \(plain($0.name)): \($0.rowCount) rows of \($0.columns.map(plain).joined(separator: ", "))"
-            }
+            lines += tableLines(tables).map { "#   \($0)" }
         }
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// The tables for people, a line each: names come from somebody's database, and are shown without control characters.
+    public var tableLines: [String] { Self.tableLines(tables) }
+
+    private static func tableLines(_ tables: [(name: String, columns: [String], rowCount: Int)]) -> [String] {
+        tables.map { "\(plain($0.name)): \($0.rowCount) rows of \($0.columns.map(plain).joined(separator: ", "))" }
     }
 
     /// Names come from somebody's database, and comments end with the line.

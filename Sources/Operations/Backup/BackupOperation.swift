@@ -52,6 +52,7 @@ public struct BackupOperation: Sendable {
             // What changed is found by comparing stored folders, which must be readable for that.
             try writer.publishChunks()
         }
+        entries.append(try file("schema.json", ExportSchema(records.facts.definition).json.prettyText, writer, createdAt))
         let changes = try changes(since: parent, entries, records, writer)
         entries.append(try file("changes.json", changes.prettyText, writer, createdAt))
         let manifest = ManifestDocument(

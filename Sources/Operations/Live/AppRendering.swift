@@ -14,6 +14,8 @@ final class AppRendering: Sendable {
     /// Where `data/NAME.json` lies in the export, in the definition's order.
     let collections: [(name: String, range: Range<UInt64>)]
     let database: SpoolFile
+    /// What the export is, as JSON Schema.
+    let schema: [UInt8]
     let facts: RecordFacts
 
     /// - Parameters:
@@ -37,6 +39,7 @@ final class AppRendering: Sendable {
             _ = try WireWriter().write(snapshot, createdAt: createdAt, to: sink)
             return try RecordFacts(of: snapshot)
         }
+        schema = ExportSchema(facts.definition).json.prettyText
         guard let copy else { throw BackupError(.inputOutput, "the database was not copied", path: database.path) }
         self.database = copy
         collections = sink.collections

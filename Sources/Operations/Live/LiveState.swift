@@ -50,7 +50,7 @@ final class LiveState: LiveView {
     func stored() throws(BackupError) -> [LiveEntry] {
         var entries = [
             folder("data"), file(["database.sqlite"], [rendering.database.content]),
-            file(["export.json"], [rendering.export.content]),
+            file(["export.json"], [rendering.export.content]), file(["schema.json"], [.literal(rendering.schema)]),
         ]
         if let folder = try mediaView?.entry(at: ["media"]) { entries.append(folder) }
         return entries

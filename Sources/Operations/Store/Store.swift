@@ -21,15 +21,17 @@ public final class Store: Sendable {
     /// - Throws: `noRepository` when there is no store; `wrongPassword`.
     public static func open(_ path: String, secret: RepositorySecretSource? = nil) throws(BackupError) -> Store {
         let paths = StorePaths(root: path)
-        guard FileSystem.exists(paths.settings) else {
-            throw BackupError(
-                .noRepository, "there is no backupfs store here", path: path,
-                remedy: "Make one with: backupfs init --store \(path)")
-        }
+        guard FileSystem.exists(paths.settings) else { throw notThere(path) }
         let store = try Store(paths: paths, secret: secret)
         try store.recover()
         store.upgradeOwnDatabase()
         return store
+    }
+
+    static func notThere(_ path: String) -> BackupError {
+        BackupError(
+            .noRepository, "there is no backupfs store here", path: path,
+            remedy: "Make one with: backupfs init --store \(path)")
     }
 
     private init(paths: StorePaths, secret: RepositorySecretSource?) throws(BackupError) {
@@ -48,13 +50,7 @@ public final class Store: Sendable {
     /// A built-in app, or a definition file of the store.
     static func definition(_ app: String, in paths: StorePaths) throws(BackupError) -> AppDefinition {
         guard app.hasSuffix(".yaml") else { return try AppDefinition.builtIn(named: app) }
-        let path = paths.resolve(app)
-        let text = String(decoding: try FileSystem.readFile(path), as: UTF8.self)
-        do {
-            return try AppDefinition.load(yaml: text)
-        } catch {
-            throw error.at(path)
-        }
+        return try KnownApp.file(paths.resolve(app)).load()
     }
 
     /// The number of records of each collection, as of now.

@@ -14,6 +14,9 @@ public enum StoreLocation {
             .usage, "no store is named and there is no home folder to find the default one in", remedy: "Give --store DIR.")
     }
 
+    /// Whether there is a store at a path.
+    public static func hasStore(_ path: String) -> Bool { FileSystem.exists(StorePaths(root: path).settings) }
+
     private static func environment(_ name: String) -> String? {
         guard let value = getenv(name) else { return nil }
         let text = String(cString: value)

@@ -1,0 +1,82 @@
+import BackupCore
+import GRDB
+
+/// How a database and a definition fit together: everything that is missing, and what the definition passes over.
+public struct DatabaseFit: Sendable, Equatable {
+    /// In a message.
+    private static let shownNameLimit = 20
+
+    /// Tables and columns that the definition names and the database does not have, in the order of the definition's lines.
+    public let problems: [DefinitionProblem]
+    /// Columns that a restore would lose, which it refuses as long as they hold anything.
+    public let warnings: [DefinitionProblem]
+    /// Tables that the definition does not mention, sorted. Backups hold them in `database.sqlite`.
+    public let unmentionedTables: [String]
+
+    /// Reads the schema of a database, and changes nothing in it.
+    /// - Parameter tables: what the definition names.
+    /// - Throws: `notFound`; `damagedContent` when it is no database; `busy` while it is locked.
+    public init(of tables: [DefinitionTable], with path: String) throws(BackupError) {
+        self = try AppDatabase.readSchema(of: path) { (present) throws(BackupError) in
+            try DatabaseFit(of: tables, with: present)
+        }
+    }
+
+    private init(of tables: [DefinitionTable], with present: DatabaseTables) throws(BackupError) {
+        let names = try present.names()
+        var problems: [DefinitionProblem] = []
+        var warnings: [DefinitionProblem] = []
+        for table in tables {
+            guard try present.contains(table.name) else {
+                problems.append(
+                    DefinitionProblem(
+                        line: table.line, message: "the database has no table \(table.name)",
+                        remedy: Self.remedy(for: table.name, "table", among: names)))
+                continue
+            }
+            let columns = try present.columns(of: table.name)
+            let named = Set(tables.filter { $0.name == table.name }.flatMap { $0.columns.map(\.name) })
+            let unnamed = columns.subtracting(named).sorted()
+            for column in table.columns where !columns.contains(column.name) {
+                problems.append(
+                    DefinitionProblem(
+                        line: column.line, message: "the table \(table.name) has no column \(column.name)",
+                        remedy: Self.remedy(for: column.name, "column", among: unnamed)))
+            }
+            guard table.isWrittenWhole, !unnamed.isEmpty else { continue }
+            warnings.append(
+                DefinitionProblem(
+                    line: table.line,
+                    message: "the table \(table.name) has columns without a field: \(unnamed.joined(separator: ", "))",
+                    remedy: "Add a field for each: a restore is refused while they hold values, which it would lose."))
+        }
+        self.problems = DefinitionFindings.sorted(problems)
+        self.warnings = DefinitionFindings.sorted(warnings)
+        let mentioned = Set(tables.map(\.name))
+        unmentionedTables = names.filter { !mentioned.contains($0) }
+    }
+
+    private static func remedy(for name: String, _ kind: String, among known: [String]) -> String {
+        if let meant = Misspelling.nearest(to: name, among: known) { return "Did you mean \(meant)?" }
+        guard !known.isEmpty else { return "Make the \(kind), or take it out of the definition." }
+        let shown = known.prefix(shownNameLimit).joined(separator: ", ") + (known.count > shownNameLimit ? ", …" : "")
+        return "Make the \(kind), or name another one. There are: \(shown)."
+    }
+}
+
+extension AppDatabase {
+    /// Reads the schema of any database, in one read transaction.
+    fileprivate static func readSchema<Result>(
+        of path: String, _ body: (DatabaseTables) throws(BackupError) -> Result
+    ) throws(BackupError) -> Result {
+        try requireFile(path)
+        return try DatabaseFailure.mapping(path) {
+            let queue = try DatabaseQueue(
+                path: path, configuration: configuration(isReadOnly: true, busyTimeoutSeconds: 5))
+            defer { try? queue.close() }
+            return try queue.read { database in
+                try body(DatabaseTables(connection: database.sqliteConnection, path: path))
+            }
+        }
+    }
+}

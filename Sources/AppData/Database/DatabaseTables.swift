@@ -1,0 +1,47 @@
+import BackupCore
+import GRDBSQLite
+
+/// The tables of an open database. Views, virtual tables and generated columns do not count: reading them would run what somebody else has
+/// written.
+struct DatabaseTables {
+    let connection: OpaquePointer?
+    let path: String
+
+    /// What holds data of the app: not SQLite's own tables, and not those of this program and its libraries.
+    func names() throws(BackupError) -> [String] {
+        // A virtual table has no pages of its own.
+        let statement = try DatabaseStatement(
+            connection,
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
+            path: path)
+        var names: [String] = []
+        while try statement.step() { names.append(statement.text(0)) }
+        return names.filter { $0 != DatabaseReplacement.markerTable && $0 != "grdb_migrations" }
+    }
+
+    func contains(_ name: String) throws(BackupError) -> Bool {
+        let statement = try DatabaseStatement(
+            connection, "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = ?1", path: path)
+        return try withBoundText(name, statement) { () throws(BackupError) in
+            try statement.step() && statement.integer(0) > 0
+        }
+    }
+
+    func columns(of table: String) throws(BackupError) -> Set<String> {
+        let statement = try DatabaseStatement(connection, "PRAGMA table_xinfo(\(quotedIdentifier(table)))", path: path)
+        var names: Set<String> = []
+        while try statement.step() {
+            if statement.integer(6) == 0 { names.insert(statement.text(1)) }
+        }
+        return names
+    }
+
+    private func withBoundText<Result>(
+        _ text: String, _ statement: DatabaseStatement, _ body: () throws(BackupError) -> Result
+    ) throws(BackupError) -> Result {
+        let buffer = RecordBuffer(fieldCount: 1)
+        buffer.set(0, text: text)
+        try statement.bind(1, text: buffer.bytes(0))
+        return try withExtendedLifetime(buffer) { () throws(BackupError) in try body() }
+    }
+}

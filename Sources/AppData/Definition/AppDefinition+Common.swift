@@ -1,0 +1,16 @@
+import BackupCore
+
+extension AppDefinition {
+    /// What all wire formats of an app share.
+    struct Common {
+        let name: String
+        let title: String
+        let fileNames: FileNamePatterns
+        let media: MediaDefinition?
+        let archiveLayout: [ArchiveRule]
+        let migrations: [MigrationDefinition]
+        let retention: RetentionDefinition
+        let defaultStrategy: ImportStrategy
+        let digest: SHA256Digest
+    }
+}

@@ -1,0 +1,93 @@
+/// The part of the definition's reader that knows the exported object: its members in their order, and the collections in the same order.
+struct DefinitionLayout {
+    private struct Declaration {
+        let name: String?
+        let node: DefinitionNode
+    }
+
+    let envelope: [EnvelopeMember]
+    let collections: [CollectionDefinition]
+
+    /// - Returns: `nil` when there was a problem.
+    static func read(_ root: DefinitionNode, metadata: ObjectReading?, settings: ObjectReading?) -> DefinitionLayout? {
+        var declared: [Declaration] = []
+        for node in root.required("collections")?.elements() ?? [] {
+            let name = DefinitionObjects.collectionName(node)
+            if let name, declared.contains(where: { $0.name == name }) {
+                node.note("is a second \(name)", remedy: "Give each collection a name of its own.")
+            }
+            declared.append(Declaration(name: name, node: node))
+        }
+        let envelope = order(root, declared, metadata: metadata, settings: settings)
+        // Each collection is looked at, whatever the envelope says of it.
+        let order = envelope?.order ?? Array(declared.indices)
+        let names = order.map { declared[$0].name ?? "" }
+        let readings = order.map { index in
+            DefinitionObjects.collection(declared[index].node, name: declared[index].name, collectionNames: names)
+        }
+        checkReferences(readings)
+        let collections = readings.compactMap(\.definition)
+        guard let envelope, collections.count == readings.count else { return nil }
+        return DefinitionLayout(envelope: envelope.members, collections: collections)
+    }
+
+    /// The envelope names each member once.
+    /// - Returns: its members, and the indices of the collections in their order; `nil` when there was a problem.
+    private static func order(
+        _ root: DefinitionNode, _ declared: [Declaration], metadata: ObjectReading?, settings: ObjectReading?
+    ) -> (members: [EnvelopeMember], order: [Int])? {
+        guard let node = root.required("envelope"), let elements = node.elements() else { return nil }
+        let isComplete =
+            declared.allSatisfy { $0.name != nil } && metadata?.name != nil && (settings == nil || settings?.name != nil)
+            && root.optional("collections") != nil
+        let known = [metadata?.name, settings?.name].compactMap { $0 } + declared.compactMap(\.name)
+        var members: [EnvelopeMember] = []
+        var order: [Int] = []
+        var isUnderstood = isComplete
+        for element in elements {
+            guard let name = element.text() else {
+                isUnderstood = false
+                continue
+            }
+            if name == metadata?.name {
+                members.append(.metadata)
+            } else if name == settings?.name {
+                members.append(.settings)
+            } else if let index = declared.firstIndex(where: { $0.name == name }) {
+                members.append(.collection(order.count))
+                order.append(index)
+            } else {
+                isUnderstood = false
+                // It may be the one whose name could not be read.
+                guard isComplete else { continue }
+                element.note(
+                    "names \(name), which is neither a collection nor the metadata or settings",
+                    remedy: DefinitionNode.suggestion(for: name, among: known))
+            }
+        }
+        guard isUnderstood else { return nil }
+        let expectedCount = declared.count + 1 + (settings == nil ? 0 : 1)
+        guard members.count == expectedCount, Set(order).count == declared.count, members.contains(.metadata) else {
+            node.note(
+                "must name the metadata, the settings and every collection exactly once",
+                remedy: "Write [\(known.joined(separator: ", "))], in the order of the export.")
+            return nil
+        }
+        return (members, order)
+    }
+
+    private static func checkReferences(_ readings: [CollectionReading]) {
+        for reading in readings {
+            for field in reading.fields {
+                guard let field = field.definition, let reference = field.reference,
+                    let target = readings[reference.collection].definition?.keyField
+                else { continue }
+                guard target.name != reference.field || target.type != field.type else { continue }
+                let collection = readings[reference.collection].definition?.name ?? ""
+                reading.node.note(
+                    "has the field \(field.name), which must refer to a key of the same type",
+                    remedy: "The key of \(collection) is \(collection).\(target.name), of type \(target.type.rawValue).")
+            }
+        }
+    }
+}

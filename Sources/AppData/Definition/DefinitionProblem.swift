@@ -1,0 +1,18 @@
+/// Something in a definition that is not right, or that does nothing.
+public struct DefinitionProblem: Sendable, Equatable {
+    /// Counted from 1.
+    public let line: Int
+    /// A sentence for a person, without the line and without a full stop: "the definition has no title".
+    public let message: String
+    /// What to do about it, as a sentence with a full stop.
+    public let remedy: String
+
+    public init(line: Int, message: String, remedy: String) {
+        self.line = line
+        self.message = message
+        self.remedy = remedy
+    }
+
+    /// "line 3: the definition has no title".
+    public var text: String { "line \(line): \(message)" }
+}

@@ -1,0 +1,102 @@
+/// The part of the definition's reader that knows wire formats: the main one, which stands in the definition itself, and those of other
+/// versions. A database that nobody describes has one, without collections.
+struct WireFormatReading {
+    private let versions: ClosedRange<Int>
+    private let style: WireStyle
+    private let metadata: ObjectDefinition
+    private let settings: ObjectDefinition?
+    private let layout: DefinitionLayout
+    private let schemaDrift: SchemaDrift?
+    private let others: [WireFormatReading]
+
+    /// - Parameter versions: those of the main format; `nil` when they could not be read.
+    /// - Returns: `nil` when there was a problem.
+    static func read(_ root: DefinitionNode, versions: ClosedRange<Int>?) -> WireFormatReading? {
+        if root.optional("wholeDatabase")?.boolean() == true { return wholeDatabase(root, versions) }
+        root.optional("schemaDrift")?.note("is for wholeDatabase only", remedy: "Leave it out.")
+        let others = others(root, versions)
+        let main = read(root, versions, inheriting: nil, others ?? [])
+        return others == nil ? nil : main
+    }
+
+    /// - Parameter main: where metadata and settings come from that `node` does not have.
+    private static func read(
+        _ node: DefinitionNode, _ versions: ClosedRange<Int>?, inheriting main: DefinitionNode?, _ others: [WireFormatReading]
+    ) -> WireFormatReading? {
+        let style = node.optional("style").map { $0.choice(WireStyle.self) } ?? .plain
+        let source = main ?? node
+        let metadata = (node.optional("metadata") ?? source.required("metadata")).map {
+            DefinitionObjects.object($0, isMetadata: true)
+        }
+        let settings = (node.optional("settings") ?? source.optional("settings")).map {
+            DefinitionObjects.object($0, isMetadata: false)
+        }
+        let layout = DefinitionLayout.read(node, metadata: metadata, settings: settings)
+        guard let versions, let style, let metadata = metadata?.definition, let layout else { return nil }
+        return WireFormatReading(
+            versions: versions, style: style, metadata: metadata, settings: settings?.definition, layout: layout,
+            schemaDrift: nil,
+            others: others)
+    }
+
+    /// Together with the main format they have every version from the oldest to the newest, once.
+    private static func others(_ root: DefinitionNode, _ mainVersions: ClosedRange<Int>?) -> [WireFormatReading]? {
+        guard let list = root.optional("wireFormats") else { return [] }
+        guard let elements = list.elements() else { return nil }
+        var ranges = mainVersions.map { [$0] } ?? []
+        var readings: [WireFormatReading?] = []
+        for node in elements {
+            guard node.requireMapping(keys: ["versions", "style", "envelope", "metadata", "settings", "collections"]) else {
+                return nil
+            }
+            let versions = node.required("versions")
+            let range = versions?.quotedRange(in: 1...1_000_000)
+            if let range {
+                if ranges.contains(where: { $0.overlaps(range) }) {
+                    versions?.note("are of another format too", remedy: "Give each version to one format.")
+                }
+                ranges.append(range)
+            }
+            readings.append(read(node, range, inheriting: root, []))
+        }
+        ranges.sort { $0.lowerBound < $1.lowerBound }
+        for (range, next) in zip(ranges, ranges.dropFirst()) where range.upperBound + 1 < next.lowerBound {
+            list.note("leave out version \(range.upperBound + 1)", remedy: "Give it to one of the formats beside it.")
+        }
+        guard !readings.contains(where: { $0 == nil }) else { return nil }
+        return readings.compactMap { $0 }.sorted { $0.versions.lowerBound < $1.versions.lowerBound }
+    }
+
+    /// An app that nobody has described: its collections are the tables that its database turns out to have.
+    private static func wholeDatabase(_ root: DefinitionNode, _ versions: ClosedRange<Int>?) -> WireFormatReading? {
+        for name in ["envelope", "metadata", "settings", "collections", "wireFormats", "migrations"] {
+            root.optional(name)?.note(
+                "cannot be together with wholeDatabase", remedy: "Leave it out: what the database has is found in it.")
+        }
+        let style = root.optional("style").map { $0.choice(WireStyle.self) } ?? .plain
+        let drift = root.optional("schemaDrift").map { $0.choice(SchemaDrift.self) } ?? .refuse
+        guard let versions, let style, let drift else { return nil }
+        let metadata = ObjectDefinition(
+            name: DatabaseIntrospection.metadataName, table: nil, isRequired: true,
+            fields: [
+                FieldDefinition(name: "createdAt", column: "", type: .date, source: .creationTime),
+                FieldDefinition(name: "schemaVersion", column: "", type: .integer, source: .schemaVersion),
+            ])
+        return WireFormatReading(
+            versions: versions, style: style, metadata: metadata, settings: nil,
+            layout: DefinitionLayout(envelope: [.metadata], collections: []), schemaDrift: drift, others: [])
+    }
+
+    func definition(_ common: AppDefinition.Common) -> AppDefinition {
+        let all = others.map(\.versions) + [versions]
+        return AppDefinition(
+            name: common.name, title: common.title, schemaVersion: versions.upperBound,
+            minimumSchemaVersion: all.map(\.lowerBound).min() ?? versions.lowerBound,
+            newestSchemaVersion: all.map(\.upperBound).max() ?? versions.upperBound, formatVersions: versions,
+            otherFormats: others.map { $0.definition(common) }, style: style, coversWholeDatabase: schemaDrift != nil,
+            schemaDrift: schemaDrift ?? .refuse, fileNames: common.fileNames, envelope: layout.envelope, metadata: metadata,
+            settings: settings, collections: layout.collections, media: common.media, archiveLayout: common.archiveLayout,
+            migrations: common.migrations, retention: common.retention, defaultStrategy: common.defaultStrategy,
+            digest: common.digest)
+    }
+}

@@ -1,0 +1,65 @@
+import AppData
+import ArgumentParser
+import BackupCore
+import Export
+import SystemIO
+
+struct AppAddCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add",
+        abstract: "Write a definition for any SQLite database.",
+        discussion: """
+            The definition covers every table of the database, as it is found when it is backed up. What the database has now is told in \
+            comments. It changes nothing in the database.
+
+            Example:
+              backupfs app add --database books.sqlite --media covers
+              backupfs init --store /srv/books --app books.yaml --database books.sqlite --media covers
+            """)
+
+    @OptionGroup var output: OutputOptions
+    @Option(name: .long, help: ArgumentHelp("The app's SQLite database.", valueName: "file"))
+    var database: String
+    @Option(name: .long, help: ArgumentHelp("The app's media folder, if it has one.", valueName: "dir"))
+    var media: String?
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The app's name: lower-case letters, digits, hyphens. That of the file if not given.", valueName: "name"))
+    var name: String?
+    @Option(
+        name: [.customShort("o"), .customLong("output")],
+        help: ArgumentHelp(
+            "The definition's file; NAME.yaml in the current folder if not given, - for standard output.", valueName: "file"))
+    var file: String?
+
+    func run() throws {
+        if let media, FileSystem.statusIfPresent(media)?.kind != .directory {
+            throw BackupError(.notFound, "there is no media folder here", path: media)
+        }
+        let folder = media.map { FileSystem.lastComponent(FileSystem.absolutePath($0)) }
+        let found = try IntrospectedDefinition(of: database, name: name, mediaFolder: folder)
+        let path = file ?? "\(found.name).yaml"
+        if path == "-" { return Terminal.say(Array(found.yaml.utf8)) }
+        guard !FileSystem.exists(path) else {
+            throw BackupError(
+                .alreadyExists, "there is a file here already", path: path, remedy: "Name another one with --output.")
+        }
+        try FileSystem.writeFileAtomically(path, Array(found.yaml.utf8))
+        if output.json {
+            let tables = found.tables.map { table in
+                OrderedJSON.members([
+                    "name": .text(table.name), "columns": .array(table.columns.map { .text($0) }),
+                    "rows": .integer(table.rowCount),
+                ])
+            }
+            let document = OrderedJSON.members([
+                "message_type": .text("app_added"), "name": .text(found.name), "path": .text(path), "tables": .array(tables),
+            ])
+            Terminal.say(document.compactText + [10])
+        } else {
+            for line in found.tableLines { Terminal.say(line) }
+            Terminal.say("Wrote \(path). Make a store with: backupfs init --app \(path) --database \(database)")
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import AppData
+import ArgumentParser
+import BackupCore
+import Export
+import Operations
+
+struct AppCheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Tell everything that is wrong with app definitions.",
+        discussion: """
+            Names file, line and remedy of each problem, and then ends with exit code 1. With --database also what the definition names
+            and the database does not have. Nothing is changed.
+
+            Example:
+              backupfs app check my-app.yaml
+              backupfs app check my-app.yaml --database my-app.sqlite
+            """)
+
+    @OptionGroup var output: OutputOptions
+    @Argument(help: ArgumentHelp("Definitions' files.", valueName: "file"))
+    var files: [String]
+    @Option(
+        name: .long,
+        help: ArgumentHelp("A database of the app: has it the tables and columns that the definition names?", valueName: "file"))
+    var database: String?
+
+    func validate() throws {
+        if database != nil, files.count > 1 { throw ValidationError("--database is for one definition at a time.") }
+    }
+
+    func run() throws {
+        var problemCount = 0
+        for file in files {
+            do throws(BackupError) {
+                problemCount += try check(file)
+            } catch {
+                // The others are looked at all the same.
+                problemCount += 1
+                report(unreadable: error)
+            }
+        }
+        guard problemCount == 0 else {
+            throw BackupError(
+                .invalidContent, problemCount == 1 ? "there is 1 problem" : "there are \(problemCount) problems",
+                remedy: "Correct the definition, and check it again.")
+        }
+    }
+
+    /// - Returns: the number of problems.
+    private func check(_ file: String) throws(BackupError) -> Int {
+        let check = try KnownApp.file(file).check()
+        let fit = try database.map { path throws(BackupError) in try DatabaseFit(of: check.tables, with: path) }
+        return report(file, check, fit)
+    }
+
+    private func report(unreadable error: BackupError) {
+        guard output.json else { return Terminal.say(error.description) }
+        say(
+            .members([
+                "message_type": .text("problem"), "file": .optional(error.path), "line": .null, "message": .text(error.message),
+                "remedy": .optional(error.remedy),
+            ]))
+    }
+
+    private func report(_ file: String, _ check: DefinitionCheck, _ fit: DatabaseFit?) -> Int {
+        let problems = check.problems + (fit?.problems ?? [])
+        let warnings = check.warnings + (fit?.warnings ?? [])
+        if output.json {
+            for problem in problems { say(json("problem", file, problem)) }
+            for warning in warnings { say(json("warning", file, warning)) }
+            say(summary(file, check, problems.count, warnings.count, fit))
+        } else {
+            for problem in problems { Terminal.say(Self.text(file, problem)) }
+            for warning in warnings { Terminal.say(Self.text(file, warning, "warning: ")) }
+            if let tables = fit?.unmentionedTables, !tables.isEmpty {
+                Terminal.say(
+                    "\(file): tables of the database that the definition does not mention: \(tables.joined(separator: ", "))")
+            }
+            if problems.isEmpty { Terminal.say("\(file): no problems") }
+        }
+        return problems.count
+    }
+
+    private static func text(_ file: String, _ problem: DefinitionProblem, _ kind: String = "") -> String {
+        "\(file):\(problem.line): \(kind)\(problem.message). \(problem.remedy)"
+    }
+
+    // MARK: JSON
+
+    private func say(_ document: OrderedJSON) { Terminal.say(document.compactText + [10]) }
+
+    private func json(_ type: String, _ file: String, _ problem: DefinitionProblem) -> OrderedJSON {
+        .members([
+            "message_type": .text(type), "file": .text(file), "line": .integer(problem.line),
+            "message": .text(problem.message), "remedy": .text(problem.remedy),
+        ])
+    }
+
+    private func summary(
+        _ file: String, _ check: DefinitionCheck, _ problemCount: Int, _ warningCount: Int, _ fit: DatabaseFit?
+    ) -> OrderedJSON {
+        .members([
+            "message_type": .text("summary"), "file": .text(file), "name": .optional(check.definition?.name),
+            "sound": .boolean(problemCount == 0), "problems": .integer(problemCount), "warnings": .integer(warningCount),
+            "unmentioned_tables": fit.map { .array($0.unmentionedTables.map { .text($0) }) } ?? .null,
+        ])
+    }
+}

@@ -1,0 +1,47 @@
+import AppData
+import ArgumentParser
+import BackupCore
+import Export
+import Operations
+
+struct AppListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the apps that are known: the store's own, and those that are built in.",
+        discussion: """
+            Example:
+              backupfs app list
+              backupfs app list --json | jq -r '.[].name'
+            """)
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let path = try store.path()
+        // Without a store the built-in apps are all there are; one that was named must be there.
+        let storePath = store.store != nil || StoreLocation.hasStore(path) ? path : nil
+        let apps = try KnownApp.all(storePath: storePath).map { ($0, $0.check()) }
+        if output.json {
+            Terminal.say(OrderedJSON.array(apps.map(describe)).prettyText)
+        } else {
+            Terminal.say(Table.text([["NAME", "TITLE", "FROM"]] + apps.map(row)))
+        }
+    }
+
+    private func row(_ app: KnownApp, _ check: DefinitionCheck) -> [String] {
+        let place = app.path ?? "built in"
+        return [
+            check.definition?.name ?? "?", check.definition?.title ?? "(it has problems: backupfs app check \(place))",
+            app.isOfStore ? "\(place), the store's app" : place,
+        ]
+    }
+
+    private func describe(_ app: KnownApp, _ check: DefinitionCheck) -> OrderedJSON {
+        .members([
+            "name": .optional(check.definition?.name), "title": .optional(check.definition?.title),
+            "builtIn": .boolean(app.path == nil), "path": .optional(app.path), "ofStore": .boolean(app.isOfStore),
+            "problems": .integer(check.problems.count),
+        ])
+    }
+}

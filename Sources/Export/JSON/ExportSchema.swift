@@ -1,0 +1,80 @@
+import AppData
+
+/// The JSON Schema (2020-12) of an app's `export.json`, for programs that want to check an export or to make one. It says as much of the
+/// definition as JSON Schema can say. What it cannot say is told in descriptions: that keys are unique, that references lead somewhere, how far in
+/// the future a date may lie. The same definition gives the same bytes, always.
+public struct ExportSchema {
+    private let definition: AppDefinition
+
+    public init(_ definition: AppDefinition) { self.definition = definition }
+
+    public var json: OrderedJSON {
+        var members: [OrderedJSON.Member] = [
+            .init("$schema", .text("https://json-schema.org/draft/2020-12/schema")),
+            .init("$id", .text("urn:backupfs:app:\(definition.name):\(definition.schemaVersion)")),
+            .init("title", .text(definition.title)),
+            .init(
+                "description",
+                .text(
+                    "An export of \(definition.title), version \(definition.schemaVersion) of its format. "
+                        + "Members that are not named here are ignored by a restore.")),
+        ]
+        members += Self.object(definition.envelope.compactMap(member))
+        if fields.contains(where: \.isCurrency) {
+            members.append(.init("$defs", .members(["currency": FieldSchema.currency])))
+        }
+        return .object(members)
+    }
+
+    private var fields: [FieldDefinition] {
+        definition.metadata.fields + (definition.settings?.fields ?? []) + definition.collections.flatMap(\.fields)
+    }
+
+    // MARK: The envelope
+
+    /// A member of an object, and whether it must be there.
+    struct Property {
+        let name: String
+        let isRequired: Bool
+        let schema: OrderedJSON
+    }
+
+    private func member(_ member: EnvelopeMember) -> Property? {
+        switch member {
+        case .metadata:
+            // A restore refuses an export without it, whatever the definition says.
+            return property(definition.metadata, isRequired: true, "What this export is.")
+        case .settings:
+            return definition.settings.map { property($0, isRequired: $0.isRequired, "The user's settings.") }
+        case .collection(let index):
+            let collection = definition.collections[index]
+            let record = Self.object(collection.fields.map { property($0, in: collection) })
+            return Property(
+                name: collection.name, isRequired: collection.isRequired,
+                schema: .members([
+                    "title": .text(collection.plural), "type": .text("array"),
+                    "items": .object([.init("title", .text(collection.singular))] + record),
+                ]))
+        }
+    }
+
+    private func property(_ object: ObjectDefinition, isRequired: Bool, _ description: String) -> Property {
+        let members = Self.object(object.fields.map { property($0, in: nil) }, mayBeNull: !isRequired)
+        return Property(
+            name: object.name, isRequired: isRequired, schema: .object([.init("description", .text(description))] + members))
+    }
+
+    private func property(_ field: FieldDefinition, in collection: CollectionDefinition?) -> Property {
+        let schema = FieldSchema(field, in: collection, of: definition)
+        return Property(name: field.name, isRequired: schema.isRequired, schema: schema.json)
+    }
+
+    private static func object(_ properties: [Property], mayBeNull: Bool = false) -> [OrderedJSON.Member] {
+        [
+            .init("type", mayBeNull ? .array([.text("object"), .text("null")]) : .text("object")),
+            .init("required", .array(properties.filter(\.isRequired).map { .text($0.name) })),
+            .init("properties", .object(properties.map { .init($0.name, $0.schema) })),
+            .init("additionalProperties", .boolean(true)),
+        ]
+    }
+}

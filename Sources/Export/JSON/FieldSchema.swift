@@ -1,0 +1,137 @@
+import AppData
+
+/// The JSON Schema of one member of a record, of the metadata or of the settings.
+struct FieldSchema {
+    /// ISO 8601 as a restore reads it: a time zone is required.
+    static let datePattern =
+        "^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])[Tt ](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
+        + "(?:\\.[0-9]{1,9})?(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])$"
+
+    private let field: FieldDefinition
+    private let collection: CollectionDefinition?
+    private let definition: AppDefinition
+
+    /// - Parameter collection: whose field it is; `nil` for the metadata and the settings.
+    init(_ field: FieldDefinition, in collection: CollectionDefinition?, of definition: AppDefinition) {
+        self.field = field
+        self.collection = collection
+        self.definition = definition
+    }
+
+    /// Whether the version of the export stands in it, which a restore always wants.
+    private var isVersion: Bool { collection == nil && field.source == .schemaVersion }
+    private var mayBeNull: Bool { !isVersion && (field.isNullable || !field.isRequired) }
+
+    /// Whether the member must be there.
+    var isRequired: Bool { isVersion || (field.isRequired && !field.isNullable) }
+
+    var json: OrderedJSON {
+        let notes = notes
+        var members: [OrderedJSON.Member] = []
+        if !notes.isEmpty { members.append(.init("description", .text(notes.joined(separator: " ")))) }
+        if field.type == .any { return .object(members + [.init("anyOf", .array(Self.anyValue))]) }
+        if field.isCurrency {
+            let currency = OrderedJSON.members(["$ref": .text("#/$defs/currency")])
+            // What stands beside a reference is not seen by every program.
+            guard mayBeNull else { return .object(members + [.init("$ref", .text("#/$defs/currency"))]) }
+            return .object(members + [.init("anyOf", .array([currency, .members(["type": .text("null")])]))])
+        }
+        members.append(.init("type", mayBeNull ? .array([.text(typeName), .text("null")]) : .text(typeName)))
+        return .object(members + rules)
+    }
+
+    private var typeName: String {
+        if isVersion { return "integer" }
+        return switch field.type {
+        case .integer: "integer"
+        case .double: "number"
+        case .boolean: "boolean"
+        case .text, .decimalText, .date, .any: "string"
+        }
+    }
+
+    // MARK: Rules
+
+    private var rules: [OrderedJSON.Member] {
+        if isVersion { return [.init("minimum", .integer(definition.minimumSchemaVersion))] }
+        switch field.type {
+        case .integer: return integerRange
+        case .double: return limit.map { [$0] } ?? []
+        case .boolean, .any: return []
+        case .text:
+            guard let values = field.allowedValues else { return [] }
+            return [.init("enum", .array(values.members.map { .text($0) } + (mayBeNull ? [.null] : [])))]
+        case .decimalText: return [.init("maxLength", .integer(400)), .init("pattern", .text(decimalPattern))]
+        case .date: return [.init("format", .text("date-time")), .init("pattern", .text(Self.datePattern))]
+        }
+    }
+
+    /// What SQLite may hold, as `AnyValueText` writes it.
+    private static let anyValue: [OrderedJSON] = [
+        .members(["type": .array([.text("number"), .text("string"), .text("null")])]),
+        wrapped("blob", "^[A-Za-z0-9+/]*={0,2}$"), wrapped("text", "^[A-Za-z0-9+/]*={0,2}$"), wrapped("real", "^-?inf$"),
+    ]
+
+    private static func wrapped(_ kind: String, _ pattern: String) -> OrderedJSON {
+        .members([
+            "type": .text("object"), "required": .array([.text(kind)]),
+            "properties": .object([.init(kind, .members(["type": .text("string"), "pattern": .text(pattern)]))]),
+            "additionalProperties": .boolean(false),
+        ])
+    }
+
+    /// 64 bits, and the definition's own limit where that is narrower.
+    private var integerRange: [OrderedJSON.Member] {
+        [limit ?? .init("minimum", .integer(Int64.min)), .init("maximum", .integer(Int64.max))]
+    }
+
+    private var limit: OrderedJSON.Member? {
+        guard let limit = field.limit else { return nil }
+        return .init(limit.isInclusive ? "minimum" : "exclusiveMinimum", Self.number(limit.value))
+    }
+
+    private static func number(_ value: Double) -> OrderedJSON {
+        if let integer = Int64(exactly: value) { return .integer(integer) }
+        return .written(Array(value.description.utf8))
+    }
+
+    /// JSON Schema compares no numbers that are written as texts; but that one is negative, or zero, can be seen.
+    private var decimalPattern: String {
+        let digits = "[0-9]+(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
+        guard let limit = field.limit, limit.value >= 0 else { return "^-?\(digits)" }
+        return limit.isInclusive && limit.value == 0 ? "^(?:-(?=[0.]+(?:[eE]|$)))?\(digits)" : "^(?=[0-9.]*[1-9])\(digits)"
+    }
+
+    // MARK: For people
+
+    /// What the rules do not say.
+    private var notes: [String] {
+        var notes: [String] = []
+        if let collection, collection.keyField.name == field.name {
+            notes.append("Tells one \(collection.singular) from all others.")
+        }
+        if let reference = field.reference {
+            notes.append("The \(reference.field) of one of the \(definition.collections[reference.collection].plural).")
+        }
+        if collection == nil, field.source == .creationTime { notes.append("The moment of the export.") }
+        if isVersion { notes.append("The version of the format.") }
+        if field.type == .decimalText {
+            notes.append("A decimal number as text.")
+            if let limit = field.limit { notes.append(limit.isInclusive ? "At least \(limit.text)." : "Above \(limit.text).") }
+        }
+        switch field.dateRule {
+        case .any: break
+        case .notInFuture: notes.append("Not later than a day from now.")
+        case .withinYears(let years): notes.append("Not later than \(years) years from now.")
+        }
+        return notes
+    }
+
+    /// What a field with `currency: true` may hold.
+    static var currency: OrderedJSON {
+        .members([
+            "description": .text("A code of ISO 4217, or a symbol that apps write in its place."), "type": .text("string"),
+            "enum": .array(CurrencyCodes.members.map { .text($0) }),
+        ])
+    }
+}

@@ -1,0 +1,53 @@
+import AppData
+import BackupCore
+import SystemIO
+
+/// An app's definition, and where it is from.
+public struct KnownApp: Sendable {
+    /// The definition's file; `nil` for an app that is built in.
+    public let path: String?
+    /// The YAML, as it was written.
+    public let text: String
+    /// Whether it is the store's own app.
+    public let isOfStore: Bool
+
+    public static func builtIn(named name: String) throws(BackupError) -> KnownApp {
+        KnownApp(path: nil, text: try AppDefinition.builtInText(named: name), isOfStore: false)
+    }
+
+    /// - Throws: `notFound`, …
+    public static func file(_ path: String) throws(BackupError) -> KnownApp { try file(path, isOfStore: false) }
+
+    private static func file(_ path: String, isOfStore: Bool) throws(BackupError) -> KnownApp {
+        KnownApp(path: path, text: String(decoding: try FileSystem.readFile(path), as: UTF8.self), isOfStore: isOfStore)
+    }
+
+    /// The app of the store at `storePath`. The repository is not opened: no password is needed.
+    /// - Throws: `noRepository` when there is no store.
+    public static func ofStore(at storePath: String) throws(BackupError) -> KnownApp {
+        let paths = StorePaths(root: storePath)
+        guard FileSystem.exists(paths.settings) else { throw Store.notThere(storePath) }
+        let app = try StoreSettings.read(paths.settings).app
+        guard app.hasSuffix(".yaml") else {
+            return KnownApp(path: nil, text: try AppDefinition.builtInText(named: app), isOfStore: true)
+        }
+        return try file(paths.resolve(app), isOfStore: true)
+    }
+
+    /// The built-in apps in alphabetical order, and the store's own first, if it has one.
+    /// - Parameter storePath: `nil` for no store.
+    public static func all(storePath: String?) throws(BackupError) -> [KnownApp] {
+        var apps: [KnownApp] = []
+        if let storePath { apps.append(try ofStore(at: storePath)) }
+        for name in AppDefinition.builtInNames.sorted() {
+            let app = try builtIn(named: name)
+            if !apps.contains(where: { $0.path == nil && $0.text == app.text }) { apps.append(app) }
+        }
+        return apps
+    }
+
+    public func check() -> DefinitionCheck { AppDefinition.check(yaml: text) }
+
+    /// - Throws: `invalidContent`.
+    public func load() throws(BackupError) -> AppDefinition { try AppDefinition.load(yaml: text, path: path) }
+}

@@ -1,0 +1,247 @@
+import AppData
+import BackupCore
+import TestSupport
+import Testing
+
+/// `AppDefinition.check`, which tells everything at once.
+@Suite struct DefinitionCheckTests {
+    /// A definition that says everything that can be said.
+    static let complete = """
+        format: "1"
+        name: garage
+        title: Garage
+        schemaVersion: "2"
+        minimumSchemaVersion: "1"
+        fileNames:
+          export: "garage_{stamp}.json"
+          backup: "garage_backup_{stamp}.json"
+          safety: "garage_safety_{stamp}.zip"
+        strategy: merge
+        retention:
+          keepLast: "5"
+          keepWithinDays: "30"
+          safetyKeepLast: "3"
+        envelope: [about, cars, repairs, preferences]
+        metadata:
+          name: about
+          table: about
+          required: true
+          fields:
+            - {name: createdAt, source: creationTime, type: date}
+            - {name: version, source: schemaVersion, key: version, type: integer}
+            - {name: device, key: device, type: text, required: false, default: "unknown"}
+        settings:
+          name: preferences
+          table: preferences
+          required: false
+          fields:
+            - {name: currency, key: currency, type: text, currency: true, default: "EUR"}
+        collections:
+          - name: cars
+            table: cars
+            key: id
+            singular: car
+            plural: cars
+            fields:
+              - {name: id, column: id, type: integer}
+              - {name: kind, column: kind, type: text, values: [car, van]}
+              - {name: built, column: built, type: date, dates: notInFuture, nullable: true}
+          - name: repairs
+            table: repairs
+            key: id
+            singular: repair
+            plural: repairs
+            dateRange: due
+            fields:
+              - {name: id, column: id, type: text}
+              - {name: car, column: car_id, type: integer, references: cars.id}
+              - {name: due, column: due, type: date, dates: withinYears, years: "10"}
+              - {name: cost, column: cost, type: decimalText, minimum: "0"}
+              - {name: hours, column: hours, type: double, above: "0.5"}
+        media: {folder: photos}
+        archiveLayout:
+          - {from: "export.json", to: "garage.json"}
+          - {from: "media/", to: ""}
+        migrations:
+          - name: "1-initial"
+            sql: CREATE TABLE cars (id INTEGER PRIMARY KEY, kind TEXT, built TEXT)
+
+        """
+
+    private static func texts(_ yaml: String) -> [String] {
+        AppDefinition.check(yaml: yaml).problems.map { "\($0.text). \($0.remedy)" }
+    }
+
+    @Test func `a definition that says everything has no problems`() {
+        let check = AppDefinition.check(yaml: Self.complete)
+        #expect(check.problems == [] && check.warnings == [])
+        #expect(check.definition?.name == "garage")
+        #expect(check.tables.map(\.name) == ["about", "preferences", "cars", "repairs"])
+        #expect(check.tables.map(\.line) == [18, 26, 32, 41])
+        #expect(check.tables[3].columns.map(\.name) == ["id", "car_id", "due", "cost", "hours"])
+        #expect(check.tables[3].columns.map(\.line) == [47, 48, 49, 50, 51])
+    }
+
+    @Test func `all problems are told at once, in the order of the lines`() throws {
+        let yaml = """
+            format: 1
+            titel: Garage
+            name: Garage
+            schemaVersion: "2"
+            minimumSchemaVersion: "3"
+            fileNames: {export: "garage.json", backup: "b_{stamp}.json"}
+            retention: {safetyKeepLast: three}
+            envelope: [about, cars, repair]
+            metadata:
+              name: about
+              tabel: about
+              fields:
+                - {name: version, source: schemaVersion, type: integer}
+            collections:
+              - name: cars
+                table: cars
+                key: ident
+                singular: car
+                plural: cars
+                fields:
+                  - {name: id, column: id, type: interger}
+                  - {name: kind, colum: kind, type: text, values: [car, van, car], minimum: "0"}
+                  - {name: built, column: id, type: date, dates: inThePast}
+              - name: repairs
+                table: repairs
+                key: id
+                singular: repair
+                plural: repairs
+                fields:
+                  - {name: id, column: id, type: integer}
+                  - {name: car, column: car_id, type: integer, refrences: cars.id}
+                  - {name: cost, column: cost, type: decimalText, references: car.id, nullable: si}
+            meda: {folder: photos}
+            """
+        let expected = [
+            #"line 1: the definition.format must be in quotes ("1"). Write "1"."#,
+            "line 2: the definition has no member called titel. Did you mean title?",
+            "line 3: the definition.name must be of lower-case letters, digits and hyphens. Write 1 to 64 of them, such as photo-diary.",
+            #"line 5: the definition.minimumSchemaVersion must not be above schemaVersion. Write "2" or less."#,
+            #"line 6: the definition.fileNames.export must be a file's name with {stamp} in it once. Write it like "notes_{stamp}.json"."#,
+            "line 6: the definition.fileNames has no safety. Add the member safety.",
+            #"line 7: the definition.retention.safetyKeepLast must be in quotes ("1"). Write "three"."#,
+            "line 8: the definition.envelope[2] names repair, which is neither a collection nor the metadata or settings. "
+                + "Did you mean repairs?",
+            "line 11: the definition.metadata has no member called tabel. Did you mean table?",
+            "line 15: the definition.collections[0] has the field or column built twice. Name each field and each column once.",
+            "line 17: the definition.collections[0].key names ident, which is not a field. Choose one of: id, kind, built.",
+            "line 21: the definition.collections[0].fields[0].type must be one of integer, double, text, decimalText, boolean, date, any. "
+                + "Did you mean integer?",
+            "line 22: the definition.collections[0].fields[1] has no member called colum. Did you mean column?",
+            "line 22: the definition.collections[0].fields[1].values[2] repeats car. Leave it out.",
+            "line 22: the definition.collections[0].fields[1].minimum is for numbers only. "
+                + "Leave it out, or write type: integer, double or decimalText.",
+            "line 23: the definition.collections[0].fields[2].dates must be one of any, notInFuture, withinYears. "
+                + "Choose one of: any, notInFuture, withinYears.",
+            "line 31: the definition.collections[1].fields[1] has no member called refrences. Did you mean references?",
+            "line 32: the definition.collections[1].fields[2].nullable must be true or false. Write true, or false.",
+            "line 32: the definition.collections[1].fields[2].references must name a collection and its key (cars.id). "
+                + "Did you mean cars?",
+            "line 33: the definition has no member called meda. Did you mean media?",
+        ]
+        let found = Self.texts(yaml)
+        for (index, text) in expected.enumerated() where index < found.count { #expect(found[index] == text) }
+        #expect(found.count == expected.count, "\(found)")
+        // Loading throws the first, and tells the others.
+        let error = try #require(throws: BackupError.self) { try AppDefinition.load(yaml: yaml, path: "garage.yaml") }
+        #expect(error.code == .invalidContent && error.path == "garage.yaml")
+        #expect(error.message == #"line 1: the definition.format must be in quotes ("1")"#)
+        #expect(error.remedy == #"Write "1"."#)
+        #expect(error.findings.count == expected.count && error.findings[0] == error.message)
+        #expect(error.details.count == expected.count - 1)
+        #expect(error.details.last == "line 33: the definition has no member called meda")
+    }
+
+    @Test("each misspelt member is told by its right name", arguments: DefinitionMistakes.members)
+    func misspelt(member: String) throws {
+        let wrong = String(member.first.map(String.init) ?? "") + String(member.dropFirst(2))
+        let yaml = Self.renaming(member, to: wrong)
+        #expect(yaml != Self.complete)
+        let problems = AppDefinition.check(yaml: yaml).problems
+        let told = problems.filter { $0.message.hasSuffix(" has no member called \(wrong)") }
+        #expect(told.count == 1)
+        #expect(told.first?.remedy == "Did you mean \(member)?")
+        // What is missing because of it is not told again.
+        #expect(!problems.contains { $0.message.hasSuffix(" has no \(member)") })
+    }
+
+    /// The complete definition with the first member of a name under another one.
+    static func renaming(_ member: String, to other: String) -> String {
+        var text = complete
+        for before in ["\n", " ", "{", "- "] {
+            guard let range = text.range(of: before + member + ":") else { continue }
+            text.replaceSubrange(range, with: before + other + ":")
+            return text
+        }
+        return text.hasPrefix(member + ":") ? other + text.dropFirst(member.count) : text
+    }
+
+    @Test func `what does nothing is a warning, and no problem`() {
+        let yaml = Self.complete
+            .replacing(
+                "{name: version, source: schemaVersion, key: version, type: integer}", with: "{name: v, key: v, type: text}"
+            )
+            .replacing("source: creationTime, type: date", with: "source: creationTime, type: text")
+            .replacing("{name: id, column: id, type: integer}", with: #"{name: id, column: id, type: integer, default: "1"}"#)
+            .replacing("dates: notInFuture", with: #"dates: notInFuture, years: "3""#)
+        let check = AppDefinition.check(yaml: yaml)
+        #expect(check.problems == [] && check.definition != nil)
+        #expect(
+            check.warnings.map(\.text) == [
+                "line 17: the definition.metadata has no integer with source: schemaVersion, so that no export could be restored",
+                "line 21: the definition.metadata.fields[0] has source: creationTime, which is no text",
+                "line 37: the definition.collections[0].fields[0].default does nothing in a collection",
+                "line 39: the definition.collections[0].fields[2].years does nothing without dates: withinYears",
+            ])
+    }
+
+    @Test func `what is no mapping, no list or no YAML is told once`() {
+        #expect(Self.texts("") == [#"line 1: the definition is empty. Begin with format: "1"."#])
+        #expect(Self.texts("- a").count == 1)
+        let scalar = Self.complete.replacing("media: {folder: photos}", with: "media: photos")
+        #expect(
+            Self.texts(scalar) == ["line 52: the definition.media must have members (folder). Write its members, one a line."])
+        let text = Self.complete.replacing("envelope: [about, cars, repairs, preferences]", with: "envelope: about")
+        #expect(Self.texts(text).count == 1)
+        #expect(Self.texts(Self.complete + "\n  x: [").count == 1)
+    }
+
+    // MARK: A database
+
+    @Test func `a database is compared with all that is named`() throws {
+        let folder = try TemporaryFolder()
+        let path = folder("garage.sqlite")
+        try sqlite(
+            path,
+            """
+            CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT); CREATE TABLE cars (id INTEGER PRIMARY KEY, kindd TEXT, built TEXT);
+            CREATE TABLE repair (id TEXT PRIMARY KEY); CREATE TABLE preferences (key TEXT PRIMARY KEY, val TEXT);
+            CREATE TABLE grdb_migrations (identifier TEXT); CREATE VIEW repairs AS SELECT * FROM repair
+            """)
+        let tables = AppDefinition.check(yaml: Self.complete).tables
+        let fit = try DatabaseFit(of: tables, with: path)
+        #expect(
+            fit.problems.map { "\($0.text). \($0.remedy)" } == [
+                "line 26: the table preferences has no column value. Make the column, or name another one. There are: val.",
+                "line 38: the table cars has no column kind. Did you mean kindd?",
+                "line 41: the database has no table repairs. Did you mean repair?",
+            ])
+        #expect(fit.warnings.map(\.text) == ["line 32: the table cars has columns without a field: kindd"])
+        #expect(fit.unmentionedTables == ["repair"])
+        // The columns of what could be read are compared, whatever else is wrong with the definition.
+        let broken = AppDefinition.check(yaml: Self.complete.replacing("key: id", with: "key: ident"))
+        #expect(broken.definition == nil)
+        #expect(try DatabaseFit(of: broken.tables, with: path) == fit)
+        let missing = try #require(throws: BackupError.self) { try DatabaseFit(of: tables, with: folder("none.sqlite")) }
+        #expect(missing.code == .notFound)
+        try folder.write("not a database, but long enough to be taken for one by its length alone", to: "text.sqlite")
+        let damaged = try #require(throws: BackupError.self) { try DatabaseFit(of: tables, with: folder("text.sqlite")) }
+        #expect(damaged.code == .damagedContent)
+    }
+}

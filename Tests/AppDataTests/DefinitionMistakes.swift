@@ -1,0 +1,84 @@
+/// What can be wrong with a definition.
+enum DefinitionMistakes {
+    /// What is replaced in the shortest definition, by what, and what is said of it.
+    static let texts: [(String, String, String)] = [
+        ("schemaVersion: \"3\"", "schemaVersion: 3", "line 4: the definition.schemaVersion must be in quotes (\"1\")"),
+        (
+            "schemaVersion: \"3\"", "schemaVersion: \"3.5\"",
+            "line 4: the definition.schemaVersion must be a whole number from 1 to 1000000"
+        ),
+        (
+            "schemaVersion: \"3\"", "schemaVersion: \"1\"",
+            "line 5: the definition.minimumSchemaVersion must not be above schemaVersion"
+        ),
+        ("format: \"1\"", "format: \"2\"", "line 1: the definition.format must be \"1\""),
+        ("name: notes\n", "name: Notes!\n", "line 2: the definition.name must be of lower-case letters, digits and hyphens"),
+        ("title: Notes", "titel: Notes", "line 3: the definition has no member called titel"),
+        ("title: Notes", "name: notes", "line 2: name is there more than once"),
+        ("title: Notes\n", "", "line 1: the definition has no title"),
+        (
+            "notes_{stamp}.json", "notes.json",
+            "line 7: the definition.fileNames.export must be a file's name with {stamp} in it once"
+        ),
+        (
+            "safetyKeepLast: \"3\"", "safetyKeepLast: 3",
+            "line 11: the definition.retention.safetyKeepLast must be in quotes (\"1\")"
+        ),
+        (
+            "[notes, about]", "[notes, other]",
+            "line 12: the definition.envelope[1] names other, which is neither a collection nor the metadata or settings"
+        ),
+        (
+            "[notes, about]", "[notes]",
+            "line 12: the definition.envelope must name the metadata, the settings and every collection exactly once"
+        ),
+        ("key: id", "key: body", "line 21: the definition.collections[0].key must name a required integer or text"),
+        ("key: id", "key: ident", "line 21: the definition.collections[0].key names ident, which is not a field"),
+        (
+            "type: text, nullable: true", "type: string",
+            "line 26: the definition.collections[0].fields[1].type must be one of integer, double, text, decimalText, boolean, date"
+        ),
+        (
+            "type: text, nullable: true", "type: double, minimum: 0",
+            "line 26: the definition.collections[0].fields[1].minimum must be in quotes (\"1\")"
+        ),
+        (
+            "type: text, nullable: true", "type: text, minimum: \"0\"",
+            "line 26: the definition.collections[0].fields[1].minimum is for numbers only"
+        ),
+        (
+            "type: text, nullable: true", "type: text, nullable: maybe",
+            "line 26: the definition.collections[0].fields[1].nullable must be true or false"
+        ),
+        (
+            "type: text, nullable: true", "type: integer, references: cars.id",
+            "line 26: the definition.collections[0].fields[1].references must name a collection and its key (cars.id)"
+        ),
+        (
+            "type: text, nullable: true", "type: integer, references: notes.body",
+            "line 19: the definition.collections[0] has the field body, which must refer to a key of the same type"
+        ),
+        (
+            "name: body, column: body", "name: body, column: id",
+            "line 19: the definition.collections[0] has the field or column body twice"
+        ),
+        (
+            "folder: photos", "folder: ../photos",
+            "line 27: the definition.media.folder must be a path below the database's folder"
+        ),
+        (
+            "folder: photos", "folder: /photos",
+            "line 27: the definition.media.folder must be a path below the database's folder"
+        ),
+        ("media: {folder: photos}", "media: {folder: photos", "line 28: "),
+    ]
+
+    /// All members that there are.
+    static let members = [
+        "format", "name", "title", "schemaVersion", "minimumSchemaVersion", "fileNames", "export", "backup", "safety",
+        "strategy", "retention", "keepLast", "keepWithinDays", "safetyKeepLast", "envelope", "metadata", "settings",
+        "collections", "media", "folder", "archiveLayout", "from", "to", "migrations", "sql", "table", "required", "fields",
+        "source", "type", "key", "default", "currency", "singular", "plural", "dateRange", "column", "values", "dates",
+        "nullable", "references", "years", "minimum", "above",
+    ]
+}
