@@ -220,6 +220,38 @@ struct WholeDatabaseTests {
         #expect(result == "600\n[(29,)] [('wal',)]")
     }
 
+    @Test func `a kill at any point of a restore leaves the old database and media, or the new ones`() throws {
+        let room = try Room()
+        let result = try sh(
+            room,
+            """
+            mkdir $R/media; echo old > $R/media/a
+            sqlite3 "$D" "CREATE TABLE t (id INTEGER PRIMARY KEY, x); INSERT INTO t VALUES (1, 'old'); CREATE INDEX i ON t (x)"
+            backupfs init --store $S --database "$D" --media $R/media > /dev/null; backupfs backup --label old --store $S > /dev/null
+            for point in safety-made media-staged journal-written transaction-begun committed media-published journal-published \
+                marker-removed journal-removed; do
+                sqlite3 "$D" "DROP TABLE t; CREATE TABLE t (id INTEGER PRIMARY KEY, x, y); INSERT INTO t VALUES (2, 'new', 3)"
+                echo new > $R/media/a
+                BACKUPFS_FAULT=restore.$point backupfs restore old --yes --store $S > /dev/null 2>&1 && echo "$point was not met"
+                backupfs status --store $S > /dev/null
+                echo $point $(sqlite3 "$D" "SELECT * FROM t; SELECT group_concat(name) FROM sqlite_schema; PRAGMA integrity_check") \
+                    $(cat $R/media/a) $(ls -a $R | grep -c staging || true)
+            done 2> /dev/null
+            """)
+        #expect(
+            result == """
+                safety-made 2|new|3 t ok new 0
+                media-staged 2|new|3 t ok new 0
+                journal-written 2|new|3 t ok new 0
+                transaction-begun 2|new|3 t ok new 0
+                committed 1|old t,i ok old 0
+                media-published 1|old t,i ok old 0
+                journal-published 1|old t,i ok old 0
+                marker-removed 1|old t,i ok old 0
+                journal-removed 1|old t,i ok old 0
+                """)
+    }
+
     @Test func `app add writes a definition that is right, and init takes it`() throws {
         let room = try Self.makeRoom()
         let result = try sh(
