@@ -100,10 +100,10 @@ public struct AppDatabase: Sendable {
     public func restoreMarker() throws(BackupError) -> String? {
         try read { connection throws(BackupError) in
             let present = try DatabaseStatement(
-                connection, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '\(DatabaseReplacement.markerTable)'",
+                connection, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '\(RestoreMarker.table)'",
                 path: path)
             guard try present.step() else { return nil }
-            let statement = try DatabaseStatement(connection, "SELECT id FROM \(DatabaseReplacement.markerTable)", path: path)
+            let statement = try DatabaseStatement(connection, "SELECT id FROM \(RestoreMarker.table)", path: path)
             return try statement.step() ? statement.text(0) : nil
         }
     }
@@ -111,7 +111,7 @@ public struct AppDatabase: Sendable {
     /// Removes the mark, when the restore that left it has ended.
     public func removeRestoreMarker() throws(BackupError) {
         guard try restoreMarker() != nil else { return }
-        try write { database in try database.execute(sql: "DROP TABLE IF EXISTS \(DatabaseReplacement.markerTable)") }
+        try write { database in try database.execute(sql: "DROP TABLE IF EXISTS \(RestoreMarker.table)") }
     }
 
     private static func notThere(_ path: String) -> BackupError {

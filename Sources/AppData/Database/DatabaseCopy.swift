@@ -26,16 +26,32 @@ enum DatabaseCopy {
         }
         // Nothing to protect: the file is thrown away unless the copy ends well, and whoever keeps it syncs it.
         sqlite3_exec(target, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF", nil, nil, nil)
+        // The source is inside its read transaction, so that the copy is of that transaction's state, whoever writes meanwhile.
+        try copyPages(from: source, path: path, to: target, targetPath: destination)
+    }
+
+    /// Copies all pages in one transaction of the target's.
+    /// - Parameters:
+    ///   - path, targetPath: named in errors.
+    ///   - busyTimeoutSeconds: how long to wait for those who have a database locked, which the interface does not by itself.
+    static func copyPages(
+        from source: OpaquePointer?, path: String, to target: OpaquePointer?, targetPath: String, busyTimeoutSeconds: Double = 0
+    ) throws(BackupError) {
         guard let backup = sqlite3_backup_init(target, "main", source, "main") else {
-            throw DatabaseFailure.last(target, path: destination)
+            throw DatabaseFailure.last(target, path: targetPath)
         }
-        // The source is inside its read transaction, so this one step sees that transaction's state, whoever writes meanwhile.
-        let result = sqlite3_backup_step(backup, -1)
+        let end = SystemClock.monotonicNanoseconds() + UInt64(busyTimeoutSeconds * 1e9)
+        var result = sqlite3_backup_step(backup, -1)
+        while result == SQLITE_BUSY || result == SQLITE_LOCKED, SystemClock.monotonicNanoseconds() < end {
+            usleep(20_000)
+            result = sqlite3_backup_step(backup, -1)
+        }
+        // Whatever went wrong has been rolled back by then.
         let finished = sqlite3_backup_finish(backup)
         guard result == SQLITE_DONE else {
             throw DatabaseFailure.error(code: result, reason: String(cString: sqlite3_errstr(result)), path: path)
         }
-        guard finished == SQLITE_OK else { throw DatabaseFailure.last(target, path: destination) }
+        guard finished == SQLITE_OK else { throw DatabaseFailure.last(target, path: targetPath) }
     }
 
     /// Bytes 18 and 19 of the header are the file format's write and read version: 2 is write-ahead log, 1 is rollback journal.

@@ -16,7 +16,7 @@ extension AppDatabase {
     ///   fault point `restore.committed` comes after the commit.
     public func replaceWhole(by source: DroppedDatabase, stagingPath: String, marker: String) throws(BackupError) {
         let exchange = DatabaseExchange(path: path, busyTimeoutSeconds: busyTimeoutSeconds)
-        try exchange.stage(source.path, at: stagingPath, marker: marker)
+        try exchange.stage(source, at: stagingPath, marker: marker)
         defer { _ = unlink(stagingPath) }
         try FaultInjection.reached("restore.transaction-begun")
         try exchange.publish(stagingPath)
@@ -29,34 +29,16 @@ struct DatabaseExchange {
     let path: String
     let busyTimeoutSeconds: Double
 
-    /// Copies the file and leaves the marker in the copy, so that both come with one commit.
-    func stage(_ source: String, at stagingPath: String, marker: String) throws(BackupError) {
-        try copyFile(source, to: stagingPath)
+    /// Copies the database and leaves the marker in the copy, so that both come with one commit.
+    func stage(_ source: DroppedDatabase, at stagingPath: String, marker: String) throws(BackupError) {
+        try source.withConnection { (connection) throws(BackupError) in
+            try DatabaseCopy.copy(from: connection, path: source.path, to: stagingPath)
+        }
         try withConnection(stagingPath, flags: SQLITE_OPEN_READWRITE) { (connection) throws(BackupError) in
             DatabaseTriggers.disable(connection)
-            // The copy is thrown away if anything happens to it. Its own log would be left behind by a copy of the file alone.
-            try execute(connection, "PRAGMA journal_mode = DELETE; PRAGMA synchronous = OFF", stagingPath)
-            try execute(
-                connection,
-                """
-                DROP TABLE IF EXISTS \(DatabaseReplacement.markerTable);
-                CREATE TABLE \(DatabaseReplacement.markerTable) (id TEXT);
-                INSERT INTO \(DatabaseReplacement.markerTable) (id) VALUES ('\(marker)')
-                """, stagingPath)
-        }
-    }
-
-    private func copyFile(_ source: String, to target: String) throws(BackupError) {
-        let file = try SharedFile(path: source)
-        let copy = try OwnedDescriptor.open(target, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
-        var offset: UInt64 = 0
-        while offset < file.size {
-            let bytes = try file.bytes(at: offset, upTo: 1 << 20)
-            guard !bytes.isEmpty else { throw BackupError(.inputOutput, "the file became shorter", path: source) }
-            var outcome: Result<Void, BackupError> = .success(())
-            bytes.withUnsafeBytes { buffer in outcome = Result { () throws(BackupError) in try copy.writeAll(buffer) } }
-            try outcome.get()
-            offset += UInt64(bytes.count)
+            // The copy is thrown away if anything happens to it.
+            try execute(connection, "PRAGMA synchronous = OFF", stagingPath)
+            try RestoreMarker.leave(marker, connection, path: stagingPath)
         }
     }
 
@@ -70,7 +52,8 @@ struct DatabaseExchange {
             try withConnection(path, flags: SQLITE_OPEN_READWRITE) { (target) throws(BackupError) in
                 sqlite3_busy_timeout(target, Int32(busyTimeoutSeconds * 1_000))
                 let hasLog = try leaveLogIfPagesDiffer(source, target)
-                try copyPages(from: source, to: target)
+                try DatabaseCopy.copyPages(
+                    from: source, path: path, to: target, targetPath: path, busyTimeoutSeconds: busyTimeoutSeconds)
                 if hasLog { try execute(target, "PRAGMA journal_mode = WAL", path) }
             }
         }
@@ -84,26 +67,6 @@ struct DatabaseExchange {
         else { return false }
         try execute(target, "PRAGMA journal_mode = DELETE", path)
         return true
-    }
-
-    private func copyPages(from source: OpaquePointer?, to target: OpaquePointer?) throws(BackupError) {
-        guard let backup = sqlite3_backup_init(target, "main", source, "main") else {
-            throw DatabaseFailure.last(target, path: path)
-        }
-        var result = SQLITE_OK
-        // The interface does not wait by itself for those who have the database locked.
-        let end = SystemClock.monotonicNanoseconds() + UInt64(busyTimeoutSeconds * 1e9)
-        repeat {
-            result = sqlite3_backup_step(backup, -1)
-            guard result == SQLITE_BUSY || result == SQLITE_LOCKED, SystemClock.monotonicNanoseconds() < end else { break }
-            usleep(20_000)
-        } while true
-        // Whatever went wrong has been rolled back by then.
-        let finished = sqlite3_backup_finish(backup)
-        guard result == SQLITE_DONE else {
-            throw DatabaseFailure.error(code: result, reason: String(cString: sqlite3_errstr(result)), path: path)
-        }
-        guard finished == SQLITE_OK else { throw DatabaseFailure.last(target, path: path) }
     }
 
     private func withConnection(

@@ -74,8 +74,9 @@ struct DatabaseRecordReader {
             switch field.source {
             case .creationTime:
                 if let creationTime { buffer.set(index, text: creationTime) }
-            case .schemaVersion where schemaVersion != nil:
-                buffer.set(index, integer: Int64(schemaVersion ?? 0))
+            // An object of which nothing is stored has the definition's.
+            case .schemaVersion where schemaVersion != nil || object.table == nil:
+                buffer.set(index, integer: Int64(schemaVersion ?? definition.schemaVersion))
             case .schemaVersion, .stored:
                 if let value = rows[field.column] ?? field.defaultValue.map(FieldValue.text) {
                     Self.set(buffer, index, value, field.type)

@@ -36,8 +36,6 @@ extension AppDatabase {
 
 /// The steps of a replacement, inside its transaction.
 struct DatabaseReplacement {
-    static let markerTable = "backupfs_restore_marker"
-
     let connection: OpaquePointer?
     let definition: AppDefinition
     let path: String
@@ -50,7 +48,7 @@ struct DatabaseReplacement {
         if let problem = try DatabaseSchemaCheck(connection: connection, definition: format, path: path).firstProblem() {
             throw BackupError(.notSupported, "Import failed: \(problem) in the app's database", path: path)
         }
-        if let marker { try leave(marker) }
+        if let marker { try RestoreMarker.leave(marker, connection, path: path) }
         if format.coversWholeDatabase {
             // Their work is in the file: what they wrote are rows of its tables.
             DatabaseTriggers.disable(connection)
@@ -75,25 +73,11 @@ struct DatabaseReplacement {
         for field in object.fields where field.source == .stored {
             let statement = try DatabaseStatement(
                 connection, "DELETE FROM \(quotedIdentifier(table)) WHERE \"key\" = ?1", path: path)
-            try run(statement, with: field.column)
+            try statement.run(with: field.column)
         }
     }
 
-    private func run(_ statement: DatabaseStatement, with text: String) throws(BackupError) {
-        let buffer = RecordBuffer(fieldCount: 1)
-        buffer.set(0, text: text)
-        try statement.bind(1, text: buffer.bytes(0))
-        try withExtendedLifetime(buffer) { () throws(BackupError) in try statement.run() }
-    }
-
     private func execute(_ sql: String) throws(BackupError) { try DatabaseStatement(connection, sql, path: path).run() }
-
-    private func leave(_ marker: String) throws(BackupError) {
-        try execute("DROP TABLE IF EXISTS \(Self.markerTable)")
-        try execute("CREATE TABLE \(Self.markerTable) (id TEXT)")
-        let statement = try DatabaseStatement(connection, "INSERT INTO \(Self.markerTable) (id) VALUES (?1)", path: path)
-        try run(statement, with: marker)
-    }
 
     private func verify(
         _ inserted: [Int], _ format: AppDefinition, wasVisited: [Bool], expectedCounts: [Int]?

@@ -29,7 +29,8 @@ struct DatabaseSchemaCheck {
         for (table, columns) in needed {
             guard try tables.contains(table) else { return "there is no table \(table)" }
             let present = try tables.columns(of: table)
-            for column in columns where !present.contains(column) && !Self.rowNumberNames.contains(column.lowercased()) {
+            for column in columns
+            where !present.contains(column) && !IntrospectedTable.rowNumberNames.contains(column.lowercased()) {
                 return "the table \(table) has no column \(column)"
             }
         }
@@ -66,7 +67,4 @@ struct DatabaseSchemaCheck {
         }
         return tables
     }
-
-    /// Names that SQLite has for the number of a row.
-    private static let rowNumberNames: Set<String> = ["rowid", "_rowid_", "oid"]
 }

@@ -40,6 +40,14 @@ final class DatabaseStatement {
         sqlite3_reset(handle)
     }
 
+    /// Runs it for its effect with a text as its only parameter.
+    func run(with text: String) throws(BackupError) {
+        let parameter = RecordBuffer(fieldCount: 1)
+        parameter.set(0, text: text)
+        try bind(1, text: parameter.bytes(0))
+        try withExtendedLifetime(parameter) { () throws(BackupError) in try run() }
+    }
+
     func bind(_ parameter: Int32, integer: Int64) { sqlite3_bind_int64(handle, parameter, integer) }
     func bind(_ parameter: Int32, real: Double) { sqlite3_bind_double(handle, parameter, real) }
     func bindNull(_ parameter: Int32) { sqlite3_bind_null(handle, parameter) }

@@ -16,7 +16,7 @@ struct DatabaseTables {
             path: path)
         var names: [String] = []
         while try statement.step() { names.append(statement.text(0)) }
-        return names.filter { $0 != DatabaseReplacement.markerTable && $0 != "grdb_migrations" }
+        return names.filter { $0 != RestoreMarker.table && $0 != "grdb_migrations" }
     }
 
     func contains(_ name: String) throws(BackupError) -> Bool {

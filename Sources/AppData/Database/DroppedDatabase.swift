@@ -34,9 +34,7 @@ public struct DroppedDatabase: RecordSource, Sendable {
         try withConnection { connection throws(BackupError) in
             restrict(connection)
             let reader = DatabaseRecordReader(connection: connection, definition: definition, path: path)
-            try reader.visitAll(
-                with: visitor, creationTime: creationTime,
-                schemaVersion: definition.coversWholeDatabase ? definition.schemaVersion : nil)
+            try reader.visitAll(with: visitor, creationTime: creationTime, schemaVersion: nil)
         }
     }
 

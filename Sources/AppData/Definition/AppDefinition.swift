@@ -77,14 +77,10 @@ public struct AppDefinition: Sendable {
 
     /// The form that data of a version has: this one, or another of the app's. A version newer than all has the newest form.
     public func format(ofVersion version: Int) -> AppDefinition {
-        let newest = otherFormats.last(where: { $0.formatVersions.upperBound == newestSchemaVersion })
-        guard
-            let found = otherFormats.first(where: { $0.formatVersions.contains(version) })
-                ?? (version > newestSchemaVersion ? newest : nil)
-        else { return self }
-        var format = found
+        let known = min(version, newestSchemaVersion)
+        guard var format = otherFormats.first(where: { $0.formatVersions.contains(known) }) else { return self }
         // What came as version 5 goes out as version 5.
-        format.schemaVersion = min(version, found.formatVersions.upperBound)
+        format.schemaVersion = known
         format.minimumSchemaVersion = minimumSchemaVersion
         format.newestSchemaVersion = newestSchemaVersion
         return format

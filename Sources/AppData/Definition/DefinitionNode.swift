@@ -111,11 +111,9 @@ struct DefinitionNode {
     /// "3" or "2-9".
     func quotedRange(in range: ClosedRange<Int>) -> ClosedRange<Int>? {
         guard let text = quoted() else { return nil }
-        let numbers = text.split(separator: "-", omittingEmptySubsequences: false).compactMap { part in
-            Int(part).flatMap { String($0) == part && range.contains($0) ? $0 : nil }
-        }
-        let count = text.split(separator: "-", omittingEmptySubsequences: false).count
-        guard (1...2).contains(count), numbers.count == count, let first = numbers.first, let last = numbers.last, first <= last
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        let numbers = parts.compactMap { part in Int(part).flatMap { String($0) == part && range.contains($0) ? $0 : nil } }
+        guard parts.count <= 2, numbers.count == parts.count, let first = numbers.first, let last = numbers.last, first <= last
         else {
             note("must be a whole number or a range of them", remedy: "Write one (\"3\"), or the first and the last (\"2-9\").")
             return nil

@@ -29,7 +29,7 @@ struct DatabaseIntrospection {
             connection,
             """
             SELECT l.name, l.wr FROM pragma_table_list AS l JOIN main.sqlite_schema AS s ON s.name = l.name AND s.type = 'table'
-            WHERE l.schema = 'main' AND s.rootpage > 0 AND l.name <> '\(DatabaseReplacement.markerTable)'
+            WHERE l.schema = 'main' AND s.rootpage > 0 AND l.name <> '\(RestoreMarker.table)'
               AND (l.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' OR l.name = 'sqlite_sequence')
             ORDER BY l.name = 'sqlite_sequence', l.name COLLATE BINARY
             """, path: path)

@@ -9,6 +9,9 @@ struct IntrospectedTable {
         let declaredType: String
     }
 
+    /// Names that SQLite has for the number of a row, where no column is called so.
+    static let rowNumberNames = ["rowid", "_rowid_", "oid"]
+
     let name: String
     let isWithoutRowID: Bool
     /// Those that are stored: what a generated column holds comes from the others.
@@ -25,7 +28,7 @@ struct IntrospectedTable {
 
     /// A name for the row's number that no column has.
     private var rowNumberName: String? {
-        ["rowid", "_rowid_", "oid"].first { name in !columns.contains { $0.name.lowercased() == name } }
+        Self.rowNumberNames.first { name in !columns.contains { $0.name.lowercased() == name } }
     }
 
     /// How its rows are exported: every value as SQLite has it, and in the order of the key. A table without a key that is one number has its

@@ -138,9 +138,10 @@ final class ValidationVisitor: RecordVisitor {
 
     /// A column that the table did not have when the file was made.
     private func noteMissingColumn(_ fieldIndex: Int, of index: Int) throws(BackupError) {
+        guard definition.coversWholeDatabase else { return }
         let collection = definition.collections[index]
         let finding = "the file has no \(collection.name).\(collection.fields[fieldIndex].name), which the database has now"
-        guard definition.coversWholeDatabase, missingColumns.insert(finding).inserted else { return }
+        guard missingColumns.insert(finding).inserted else { return }
         if definition.schemaDrift == .refuse { return try add(finding) }
         warnings.append(finding + "; the column takes its default")
     }
