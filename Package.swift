@@ -40,7 +40,8 @@ let package = Package(
                 .product(name: "GRDBSQLite", package: "GRDB.swift"), "CSQLite", "Yams",
             ],
             resources: [
-                .embedInCode("Resources/ev-charging-tracker.yaml"), .embedInCode("Resources/app-definition.schema.json"),
+                .embedInCode("Resources/ev-charging-tracker.yaml"), .embedInCode("Resources/keeptrack.yaml"),
+                .embedInCode("Resources/app-definition.schema.json"),
             ],
             swiftSettings: settings),
         .target(name: "Export", dependencies: ["AppData", "SystemIO", "BackupCore"], swiftSettings: settings),

@@ -123,7 +123,7 @@ import Testing
             "line 2: the definition has no member called titel. Did you mean title?",
             "line 3: the definition.name must be of lower-case letters, digits and hyphens. Write 1 to 64 of them, such as photo-diary.",
             #"line 5: the definition.minimumSchemaVersion must not be above schemaVersion. Write "2" or less."#,
-            #"line 6: the definition.fileNames.export must be a file's name with {stamp} in it once. Write it like "notes_{stamp}.json"."#,
+            #"line 6: the definition.fileNames.export must be a file's name with {stamp} or {compactStamp} in it once. Write it like "notes_{stamp}.json"."#,
             "line 6: the definition.fileNames has no safety. Add the member safety.",
             #"line 7: the definition.retention.safetyKeepLast must be in quotes ("1"). Write "three"."#,
             "line 8: the definition.envelope[2] names repair, which is neither a collection nor the metadata or settings. "
@@ -131,7 +131,7 @@ import Testing
             "line 11: the definition.metadata has no member called tabel. Did you mean table?",
             "line 15: the definition.collections[0] has the field or column built twice. Name each field and each column once.",
             "line 17: the definition.collections[0].key names ident, which is not a field. Choose one of: id, kind, built.",
-            "line 21: the definition.collections[0].fields[0].type must be one of integer, double, text, decimalText, boolean, date, any. "
+            "line 21: the definition.collections[0].fields[0].type must be one of integer, double, text, decimalText, boolean, date, epochMilliseconds, dates, uuid, any. "
                 + "Did you mean integer?",
             "line 22: the definition.collections[0].fields[1] has no member called colum. Did you mean column?",
             "line 22: the definition.collections[0].fields[1].values[2] repeats car. Leave it out.",
@@ -188,7 +188,7 @@ import Testing
                 "{name: version, source: schemaVersion, key: version, type: integer}", with: "{name: v, key: v, type: text}"
             )
             .replacing("source: creationTime, type: date", with: "source: creationTime, type: text")
-            .replacing("{name: id, column: id, type: integer}", with: #"{name: id, column: id, type: integer, default: "1"}"#)
+            .replacing("{name: id, column: id, type: integer}", with: #"{name: id, column: id, type: integer, source: stored}"#)
             .replacing("dates: notInFuture", with: #"dates: notInFuture, years: "3""#)
         let check = AppDefinition.check(yaml: yaml)
         #expect(check.problems == [] && check.definition != nil)
@@ -196,7 +196,7 @@ import Testing
             check.warnings.map(\.text) == [
                 "line 17: the definition.metadata has no integer with source: schemaVersion, so that no export could be restored",
                 "line 21: the definition.metadata.fields[0] has source: creationTime, which is no text",
-                "line 37: the definition.collections[0].fields[0].default does nothing in a collection",
+                "line 37: the definition.collections[0].fields[0].source does nothing in a collection",
                 "line 39: the definition.collections[0].fields[2].years does nothing without dates: withinYears",
             ])
     }

@@ -18,7 +18,7 @@ enum DefinitionMistakes {
         ("title: Notes\n", "", "line 1: the definition has no title"),
         (
             "notes_{stamp}.json", "notes.json",
-            "line 7: the definition.fileNames.export must be a file's name with {stamp} in it once"
+            "line 7: the definition.fileNames.export must be a file's name with {stamp} or {compactStamp} in it once"
         ),
         (
             "safetyKeepLast: \"3\"", "safetyKeepLast: 3",
@@ -71,6 +71,36 @@ enum DefinitionMistakes {
             "line 27: the definition.media.folder must be a path below the database's folder"
         ),
         ("media: {folder: photos}", "media: {folder: photos", "line 28: "),
+        (
+            "notes_{stamp}.json", "notes_{stamp}_{compactStamp}.json",
+            "line 7: the definition.fileNames.export must be a file's name with {stamp} or {compactStamp} in it once"
+        ),
+        (
+            "title: Notes", "title: Notes\ndateNumbers: secondsSince1970",
+            "line 4: the definition.dateNumbers must be one of secondsSince2001"
+        ),
+        (
+            "type: text, nullable: true", "type: boolean, default: \"no\"",
+            "line 26: the definition.collections[0].fields[1].default is no boolean"
+        ),
+        (
+            "type: text, nullable: true", "type: epochMilliseconds, default: \"2026-01-11\"",
+            "line 26: the definition.collections[0].fields[1].default is no epochMilliseconds"
+        ),
+        (
+            "source: schemaVersion, type: integer}",
+            "source: schemaVersion, type: integer}\n    - {name: kind, source: constant, type: text}",
+            "line 18: the definition.metadata.fields[1] has no default"
+        ),
+        (
+            "source: schemaVersion, type: integer}",
+            "source: schemaVersion, type: integer}\n    - {name: a, key: a, type: text}\n    - {name: a.b, key: b, type: text}",
+            "line 14: the definition.metadata has the field a, which is an object too"
+        ),
+        (
+            "  name: about\n", "  required: true\n",
+            "line 12: the definition.envelope[1] names about, which is neither a collection nor the metadata or settings"
+        ),
     ]
 
     /// All members that there are.

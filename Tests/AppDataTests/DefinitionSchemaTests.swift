@@ -30,6 +30,11 @@ import Testing
         // Text with and without quotes is the same to JSON.
         "type: text, default: unknown", "type: double, minimum: \"1e999\"",
         "dateRange: id\n    fields:\n      - {name: id",
+        // The default's type.
+        "type: boolean, default: \"no\"", "type: epochMilliseconds, default: \"2026-01-11\"",
+        // What the names of fields say together.
+        "source: schemaVersion, type: integer}\n    - {name: a, key: a, type: text}\n    - {name: a.b, key: b, type: text}",
+        "  required: true\n",
     ]
 
     /// More mistakes of form: what is replaced in the shortest definition, and by what.

@@ -66,14 +66,16 @@ struct DatabaseRecordReader {
     }
 
     /// An object whose values lie in a table of keys and values; a row that is not there has the field's default.
-    /// - Parameter creationTime: the value of fields with that source, as text.
-    func object(_ object: ObjectDefinition, creationTime: String?, schemaVersion: Int?) throws(BackupError) -> RecordBuffer {
+    /// - Parameter creationTime: the value of fields with that source.
+    func object(_ object: ObjectDefinition, creationTime: Timestamp?, schemaVersion: Int?) throws(BackupError) -> RecordBuffer {
         let rows = try keyValues(of: object)
         let buffer = RecordBuffer(fieldCount: object.fields.count)
         for (index, field) in object.fields.enumerated() {
             switch field.source {
             case .creationTime:
-                if let creationTime { buffer.set(index, text: creationTime) }
+                if let creationTime { buffer.set(index, time: creationTime, as: field.type) }
+            case .constant:
+                if let value = field.defaultValue { Self.set(buffer, index, .text(value), field.type) }
             // An object of which nothing is stored has the definition's.
             case .schemaVersion where schemaVersion != nil || object.table == nil:
                 buffer.set(index, integer: Int64(schemaVersion ?? definition.schemaVersion))
@@ -112,23 +114,28 @@ struct DatabaseRecordReader {
     private static func set(_ buffer: RecordBuffer, _ index: Int, _ value: FieldValue, _ type: FieldType) {
         guard let text = value.string else { return buffer.set(index, value) }
         switch type {
-        case .integer:
+        case .integer, .epochMilliseconds:
             if let number = Int64(text) { return buffer.set(index, integer: number) }
         case .double:
             if let number = Double(text), number.isFinite { return buffer.set(index, real: number) }
         case .boolean:
             if let flag = ["0": false, "1": true, "false": false, "true": true][text] { return buffer.set(index, boolean: flag) }
-        case .text, .decimalText, .date, .any: break
+        case .text, .decimalText, .date, .dates, .uuid, .any: break
         }
         buffer.set(index, value)
     }
 
     /// Everything, in the order of the envelope.
     func visitAll(
-        with visitor: any RecordVisitor, creationTime: String?, schemaVersion: Int?
+        with visitor: any RecordVisitor, creationTime: Timestamp?, schemaVersion: Int?
     ) throws(BackupError) {
+        // Metadata without an object of its own comes first, whatever lies between its members.
+        if definition.metadata.isInline {
+            try visitor.visit(metadata: object(definition.metadata, creationTime: creationTime, schemaVersion: schemaVersion))
+        }
         for member in definition.envelope {
             switch member {
+            case .metadataField: continue
             case .metadata:
                 try visitor.visit(
                     metadata: object(definition.metadata, creationTime: creationTime, schemaVersion: schemaVersion))

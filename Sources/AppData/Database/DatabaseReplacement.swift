@@ -70,7 +70,7 @@ struct DatabaseReplacement {
     /// Keys that the definition does not name are in no export, so nothing could bring them back: they stay.
     private func deleteStoredKeys(of object: ObjectDefinition) throws(BackupError) {
         guard let table = object.table else { return }
-        for field in object.fields where field.source == .stored {
+        for field in object.fields where field.source == .stored && field.isRestored {
             let statement = try DatabaseStatement(
                 connection, "DELETE FROM \(quotedIdentifier(table)) WHERE \"key\" = ?1", path: path)
             try statement.run(with: field.column)

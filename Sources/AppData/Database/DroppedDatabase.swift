@@ -11,20 +11,20 @@ public struct DroppedDatabase: RecordSource, Sendable {
     /// The app's, in the wire format that the file's data came in.
     public let definition: AppDefinition
     /// The file's modification time stands for the creation time, which a database does not tell.
-    private let creationTime: String
+    private let creationTime: Timestamp
 
     /// Checks the whole file.
     /// - Throws: `invalidContent` for a file that is no database, or not this app's; `damagedContent` for a damaged one.
     public init(path: String, definition: AppDefinition) throws(BackupError) {
         let unchecked = DroppedDatabase(
             unchecked: path, definition: definition,
-            creationTime: ISO8601.format(try FileSystem.status(path).modificationTime.wholeSeconds))
+            creationTime: try FileSystem.status(path).modificationTime.wholeSeconds)
         var format = definition
         try unchecked.withConnection { connection throws(BackupError) in format = try unchecked.check(connection) }
         self.init(unchecked: path, definition: format, creationTime: unchecked.creationTime)
     }
 
-    private init(unchecked path: String, definition: AppDefinition, creationTime: String) {
+    private init(unchecked path: String, definition: AppDefinition, creationTime: Timestamp) {
         self.path = path
         self.definition = definition
         self.creationTime = creationTime

@@ -90,8 +90,10 @@ final class RecordInserter: RecordVisitor {
     }
 
     private func insert(_ buffer: RecordBuffer, of object: ObjectDefinition) throws(BackupError) {
-        for (index, field) in object.fields.enumerated() where field.source == .stored {
-            if let problem = FieldConformance.problem(buffer, index, field) { throw refusal("\(object.name): \(problem)") }
+        for (index, field) in object.fields.enumerated() where field.source == .stored && field.isRestored {
+            if let problem = FieldConformance.problem(buffer, index, field) {
+                throw refusal(object.isInline ? problem : "\(object.name): \(problem)")
+            }
             let value: String
             switch buffer.kind(index) {
             case .integer: value = String(buffer.integer(index))

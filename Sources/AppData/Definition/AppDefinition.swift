@@ -18,6 +18,8 @@ public struct AppDefinition: Sendable {
     /// here. Data that came in one of them goes out in it.
     public private(set) var otherFormats: [AppDefinition]
     public let style: WireStyle
+    /// What a number in the place of a date means; `nil` when it means nothing.
+    public let dateNumbers: DateNumbers?
     /// Whether the collections are the tables that the database has, all of them, found anew each time: nobody has described them.
     public let coversWholeDatabase: Bool
     /// What becomes of a file whose columns are not those that the database has now.
@@ -38,7 +40,7 @@ public struct AppDefinition: Sendable {
     public let digest: SHA256Digest
 
     /// Names of the definitions that are part of the program.
-    public static let builtInNames = ["ev-charging-tracker"]
+    public static let builtInNames = ["ev-charging-tracker", "keeptrack"]
 
     /// The JSON Schema (2020-12) of definitions, for editors.
     public static var formatSchema: [UInt8] { PackageResources.app_definition_schema_json }
@@ -54,6 +56,7 @@ public struct AppDefinition: Sendable {
         let bytes: [UInt8]
         switch name {
         case "ev-charging-tracker": bytes = PackageResources.ev_charging_tracker_yaml
+        case "keeptrack": bytes = PackageResources.keeptrack_yaml
         default:
             throw BackupError(
                 .notFound, "there is no app called \(name)",

@@ -48,7 +48,8 @@ enum AppDefinitionReader {
         guard
             root.requireMapping(keys: [
                 "format", "name", "title", "schemaVersion", "minimumSchemaVersion", "fileNames", "strategy", "retention",
-                "wholeDatabase", "schemaDrift", "style", "envelope", "metadata", "settings", "collections", "wireFormats",
+                "wholeDatabase", "schemaDrift", "style", "dateNumbers", "envelope", "metadata", "settings", "collections",
+                "wireFormats",
                 "media",
                 "archiveLayout", "migrations",
             ])
@@ -113,7 +114,9 @@ enum AppDefinitionReader {
     private static func pattern(_ node: DefinitionNode) -> FileNamePattern? {
         guard let text = node.text() else { return nil }
         guard let pattern = FileNamePattern(text) else {
-            node.note("must be a file's name with {stamp} in it once", remedy: "Write it like \"notes_{stamp}.json\".")
+            node.note(
+                "must be a file's name with {stamp} or {compactStamp} in it once", remedy: "Write it like \"notes_{stamp}.json\"."
+            )
             return nil
         }
         return pattern

@@ -6,7 +6,7 @@ enum DefinitionFields {
     static func field(_ node: DefinitionNode, columnKey: String, collectionNames: [String]) -> FieldReading {
         let isMapping = node.requireMapping(keys: [
             "name", columnKey, "source", "type", "required", "nullable", "values", "currency", "minimum", "above",
-            "references", "dates", "years", "default",
+            "references", "dates", "years", "default", "restored",
         ])
         guard isMapping else { return FieldReading(name: nil, column: "", definition: nil) }
         let name = node.required("name")?.text()
@@ -15,14 +15,18 @@ enum DefinitionFields {
         let source = sourceNode == nil ? .stored : sourceNode?.choice(FieldSource.self)
         let column = (source == .stored ? node.required(columnKey) : node.optional(columnKey))?.text()
         let isNullable = node.optional("nullable")?.boolean() ?? false
-        let isRequired = node.optional("required")?.boolean() ?? !isNullable
+        let isObject = columnKey == "key"
+        let hasMissingValue = !isObject && node.optional("default") != nil
+        let isRequired = node.optional("required")?.boolean() ?? (!isNullable && !hasMissingValue)
         let allowedValues = values(node, type)
         let isCurrency = currency(node, type)
         let limit = limit(node, type)
         let reference = reference(node, collectionNames)
         let dateRule = dateRule(node, type)
         let defaultValue = node.optional("default")?.quoted()
-        warnOfIdleMembers(node, isObject: columnKey == "key", source: source, type: type)
+        warnOfIdleMembers(node, isObject: isObject, source: source, type: type)
+        if source == .constant { _ = node.required("default") }
+        let missingValue = isObject || isNullable ? nil : type.flatMap { typedDefault(node, defaultValue, $0) }
         guard let name, let type, let source, source != .stored || column != nil else {
             return FieldReading(name: name, column: column ?? "", definition: nil)
         }
@@ -31,26 +35,56 @@ enum DefinitionFields {
             definition: FieldDefinition(
                 name: name, column: column ?? "", type: type, source: source, isRequired: isRequired, isNullable: isNullable,
                 allowedValues: allowedValues, isCurrency: isCurrency, limit: limit, reference: reference, dateRule: dateRule,
-                defaultValue: defaultValue))
+                defaultValue: isObject ? defaultValue : nil, missingValue: missingValue,
+                isRestored: node.optional("restored")?.boolean() ?? true))
+    }
+
+    /// The default of a collection's field as a value of its type.
+    private static func typedDefault(_ node: DefinitionNode, _ text: String?, _ type: FieldType) -> FieldValue? {
+        guard let text, let member = node.optional("default") else { return nil }
+        let bytes = Array(text.utf8)
+        let value: FieldValue? =
+            switch type {
+            case .integer, .epochMilliseconds: Int64(text).map { .integer($0) }
+            case .double: Double(text).flatMap { $0.isFinite ? .real($0) : nil }
+            case .boolean: ["false": .boolean(false), "true": .boolean(true)][text]
+            case .text: .text(bytes)
+            case .decimalText: bytes.withUnsafeBytes { DecimalText.value($0) } == nil ? nil : .text(bytes)
+            case .date: bytes.withUnsafeBytes { DateText.time($0) } == nil ? nil : .text(bytes)
+            case .dates: bytes.withUnsafeBytes { DateList.texts($0) } == nil ? nil : .text(bytes)
+            case .uuid: bytes.withUnsafeBytes { UUIDText.isValid($0) } ? .text(bytes) : nil
+            case .any: nil
+            }
+        if value == nil {
+            member.note("is no \(type.rawValue)", remedy: "Write a value of that type, in quotes, or leave it out.")
+        }
+        return value
     }
 
     /// What is allowed and does nothing, or nothing good.
     private static func warnOfIdleMembers(_ node: DefinitionNode, isObject: Bool, source: FieldSource?, type: FieldType?) {
         if !isObject {
-            for name in ["source", "default"] {
-                node.optional(name)?.warn(
-                    "does nothing in a collection", remedy: "Leave it out: it is for the fields of metadata and settings.")
+            node.optional("source")?.warn(
+                "does nothing in a collection", remedy: "Leave it out: it is for the fields of metadata and settings.")
+            node.optional("restored")?.warn(
+                "does nothing in a collection", remedy: "Leave it out: it is for the fields of metadata and settings.")
+            if node.optional("nullable")?.node.scalar?.string == "true" {
+                node.optional("default")?.warn(
+                    "does nothing with nullable: what is missing is null", remedy: "Leave one of them out.")
             }
         }
         if let years = node.optional("years"), node.optional("dates")?.node.scalar?.string != "withinYears" {
             years.warn("does nothing without dates: withinYears", remedy: "Leave it out, or add dates: withinYears.")
         }
-        if isObject, let type, let source, source != .stored {
-            let expected = source == .creationTime ? FieldType.date : .integer
-            if type != expected {
-                node.warn(
-                    "has source: \(source.rawValue), which is no \(type.rawValue)", remedy: "Write type: \(expected.rawValue).")
+        let expected: [FieldType]? =
+            switch source {
+            case .creationTime: [.date, .epochMilliseconds]
+            case .schemaVersion: [.integer]
+            case .stored, .constant, nil: nil
             }
+        if isObject, let type, let source, let expected, !expected.contains(type) {
+            node.warn(
+                "has source: \(source.rawValue), which is no \(type.rawValue)", remedy: "Write type: \(expected[0].rawValue).")
         }
     }
 
@@ -111,7 +145,9 @@ enum DefinitionFields {
 
     private static func dateRule(_ node: DefinitionNode, _ type: FieldType?) -> DateRule {
         guard let member = node.optional("dates") else { return .any }
-        if let type, type != .date { member.note("is for dates only", remedy: "Leave it out, or write type: date.") }
+        if let type, !type.isTime, type != .dates {
+            member.note("is for dates only", remedy: "Leave it out, or write type: date.")
+        }
         switch member.word(of: ["any", "notInFuture", "withinYears"]) {
         case "notInFuture": return .notInFuture
         case "withinYears": return .withinYears(node.required("years")?.quotedInteger(in: 1...1_000) ?? 1)

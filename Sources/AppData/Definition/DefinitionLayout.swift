@@ -38,9 +38,13 @@ struct DefinitionLayout {
     ) -> (members: [EnvelopeMember], order: [Int])? {
         guard let node = root.required("envelope"), let elements = node.elements() else { return nil }
         let isComplete =
-            declared.allSatisfy { $0.name != nil } && metadata?.name != nil && (settings == nil || settings?.name != nil)
+            declared.allSatisfy { $0.name != nil } && metadata?.memberNames != nil && (settings == nil || settings?.name != nil)
             && root.optional("collections") != nil
-        let known = [metadata?.name, settings?.name].compactMap { $0 } + declared.compactMap(\.name)
+        let metadataNames = metadata?.memberNames ?? []
+        let known = metadataNames + [settings?.name].compactMap { $0 } + declared.compactMap(\.name)
+        for (index, name) in known.enumerated() where known[..<index].contains(name) {
+            node.note("would have \(name) twice", remedy: "Give each member of the export a name of its own.")
+        }
         var members: [EnvelopeMember] = []
         var order: [Int] = []
         var isUnderstood = isComplete
@@ -49,8 +53,8 @@ struct DefinitionLayout {
                 isUnderstood = false
                 continue
             }
-            if name == metadata?.name {
-                members.append(.metadata)
+            if let index = metadataNames.firstIndex(of: name) {
+                members.append(metadata?.isInline == true ? .metadataField(index) : .metadata)
             } else if name == settings?.name {
                 members.append(.settings)
             } else if let index = declared.firstIndex(where: { $0.name == name }) {
@@ -66,8 +70,7 @@ struct DefinitionLayout {
             }
         }
         guard isUnderstood else { return nil }
-        let expectedCount = declared.count + 1 + (settings == nil ? 0 : 1)
-        guard members.count == expectedCount, Set(order).count == declared.count, members.contains(.metadata) else {
+        guard members.count == known.count, Set(elements.compactMap { $0.node.scalar?.string }) == Set(known) else {
             node.note(
                 "must name the metadata, the settings and every collection exactly once",
                 remedy: "Write [\(known.joined(separator: ", "))], in the order of the export.")

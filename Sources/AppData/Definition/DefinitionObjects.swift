@@ -6,20 +6,48 @@ enum DefinitionObjects {
         guard node.requireMapping(keys: ["name", "table", "required", "fields"]) else {
             return ObjectReading(name: nil, definition: nil)
         }
-        let name = node.required("name")?.text()
+        // Metadata without a name has no object of its own.
+        let isInline = isMetadata && node.optional("name") == nil
+        let name = isInline ? "" : node.required("name")?.text()
         let table = node.required("table")
         let tableName = table?.text()
         let isRequired = node.optional("required")?.boolean() ?? true
         let readings = fields(node, columnKey: "key", collectionNames: [])
+        let inlineNames = isInline ? readings.map(\.name) : nil
+        checkNesting(node, readings, isInline: isInline)
         if let table, let tableName {
             let columns = ["key", "value"].map { DefinitionTable.Column(name: $0, line: table.line) }
             node.findings.add(DefinitionTable(name: tableName, line: table.line, columns: columns, isWrittenWhole: false))
         }
         let fields = readings.compactMap(\.definition)
-        guard let name, let tableName, fields.count == readings.count else { return ObjectReading(name: name, definition: nil) }
+        guard let name, let tableName, fields.count == readings.count else {
+            return ObjectReading(name: isInline ? nil : name, inlineNames: inlineNames, definition: nil)
+        }
         if isMetadata { checkVersion(node, fields) }
         return ObjectReading(
-            name: name, definition: ObjectDefinition(name: name, table: tableName, isRequired: isRequired, fields: fields))
+            name: isInline ? nil : name, inlineNames: inlineNames,
+            definition: ObjectDefinition(name: name, table: tableName, isRequired: isRequired, fields: fields))
+    }
+
+    /// A dotted name is a member of an object inside, which cannot be a value at the same time.
+    private static func checkNesting(_ node: DefinitionNode, _ readings: [FieldReading], isInline: Bool) {
+        let names = readings.compactMap(\.name)
+        for name in names where name.contains(".") {
+            let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+            if isInline || parts.contains("") {
+                node.note(
+                    "has the field \(name), whose dots are out of place",
+                    remedy: isInline
+                        ? "Fields of metadata without a name are members of the export itself: leave out the dots."
+                        : "Write the names of the objects and of the member with one dot between them: security.hasPIN.")
+            }
+            for count in 1..<max(2, parts.count)
+            where names.contains(parts.prefix(count).joined(separator: ".")) && count < parts.count {
+                node.note(
+                    "has the field \(parts.prefix(count).joined(separator: ".")), which is an object too",
+                    remedy: "Rename one of them.")
+            }
+        }
     }
 
     /// Without its version an export cannot be restored, which would be found out too late.
@@ -78,7 +106,7 @@ enum DefinitionObjects {
     private static func keyIndex(_ node: DefinitionNode, _ fields: [FieldReading]) -> Int? {
         guard let key = node.required("key"), let index = fieldIndex(key, fields) else { return nil }
         if let field = fields[index].definition,
-            (field.type != .integer && field.type != .text) || field.isNullable || !field.isRequired
+            ![.integer, .text, .uuid].contains(field.type) || field.isNullable || !field.isRequired
         {
             key.note(
                 "must name a required integer or text",
@@ -89,8 +117,8 @@ enum DefinitionObjects {
 
     private static func dateRangeIndex(_ node: DefinitionNode, _ fields: [FieldReading]) -> Int? {
         guard let range = node.optional("dateRange"), let index = fieldIndex(range, fields) else { return nil }
-        if let field = fields[index].definition, field.type != .date {
-            range.note("must name a date", remedy: "Name a field with type: date, or leave it out.")
+        if let field = fields[index].definition, !field.type.isTime {
+            range.note("must name a date", remedy: "Name a field with type: date or epochMilliseconds, or leave it out.")
         }
         return index
     }

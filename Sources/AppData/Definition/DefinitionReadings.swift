@@ -9,9 +9,21 @@ struct FieldReading {
 
 /// The metadata or the settings as far as they could be read.
 struct ObjectReading {
+    /// `nil` when there was a problem, or the fields have no object of their own.
     let name: String?
+    /// The fields' names, when they are members of the outermost object themselves.
+    var inlineNames: [String?]?
     /// `nil` when there was a problem.
     let definition: ObjectDefinition?
+
+    var isInline: Bool { inlineNames != nil }
+
+    /// What it brings into the outermost object; `nil` when that could not be read.
+    var memberNames: [String]? {
+        guard let inlineNames else { return name.map { [$0] } }
+        let names = inlineNames.compactMap { $0 }
+        return names.count == inlineNames.count ? names : nil
+    }
 }
 
 /// A collection as far as it could be read.

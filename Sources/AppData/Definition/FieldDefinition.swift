@@ -22,11 +22,16 @@ public struct FieldDefinition: Sendable {
     public let keyColumns: [String]
     /// What is written when a key/value table has no such row.
     public let defaultValue: String?
+    /// Whether a restore writes the value; if not, what the app has stays.
+    public let isRestored: Bool
+    /// Of a collection's field: what it is when the member is missing.
+    public let missingValue: FieldValue?
 
     public init(
         name: String, column: String, type: FieldType, source: FieldSource = .stored, isRequired: Bool = true,
         isNullable: Bool = false, allowedValues: ByteStringSet? = nil, isCurrency: Bool = false, limit: FieldLimit? = nil,
-        reference: FieldReference? = nil, dateRule: DateRule = .any, keyColumns: [String] = [], defaultValue: String? = nil
+        reference: FieldReference? = nil, dateRule: DateRule = .any, keyColumns: [String] = [], defaultValue: String? = nil,
+        missingValue: FieldValue? = nil, isRestored: Bool = true
     ) {
         self.name = name
         self.column = column
@@ -41,5 +46,12 @@ public struct FieldDefinition: Sendable {
         self.dateRule = dateRule
         self.keyColumns = keyColumns
         self.defaultValue = defaultValue
+        self.missingValue = missingValue
+        self.isRestored = isRestored
     }
+
+    /// Whether the member may be missing when it is read.
+    public var mayBeMissing: Bool { isNullable || !isRequired }
+    /// Whether null is a value of it. What is missing may have a value that is none.
+    public var mayBeNull: Bool { isNullable || (!isRequired && missingValue == nil) }
 }

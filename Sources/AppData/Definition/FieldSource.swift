@@ -6,4 +6,6 @@ public enum FieldSource: String, Sendable, CaseIterable {
     case creationTime
     /// The definition's schema version; a row of the key/value table repeats it for whoever opens the database.
     case schemaVersion
+    /// The definition's default, always; not stored.
+    case constant
 }

@@ -3,6 +3,7 @@
 struct WireFormatReading {
     private let versions: ClosedRange<Int>
     private let style: WireStyle
+    private let dateNumbers: DateNumbers?
     private let metadata: ObjectDefinition
     private let settings: ObjectDefinition?
     private let layout: DefinitionLayout
@@ -24,6 +25,7 @@ struct WireFormatReading {
         _ node: DefinitionNode, _ versions: ClosedRange<Int>?, inheriting main: DefinitionNode?, _ others: [WireFormatReading]
     ) -> WireFormatReading? {
         let style = node.optional("style").map { $0.choice(WireStyle.self) } ?? .plain
+        let dateNumbers = dateNumbers(node)
         let source = main ?? node
         let metadata = (node.optional("metadata") ?? source.required("metadata")).map {
             DefinitionObjects.object($0, isMetadata: true)
@@ -34,9 +36,14 @@ struct WireFormatReading {
         let layout = DefinitionLayout.read(node, metadata: metadata, settings: settings)
         guard let versions, let style, let metadata = metadata?.definition, let layout else { return nil }
         return WireFormatReading(
-            versions: versions, style: style, metadata: metadata, settings: settings?.definition, layout: layout,
+            versions: versions, style: style, dateNumbers: dateNumbers, metadata: metadata, settings: settings?.definition,
+            layout: layout,
             schemaDrift: nil,
             others: others)
+    }
+
+    private static func dateNumbers(_ node: DefinitionNode) -> DateNumbers? {
+        node.optional("dateNumbers").flatMap { $0.choice(DateNumbers.self) }
     }
 
     /// Together with the main format they have every version from the oldest to the newest, once.
@@ -46,7 +53,9 @@ struct WireFormatReading {
         var ranges = mainVersions.map { [$0] } ?? []
         var readings: [WireFormatReading?] = []
         for node in elements {
-            guard node.requireMapping(keys: ["versions", "style", "envelope", "metadata", "settings", "collections"]) else {
+            guard
+                node.requireMapping(keys: ["versions", "style", "dateNumbers", "envelope", "metadata", "settings", "collections"])
+            else {
                 return nil
             }
             let versions = node.required("versions")
@@ -69,7 +78,7 @@ struct WireFormatReading {
 
     /// An app that nobody has described: its collections are the tables that its database turns out to have.
     private static func wholeDatabase(_ root: DefinitionNode, _ versions: ClosedRange<Int>?) -> WireFormatReading? {
-        for name in ["envelope", "metadata", "settings", "collections", "wireFormats", "migrations"] {
+        for name in ["dateNumbers", "envelope", "metadata", "settings", "collections", "wireFormats", "migrations"] {
             root.optional(name)?.note(
                 "cannot be together with wholeDatabase", remedy: "Leave it out: what the database has is found in it.")
         }
@@ -83,7 +92,7 @@ struct WireFormatReading {
                 FieldDefinition(name: "schemaVersion", column: "", type: .integer, source: .schemaVersion),
             ])
         return WireFormatReading(
-            versions: versions, style: style, metadata: metadata, settings: nil,
+            versions: versions, style: style, dateNumbers: nil, metadata: metadata, settings: nil,
             layout: DefinitionLayout(envelope: [.metadata], collections: []), schemaDrift: drift, others: [])
     }
 
@@ -93,7 +102,8 @@ struct WireFormatReading {
             name: common.name, title: common.title, schemaVersion: versions.upperBound,
             minimumSchemaVersion: all.map(\.lowerBound).min() ?? versions.lowerBound,
             newestSchemaVersion: all.map(\.upperBound).max() ?? versions.upperBound, formatVersions: versions,
-            otherFormats: others.map { $0.definition(common) }, style: style, coversWholeDatabase: schemaDrift != nil,
+            otherFormats: others.map { $0.definition(common) }, style: style, dateNumbers: dateNumbers,
+            coversWholeDatabase: schemaDrift != nil,
             schemaDrift: schemaDrift ?? .refuse, fileNames: common.fileNames, envelope: layout.envelope, metadata: metadata,
             settings: settings, collections: layout.collections, media: common.media, archiveLayout: common.archiveLayout,
             migrations: common.migrations, retention: common.retention, defaultStrategy: common.defaultStrategy,

@@ -6,15 +6,11 @@ enum FieldConformance {
     ///   nullable field and for one that is not required.
     static func problem(_ buffer: RecordBuffer, _ index: Int, _ field: FieldDefinition) -> String? {
         let kind = buffer.kind(index)
+        if field.type.holds(kind) { return nil }
         switch (field.type, kind) {
-        case (.integer, .integer), (.double, .real), (.text, .text), (.decimalText, .text), (.boolean, .boolean), (.date, .text):
-            return nil
-        case (.any, .integer), (.any, .real), (.any, .text), (.any, .blob): return nil
-        case (_, .null):
-            return field.isNullable || !field.isRequired ? nil : "\(field.name) must not be null"
-        case (_, .missing):
-            return field.isRequired && !field.isNullable ? "missing field \(field.name)" : nil
-        case (.integer, .number), (.integer, .real):
+        case (_, .null): return field.mayBeNull ? nil : "\(field.name) must not be null"
+        case (_, .missing): return field.mayBeMissing ? nil : "missing field \(field.name)"
+        case (.integer, .number), (.integer, .real), (.epochMilliseconds, .number), (.epochMilliseconds, .real):
             return "\(field.name) must be a whole number from \(Int64.min) to \(Int64.max)"
         case (.double, .number): return "\(field.name) is a number out of range"
         case (_, let kind): return "\(field.name) must be \(name(of: field.type)), not \(name(of: kind))"
@@ -29,6 +25,9 @@ enum FieldConformance {
         case .decimalText: "a text with a decimal number"
         case .boolean: "true or false"
         case .date: "a text with a date"
+        case .epochMilliseconds: "a whole number of milliseconds"
+        case .dates: "a list of ISO 8601 dates with a time zone"
+        case .uuid: "a text with a UUID"
         case .any: "a value that SQLite can hold"
         }
     }

@@ -1,4 +1,5 @@
 import BackupCore
+import SystemIO
 
 /// The values of one record on its way from a file or a database to the next place, used again for every record: a million
 /// records cost no allocation each.
@@ -93,6 +94,24 @@ public final class RecordBuffer {
     public func set(_ index: Int, text: String) {
         var text = text
         text.withUTF8 { set(index, .text, bytes: UnsafeRawBufferPointer($0)) }
+    }
+
+    /// A moment, as fields of the type hold it.
+    public func set(_ index: Int, time: Timestamp, as type: FieldType) {
+        if type == .epochMilliseconds {
+            if let milliseconds = EpochMilliseconds.value(of: time) { set(index, integer: milliseconds) }
+        } else {
+            set(index, text: ISO8601.format(time.wholeSeconds))
+        }
+    }
+
+    /// The moment that a field of the type holds; `nil` when it holds none.
+    public func time(_ index: Int, as type: FieldType) -> Timestamp? {
+        switch (type, kind(index)) {
+        case (.date, .text): DateText.time(bytes(index))
+        case (.epochMilliseconds, .integer): EpochMilliseconds.time(integer(index))
+        default: nil
+        }
     }
 
     public func set(_ index: Int, _ value: FieldValue) {

@@ -14,6 +14,14 @@ struct FieldChecker {
         case .double: return buffer.real(index).isFinite ? limitProblem(buffer.real(index), field) : "\(field.name) is not finite"
         case .decimalText: return decimalProblem(buffer.bytes(index), field)
         case .date: return dateProblem(buffer.bytes(index), field)
+        case .epochMilliseconds:
+            return lateProblem(EpochMilliseconds.time(buffer.integer(index)), String(buffer.integer(index)), field)
+        case .dates:
+            guard let dates = DateList.texts(buffer.bytes(index)) else { return "\(field.name) is not a list of dates" }
+            return dates.lazy.compactMap { text in text.withUnsafeBytes { dateProblem($0, field) } }.first
+        case .uuid:
+            let bytes = buffer.bytes(index)
+            return UUIDText.isValid(bytes) ? nil : "\(field.name) \"\(Self.shortened(bytes))\" is not a UUID"
         case .text: return textProblem(buffer.bytes(index), field)
         }
     }
@@ -34,11 +42,13 @@ struct FieldChecker {
         guard let date = DateText.time(bytes) else {
             return "\(field.name) \"\(Self.shortened(bytes))\" is not an ISO 8601 date with a time zone"
         }
+        return lateProblem(date, Self.shortened(bytes), field)
+    }
+
+    private func lateProblem(_ date: Timestamp, _ text: String, _ field: FieldDefinition) -> String? {
         guard date > field.dateRule.latest(now: now) else { return nil }
-        if case .withinYears(let years) = field.dateRule {
-            return "\(field.name) \(Self.shortened(bytes)) is more than \(years) years ahead"
-        }
-        return "\(field.name) \(Self.shortened(bytes)) is in the future"
+        if case .withinYears(let years) = field.dateRule { return "\(field.name) \(text) is more than \(years) years ahead" }
+        return "\(field.name) \(text) is in the future"
     }
 
     private func textProblem(_ bytes: UnsafeRawBufferPointer, _ field: FieldDefinition) -> String? {

@@ -16,8 +16,8 @@ struct FieldRule {
 
     init(_ field: FieldDefinition, now: Timestamp) {
         type = field.type
-        mayBeNull = field.isNullable || !field.isRequired
-        mayBeMissing = field.isNullable || !field.isRequired
+        mayBeNull = field.mayBeNull
+        mayBeMissing = field.mayBeMissing
         limit = field.limit?.value ?? -.infinity
         isLimitAllowed = field.limit?.isInclusive ?? true
         latest = field.dateRule.latest(now: now)
@@ -31,12 +31,7 @@ struct FieldRule {
         switch kind {
         case .null: mayBeNull
         case .missing: mayBeMissing
-        case .integer: type == .integer || type == .any
-        case .real: type == .double || type == .any
-        case .boolean: type == .boolean
-        case .text: type == .text || type == .date || type == .decimalText || type == .any
-        case .blob: type == .any
-        case .number, .array, .object: false
+        default: type.holds(kind)
         }
     }
 
@@ -54,6 +49,12 @@ struct FieldRule {
         case .date:
             guard let date = DateText.time(buffer.bytes(index)) else { return false }
             return date <= latest
+        case .epochMilliseconds: return EpochMilliseconds.time(buffer.integer(index)) <= latest
+        case .dates:
+            return DateList.texts(buffer.bytes(index))?.allSatisfy { text in
+                text.withUnsafeBytes { bytes in DateText.time(bytes).map { $0 <= latest } ?? false }
+            } ?? false
+        case .uuid: return UUIDText.isValid(buffer.bytes(index))
         case .decimalText:
             guard let value = DecimalText.value(buffer.bytes(index)) else { return false }
             return isAboveLimit(value)

@@ -63,9 +63,9 @@ final class ValidationVisitor: RecordVisitor {
                 continue
             }
             try check(metadata, index, field, of: definition.metadata)
+            if field.source == .creationTime { createdAt = metadata.time(index, as: field.type) }
             guard let text = metadata.string(index) else { continue }
             metadataTexts[field.name] = text
-            if field.source == .creationTime { createdAt = DateText.time(metadata.bytes(index)) }
         }
     }
 
@@ -79,15 +79,16 @@ final class ValidationVisitor: RecordVisitor {
         _ buffer: RecordBuffer, _ index: Int, _ field: FieldDefinition, of object: ObjectDefinition
     ) throws(BackupError) {
         if buffer.kind(index) == .missing {
-            if field.isRequired, !field.isNullable { try add("missing field \(object.name).\(field.name)") }
+            if !field.mayBeMissing { try add("missing field \(object.path(of: field))") }
         } else if let problem = checker.problem(buffer, index, field) {
-            try add("\(object.name): \(problem)")
+            try add(object.isInline ? problem : "\(object.name): \(problem)")
         }
     }
 
     private func check(schemaVersion buffer: RecordBuffer, _ index: Int, _ field: FieldDefinition) throws(BackupError) {
         switch buffer.kind(index) {
-        case .missing: try add("missing field \(definition.metadata.name).\(field.name)")
+        case .missing where field.mayBeMissing: schemaVersion = definition.schemaVersion
+        case .missing: try add("missing field \(definition.metadata.path(of: field))")
         case .integer where buffer.integer(index) >= Int64(definition.minimumSchemaVersion):
             let version = buffer.integer(index)
             schemaVersion = Int(version)
@@ -101,7 +102,7 @@ final class ValidationVisitor: RecordVisitor {
             try add("schema version \(buffer.integer(index)) cannot be read, only \(definition.minimumSchemaVersion) and newer")
         default:
             isIncompatible = true
-            try add("\(definition.metadata.name).\(field.name) is not a whole number")
+            try add("\(definition.metadata.path(of: field)) is not a whole number")
         }
     }
 
@@ -128,9 +129,7 @@ final class ValidationVisitor: RecordVisitor {
                 try check(reference: record.value(fieldIndex), to: rule.referenceTarget, record, of: index)
             }
         }
-        if plan.dateRangeIndex >= 0, record.kind(plan.dateRangeIndex) == .text,
-            let date = DateText.time(record.bytes(plan.dateRangeIndex))
-        {
+        if plan.dateRangeIndex >= 0, let date = record.time(plan.dateRangeIndex, as: plan.rules[plan.dateRangeIndex].type) {
             earliest = min(earliest ?? date, date)
             latest = max(latest ?? date, date)
         }
@@ -157,7 +156,7 @@ final class ValidationVisitor: RecordVisitor {
         let isNew: Bool
         switch (record.kind(keyIndex), plans[index].keyType) {
         case (.integer, .integer): isNew = keys[index].insert(record.integer(keyIndex))
-        case (.text, .text): isNew = keys[index].insert(Array(record.bytes(keyIndex)))
+        case (.text, .text), (.text, .uuid): isNew = keys[index].insert(Array(record.bytes(keyIndex)))
         default: return
         }
         if !isNew { try add("\(label(record, of: index)) occurs twice") }

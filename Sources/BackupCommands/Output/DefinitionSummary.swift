@@ -20,6 +20,7 @@ enum DefinitionSummary {
     private static func name(of member: EnvelopeMember, in definition: AppDefinition) -> String {
         switch member {
         case .metadata: definition.metadata.name
+        case .metadataField(let index): definition.metadata.fields[index].name
         case .settings: definition.settings?.name ?? ""
         case .collection(let index): definition.collections[index].name
         }

@@ -44,6 +44,7 @@ public struct ExportSchema {
         case .metadata:
             // A restore refuses an export without it, whatever the definition says.
             return property(definition.metadata, isRequired: true, "What this export is.")
+        case .metadataField(let index): return property(definition.metadata.fields[index], in: nil)
         case .settings:
             return definition.settings.map { property($0, isRequired: $0.isRequired, "The user's settings.") }
         case .collection(let index):
@@ -59,9 +60,24 @@ public struct ExportSchema {
     }
 
     private func property(_ object: ObjectDefinition, isRequired: Bool, _ description: String) -> Property {
-        let members = Self.object(object.fields.map { property($0, in: nil) }, mayBeNull: !isRequired)
+        let members = Self.object(properties(WireObjectLayout(object.fields), of: object), mayBeNull: !isRequired)
         return Property(
             name: object.name, isRequired: isRequired, schema: .object([.init("description", .text(description))] + members))
+    }
+
+    private func properties(_ layout: WireObjectLayout, of object: ObjectDefinition) -> [Property] {
+        layout.members.map { member in
+            switch member.content {
+            case .field(let index):
+                let schema = FieldSchema(object.fields[index], in: nil, of: definition)
+                return Property(name: member.name, isRequired: schema.isRequired, schema: schema.json)
+            case .object(let inner):
+                let inner = properties(inner, of: object)
+                let isRequired = inner.contains(where: \.isRequired)
+                return Property(
+                    name: member.name, isRequired: isRequired, schema: .object(Self.object(inner, mayBeNull: !isRequired)))
+            }
+        }
     }
 
     private func property(_ field: FieldDefinition, in collection: CollectionDefinition?) -> Property {

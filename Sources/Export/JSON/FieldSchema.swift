@@ -20,10 +20,10 @@ struct FieldSchema {
 
     /// Whether the version of the export stands in it, which a restore always wants.
     private var isVersion: Bool { collection == nil && field.source == .schemaVersion }
-    private var mayBeNull: Bool { !isVersion && (field.isNullable || !field.isRequired) }
+    private var mayBeNull: Bool { !isVersion && field.mayBeNull }
 
     /// Whether the member must be there.
-    var isRequired: Bool { isVersion || (field.isRequired && !field.isNullable) }
+    var isRequired: Bool { !field.mayBeMissing }
 
     var json: OrderedJSON {
         let notes = notes
@@ -36,17 +36,20 @@ struct FieldSchema {
             guard mayBeNull else { return .object(members + [.init("$ref", .text("#/$defs/currency"))]) }
             return .object(members + [.init("anyOf", .array([currency, .members(["type": .text("null")])]))])
         }
-        members.append(.init("type", mayBeNull ? .array([.text(typeName), .text("null")]) : .text(typeName)))
+        let names = typeNames + (mayBeNull ? ["null"] : [])
+        members.append(.init("type", names.count == 1 ? .text(names[0]) : .array(names.map { .text($0) })))
         return .object(members + rules)
     }
 
-    private var typeName: String {
-        if isVersion { return "integer" }
+    private var typeNames: [String] {
+        if isVersion { return ["integer"] }
         return switch field.type {
-        case .integer: "integer"
-        case .double: "number"
-        case .boolean: "boolean"
-        case .text, .decimalText, .date, .any: "string"
+        case .integer, .epochMilliseconds: ["integer"]
+        case .double: ["number"]
+        case .boolean: ["boolean"]
+        case .date: definition.dateNumbers == nil ? ["string"] : ["string", "number"]
+        case .dates: ["array"]
+        case .text, .decimalText, .uuid, .any: ["string"]
         }
     }
 
@@ -55,16 +58,25 @@ struct FieldSchema {
     private var rules: [OrderedJSON.Member] {
         if isVersion { return [.init("minimum", .integer(definition.minimumSchemaVersion))] }
         switch field.type {
-        case .integer: return integerRange
+        case .integer, .epochMilliseconds: return integerRange
         case .double: return limit.map { [$0] } ?? []
         case .boolean, .any: return []
         case .text:
             guard let values = field.allowedValues else { return [] }
             return [.init("enum", .array(values.members.map { .text($0) } + (mayBeNull ? [.null] : [])))]
         case .decimalText: return [.init("maxLength", .integer(400)), .init("pattern", .text(decimalPattern))]
-        case .date: return [.init("format", .text("date-time")), .init("pattern", .text(Self.datePattern))]
+        case .date: return Self.date
+        case .dates:
+            let type = definition.dateNumbers == nil ? OrderedJSON.text("string") : .array([.text("string"), .text("number")])
+            return [.init("items", .object([.init("type", type)] + Self.date))]
+        case .uuid:
+            return [.init("pattern", .text("^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$"))]
         }
     }
+
+    private static let date: [OrderedJSON.Member] = [
+        .init("format", .text("date-time")), .init("pattern", .text(datePattern)),
+    ]
 
     /// What SQLite may hold, as `AnyValueText` writes it.
     private static let anyValue: [OrderedJSON] = [
@@ -115,6 +127,11 @@ struct FieldSchema {
         }
         if collection == nil, field.source == .creationTime { notes.append("The moment of the export.") }
         if isVersion { notes.append("The version of the format.") }
+        if field.type == .epochMilliseconds { notes.append("Milliseconds since 1970 in UTC.") }
+        if definition.dateNumbers != nil, field.type == .date || field.type == .dates {
+            notes.append("A number counts the seconds since 2001-01-01T00:00:00Z.")
+        }
+        if field.missingValue != nil { notes.append("What is missing has a default.") }
         if field.type == .decimalText {
             notes.append("A decimal number as text.")
             if let limit = field.limit { notes.append(limit.isInclusive ? "At least \(limit.text)." : "Above \(limit.text).") }

@@ -1,5 +1,6 @@
 import AppData
 import BackupCore
+import SystemIO
 
 /// The app's export format as a source of records. Members may come in any order, in the envelope and in every object; what the
 /// definition does not know is checked as JSON and passed over.
@@ -35,14 +36,24 @@ private final class WireReaderPass {
 
     func run() throws(BackupError) {
         guard try tokenizer.next() == .beginObject else { throw tokenizer.failure("the outermost value is not an object") }
+        let metadata = definition.metadata
+        let inline = metadata.isInline ? WireObjectLayout(metadata.fields) : nil
+        let inlineBuffer = RecordBuffer(fieldCount: metadata.fields.count)
         while try tokenizer.next() == .key {
             let name = tokenizer.text()
             // Swift would take texts that differ in normalisation for equal; names are compared by their bytes.
             let isSame = { (other: String) in name.utf8.elementsEqual(other.utf8) }
             let token = try tokenizer.next()
-            if isSame(definition.metadata.name) {
-                if let buffer = try object(definition.metadata, token) { try visitor.visit(metadata: buffer) }
-            } else if let settings = definition.settings, isSame(settings.name) {
+            if let inline {
+                if case .field(let index)? = inline.member(named: name)?.content {
+                    try value(token, metadata.fields[index].type, into: inlineBuffer, index)
+                    continue
+                }
+            } else if isSame(metadata.name) {
+                if let buffer = try object(metadata, token) { try visitor.visit(metadata: buffer) }
+                continue
+            }
+            if let settings = definition.settings, isSame(settings.name) {
                 if let buffer = try object(settings, token) { try visitor.visit(settings: buffer) }
             } else if let index = definition.collections.firstIndex(where: { isSame($0.name) }) {
                 try collection(index, token)
@@ -51,6 +62,7 @@ private final class WireReaderPass {
                 try tokenizer.skip(token)
             }
         }
+        if inline != nil { try visitor.visit(metadata: inlineBuffer) }
         // The closing brace has been read: what follows it is checked by asking for more.
         _ = try tokenizer.next()
     }
@@ -63,8 +75,30 @@ private final class WireReaderPass {
             return nil
         }
         let buffer = RecordBuffer(fieldCount: object.fields.count)
-        try members(of: object.name, object.fields.map(\.type), FieldNameTable(object.fields), into: buffer)
+        try members(of: object.name, WireObjectLayout(object.fields), object.fields, into: buffer)
         return buffer
+    }
+
+    /// The members of an object that has begun.
+    private func members(
+        of place: String, _ layout: WireObjectLayout, _ fields: [FieldDefinition], into buffer: RecordBuffer
+    ) throws(BackupError) {
+        while try tokenizer.next() == .key {
+            let name = tokenizer.text()
+            let token = try tokenizer.next()
+            switch layout.member(named: name)?.content {
+            case .field(let index): try value(token, fields[index].type, into: buffer, index)
+            case .object(let inner) where token == .beginObject:
+                try members(of: "\(place).\(name)", inner, fields, into: buffer)
+            case .object where token == .null: continue
+            case .object:
+                try visitor.visit(misplaced: "\(place).\(name) must be an object, not \(Self.name(of: token))")
+                try tokenizer.skip(token)
+            case nil:
+                try visitor.visit(unknownField: "\(place).\(Self.shortened(name))")
+                try tokenizer.skip(token)
+            }
+        }
     }
 
     private func collection(_ index: Int, _ token: JSONTokenizer.Token) throws(BackupError) {
@@ -76,6 +110,7 @@ private final class WireReaderPass {
         }
         let table = FieldNameTable(collection.fields)
         let types = collection.fields.map(\.type)
+        let defaults = collection.fields.enumerated().compactMap { index, field in field.missingValue.map { (index, $0) } }
         let buffer = RecordBuffer(fieldCount: collection.fields.count)
         var position = 0
         while true {
@@ -85,6 +120,7 @@ private final class WireReaderPass {
             case .beginObject:
                 buffer.clear()
                 try members(of: collection.name, types, table, into: buffer)
+                for (field, value) in defaults where buffer.kind(field) == .missing { buffer.set(field, value) }
                 try visitor.visit(record: buffer, of: index)
             default:
                 try visitor.visit(misplaced: "\(collection.name)[\(position)] must be an object, not \(Self.name(of: element))")
@@ -126,7 +162,11 @@ private final class WireReaderPass {
             try tokenizer.withText { (bytes) throws(BackupError) in
                 if type == .double || type == .any && !tokenizer.isInteger, let real = JSONNumber.double(bytes) {
                     buffer.set(index, real: real)
-                } else if type == .integer || type == .any, tokenizer.isInteger, let integer = JSONNumber.integer(bytes) {
+                } else if type == .date, definition.dateNumbers != nil, let time = ReferenceDate.time(bytes) {
+                    buffer.set(index, text: ISO8601.format(time))
+                } else if type == .integer || type == .epochMilliseconds || type == .any, tokenizer.isInteger,
+                    let integer = JSONNumber.integer(bytes)
+                {
                     buffer.set(index, integer: integer)
                 } else {
                     buffer.set(index, .number, bytes: bytes)
@@ -135,11 +175,44 @@ private final class WireReaderPass {
         case .true: buffer.set(index, boolean: true)
         case .false: buffer.set(index, boolean: false)
         case .null: buffer.setNull(index)
+        case .beginArray where type == .dates:
+            if let dates = try dates() {
+                buffer.set(index, text: DateList.joined(dates))
+            } else {
+                buffer.set(index, kind: .array)
+            }
         case .beginObject where type == .any:
             if try !AnyValueText.read(tokenizer, into: buffer, index) { buffer.set(index, kind: .object) }
         default:
             buffer.set(index, kind: token == .beginArray ? .array : .object)
             try tokenizer.skip(token)
+        }
+    }
+
+    /// The elements of an array that has begun, in UTC.
+    /// - Returns: `nil` when one of them is no date; it is passed over as a whole then.
+    private func dates() throws(BackupError) -> [String]? {
+        var dates: [String] = []
+        var isFine = true
+        while true {
+            let token = try tokenizer.next()
+            if token == .endArray { return isFine ? dates : nil }
+            let numbers = definition.dateNumbers
+            let date = try tokenizer.withText { (bytes) throws(BackupError) -> String? in
+                switch token {
+                case .string:
+                    return DateText.normalised(bytes)
+                        ?? (DateText.time(bytes) == nil ? nil : String(decoding: bytes, as: UTF8.self))
+                case .number where numbers != nil: return ReferenceDate.time(bytes).map { ISO8601.format($0) }
+                default: return nil
+                }
+            }
+            if let date {
+                dates.append(date)
+            } else {
+                isFine = false
+                try tokenizer.skip(token)
+            }
         }
     }
 

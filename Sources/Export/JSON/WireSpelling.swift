@@ -5,7 +5,6 @@ struct WireSpelling {
     let colon: String
     /// Between the outermost object's last member and the end of the file.
     let end: String
-    let endOfEmptyArray: String
     let escapesSlashes: Bool
     private let dropsFraction: Bool
 
@@ -13,9 +12,13 @@ struct WireSpelling {
         let isFoundation = style == .foundation
         colon = isFoundation ? " : " : ": "
         end = isFoundation ? "\n}" : "\n}\n"
-        endOfEmptyArray = isFoundation ? "\n\n  ]" : "]"
         escapesSlashes = isFoundation
         dropsFraction = isFoundation
+    }
+
+    /// - Parameter indentation: spaces before the bracket.
+    func endOfEmptyArray(indentation: Int) -> String {
+        escapesSlashes ? "\n\n" + String(repeating: " ", count: indentation) + "]" : "]"
     }
 
     /// Swift writes the shortest digits that read back as the same number.

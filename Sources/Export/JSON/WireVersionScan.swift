@@ -8,8 +8,9 @@ enum WireVersionScan {
         guard let field = definition.metadata.fields.first(where: { $0.source == .schemaVersion }) else { return nil }
         do throws(BackupError) {
             let tokenizer = JSONTokenizer(source)
-            guard try tokenizer.next() == .beginObject, try find(definition.metadata.name, tokenizer) == .beginObject,
-                try find(field.name, tokenizer) == .number, tokenizer.isInteger
+            guard try tokenizer.next() == .beginObject else { return nil }
+            if !definition.metadata.isInline, try find(definition.metadata.name, tokenizer) != .beginObject { return nil }
+            guard try find(field.name, tokenizer) == .number, tokenizer.isInteger
             else { return nil }
             return try tokenizer.withText { (bytes) throws(BackupError) in JSONNumber.integer(bytes).flatMap { Int(exactly: $0) }
             }

@@ -1,6 +1,5 @@
 import AppData
 import BackupCore
-import SystemIO
 
 /// Writes the app's export format, in the form that the data came in: two spaces of indentation, members in the definition's order, spelt as
 /// its `WireStyle` says. The same data gives the same bytes, always.
@@ -55,12 +54,20 @@ private final class WireWriterPass {
     func run(createdAt: Timestamp) throws(BackupError) -> WireStatistics {
         try literal.append("{")
         var isFirst = true
+        let metadata = try metadata(createdAt)
         for member in definition.envelope {
+            if case .metadataField(let index) = member, !isWritten(metadata, index, definition.metadata.fields[index]) {
+                continue
+            }
             if case .collection(let index) = member, try isLeftOut(index) { continue }
             try literal.append(isFirst ? "\n  " : ",\n  ")
             isFirst = false
             switch member {
-            case .metadata: try metadata(createdAt)
+            case .metadata: try object(definition.metadata, metadata)
+            case .metadataField(let index):
+                let field = definition.metadata.fields[index]
+                try name(field.name, to: literal)
+                try value(metadata, index, field, indentation: 2, to: literal) { "the export" }
             case .settings:
                 guard let object = definition.settings, let buffer = try snapshot.settings() else { continue }
                 try self.object(object, buffer)
@@ -77,18 +84,39 @@ private final class WireWriterPass {
         return try snapshot.count(of: index) == 0
     }
 
-    private func metadata(_ createdAt: Timestamp) throws(BackupError) {
+    private func metadata(_ createdAt: Timestamp) throws(BackupError) -> RecordBuffer {
         let buffer = try snapshot.metadata()
         for (index, field) in definition.metadata.fields.enumerated() where field.source == .creationTime {
-            buffer.set(index, text: ISO8601.format(createdAt.wholeSeconds))
+            buffer.set(index, time: createdAt, as: field.type)
         }
-        try object(definition.metadata, buffer)
+        return buffer
     }
 
     private func object(_ object: ObjectDefinition, _ buffer: RecordBuffer) throws(BackupError) {
         try name(object.name, to: literal)
-        let parts = MemberParts(object.fields, indentation: 4, spelling)
-        try members(object.fields, parts, buffer, to: literal, closing: "\n  }") { "\(object.name)" }
+        try members(WireObjectLayout(object.fields), object, buffer, indentation: 2)
+    }
+
+    /// An object and the objects inside it.
+    /// - Parameter indentation: spaces before its closing brace.
+    private func members(
+        _ layout: WireObjectLayout, _ object: ObjectDefinition, _ buffer: RecordBuffer, indentation: Int
+    ) throws(BackupError) {
+        let space = "\n" + String(repeating: " ", count: indentation)
+        try literal.append("{")
+        var isFirst = true
+        for member in layout.members {
+            if case .field(let index) = member.content, !isWritten(buffer, index, object.fields[index]) { continue }
+            try literal.append((isFirst ? "" : ",") + space + "  ")
+            isFirst = false
+            try name(member.name, to: literal)
+            switch member.content {
+            case .object(let inner): try members(inner, object, buffer, indentation: indentation + 2)
+            case .field(let index):
+                try value(buffer, index, object.fields[index], indentation: indentation + 2, to: literal) { object.name }
+            }
+        }
+        try literal.append(isFirst ? "}" : space + "}")
     }
 
     private func collection(_ index: Int) throws(BackupError) {
@@ -109,7 +137,7 @@ private final class WireWriterPass {
             totalCount += 1
             if let recordWritten, totalCount.isMultiple(of: 1_000) { recordWritten(totalCount) }
         }
-        try records.append(count == 0 ? spelling.endOfEmptyArray : "\n  ]")
+        try records.append(count == 0 ? spelling.endOfEmptyArray(indentation: 2) : "\n  ]")
         try records.flush()
         try sink.endCollection(collection.name)
         statistics.recordCounts[index] = count
@@ -135,25 +163,59 @@ private final class WireWriterPass {
         try output.append(UInt8(ascii: "{"))
         var isFirst = true
         for index in 0..<fields.count {
-            let kind = record.kind(index)
-            let isAny = fields[index].type == .any
-            // Of what SQLite may hold, null is a value: what is not there at all is a column that the table did not have.
-            if kind == .missing || (kind == .null && !isAny && (fields[index].isNullable || !fields[index].isRequired)) {
-                continue
-            }
+            guard isWritten(record, index, fields[index]) else { continue }
             try parts.writeName(index, isFirst: isFirst, to: output)
             isFirst = false
-            if isAny {
-                try AnyValueText.write(record, index, spelling, to: output)
-            } else if try !value(record, index, kind, to: output) || !Self.fits(kind, fields[index].type) {
-                note("\(label()): \(fields[index].name) is not of the kind it should be")
-            }
+            try value(record, index, fields[index], indentation: 6, to: output, label)
         }
         if isFirst {
             try output.append(UInt8(ascii: "}"))
         } else {
             try output.append(closing)
         }
+    }
+
+    /// What has no value is left out, where it may be.
+    @inline(__always)
+    private func isWritten(_ record: RecordBuffer, _ index: Int, _ field: FieldDefinition) -> Bool {
+        switch record.kind(index) {
+        case .missing: false
+        // Of what SQLite may hold, null is a value: what is not there at all is a column that the table did not have.
+        case .null: field.type == .any || !(field.isNullable || !field.isRequired)
+        default: true
+        }
+    }
+
+    /// - Parameter indentation: spaces before the member's name.
+    @inline(__always)
+    private func value(
+        _ record: RecordBuffer, _ index: Int, _ field: FieldDefinition, indentation: Int, to output: OutputBuffer,
+        _ label: () -> String
+    ) throws(BackupError) {
+        let kind = record.kind(index)
+        if field.type == .any { return try AnyValueText.write(record, index, spelling, to: output) }
+        if field.type == .dates, kind == .text, let dates = DateList.texts(record.bytes(index)) {
+            return try write(dates, indentation: indentation, to: output)
+        }
+        if try !value(record, index, kind, to: output) || !field.type.holds(kind) || field.type == .dates {
+            note("\(label()): \(field.name) is not of the kind it should be")
+        }
+    }
+
+    private func write(_ texts: [ArraySlice<UInt8>], indentation: Int, to output: OutputBuffer) throws(BackupError) {
+        let space = "\n" + String(repeating: " ", count: indentation)
+        try output.append("[")
+        for (index, text) in texts.enumerated() {
+            try output.append((index == 0 ? "" : ",") + space + "  ")
+            var outcome: Result<Bool, BackupError> = .success(true)
+            text.withUnsafeBytes { bytes in
+                outcome = Result { () throws(BackupError) in
+                    try JSONText.write(bytes, to: output, escapesSlashes: spelling.escapesSlashes)
+                }
+            }
+            _ = try outcome.get()
+        }
+        try output.append(texts.isEmpty ? spelling.endOfEmptyArray(indentation: indentation) : space + "]")
     }
 
     /// - Returns: false when JSON has no way to say it exactly.
@@ -176,14 +238,6 @@ private final class WireWriterPass {
         case .null, .missing, .array, .object: try output.append("null")
         }
         return true
-    }
-
-    private static func fits(_ kind: RecordBuffer.Kind, _ type: FieldType) -> Bool {
-        switch (type, kind) {
-        case (.integer, .integer), (.double, .real), (.boolean, .boolean), (.text, .text), (.decimalText, .text), (.date, .text):
-            true
-        default: false
-        }
     }
 
     private func note(_ anomaly: String) {

@@ -17,7 +17,8 @@ struct NewDeviceData: RecordSource {
         for (other, field) in fields.enumerated() {
             switch field.source {
             case .stored: if let value = field.defaultValue { metadata.set(other, text: value) }
-            case .creationTime: metadata.set(other, text: ISO8601.format(SystemClock.now().wholeSeconds))
+            case .creationTime: metadata.set(other, time: SystemClock.now(), as: field.type)
+            case .constant: if let value = field.defaultValue { metadata.set(other, text: value) }
             case .schemaVersion: metadata.set(other, integer: Int64(definition.schemaVersion))
             }
         }
