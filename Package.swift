@@ -41,6 +41,7 @@ let package = Package(
             ],
             resources: [
                 .embedInCode("Resources/ev-charging-tracker.yaml"), .embedInCode("Resources/keeptrack.yaml"),
+                .embedInCode("Resources/smilepile.yaml"), .embedInCode("Resources/photo-library.yaml"),
                 .embedInCode("Resources/app-definition.schema.json"),
             ],
             swiftSettings: settings),

@@ -46,7 +46,7 @@ final class StoreTreeServices: TreeServices {
 
     func setPinned(_ snapshot: Snapshot, _ isPinned: Bool) throws(BackupError) { try store.setPinned(snapshot, isPinned) }
 
-    func exportFileName(of snapshot: Snapshot) -> String { store.exportFileName(of: snapshot) }
+    func exportFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) { store.exportFile(of: snapshot) }
 
     func safetyFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) { store.safetyFile(of: snapshot) }
 

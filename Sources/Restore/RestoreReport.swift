@@ -78,7 +78,7 @@ public struct RestoreReport: Sendable {
                     "appVersion": .optional(summary?.appVersion),
                     "schemaVersion": .integer(summary?.schemaVersion ?? 0),
                 ]),
-            "counts": .object((summary?.counts ?? []).map { .init($0.name, .integer($0.count)) }),
+            "counts": .object((summary?.toldCounts ?? []).map { .init($0.name, .integer($0.count)) }),
             "dateRange": summary?.dateRange.map {
                 .array([.text(ISO8601.format($0.earliest)), .text(ISO8601.format($0.latest))])
             } ?? .null,
@@ -110,7 +110,7 @@ public struct RestoreReport: Sendable {
             if let time = summary.createdAt { lines.append("Export date: \(ISO8601.format(time))") }
             if let version = summary.appVersion { lines.append("App version: \(version)") }
             lines.append("Schema version: \(summary.schemaVersion)")
-            for count in summary.counts { lines.append("\(Self.capitalised(count.plural)): \(count.count)") }
+            for count in summary.toldCounts { lines.append("\(Self.capitalised(count.plural)): \(count.count)") }
             if let range = summary.dateRange {
                 lines.append(
                     "\(Self.capitalised(range.plural)) from \(ISO8601.format(range.earliest)) to \(ISO8601.format(range.latest))")

@@ -90,7 +90,7 @@ struct AppDefinitionTests {
     func unknown() throws {
         let error = try #require(throws: BackupError.self) { try AppDefinition.builtIn(named: "nothing") }
         #expect(error.code == .notFound)
-        #expect(error.remedy == "Choose one of: ev-charging-tracker, keeptrack.")
+        #expect(error.remedy == "Choose one of: ev-charging-tracker, keeptrack, photo-library, smilepile.")
     }
 
     @Test("mistakes are told with their line", arguments: DefinitionMistakes.texts)

@@ -206,7 +206,9 @@ import Testing
         #expect(Self.texts("- a").count == 1)
         let scalar = Self.complete.replacing("media: {folder: photos}", with: "media: photos")
         #expect(
-            Self.texts(scalar) == ["line 52: the definition.media must have members (folder). Write its members, one a line."])
+            Self.texts(scalar) == [
+                "line 52: the definition.media must have members (archiveNames, folder, storageView). Write its members, one a line."
+            ])
         let text = Self.complete.replacing("envelope: [about, cars, repairs, preferences]", with: "envelope: about")
         #expect(Self.texts(text).count == 1)
         #expect(Self.texts(Self.complete + "\n  x: [").count == 1)

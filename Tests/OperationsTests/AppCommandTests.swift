@@ -13,6 +13,9 @@ import Testing
             try room.sh("backupfs app list") == """
                 NAME                 TITLE                FROM
                 ev-charging-tracker  EV Charging Tracker  built in
+                keeptrack            KeepTrack            built in
+                photo-library        Photo Library        built in
+                smilepile            SmilePile            built in
                 """)
         #expect(try room.run("backupfs app list --store $S").status == 10)
         _ = try room.makeDiary()
@@ -21,6 +24,9 @@ import Testing
                 NAME                 TITLE                FROM
                 photo-diary          Photo Diary          \(room.storePath)/app.yaml, the store's app
                 ev-charging-tracker  EV Charging Tracker  built in
+                keeptrack            KeepTrack            built in
+                photo-library        Photo Library        built in
+                smilepile            SmilePile            built in
                 """)
         #expect(
             try room.sh(
@@ -28,10 +34,13 @@ import Testing
                     == """
                     ["photo-diary","Photo Diary",false,"\(room.storePath)/app.yaml",true,0]
                     ["ev-charging-tracker","EV Charging Tracker",true,null,false,0]
+                    ["keeptrack","KeepTrack",true,null,false,0]
+                    ["photo-library","Photo Library",true,null,false,0]
+                    ["smilepile","SmilePile",true,null,false,0]
                     """)
         try room.sh("backupfs init --store $R/cars >/dev/null")
         #expect(
-            try room.sh("backupfs app list --store $R/cars | tail -n +2")
+            try room.sh("backupfs app list --store $R/cars | sed -n 2p")
                 == "ev-charging-tracker  EV Charging Tracker  built in, the store's app")
         // A definition that somebody has broken is still listed.
         try room.sh("sed -i s/title:/titel:/ $S/app.yaml")
@@ -82,7 +91,7 @@ import Testing
                 wrong.yaml:3: the definition has no member called titel. Did you mean title?
                 wrong.yaml:31: the definition.collections[0].fields[2] has no member called nulable. Did you mean nullable?
                 wrong.yaml:31: the definition.collections[0].fields[2].type must be one of integer, double, text, decimalText, boolean, \
-                date, any. Did you mean text?
+                date, epochMilliseconds, dates, uuid, any. Did you mean text?
                 diary.yaml: no problems
                 none.yaml: could not open the file: No such file or directory
 

@@ -15,7 +15,7 @@ struct NamingTests {
             try room.sh("\(backup); \(backup); \(backup)", now)
                 == "2026-01-11_14-30-00\n2026-01-11_14-30-00_2\n2026-01-11_14-30-00_3")
         let store = try Store.open(room.storePath)
-        func exports() -> [String] { store.repository.snapshots(kind: .snapshot).map { store.exportFileName(of: $0) } }
+        func exports() -> [String] { store.repository.snapshots(kind: .snapshot).map { store.exportFile(of: $0).name } }
         #expect(
             exports() == [
                 "ev_charging_tracker_backup_2026-01-11_14-30-00.json", "ev_charging_tracker_backup_2026-01-11_14-30-00_2.json",

@@ -91,7 +91,9 @@ final class TestServices: TreeServices {
     }
     func setPinned(_ snapshot: Snapshot, _ isPinned: Bool) throws(BackupError) { try repository.setPinned(snapshot.id, isPinned) }
 
-    func exportFileName(of snapshot: Snapshot) -> String { "export_\(snapshot.creationTime.seconds).json" }
+    func exportFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) {
+        ("export_\(snapshot.creationTime.seconds).json", false)
+    }
     func safetyFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) {
         ("safety_\(snapshot.creationTime.seconds).zip", true)
     }

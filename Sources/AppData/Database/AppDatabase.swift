@@ -10,6 +10,8 @@ public struct AppDatabase: Sendable {
     public let definition: AppDefinition
     /// How long a writer waits for another one, in seconds.
     public let busyTimeoutSeconds: Double
+    /// For collections that are told of the media folder.
+    public let media: (any MediaCatalog)?
 
     /// The database of a file that is there.
     /// - Throws: `notFound`; `invalidContent` when it has not the definition's tables and columns.
@@ -21,7 +23,10 @@ public struct AppDatabase: Sendable {
     }
 
     /// The database at a path, whatever is there now: each operation says itself what is wrong with it.
-    public init(at path: String, definition: AppDefinition, busyTimeoutSeconds: Double = 5) {
+    public init(
+        at path: String, definition: AppDefinition, busyTimeoutSeconds: Double = 5, media: (any MediaCatalog)? = nil
+    ) {
+        self.media = media
         self.path = path
         self.definition = definition
         self.busyTimeoutSeconds = busyTimeoutSeconds
@@ -86,7 +91,7 @@ public struct AppDatabase: Sendable {
         _ body: (DatabaseSnapshot) throws(BackupError) -> Result
     ) throws(BackupError) -> Result {
         try read { connection throws(BackupError) in
-            try body(DatabaseSnapshot(connection: connection, definition: definition, path: path))
+            try body(DatabaseSnapshot(connection: connection, definition: definition, path: path, media: media))
         }
     }
 

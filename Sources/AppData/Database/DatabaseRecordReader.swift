@@ -8,6 +8,7 @@ struct DatabaseRecordReader {
     let definition: AppDefinition
     let path: String
 
+    /// Of one that lies in a table.
     func count(of collection: Int) throws(BackupError) -> Int {
         let table = quotedIdentifier(definition.collections[collection].table)
         let statement = try DatabaseStatement(connection, "SELECT count(*) FROM \(table)", path: path)
@@ -143,6 +144,7 @@ struct DatabaseRecordReader {
                 guard let settings = definition.settings else { continue }
                 try visitor.visit(settings: object(settings, creationTime: creationTime, schemaVersion: schemaVersion))
             case .collection(let collection):
+                guard definition.collections[collection].source == .table else { continue }
                 try visitor.beginCollection(collection)
                 try forEachRecord(of: collection) { (record) throws(BackupError) in
                     try visitor.visit(record: record, of: collection)

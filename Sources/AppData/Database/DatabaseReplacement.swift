@@ -83,7 +83,8 @@ struct DatabaseReplacement {
         _ inserted: [Int], _ format: AppDefinition, wasVisited: [Bool], expectedCounts: [Int]?
     ) throws(BackupError) {
         let reader = DatabaseRecordReader(connection: connection, definition: format, path: path)
-        for (index, collection) in format.collections.enumerated() where !format.coversWholeDatabase || wasVisited[index] {
+        for (index, collection) in format.collections.enumerated()
+        where collection.source == .table && (!format.coversWholeDatabase || wasVisited[index]) {
             let present = try reader.count(of: index)
             let expected = expectedCounts?[index] ?? inserted[index]
             guard present == inserted[index], present == expected else {

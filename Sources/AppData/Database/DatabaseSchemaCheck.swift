@@ -13,7 +13,7 @@ struct DatabaseSchemaCheck {
     func firstProblem() throws(BackupError) -> String? {
         try firstProblem(
             objects
-                + definition.collections.map {
+                + definition.collections.filter { $0.source == .table }.map {
                     ($0.table, $0.fields.flatMap { $0.keyColumns.isEmpty ? [$0.column] : $0.keyColumns })
                 })
     }
@@ -40,7 +40,7 @@ struct DatabaseSchemaCheck {
     /// A replacement writes the columns that the definition names and no others: what else a table holds would be lost.
     /// - Throws: `notSupported` for a column with values that the definition does not name.
     func requireNothingUnnamed() throws(BackupError) {
-        let collections = definition.formats.flatMap(\.collections)
+        let collections = definition.formats.flatMap(\.collections).filter { $0.source == .table }
         // Several formats may name columns of one table.
         for (table, sharing) in Dictionary(grouping: collections, by: \.table).sorted(by: { $0.key < $1.key }) {
             let named = Set(sharing.flatMap { $0.fields.flatMap { [$0.column] + $0.keyColumns } })
@@ -62,7 +62,8 @@ struct DatabaseSchemaCheck {
     /// The tables whose rows a replacement removes: those of all formats that are there.
     func replacedTables() throws(BackupError) -> [String] {
         var tables: [String] = []
-        for collection in definition.formats.flatMap(\.collections) where !tables.contains(collection.table) {
+        for collection in definition.formats.flatMap(\.collections)
+        where collection.source == .table && !tables.contains(collection.table) {
             if try self.tables.contains(collection.table) { tables.append(collection.table) }
         }
         return tables

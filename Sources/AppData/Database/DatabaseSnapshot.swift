@@ -7,20 +7,33 @@ public final class DatabaseSnapshot: RecordSource {
     /// The app's, in the wire format that the data came in.
     public let definition: AppDefinition
     private let reader: DatabaseRecordReader
+    private let media: (any MediaCatalog)?
 
-    init(connection: OpaquePointer?, definition: AppDefinition, path: String) throws(BackupError) {
+    init(
+        connection: OpaquePointer?, definition: AppDefinition, path: String, media: (any MediaCatalog)?
+    ) throws(BackupError) {
+        self.media = media
         self.definition = try definition.format(ofDatabase: connection, path: path)
         reader = DatabaseRecordReader(connection: connection, definition: self.definition, path: path)
     }
 
     /// Number of records of the collection with this index.
-    public func count(of collection: Int) throws(BackupError) -> Int { try reader.count(of: collection) }
+    public func count(of collection: Int) throws(BackupError) -> Int {
+        guard definition.collections[collection].source != .table else { return try reader.count(of: collection) }
+        var count = 0
+        try forEachRecord(of: collection) { (_) throws(BackupError) in count += 1 }
+        return count
+    }
 
     /// All records of a collection in ascending order of their key; the buffer is valid during the call only.
     public func forEachRecord(
         of collection: Int, _ body: (RecordBuffer) throws(BackupError) -> Void
     ) throws(BackupError) {
-        try reader.forEachRecord(of: collection, body)
+        let description = definition.collections[collection]
+        guard description.source != .table else { return try reader.forEachRecord(of: collection, body) }
+        // Without a media folder there is nothing to tell of it.
+        guard let media else { return }
+        try MediaRecords(definition: definition, reader: reader, catalog: media).forEachRecord(of: description, body)
     }
 
     /// The metadata object's values, with defaults for what is not stored; the creation time is missing.

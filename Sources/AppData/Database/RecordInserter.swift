@@ -6,7 +6,8 @@ final class RecordInserter: RecordVisitor {
     private let connection: OpaquePointer?
     private let definition: AppDefinition
     private let path: String
-    private let statements: [DatabaseStatement]
+    /// `nil` for collections that lie in no table: what a file says of the media folder is not the database's.
+    private let statements: [DatabaseStatement?]
     /// Of a collection's fields, those that have a column.
     private let stored: [[Int]]
     /// For records that lack some fields of any kind: their columns take the table's own defaults.
@@ -22,12 +23,14 @@ final class RecordInserter: RecordVisitor {
         self.path = path
         counts = Array(repeating: 0, count: definition.collections.count)
         wasVisited = Array(repeating: false, count: definition.collections.count)
-        var statements: [DatabaseStatement] = []
+        var statements: [DatabaseStatement?] = []
         let stored = definition.collections.map { collection in
             collection.fields.indices.filter { collection.fields[$0].keyColumns.isEmpty }
         }
         for (collection, fields) in zip(definition.collections, stored) {
-            statements.append(try DatabaseStatement(connection, Self.insertion(of: fields, into: collection), path: path))
+            let isTold = collection.source != .table
+            statements.append(
+                isTold ? nil : try DatabaseStatement(connection, Self.insertion(of: fields, into: collection), path: path))
         }
         self.statements = statements
         self.stored = stored
@@ -50,13 +53,14 @@ final class RecordInserter: RecordVisitor {
     }
 
     func visit(record: RecordBuffer, of collection: Int) throws(BackupError) {
+        guard let whole = statements[collection] else { return }
         let rules = rules[collection]
         var lacksColumns = false
         for index in 0..<rules.count {
             if !rules[index].fits(record.kind(index)) { throw refusal(record, index, of: collection) }
             if rules[index].type == .any, record.kind(index) == .missing { lacksColumns = true }
         }
-        let statement = lacksColumns ? try shorterStatement(for: record, of: collection) : statements[collection]
+        let statement = lacksColumns ? try shorterStatement(for: record, of: collection) : whole
         for index in stored[collection] where !(rules[index].type == .any && record.kind(index) == .missing) {
             try Self.bind(record, index, to: Int32(index + 1), of: statement)
         }
@@ -85,7 +89,7 @@ final class RecordInserter: RecordVisitor {
     /// The database's own schema version, whatever version the file was of.
     func insertSchemaVersion() throws(BackupError) {
         for field in definition.metadata.fields where field.source == .schemaVersion && !field.column.isEmpty {
-            try insert(key: field.column, value: String(definition.schemaVersion), into: definition.metadata.table)
+            try insert(key: field.column, value: String(definition.writtenVersion), into: definition.metadata.table)
         }
     }
 

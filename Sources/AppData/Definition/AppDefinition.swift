@@ -14,10 +14,14 @@ public struct AppDefinition: Sendable {
     public private(set) var newestSchemaVersion: Int
     /// The versions that have this form; `otherFormats` has the others.
     public let formatVersions: ClosedRange<Int>
+    /// Whether data goes out in this form.
+    public let isWritten: Bool
     /// The app's other wire formats, in ascending order of their versions: with records, settings and metadata of their own, and all else as
     /// here. Data that came in one of them goes out in it.
     public private(set) var otherFormats: [AppDefinition]
     public let style: WireStyle
+    /// The version that data which came in this form goes out in: its own, or the main form's when this one is only read.
+    public private(set) var writtenVersion: Int
     /// What a number in the place of a date means; `nil` when it means nothing.
     public let dateNumbers: DateNumbers?
     /// Whether the collections are the tables that the database has, all of them, found anew each time: nobody has described them.
@@ -40,7 +44,7 @@ public struct AppDefinition: Sendable {
     public let digest: SHA256Digest
 
     /// Names of the definitions that are part of the program.
-    public static let builtInNames = ["ev-charging-tracker", "keeptrack"]
+    public static let builtInNames = ["ev-charging-tracker", "keeptrack", "photo-library", "smilepile"]
 
     /// The JSON Schema (2020-12) of definitions, for editors.
     public static var formatSchema: [UInt8] { PackageResources.app_definition_schema_json }
@@ -57,6 +61,8 @@ public struct AppDefinition: Sendable {
         switch name {
         case "ev-charging-tracker": bytes = PackageResources.ev_charging_tracker_yaml
         case "keeptrack": bytes = PackageResources.keeptrack_yaml
+        case "photo-library": bytes = PackageResources.photo_library_yaml
+        case "smilepile": bytes = PackageResources.smilepile_yaml
         default:
             throw BackupError(
                 .notFound, "there is no app called \(name)",
@@ -84,6 +90,7 @@ public struct AppDefinition: Sendable {
         guard var format = otherFormats.first(where: { $0.formatVersions.contains(known) }) else { return self }
         // What came as version 5 goes out as version 5.
         format.schemaVersion = known
+        format.writtenVersion = format.isWritten ? known : schemaVersion
         format.minimumSchemaVersion = minimumSchemaVersion
         format.newestSchemaVersion = newestSchemaVersion
         return format
@@ -103,6 +110,24 @@ public struct AppDefinition: Sendable {
         definition.collections = tables
         definition.envelope = [.metadata] + tables.indices.map { .collection($0) }
         return definition
+    }
+
+    /// Whether there are collections that are told of the media folder.
+    public var tellsOfMedia: Bool { formats.contains { $0.collections.contains { $0.source != .table } } }
+
+    /// Whether there are records in tables. If not, nothing but media can be restored.
+    public var hasTables: Bool { coversWholeDatabase || formats.contains { $0.collections.contains { $0.source == .table } } }
+
+    /// Prefixes of paths in a snapshot, and what they are in archives.
+    public var archivePrefixes: [String: String] {
+        Dictionary(archiveLayout.map { ($0.from, $0.to) }) { first, _ in first }
+    }
+
+    /// Where a file of a snapshot lies in the archive; `nil` when it is left out.
+    public func archivePath(of path: [UInt8]) -> [UInt8]? {
+        if archiveLayout.isEmpty { return path }
+        guard let rule = archiveLayout.first(where: { path.starts(with: $0.from.utf8) }) else { return nil }
+        return Array(rule.to.utf8) + path.dropFirst(rule.from.utf8.count)
     }
 
     /// All forms that the app's data can have, this one first.

@@ -131,13 +131,17 @@ enum AppDefinitionReader {
     }
 
     private static func media(_ node: DefinitionNode) -> MediaDefinition? {
-        guard node.requireMapping(keys: ["folder"]), let folder = node.required("folder"), let text = folder.text() else {
+        guard node.requireMapping(keys: ["folder", "archiveNames", "storageView"]), let folder = node.required("folder"),
+            let text = folder.text()
+        else {
             return nil
         }
         if !isSafeRelativePath(text) {
             folder.note("must be a path below the database's folder", remedy: "Write the folder's name, such as photos.")
         }
-        return MediaDefinition(folder: text)
+        let naming = node.optional("archiveNames").flatMap { $0.choice(ArchiveNaming.self) } ?? .plain
+        return MediaDefinition(
+            folder: text, archiveNaming: naming, hasStorageView: node.optional("storageView")?.boolean() ?? false)
     }
 
     private static func archiveLayout(_ root: DefinitionNode) -> [ArchiveRule] {

@@ -2,7 +2,9 @@
 public struct CollectionDefinition: Sendable {
     /// The member's name in JSON; also the name of `data/NAME.json`.
     public let name: String
+    /// Empty for one that lies in no table.
     public let table: String
+    public let source: CollectionSource
     /// Fields in the order in which they are written.
     public let fields: [FieldDefinition]
     /// Index of the primary key in `fields`. Records are written in ascending order of it, and each value occurs once.
@@ -11,6 +13,8 @@ public struct CollectionDefinition: Sendable {
     public let singular: String
     /// "cars", for summaries.
     public let plural: String
+    /// Index of the field that is true for records whose media file is part of the app itself.
+    public let mediaExclusionIndex: Int?
     /// Index of the date whose earliest and latest value a summary tells.
     public let dateRangeIndex: Int?
     /// Whether the array must be there when it is read.
@@ -20,7 +24,8 @@ public struct CollectionDefinition: Sendable {
 
     public init(
         name: String, table: String, fields: [FieldDefinition], keyIndex: Int, singular: String, plural: String,
-        dateRangeIndex: Int? = nil, isRequired: Bool = true, isOmittedWhenEmpty: Bool = false
+        dateRangeIndex: Int? = nil, isRequired: Bool = true, isOmittedWhenEmpty: Bool = false, source: CollectionSource = .table,
+        mediaExclusionIndex: Int? = nil
     ) {
         self.name = name
         self.table = table
@@ -31,6 +36,8 @@ public struct CollectionDefinition: Sendable {
         self.dateRangeIndex = dateRangeIndex
         self.isRequired = isRequired
         self.isOmittedWhenEmpty = isOmittedWhenEmpty
+        self.source = source
+        self.mediaExclusionIndex = mediaExclusionIndex
     }
 
     public var keyField: FieldDefinition { fields[keyIndex] }

@@ -3,17 +3,22 @@ enum DefinitionFields {
     /// - Parameters:
     ///   - columnKey: `column` for fields of collections, `key` for those of tables of keys and values.
     ///   - collectionNames: what can be referred to, in the definition's order.
-    static func field(_ node: DefinitionNode, columnKey: String, collectionNames: [String]) -> FieldReading {
+    ///   - isTold: whether its collection lies in no table.
+    static func field(
+        _ node: DefinitionNode, columnKey: String, collectionNames: [String], isTold: Bool = false
+    ) -> FieldReading {
         let isMapping = node.requireMapping(keys: [
             "name", columnKey, "source", "type", "required", "nullable", "values", "currency", "minimum", "above",
-            "references", "dates", "years", "default", "restored",
+            "references", "dates", "years", "default", "restored", "media", "value",
         ])
         guard isMapping else { return FieldReading(name: nil, column: "", definition: nil) }
         let name = node.required("name")?.text()
         let type = node.required("type")?.choice(FieldType.self)
         let sourceNode = node.optional("source")
         let source = sourceNode == nil ? .stored : sourceNode?.choice(FieldSource.self)
-        let column = (source == .stored ? node.required(columnKey) : node.optional(columnKey))?.text()
+        let mediaValue = isTold ? node.required("value").flatMap { value($0, type) } : nil
+        let needsColumn = source == .stored && !isTold
+        let column = (needsColumn ? node.required(columnKey) : node.optional(columnKey))?.text()
         let isNullable = node.optional("nullable")?.boolean() ?? false
         let isObject = columnKey == "key"
         let hasMissingValue = !isObject && node.optional("default") != nil
@@ -27,7 +32,8 @@ enum DefinitionFields {
         warnOfIdleMembers(node, isObject: isObject, source: source, type: type)
         if source == .constant { _ = node.required("default") }
         let missingValue = isObject || isNullable ? nil : type.flatMap { typedDefault(node, defaultValue, $0) }
-        guard let name, let type, let source, source != .stored || column != nil else {
+        let isMedia = isMedia(node, type)
+        guard let name, let type, let source, !needsColumn || column != nil, !isTold || mediaValue != nil else {
             return FieldReading(name: name, column: column ?? "", definition: nil)
         }
         return FieldReading(
@@ -36,7 +42,22 @@ enum DefinitionFields {
                 name: name, column: column ?? "", type: type, source: source, isRequired: isRequired, isNullable: isNullable,
                 allowedValues: allowedValues, isCurrency: isCurrency, limit: limit, reference: reference, dateRule: dateRule,
                 defaultValue: isObject ? defaultValue : nil, missingValue: missingValue,
-                isRestored: node.optional("restored")?.boolean() ?? true))
+                isRestored: node.optional("restored")?.boolean() ?? true, isMedia: isMedia, mediaValue: mediaValue))
+    }
+
+    private static func isMedia(_ node: DefinitionNode, _ type: FieldType?) -> Bool {
+        guard let member = node.optional("media") else { return false }
+        if let type, type != .text { member.note("is for text only", remedy: "Leave it out, or write type: text.") }
+        return member.boolean() ?? false
+    }
+
+    private static func value(_ member: DefinitionNode, _ type: FieldType?) -> MediaValue? {
+        guard let value = member.choice(MediaValue.self) else { return nil }
+        if let type, !value.types.contains(type) {
+            member.note(
+                "is no \(type.rawValue)", remedy: "Write type: \(value.types.map(\.rawValue).joined(separator: " or ")).")
+        }
+        return value
     }
 
     /// The default of a collection's field as a value of its type.

@@ -70,21 +70,27 @@ enum DefinitionObjects {
     /// - Parameter name: as `collectionName` gives it: what is wrong with it is noted there.
     static func collection(_ node: DefinitionNode, name: String?, collectionNames: [String]) -> CollectionReading {
         let isMapping = node.requireMapping(keys: [
-            "name", "table", "key", "singular", "plural", "dateRange", "required", "omitEmpty", "fields",
+            "name", "table", "key", "singular", "plural", "dateRange", "required", "omitEmpty", "source",
+            "mediaUnless", "fields",
         ])
         guard isMapping else {
             return CollectionReading(node: node, fields: [], definition: nil)
         }
-        let table = node.required("table")
-        let tableName = table?.text()
+        let source = node.optional("source").map { $0.choice(CollectionSource.self) } ?? .table
+        let isTold = source != .table
+        let table = isTold ? node.optional("table") : node.required("table")
+        if isTold { table?.note("cannot be together with source", remedy: "Leave it out: the records lie in no table.") }
+        let tableName = isTold ? "" : table?.text()
         let singular = node.required("singular")?.text()
         let plural = node.required("plural")?.text()
-        let readings = fields(node, columnKey: "column", collectionNames: collectionNames)
+        let readings = fields(node, columnKey: "column", collectionNames: collectionNames, isTold: isTold)
+        let mediaExclusionIndex = node.optional("mediaUnless").flatMap { exclusionIndex($0, readings) }
+        if source == .files { checkFiles(node, readings) }
         let keyIndex = keyIndex(node, readings)
         let dateRangeIndex = dateRangeIndex(node, readings)
         let isRequired = node.optional("required")?.boolean() ?? true
         let isOmittedWhenEmpty = node.optional("omitEmpty")?.boolean() ?? false
-        if let table, let tableName {
+        if let table, let tableName, !isTold {
             let columns = zip(readings, node.optional("fields")?.elements() ?? []).map { reading, field in
                 DefinitionTable.Column(name: reading.column, line: field.optional("column")?.line ?? field.line)
             }
@@ -93,14 +99,32 @@ enum DefinitionObjects {
                     name: tableName, line: table.line, columns: columns.filter { !$0.name.isEmpty }, isWrittenWhole: true))
         }
         let fields = readings.compactMap(\.definition)
-        guard let name, let tableName, let singular, let plural, let keyIndex, fields.count == readings.count else {
+        guard let name, let tableName, let singular, let plural, let keyIndex, let source, fields.count == readings.count else {
             return CollectionReading(node: node, fields: readings, definition: nil)
         }
         return CollectionReading(
             node: node, fields: readings,
             definition: CollectionDefinition(
                 name: name, table: tableName, fields: fields, keyIndex: keyIndex, singular: singular, plural: plural,
-                dateRangeIndex: dateRangeIndex, isRequired: isRequired, isOmittedWhenEmpty: isOmittedWhenEmpty))
+                dateRangeIndex: dateRangeIndex, isRequired: isRequired, isOmittedWhenEmpty: isOmittedWhenEmpty,
+                source: source, mediaExclusionIndex: mediaExclusionIndex))
+    }
+
+    private static func exclusionIndex(_ member: DefinitionNode, _ fields: [FieldReading]) -> Int? {
+        guard let index = fieldIndex(member, fields) else { return nil }
+        if let field = fields[index].definition, field.type != .boolean {
+            member.note("must name a boolean", remedy: "Name a field with type: boolean, or leave it out.")
+        }
+        return index
+    }
+
+    private static func checkFiles(_ node: DefinitionNode, _ fields: [FieldReading]) {
+        for field in fields.compactMap(\.definition) {
+            guard let value = field.mediaValue, value.isOfRecord else { continue }
+            node.note(
+                "has the field \(field.name) with value: \(value.rawValue), but its records are files",
+                remedy: "Write source: manifest, or another value.")
+        }
     }
 
     private static func keyIndex(_ node: DefinitionNode, _ fields: [FieldReading]) -> Int? {
@@ -137,9 +161,13 @@ enum DefinitionObjects {
         return index
     }
 
-    private static func fields(_ node: DefinitionNode, columnKey: String, collectionNames: [String]) -> [FieldReading] {
+    private static func fields(
+        _ node: DefinitionNode, columnKey: String, collectionNames: [String], isTold: Bool = false
+    ) -> [FieldReading] {
         guard let elements = node.required("fields")?.elements() else { return [] }
-        let readings = elements.map { DefinitionFields.field($0, columnKey: columnKey, collectionNames: collectionNames) }
+        let readings = elements.map {
+            DefinitionFields.field($0, columnKey: columnKey, collectionNames: collectionNames, isTold: isTold)
+        }
         // The wire reader keeps the fields it has seen in one word.
         if !(1...64).contains(readings.count) {
             node.note("must have 1 to 64 fields", remedy: "Name at least the key, and what has more columns in two collections.")

@@ -22,6 +22,10 @@ public struct FieldDefinition: Sendable {
     public let keyColumns: [String]
     /// What is written when a key/value table has no such row.
     public let defaultValue: String?
+    /// Whether the text names a file of the media folder.
+    public let isMedia: Bool
+    /// What it tells of the media folder, in a collection that lies in no table.
+    public let mediaValue: MediaValue?
     /// Whether a restore writes the value; if not, what the app has stays.
     public let isRestored: Bool
     /// Of a collection's field: what it is when the member is missing.
@@ -31,7 +35,7 @@ public struct FieldDefinition: Sendable {
         name: String, column: String, type: FieldType, source: FieldSource = .stored, isRequired: Bool = true,
         isNullable: Bool = false, allowedValues: ByteStringSet? = nil, isCurrency: Bool = false, limit: FieldLimit? = nil,
         reference: FieldReference? = nil, dateRule: DateRule = .any, keyColumns: [String] = [], defaultValue: String? = nil,
-        missingValue: FieldValue? = nil, isRestored: Bool = true
+        missingValue: FieldValue? = nil, isRestored: Bool = true, isMedia: Bool = false, mediaValue: MediaValue? = nil
     ) {
         self.name = name
         self.column = column
@@ -48,6 +52,8 @@ public struct FieldDefinition: Sendable {
         self.defaultValue = defaultValue
         self.missingValue = missingValue
         self.isRestored = isRestored
+        self.isMedia = isMedia
+        self.mediaValue = mediaValue
     }
 
     /// Whether the member may be missing when it is read.

@@ -2,6 +2,7 @@
 /// versions. A database that nobody describes has one, without collections.
 struct WireFormatReading {
     private let versions: ClosedRange<Int>
+    private let isWritten: Bool
     private let style: WireStyle
     private let dateNumbers: DateNumbers?
     private let metadata: ObjectDefinition
@@ -26,6 +27,7 @@ struct WireFormatReading {
     ) -> WireFormatReading? {
         let style = node.optional("style").map { $0.choice(WireStyle.self) } ?? .plain
         let dateNumbers = dateNumbers(node)
+        let isWritten = main == nil ? true : node.optional("written")?.boolean() ?? true
         let source = main ?? node
         let metadata = (node.optional("metadata") ?? source.required("metadata")).map {
             DefinitionObjects.object($0, isMetadata: true)
@@ -36,7 +38,8 @@ struct WireFormatReading {
         let layout = DefinitionLayout.read(node, metadata: metadata, settings: settings)
         guard let versions, let style, let metadata = metadata?.definition, let layout else { return nil }
         return WireFormatReading(
-            versions: versions, style: style, dateNumbers: dateNumbers, metadata: metadata, settings: settings?.definition,
+            versions: versions, isWritten: isWritten, style: style, dateNumbers: dateNumbers, metadata: metadata,
+            settings: settings?.definition,
             layout: layout,
             schemaDrift: nil,
             others: others)
@@ -54,7 +57,9 @@ struct WireFormatReading {
         var readings: [WireFormatReading?] = []
         for node in elements {
             guard
-                node.requireMapping(keys: ["versions", "style", "dateNumbers", "envelope", "metadata", "settings", "collections"])
+                node.requireMapping(keys: [
+                    "versions", "written", "style", "dateNumbers", "envelope", "metadata", "settings", "collections",
+                ])
             else {
                 return nil
             }
@@ -92,7 +97,7 @@ struct WireFormatReading {
                 FieldDefinition(name: "schemaVersion", column: "", type: .integer, source: .schemaVersion),
             ])
         return WireFormatReading(
-            versions: versions, style: style, dateNumbers: nil, metadata: metadata, settings: nil,
+            versions: versions, isWritten: true, style: style, dateNumbers: nil, metadata: metadata, settings: nil,
             layout: DefinitionLayout(envelope: [.metadata], collections: []), schemaDrift: drift, others: [])
     }
 
@@ -102,8 +107,9 @@ struct WireFormatReading {
             name: common.name, title: common.title, schemaVersion: versions.upperBound,
             minimumSchemaVersion: all.map(\.lowerBound).min() ?? versions.lowerBound,
             newestSchemaVersion: all.map(\.upperBound).max() ?? versions.upperBound, formatVersions: versions,
-            otherFormats: others.map { $0.definition(common) }, style: style, dateNumbers: dateNumbers,
-            coversWholeDatabase: schemaDrift != nil,
+            isWritten: isWritten,
+            otherFormats: others.map { $0.definition(common) }, style: style,
+            writtenVersion: versions.upperBound, dateNumbers: dateNumbers, coversWholeDatabase: schemaDrift != nil,
             schemaDrift: schemaDrift ?? .refuse, fileNames: common.fileNames, envelope: layout.envelope, metadata: metadata,
             settings: settings, collections: layout.collections, media: common.media, archiveLayout: common.archiveLayout,
             migrations: common.migrations, retention: common.retention, defaultStrategy: common.defaultStrategy,

@@ -9,6 +9,8 @@ public struct ImportSummary: Sendable {
         /// `maintenance records`.
         public let plural: String
         public let count: Int
+        /// Whether they are records that somebody has, and not only what the file says of its own files.
+        public let isTold: Bool
     }
 
     /// Earliest and latest date of a collection.
@@ -23,6 +25,8 @@ public struct ImportSummary: Sendable {
     public let schemaVersion: Int
     /// The text members of the metadata object (`appVersion`, `deviceName`, `createdAt`).
     public let metadata: [String: String]
+    /// Those for people.
+    public var toldCounts: [CollectionCount] { counts.filter(\.isTold) }
     /// One for each collection, in the definition's order.
     public let counts: [CollectionCount]
     public let dateRange: DateRange?
@@ -38,6 +42,6 @@ public struct ImportSummary: Sendable {
 
     /// `Imported 1 cars, 1 expenses, 1 maintenance records, 1 notifications.`
     public var successMessage: String {
-        "Imported " + counts.map { "\($0.count) \($0.plural)" }.joined(separator: ", ") + "."
+        "Imported " + toldCounts.map { "\($0.count) \($0.plural)" }.joined(separator: ", ") + "."
     }
 }

@@ -226,7 +226,8 @@ final class ValidationVisitor: RecordVisitor {
         return ImportSummary(
             createdAt: createdAt, schemaVersion: schemaVersion, metadata: metadataTexts,
             counts: zip(definition.collections, counts).map {
-                ImportSummary.CollectionCount(name: $0.name, singular: $0.singular, plural: $0.plural, count: $1)
+                ImportSummary.CollectionCount(
+                    name: $0.name, singular: $0.singular, plural: $0.plural, count: $1, isTold: $0.source != .manifest)
             },
             dateRange: dateRange(), warnings: warnings, unknownFields: unknownFields)
     }

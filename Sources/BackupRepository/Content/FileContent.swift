@@ -1,4 +1,5 @@
 import BackupCore
+import SystemIO
 
 /// What a file consists of: pieces one after the other. It names chunks by their content, never by where they lie, so it stays
 /// true when packs are rewritten.
@@ -60,6 +61,13 @@ public struct FileContent: Hashable, Sendable {
         if elements.isEmpty { return [] }
         guard elements.count == 1, case .literal(let bytes) = elements[0] else { return nil }
         return bytes
+    }
+
+    /// A digest that other contents do not have; two cuts of the same bytes may have two.
+    public var fingerprint: SHA256Digest {
+        var writer = ByteWriter()
+        encode(into: &writer)
+        return SHA256Hasher.hash(writer.bytes)
     }
 
     /// One chunk or list is enough to tell contents apart in a hash table.

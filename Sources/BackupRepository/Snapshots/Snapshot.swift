@@ -47,8 +47,12 @@ public struct Snapshot: Hashable, Sendable {
 
     /// The attribute that says which state of the app's database was backed up, so that the same state need not be read again.
     public static let databaseStateAttribute = "database-state"
+    /// The attribute that says where in the snapshot it is written what its media are called in its archives; missing where they are called as
+    /// they lie.
+    public static let archiveNamesAttribute = "archive-names"
     private static let ownAttributes: Set = [
-        stampAttribute, archiveVersionAttribute, tarSizeAttribute, tarVersionAttribute, databaseStateAttribute,
+        archiveNamesAttribute, stampAttribute, archiveVersionAttribute, tarSizeAttribute, tarVersionAttribute,
+        databaseStateAttribute,
     ]
 
     /// The attribute of the record that holds the tag a snapshot was made with.

@@ -20,18 +20,20 @@ public enum SnapshotArchive {
     /// Gives the members one by one: a hundred thousand at once would take more memory than the archive's table.
     /// - Throws: `repositoryDamaged`.
     public static func visit(
-        _ snapshot: Snapshot, in repository: Repository, detail: Detail = .whole,
+        _ snapshot: Snapshot, in repository: Repository, detail: Detail = .whole, names: ArchiveNames = .none,
         _ body: (ArchiveMember) throws(BackupError) -> Void
     ) throws(BackupError) {
         try visit(
             repository.rootDirectory(of: snapshot), layout: snapshot.record.archiveLayout, time: snapshot.creationTime,
-            in: repository, detail: detail, body)
+            in: repository, detail: detail, names: names, body)
     }
 
-    /// - Parameter time: when the snapshot was made; the time of the listings.
+    /// - Parameters:
+    ///   - time: when the snapshot was made; the time of the listings.
+    ///   - names: of files that lie in the archive under other names than the layout says.
     public static func visit(
         _ root: Directory, layout: [String: String], time: Timestamp, in repository: Repository, detail: Detail = .whole,
-        _ body: (ArchiveMember) throws(BackupError) -> Void
+        names: ArchiveNames = .none, _ body: (ArchiveMember) throws(BackupError) -> Void
     ) throws(BackupError) {
         if layout.isEmpty {
             for (name, algorithm) in listings {
@@ -44,13 +46,13 @@ public enum SnapshotArchive {
                         content: size == 0 ? [] : [.source(source, offset: 0, length: size)]))
             }
         }
-        try visit(root, prefix: [], layout, repository, readsContents: detail != .sizes, body)
+        try visit(root, prefix: [], layout, names, repository, readsContents: detail != .sizes, body)
     }
 
     private static let listings = [("MD5SUMS", ChecksumListing.Algorithm.md5), ("SHA256SUMS", .sha256)]
 
     /// - Returns: `nil` for what is left out.
-    private static func archivePath(of path: [UInt8], _ layout: [String: String]) -> [UInt8]? {
+    public static func archivePath(of path: [UInt8], _ layout: [String: String]) -> [UInt8]? {
         if layout.isEmpty { return path }
         let fitting = layout.filter { path.starts(with: $0.key.utf8) }
         guard let rule = fitting.max(by: { $0.key.utf8.count < $1.key.utf8.count }) else { return nil }
@@ -58,8 +60,8 @@ public enum SnapshotArchive {
     }
 
     private static func visit(
-        _ directory: Directory, prefix: [UInt8], _ layout: [String: String], _ repository: Repository, readsContents: Bool,
-        _ body: (ArchiveMember) throws(BackupError) -> Void
+        _ directory: Directory, prefix: [UInt8], _ layout: [String: String], _ names: ArchiveNames, _ repository: Repository,
+        readsContents: Bool, _ body: (ArchiveMember) throws(BackupError) -> Void
     ) throws(BackupError) {
         var contents =
             readsContents
@@ -70,23 +72,27 @@ public enum SnapshotArchive {
             let archivePath = archivePath(of: isFolder ? path + [UInt8(ascii: "/")] : path, layout)
             switch entry.kind {
             case .directory:
-                if let archivePath, !archivePath.isEmpty {
+                var isListed = names.listsFilledFolders
+                if !isListed { isListed = try repository.directory(of: entry).entries.isEmpty }
+                if isListed, let archivePath, !archivePath.isEmpty {
                     try body(
                         ArchiveMember(
                             path: archivePath, mode: entry.mode, modificationTime: entry.modificationTime, size: 0, crc32: 0,
                             content: []))
                 }
                 try visit(
-                    repository.directory(of: entry), prefix: path + [UInt8(ascii: "/")], layout, repository,
+                    repository.directory(of: entry), prefix: path + [UInt8(ascii: "/")], layout, names, repository,
                     readsContents: readsContents, body)
             case .file, .symbolicLink:
                 let content = contents.popFirst() ?? entry.linkTarget.map { [.literal($0)] } ?? []
                 guard let archivePath else { continue }
                 let crc32 = entry.checksums?.crc32 ?? CRC32.of(entry.linkTarget ?? [])
-                try body(
-                    ArchiveMember(
-                        path: archivePath, mode: entry.mode, modificationTime: entry.modificationTime, size: entry.size,
-                        crc32: crc32, content: content))
+                for archivePath in names.paths(of: path, usual: archivePath) {
+                    try body(
+                        ArchiveMember(
+                            path: archivePath, mode: entry.mode, modificationTime: entry.modificationTime, size: entry.size,
+                            crc32: crc32, content: content))
+                }
             }
         }
     }

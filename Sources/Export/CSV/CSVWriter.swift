@@ -17,7 +17,7 @@ public struct CSVWriter {
     ) throws(BackupError) -> [(path: String, count: Int)] {
         try FileSystem.makeDirectories(folder)
         var written: [(path: String, count: Int)] = []
-        for (index, collection) in snapshot.definition.collections.enumerated() {
+        for (index, collection) in snapshot.definition.collections.enumerated() where collection.source != .manifest {
             let path = "\(folder)/\(collection.name).csv"
             let temporary = "\(path).tmp-\(RandomToken.make())"
             do throws(BackupError) {

@@ -39,40 +39,34 @@ public struct BackupOperation: Sendable {
         let parent = store.repository.snapshots(kind: .snapshot).last
         let earlier = EarlierBackup(in: store.repository)
 
-        let records = try RecordsBackup(store: store, writer: writer, earlier: earlier, createdAt: createdAt).run()
-        var entries = records.entries
-        var unreadable: [String] = []
-        if let mediaPath = store.mediaPath {
-            let media = MediaBackup(writer: writer, repository: store.repository, report: report)
-            let stored = try media.store(mediaPath, earlier: earlier.folder("media"))
-            unreadable = media.unreadable
-            let status = try FileSystem.status(mediaPath)
-            entries.append(
-                .directory(name: "media", mode: status.mode, modificationTime: status.modificationTime, stored: stored))
-            // What changed is found by comparing stored folders, which must be readable for that.
-            try writer.publishChunks()
-        }
+        let parts = try BackupParts(store: store, writer: writer, earlier: earlier, createdAt: createdAt, report: report).run()
+        let records = parts.records
+        var entries = parts.entries
         entries.append(try file("schema.json", ExportSchema(records.facts.definition).json.prettyText, writer, createdAt))
         let changes = try changes(since: parent, entries, records, writer)
         entries.append(try file("changes.json", changes.prettyText, writer, createdAt))
         let manifest = ManifestDocument(
             store: store, facts: records.facts, parent: parent, label: name, tag: tag, createdAt: createdAt,
-            content: try Directory(entries: entries).totals, unreadable: unreadable)
+            content: try Directory(entries: entries).totals, unreadable: parts.unreadable)
         entries.append(try file("manifest.json", manifest.json.prettyText, writer, createdAt))
 
         let root = try writer.store(entries)
         try writer.publishChunks()
-        let layout = Dictionary(store.definition.archiveLayout.map { ($0.from, $0.to) }) { first, _ in first }
+        let layout = store.definition.archivePrefixes
+        let directory = try store.repository.directory(root)
+        let naming = ManifestNaming(records.facts.definition)
         let archives = try ArchiveSizes(
-            of: store.repository.directory(root), layout: layout, time: createdAt, in: store.repository)
+            of: directory, layout: layout, names: ManifestNaming.names(naming, root: directory, in: store.repository),
+            time: createdAt, in: store.repository)
         let storedBytes = writer.storedByteCount
         let record = SnapshotRecord(
             kind: kind, name: name, creationTime: createdAt, parent: parent?.id, root: root,
             archiveSizeBytes: archives.zip, archiveLayout: layout,
             attributes: manifest.attributes(
                 totals: root.totals, storedBytes: storedBytes, tarSizeBytes: archives.tar,
-                stamp: SnapshotStamp.unused(at: createdAt, kind, in: store.repository), databaseState: records.databaseState))
-        return BackupResult(snapshot: try writer.commit(record), storedBytes: storedBytes, unreadable: unreadable)
+                stamp: SnapshotStamp.unused(at: createdAt, kind, in: store.repository), databaseState: records.databaseState,
+                archiveNames: naming?.text))
+        return BackupResult(snapshot: try writer.commit(record), storedBytes: storedBytes, unreadable: parts.unreadable)
     }
 
     /// A parent that can no longer be read is none: that must not keep a new backup from being made.

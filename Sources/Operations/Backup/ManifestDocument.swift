@@ -40,7 +40,8 @@ struct ManifestDocument {
 
     /// The names are those of the extended attributes, without `user.backupfs.`.
     func attributes(
-        totals: DirectoryTotals, storedBytes: UInt64, tarSizeBytes: UInt64, stamp: String, databaseState: String?
+        totals: DirectoryTotals, storedBytes: UInt64, tarSizeBytes: UInt64, stamp: String, databaseState: String?,
+        archiveNames: String?
     ) -> [String: String] {
         var attributes = [
             "app": facts.definition.name, "app-version": facts.appVersion,
@@ -52,6 +53,7 @@ struct ManifestDocument {
         ]
         if let tag { attributes["tag"] = tag }
         attributes[Snapshot.databaseStateAttribute] = databaseState
+        attributes[Snapshot.archiveNamesAttribute] = archiveNames
         return attributes
     }
 }

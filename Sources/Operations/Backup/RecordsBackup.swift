@@ -12,21 +12,26 @@ struct RecordsBackup {
     private static let renderingVersion = 1
 
     let store: Store
+    /// The app's, or a copy of it that was made when the backup began.
+    let database: AppDatabase
+    /// What the app's was when the copy was made; `nil` when it is not a copy.
+    var copiedState: DatabaseChangeState?
     let writer: BackupWriter
     let earlier: EarlierBackup
     let createdAt: Timestamp
 
     func run() throws(BackupError) -> StoredRecords {
-        let state = databaseState()
+        let state = try databaseState()
         if let state, state == earlier.databaseState, let records = try takeOver(state) { return records }
         return try render(state)
     }
 
     /// Tells states of the database apart, also from another run of the program and by another definition.
-    private func databaseState() -> String? {
-        store.database.changeState().description.map {
-            "\(Self.renderingVersion) \(store.definition.digest.hexadecimal) \($0)"
-        }
+    private func databaseState() throws(BackupError) -> String? {
+        guard let state = (copiedState ?? database.changeState()).description else { return nil }
+        let text = "\(Self.renderingVersion) \(store.definition.digest.hexadecimal) \(state)"
+        guard let media = database.media else { return text }
+        return try media.state().map { "\(text) \($0)" }
     }
 
     /// An entry made now.
@@ -52,19 +57,19 @@ extension RecordsBackup {
     private func render(_ state: String?) throws(BackupError) -> StoredRecords {
         // Beside the export's being written and its collections' being stored: the database, and the export's checksums.
         let aside = WorkGroup(WorkerPool(threadCount: 1, queueLimit: 1))
-        let database = Mutex<StoredFile?>(nil)
+        let storedDatabase = Mutex<StoredFile?>(nil)
         let checksums = Mutex<Checksums?>(nil)
         var collections: [StoredRecords.Collection] = []
         var rendering: AppRendering?
         do throws(BackupError) {
             let rendered = try store.withWorkFolder { (folder) throws(BackupError) in
-                try AppRendering(of: store.database, in: folder, createdAt: createdAt.wholeSeconds) {
+                try AppRendering(of: database, in: folder, createdAt: createdAt) {
                     (copy) throws(BackupError) in
                     let policy = ChunkingPolicy.database(pageSizeBytes: try AppRendering.pageSizeBytes(of: copy))
                     let earlierContent = earlier.content(["database.sqlite"])
                     aside.submit { [writer] () throws(BackupError) in
                         let stored = try writer.store(copy, policy: policy, earlier: earlierContent)
-                        database.withLock { $0 = stored }
+                        storedDatabase.withLock { $0 = stored }
                     }
                 }
             }
@@ -85,8 +90,8 @@ extension RecordsBackup {
             aside.fail(error)
         }
         try aside.wait()
-        guard let rendering, let stored = database.withLock({ $0 }), let found = checksums.withLock({ $0 }) else {
-            throw BackupError(.inputOutput, "the records were not stored", path: store.database.path)
+        guard let rendering, let stored = storedDatabase.withLock({ $0 }), let found = checksums.withLock({ $0 }) else {
+            throw BackupError(.inputOutput, "the records were not stored", path: database.path)
         }
         return try records(
             rendering.facts, collections, database: file("database.sqlite", stored.content, stored.checksums),
@@ -121,11 +126,11 @@ extension RecordsBackup {
     /// - Returns: `nil` when the newest backup is no longer whole, or the database changed meanwhile.
     private func takeOver(_ state: String) throws(BackupError) -> StoredRecords? {
         let envelope = EnvelopeSink()
-        let facts = try store.database.readSnapshot { (snapshot) throws(BackupError) in
-            _ = try WireWriter().write(snapshot, createdAt: createdAt.wholeSeconds, to: envelope, omittingRecords: true)
+        let facts = try database.readSnapshot { (snapshot) throws(BackupError) in
+            _ = try WireWriter().write(snapshot, createdAt: createdAt, to: envelope, omittingRecords: true)
             return try RecordFacts(of: snapshot)
         }
-        guard databaseState() == state else { return nil }
+        guard try databaseState() == state else { return nil }
         var found: [TreeEntry] = []
         for name in envelope.collections {
             guard let entry = earlier.file(["data", FileName("\(name).json")]) else { return nil }

@@ -33,8 +33,8 @@ struct RecordDrill {
         let export = try validateExport()
         let manifest = try readManifest()
         if let export {
-            recordCount = export.counts.reduce(0) { $0 + $1.count }
-            if let manifest { compare("export.json", export.counts.map { ($0.name, $0.count) }, with: manifest) }
+            recordCount = export.toldCounts.reduce(0) { $0 + $1.count }
+            if let manifest { compare("export.json", export.toldCounts.map { ($0.name, $0.count) }, with: manifest) }
         }
         guard let counts = try checkDatabase() else { return }
         if let manifest { compare("database.sqlite", counts.map { ($0.name, $0.count) }, with: manifest) }
@@ -96,14 +96,24 @@ struct RecordDrill {
         guard let problems else { return nil }
         findings += problems.map { "database.sqlite: \($0)" }
         guard problems.isEmpty else { return nil }
-        return try looking(at: "database.sqlite") { (path) throws(BackupError) in
-            try AppDatabase(opening: path, definition: definition).counts()
+        let database = database()
+        return try looking(at: "database.sqlite") { (_) throws(BackupError) in
+            try database.check()
+            return try database.counts()
         }
+    }
+
+    /// With the media that lie beside it, every one read: their checksums are to be those of the export.
+    private func database() -> AppDatabase {
+        let media = "\(files)/media"
+        let catalog = definition.tellsOfMedia && FileSystem.exists(media) ? ReadMediaCatalog(path: media) : nil
+        return AppDatabase(at: path("database.sqlite"), definition: definition, media: catalog)
     }
 
     /// Exports the database anew, which must give the export that lies beside it.
     private mutating func compareDatabase(_ root: Directory, createdAt: Timestamp) throws(BackupError) {
-        let database = try AppDatabase(opening: path("database.sqlite"), definition: definition)
+        let database = database()
+        try database.check()
         let rendering = try AppRendering(of: database, in: workPath, createdAt: createdAt)
         guard try SourceChecksums.of(rendering.export).sha256 != SharedFile(path: path("export.json")).sha256() else { return }
         var hasFinding = false

@@ -10,11 +10,11 @@ public struct ArchiveSizes {
     /// Measures both in one walk through the folders.
     /// - Parameter root: the backup's, whose chunks are all in the catalog.
     init(
-        of root: Directory, layout: [String: String], time: Timestamp, in repository: Repository
+        of root: Directory, layout: [String: String], names: ArchiveNames, time: Timestamp, in repository: Repository
     ) throws(BackupError) {
         var zip = ZIPLayout.SizeCounter()
         var tar = TARLayout.SizeCounter()
-        try SnapshotArchive.visit(root, layout: layout, time: time, in: repository, detail: .measured) {
+        try SnapshotArchive.visit(root, layout: layout, time: time, in: repository, detail: .measured, names: names) {
             (member) throws(BackupError) in
             try zip.append(member)
             try tar.append(member)
@@ -33,7 +33,8 @@ public struct ArchiveSizes {
         case .tar:
             if let known = snapshot.tarSizeBytes(layoutVersion: TARLayout.version) { return known }
             var tar = TARLayout.SizeCounter()
-            try SnapshotArchive.visit(snapshot, in: repository, detail: .sizes) { (member) throws(BackupError) in
+            let names = try SnapshotArchive.names(of: snapshot, in: repository)
+            try SnapshotArchive.visit(snapshot, in: repository, detail: .sizes, names: names) { (member) throws(BackupError) in
                 try tar.append(member)
             }
             return tar.archivedSize

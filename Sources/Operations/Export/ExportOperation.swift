@@ -56,16 +56,22 @@ public struct ExportOperation: Sendable {
     public func writeCSV(to folder: String) throws(BackupError) -> [String] {
         guard let snapshotName else { return try writeCSV(of: store.database, to: folder) }
         // A backup's rows are in its database: the same as in its export, and read the same way as those of the live data.
-        guard
-            let entry = try store.repository.rootDirectory(of: store.snapshot(named: snapshotName))
-                .entry(named: "database.sqlite")
-        else { throw BackupError(.notFound, "the backup has no database", path: snapshotName) }
+        let root = try store.repository.rootDirectory(of: store.snapshot(named: snapshotName))
+        let stored = root.entry(named: "media").flatMap { entry in
+            entry.totals.map { StoredDirectory(content: entry.content, totals: $0) }
+        }
+        let media = store.definition.tellsOfMedia ? stored.map { StoredMediaCatalog($0, in: store.repository) } : nil
+        guard let entry = root.entry(named: "database.sqlite") else {
+            throw BackupError(.notFound, "the backup has no database", path: snapshotName)
+        }
         let table = try store.repository.extents(of: entry.content)
         return try store.withWorkFolder { (work) throws(BackupError) in
             let path = "\(work)/database.sqlite"
             let copy = try OwnedDescriptor.open(path, O_WRONLY | O_CREAT | O_EXCL)
             try store.repository.copy(table) { (bytes) throws(BackupError) in try copy.writeAll(bytes) }
-            return try writeCSV(of: AppDatabase(opening: path, definition: store.definition), to: folder)
+            let database = AppDatabase(at: path, definition: store.definition, media: media)
+            try database.check()
+            return try writeCSV(of: database, to: folder)
         }
     }
 
@@ -100,7 +106,11 @@ public struct ExportOperation: Sendable {
 
     private func defaultName(_ form: Form, _ time: Timestamp) -> String {
         let name = store.definition.fileNames.export.name(at: time)
-        guard case .archive(let format) = form, name.hasSuffix(".json") else { return name }
-        return name.dropLast(5) + (format == .tar ? ".tar" : ".zip")
+        let endings = [".json", ".zip"]
+        let stem = endings.first { name.hasSuffix($0) }.map { name.dropLast($0.count) } ?? name[...]
+        switch form {
+        case .json: return name.hasSuffix(".zip") ? stem + ".json" : name
+        case .archive(let format): return stem.count == name.count ? name : stem + (format == .tar ? ".tar" : ".zip")
+        }
     }
 }

@@ -12,20 +12,43 @@ struct LiveArchives: Sendable {
 
     /// All of them, with their exact sizes. That takes a walk through the media folder, but no look at its files.
     func entries() throws(BackupError) -> [LiveEntry] {
-        let members = try members()
-        let listing = LiveListing(members, state.checksums)
+        let all = try members()
+        let listing = LiveListing(all, state.checksums)
+        let members = try placed(all)
         var zip = ZIPLayout.SizeCounter()
         var tar = TARLayout.SizeCounter()
-        try zip.append(member(listing, crc32: 0))
+        if hasListing { try zip.append(member(listing, crc32: 0)) }
         for member in members {
             let measured = archived(member, content: member.outline(state.rendering.export), crc32: 0)
             try zip.append(measured)
             try tar.append(measured)
         }
-        try tar.append(member(listing, crc32: 0))
+        if hasListing { try tar.append(member(listing, crc32: 0)) }
         return [
             listingEntry(listing), archive(.tar, members, tar.archivedSize), archive(.zip, members, zip.archivedSize),
         ]
+    }
+
+    /// An app's own layout has no place for a list.
+    private var hasListing: Bool { state.archiveLayout.isEmpty }
+
+    /// The members where the app's own layout has them.
+    private func placed(_ members: [LiveMember]) throws(BackupError) -> [LiveMember] {
+        guard !hasListing else { return members }
+        let names = try state.archiveNames()
+        let filled = Set(
+            members.compactMap { member in member.path.lastIndex(of: UInt8(ascii: "/")).map { Array(member.path[..<$0]) } })
+        var placed: [LiveMember] = []
+        for member in members {
+            let isFolder = member.entry.kind == .directory
+            if isFolder, !names.listsFilledFolders, filled.contains(member.path) { continue }
+            let path = isFolder ? member.path + [UInt8(ascii: "/")] : member.path
+            guard let usual = SnapshotArchive.archivePath(of: path, state.archiveLayout), !usual.isEmpty else { continue }
+            for name in isFolder ? [Array(usual.dropLast())] : names.paths(of: path, usual: usual) {
+                placed.append(LiveMember(path: name, entry: member.entry, source: member.source, linkTarget: member.linkTarget))
+            }
+        }
+        return placed
     }
 
     /// - Returns: `nil` at once for any other name.
@@ -65,7 +88,7 @@ struct LiveArchives: Sendable {
         return try format.layout.table { (body) throws(BackupError) in
             switch format {
             case .zip:
-                try body(member(listing, crc32: CRC32.of(try listing.text())))
+                if hasListing { try body(member(listing, crc32: CRC32.of(try listing.text()))) }
                 for member in members {
                     try body(archived(member, content: try member.content(), crc32: try member.crc32(state.checksums)))
                 }
@@ -73,7 +96,7 @@ struct LiveArchives: Sendable {
                 for member in members { try body(archived(member, content: try member.content(), crc32: 0)) }
                 // The list needs the checksums of all files. Where it is last, nobody waits for them who wants something else: the
                 // archive is written out at once, and every file is hashed just after it was read.
-                try body(member(listing, crc32: 0))
+                if hasListing { try body(member(listing, crc32: 0)) }
             }
         }
     }

@@ -8,6 +8,8 @@ public final class LiveData: Sendable {
     private struct State {
         var view: LiveState?
         var databaseState: DatabaseChangeState?
+        /// Of the media folder, when the records tell of it.
+        var mediaState: String?
     }
 
     private let store: Store
@@ -27,16 +29,18 @@ public final class LiveData: Sendable {
 
     /// The newest consistent view.
     public func view() throws(BackupError) -> any LiveView {
-        if let current = current(store.database.changeState()) { return current }
+        if let current = current(store.database.changeState(), try mediaState()) { return current }
         let outcome: Result<LiveState, BackupError> = rendering.withLock { _ in
             Result { () throws(BackupError) in try render() }
         }
         return try outcome.get()
     }
 
-    private func current(_ databaseState: DatabaseChangeState) -> LiveState? {
-        state.withLock { $0.databaseState == databaseState ? $0.view : nil }
+    private func current(_ databaseState: DatabaseChangeState, _ mediaState: String?) -> LiveState? {
+        state.withLock { $0.databaseState == databaseState && $0.mediaState == mediaState ? $0.view : nil }
     }
+
+    private func mediaState() throws(BackupError) -> String? { try store.database.media?.state() }
 
     private func render() throws(BackupError) -> LiveState {
         // The database may have changed because another process restored and died half way. If the app keeps its database locked now, the
@@ -44,13 +48,14 @@ public final class LiveData: Sendable {
         try? store.recover()
         // Taken before reading: what is committed meanwhile makes the view old, never the other way round.
         let databaseState = store.database.changeState()
-        if let current = current(databaseState) { return current }
+        let mediaState = try mediaState()
+        if let current = current(databaseState, mediaState) { return current }
         try store.database.check()
         let made = try store.withWorkFolder { (folder) throws(BackupError) in
             try AppRendering(of: store.database, in: folder, createdAt: SystemClock.now().wholeSeconds)
         }
-        let view = LiveState(rendering: made, mediaView: media, checksums: checksums)
-        state.withLock { $0 = State(view: view, databaseState: databaseState) }
+        let view = LiveState(rendering: made, mediaView: media, checksums: checksums, of: store)
+        state.withLock { $0 = State(view: view, databaseState: databaseState, mediaState: mediaState) }
         return view
     }
 }

@@ -1,4 +1,6 @@
+import AppData
 import BackupCore
+import BackupRepository
 import Synchronization
 import SystemIO
 
@@ -7,13 +9,26 @@ final class LiveState: LiveView {
     let rendering: AppRendering
     let mediaView: LiveMediaView?
     let checksums: LiveChecksums
+    /// Prefixes of paths, and what they are in the app's own archives.
+    let archiveLayout: [String: String]
+    private let media: (any MediaCatalog)?
     /// Checksums of the rendered files, by path.
     private let rendered = Mutex<[[FileName]: Checksums]>([:])
 
-    init(rendering: AppRendering, mediaView: LiveMediaView?, checksums: LiveChecksums) {
+    init(rendering: AppRendering, mediaView: LiveMediaView?, checksums: LiveChecksums, of store: Store) {
+        archiveLayout = store.definition.archivePrefixes
+        media = store.database.media
         self.rendering = rendering
         self.mediaView = mediaView
         self.checksums = checksums
+    }
+
+    /// What the media are called in archives.
+    func archiveNames() throws(BackupError) -> ArchiveNames {
+        guard let naming = ManifestNaming(rendering.facts.definition), let media,
+            let range = rendering.collections.first(where: { $0.name == naming.collection })?.range
+        else { return .none }
+        return try naming.names(in: SourceRange(rendering.export, range), media)
     }
 
     // MARK: Looking

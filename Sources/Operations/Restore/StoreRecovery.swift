@@ -22,9 +22,10 @@ extension Store {
         try FileSystem.writeFileAtomically(paths.lastRestoreText, Array(report.text.utf8))
     }
 
-    /// The app's own file name for a backup, in `exports/`.
-    public func exportFileName(of snapshot: Snapshot) -> String {
-        definition.fileNames.backup.name(stamp: SnapshotStamp.of(snapshot))
+    /// The app's own file name for a backup, in `exports/`, and whether the file is the archive: that hangs on the name.
+    public func exportFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) {
+        let name = definition.fileNames.backup.name(stamp: SnapshotStamp.of(snapshot))
+        return (name, name.hasSuffix(".zip"))
     }
 
     /// What a safety backup is called in `safety/`, and whether it is the archive: an app with media needs all of it.

@@ -21,7 +21,8 @@ extension AppDatabase {
 extension DatabaseSnapshot {
     func counts() throws(BackupError) -> [RecordCount] {
         var counts: [RecordCount] = []
-        for (index, collection) in definition.collections.enumerated() {
+        // A manifest is of files, and counts nothing that the others do not.
+        for (index, collection) in definition.collections.enumerated() where collection.source != .manifest {
             counts.append(
                 RecordCount(name: collection.name, plural: collection.plural, count: try count(of: index)))
         }

@@ -39,9 +39,11 @@ public final class Store: Sendable {
         settings = try StoreSettings.read(paths.settings)
         definition = try Self.definition(settings.app, in: paths)
         repository = try Repository.open(at: paths.resolve(settings.repositoryPath), secret: secret)
-        // It may be lost or damaged: that is when the backups are needed.
-        database = AppDatabase(at: paths.resolve(settings.databasePath), definition: definition)
         mediaPath = settings.mediaPath.map { paths.resolve($0) }
+        let newest = NewestMediaCatalog(repository: repository)
+        let media = definition.tellsOfMedia ? mediaPath.map { LiveMediaCatalog(path: $0, earlier: newest.catalog) } : nil
+        // It may be lost or damaged: that is when the backups are needed.
+        database = AppDatabase(at: paths.resolve(settings.databasePath), definition: definition, media: media)
         monitor = OperationMonitor(recordPath: paths.operationRecord, errorPath: paths.lastErrorRecord)
         for folder in [paths.spool, paths.restoreReports] { try FileSystem.makeDirectories(folder) }
         CacheDirectoryTag.mark(paths.spool)

@@ -20,8 +20,8 @@ public protocol TreeServices: AnyObject, Sendable {
     func renameSnapshot(_ snapshot: Snapshot, to name: FileName) throws(BackupError)
     func setPinned(_ snapshot: Snapshot, _ isPinned: Bool) throws(BackupError)
 
-    /// The app's own file name for a snapshot's export, without a suffix against clashes.
-    func exportFileName(of snapshot: Snapshot) -> String
+    /// The app's own file name for a snapshot in `exports/`, without a suffix against clashes, and whether that file is the archive.
+    func exportFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool)
     /// The name of a safety backup's file, and whether it is the archive (an app with media) or the export.
     func safetyFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool)
     /// Exact size of a snapshot's archive in bytes. It may cost a walk through the snapshot's folders.

@@ -18,9 +18,13 @@ final class ExportsFolder: FolderNode {
 
     private func nodes() throws(BackupError) -> [(name: FileName, node: any Node)] {
         let snapshots = try context.refreshedSnapshots(.snapshot)
-        let names = UniqueFileNames.make(snapshots.map { context.services.exportFileName(of: $0) })
-        return zip(snapshots, names).map { snapshot, name in
-            let file = SnapshotFile(snapshot, .export, inode: inode.snapshot(snapshot.id), context: context)
+        let files = snapshots.map { context.services.exportFile(of: $0) }
+        let names = UniqueFileNames.make(files.map(\.name))
+        return snapshots.indices.map { index in
+            let snapshot = snapshots[index]
+            let name = names[index]
+            let file = SnapshotFile(
+                snapshot, files[index].isArchive ? .archive : .export, inode: inode.snapshot(snapshot.id), context: context)
             return (FileName(name), file)
         }
     }

@@ -1,0 +1,65 @@
+import BackupCore
+
+/// How records point to their files: by a path, of which what is below the media folder counts. Apps write paths of the device they run on; of
+/// such a path only the last part says anything here.
+public struct MediaPointer: Sendable {
+    /// The collection of the records that have files, and its field with the path.
+    public let collection: Int
+    public let field: Int
+    /// The field that is true for records whose file is part of the app itself.
+    public let exclusion: Int?
+    /// The media folder, as paths have it that this program writes: `photos`.
+    public let folder: String
+
+    /// - Returns: `nil` when no record of the app has a file.
+    public init?(_ definition: AppDefinition) {
+        guard let media = definition.media else { return nil }
+        for (index, collection) in definition.collections.enumerated() {
+            guard let field = collection.fields.firstIndex(where: \.isMedia) else { continue }
+            self.collection = index
+            self.field = field
+            exclusion = collection.mediaExclusionIndex
+            folder = media.folder
+            return
+        }
+        return nil
+    }
+
+    /// The paths below the media folder at which a record's file may be, the likeliest first.
+    /// - Parameter text: what the record says.
+    public func paths(_ text: some Collection<UInt8>) -> [[UInt8]] { Self.paths(text, folder: folder) }
+
+    public static func paths(_ text: some Collection<UInt8>, folder: String) -> [[UInt8]] {
+        let text = Array(text)
+        let prefix = Array("\(folder)/".utf8)
+        let name = text.lastIndex(of: UInt8(ascii: "/")).map { Array(text[($0 + 1)...]) } ?? text
+        let own = text.starts(with: prefix) ? Array(text.dropFirst(prefix.count)) : text
+        return (own == name ? [name] : [own, name]).filter(isSafe)
+    }
+
+    /// Whether it stays below the folder.
+    private static func isSafe(_ path: [UInt8]) -> Bool {
+        path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy {
+            FileName(bytes: Array($0)).isSafeComponent
+        }
+    }
+
+    /// What a record says of a file at a path below the media folder.
+    public func text(of path: [UInt8]) -> [UInt8] { Array("\(folder)/".utf8) + path }
+
+    /// Whether the record has a file at all.
+    public func hasFile(_ record: RecordBuffer) -> Bool {
+        guard record.kind(field) == .text else { return false }
+        guard let exclusion, record.kind(exclusion) == .boolean else { return true }
+        return !record.boolean(exclusion)
+    }
+
+    /// The file of a record.
+    func file(of record: RecordBuffer, in catalog: any MediaCatalog) throws(BackupError) -> MediaFileFacts? {
+        guard hasFile(record) else { return nil }
+        for path in paths(record.bytes(field)) {
+            if let file = try catalog.file(at: path) { return file }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,79 @@
+import BackupCore
+import SystemIO
+
+/// The records of collections that are told of the media folder and lie in no table.
+struct MediaRecords {
+    let definition: AppDefinition
+    let reader: DatabaseRecordReader
+    let catalog: any MediaCatalog
+
+    /// In ascending order of the key.
+    func forEachRecord(
+        of collection: CollectionDefinition, _ body: (RecordBuffer) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        let buffer = RecordBuffer(fieldCount: collection.fields.count)
+        switch collection.source {
+        case .table: return
+        case .files:
+            try catalog.forEachFile { (file) throws(BackupError) in
+                buffer.clear()
+                fill(buffer, collection, file, of: nil)
+                try body(buffer)
+            }
+        case .manifest:
+            guard let pointer = MediaPointer(definition) else { return }
+            try reader.forEachRecord(of: pointer.collection) { (record) throws(BackupError) in
+                guard let file = try pointer.file(of: record, in: catalog) else { return }
+                buffer.clear()
+                fill(buffer, collection, file, of: (record, pointer))
+                try body(buffer)
+            }
+        }
+    }
+
+    private func fill(
+        _ buffer: RecordBuffer, _ collection: CollectionDefinition, _ file: MediaFileFacts,
+        of owner: (record: RecordBuffer, pointer: MediaPointer)?
+    ) {
+        for (index, field) in collection.fields.enumerated() {
+            switch field.mediaValue {
+            case nil: continue
+            case .recordKey:
+                guard let owner else { continue }
+                buffer.set(index, owner.record.value(definition.collections[owner.pointer.collection].keyIndex))
+            case .recordPath: if let owner { buffer.set(index, owner.record.value(owner.pointer.field)) }
+            case .archiveName: if let owner { set(buffer, index, archiveName(file, owner.record, owner.pointer)) }
+            case .archivePath:
+                guard let owner else { continue }
+                let name = archiveName(file, owner.record, owner.pointer)
+                set(buffer, index, definition.archivePath(of: Array("media/".utf8) + name) ?? name)
+            case .path: set(buffer, index, file.path)
+            case .name: set(buffer, index, Array(file.name))
+            case .size: buffer.set(index, integer: Int64(clamping: file.size))
+            case .md5: if let checksums = file.checksums { buffer.set(index, text: checksums.md5.hexadecimal) }
+            case .sha256: if let checksums = file.checksums { buffer.set(index, text: checksums.sha256.hexadecimal) }
+            case .modificationTime: buffer.set(index, time: file.modificationTime, as: field.type)
+            case .storageKey: if let key = StorageKey(file) { buffer.set(index, text: key.text) }
+            }
+        }
+    }
+
+    private func set(_ buffer: RecordBuffer, _ index: Int, _ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { buffer.set(index, .text, bytes: $0) }
+    }
+
+    private func archiveName(_ file: MediaFileFacts, _ record: RecordBuffer, _ pointer: MediaPointer) -> [UInt8] {
+        let naming = definition.media?.archiveNaming ?? .plain
+        return naming.name(of: file.path, key: record.keyText(definition.collections[pointer.collection].keyIndex))
+    }
+}
+
+extension RecordBuffer {
+    /// A key as it stands in names.
+    func keyText(_ index: Int) -> String {
+        switch value(index) {
+        case .integer(let number): String(number)
+        case let key: key.string ?? ""
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import AppData
+import BackupCore
+import BackupRepository
+import SystemIO
+
+/// The app's own data on its way into a backup: records, database and media.
+///
+/// The database comes first, so that every file that a record names is there when the media folder is gone through: what the app adds
+/// meanwhile is a file without a record, and never the other way round.
+struct BackupParts {
+    struct Stored {
+        let records: StoredRecords
+        /// All of it, as it lies in the snapshot's folder.
+        let entries: [TreeEntry]
+        let unreadable: [String]
+    }
+
+    private struct StoredMedia {
+        let entry: TreeEntry
+        let stored: StoredDirectory
+        let unreadable: [String]
+    }
+
+    let store: Store
+    let writer: BackupWriter
+    let earlier: EarlierBackup
+    let createdAt: Timestamp
+    let report: ProgressHandler
+
+    func run() throws(BackupError) -> Stored {
+        guard store.definition.tellsOfMedia, store.mediaPath != nil else {
+            return try stored(records(of: store.database).run(), storeMedia())
+        }
+        return try storeMediaFirst()
+    }
+
+    private func records(of database: AppDatabase, copiedState: DatabaseChangeState? = nil) -> RecordsBackup {
+        RecordsBackup(
+            store: store, database: database, copiedState: copiedState, writer: writer, earlier: earlier, createdAt: createdAt)
+    }
+
+    /// Where the export tells of the media files: it is made of a copy of the database, once they are stored.
+    private func storeMediaFirst() throws(BackupError) -> Stored {
+        try store.withWorkFolder { (folder) throws(BackupError) in
+            let copy = "\(folder)/copy.sqlite"
+            let state = store.database.changeState()
+            try store.database.readSnapshot { (snapshot) throws(BackupError) in try snapshot.copyDatabase(to: copy) }
+            let media = try storeMedia()
+            let catalog = media.map { StoredMediaCatalog($0.stored, in: store.repository) }
+            let database = AppDatabase(at: copy, definition: store.definition, media: catalog)
+            // What was committed while it was copied makes the state an old one: the next backup then reads the database again.
+            return try stored(records(of: database, copiedState: state).run(), media)
+        }
+    }
+
+    private func stored(_ records: StoredRecords, _ media: StoredMedia?) throws(BackupError) -> Stored {
+        var entries = records.entries
+        if let media {
+            entries.append(media.entry)
+            if store.definition.media?.hasStorageView == true {
+                let catalog = StoredMediaCatalog(media.stored, in: store.repository)
+                entries.append(try StorageView.store(catalog, with: writer, time: createdAt))
+                // Compared with those of earlier backups, like all folders.
+                try writer.publishChunks()
+            }
+        }
+        return Stored(records: records, entries: entries, unreadable: media?.unreadable ?? [])
+    }
+
+    /// - Returns: `nil` when the app has no media.
+    private func storeMedia() throws(BackupError) -> StoredMedia? {
+        guard let mediaPath = store.mediaPath else { return nil }
+        let media = MediaBackup(writer: writer, repository: store.repository, report: report)
+        let stored = try media.store(mediaPath, earlier: earlier.folder("media"))
+        let status = try FileSystem.status(mediaPath)
+        // What changed is found by comparing stored folders, which must be readable for that.
+        try writer.publishChunks()
+        let entry = TreeEntry.directory(
+            name: "media", mode: status.mode, modificationTime: status.modificationTime, stored: stored)
+        return StoredMedia(entry: entry, stored: stored, unreadable: media.unreadable)
+    }
+}

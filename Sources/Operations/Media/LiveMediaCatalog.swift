@@ -1,0 +1,80 @@
+import AppData
+import BackupCore
+import BackupRepository
+import Synchronization
+import SystemIO
+
+/// A media folder as it is now. Files are not read for it: checksums are those that somebody has taken since the file was written, be it the
+/// newest backup.
+final class LiveMediaCatalog: MediaCatalog {
+    /// A walk through the folder serves so long: whoever looks at several live files asks for its state with each.
+    private static let stateLifetimeNanoseconds: UInt64 = 1_000_000_000
+
+    private let media: LiveMedia
+    private let earlier: @Sendable () -> StoredMediaCatalog?
+    private let walked = Mutex<(time: UInt64, state: String)?>(nil)
+
+    /// - Parameter earlier: the folder in the newest backup.
+    init(path: String, earlier: @escaping @Sendable () -> StoredMediaCatalog?) {
+        media = LiveMedia(path: path)
+        self.earlier = earlier
+    }
+
+    func file(at path: [UInt8]) throws(BackupError) -> MediaFileFacts? {
+        let names = path.split(separator: UInt8(ascii: "/")).map { FileName(bytes: Array($0)) }
+        guard let item = try media.item(at: names[...]), item.status.kind == .regular else { return nil }
+        return facts(of: item.status, path, earlier())
+    }
+
+    func forEachFile(_ body: (MediaFileFacts) throws(BackupError) -> Void) throws(BackupError) {
+        let earlier = earlier()
+        try walk([], []) { (path, status) throws(BackupError) in try body(facts(of: status, path, earlier)) }
+    }
+
+    private func facts(of status: FileStatus, _ path: [UInt8], _ earlier: StoredMediaCatalog?) -> MediaFileFacts {
+        // A backup that cannot be read knows nothing.
+        let entry = (try? earlier?.entry(at: path)).flatMap { $0 }
+        let checksums = entry.flatMap { $0.kind == .file && $0.isUnchanged(status) ? $0.checksums : nil }
+        return MediaFileFacts(
+            path: path, size: status.size, modificationTime: status.modificationTime, checksums: checksums)
+    }
+
+    private func walk(
+        _ folder: [FileName], _ prefix: [UInt8], _ body: ([UInt8], FileStatus) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        let items = try media.items(in: folder[...]) ?? []
+        for item in items.sorted(by: {
+            MediaOrder.precedes(($0.name, $0.status.kind == .directory), ($1.name, $1.status.kind == .directory))
+        }) {
+            let path = prefix + item.name.bytes
+            switch item.status.kind {
+            case .regular: try body(path, item.status)
+            case .directory: try walk(folder + [item.name], path + [UInt8(ascii: "/")], body)
+            case .symbolicLink, .other: continue
+            }
+        }
+    }
+
+    /// The paths, sizes and times of all files, and what is known of them besides, in one digest.
+    func state() throws(BackupError) -> String? {
+        let now = SystemClock.monotonicNanoseconds()
+        if let walked = walked.withLock({ $0 }), now - walked.time < Self.stateLifetimeNanoseconds { return walked.state }
+        var hasher = SHA256Hasher()
+        let earlier = earlier()
+        Array((earlier?.state() ?? "").utf8).withUnsafeBytes { hasher.update($0) }
+        try walk([], []) { (path, status) throws(BackupError) in
+            var writer = ByteWriter()
+            writer.append(lengthPrefixed: path)
+            for number in [status.inode, status.size, UInt64(bitPattern: status.modificationTime.seconds)] {
+                writer.append(number)
+            }
+            writer.append(status.modificationTime.nanoseconds)
+            writer.append(UInt64(bitPattern: status.changeTime.seconds))
+            writer.append(status.changeTime.nanoseconds)
+            writer.bytes.withUnsafeBytes { hasher.update($0) }
+        }
+        let state = hasher.finish().hexadecimal
+        walked.withLock { $0 = (now, state) }
+        return state
+    }
+}

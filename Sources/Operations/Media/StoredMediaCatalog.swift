@@ -1,0 +1,74 @@
+import AppData
+import BackupCore
+import BackupRepository
+import Synchronization
+
+/// A media folder as a backup holds it, or is about to: nothing of it is read but its folders.
+final class StoredMediaCatalog: MediaCatalog {
+    /// Folders that are kept once they were read.
+    private static let countLimit = 64
+
+    private let root: StoredDirectory
+    private let repository: Repository
+    private let known = Mutex<[[UInt8]: Directory]>([:])
+
+    /// - Parameter root: a folder whose chunks are all in the catalog.
+    init(_ root: StoredDirectory, in repository: Repository) {
+        self.root = root
+        self.repository = repository
+    }
+
+    /// - Parameter path: below the folder.
+    func entry(at path: [UInt8]) throws(BackupError) -> TreeEntry? {
+        let slash = path.lastIndex(of: UInt8(ascii: "/"))
+        let name = FileName(bytes: slash.map { Array(path[($0 + 1)...]) } ?? path)
+        return try folder(slash.map { Array(path[..<$0]) } ?? [])?.entry(named: name)
+    }
+
+    private func folder(_ path: [UInt8]) throws(BackupError) -> Directory? {
+        if let directory = known.withLock({ $0[path] }) { return directory }
+        let directory: Directory
+        if path.isEmpty {
+            directory = try repository.directory(root)
+        } else {
+            guard let entry = try entry(at: path), entry.kind == .directory else { return nil }
+            directory = try repository.directory(of: entry)
+        }
+        known.withLock { known in
+            if known.count >= Self.countLimit { known.removeAll() }
+            known[path] = directory
+        }
+        return directory
+    }
+
+    func file(at path: [UInt8]) throws(BackupError) -> MediaFileFacts? {
+        guard let entry = try entry(at: path), entry.kind == .file else { return nil }
+        return Self.facts(of: entry, path)
+    }
+
+    func forEachFile(_ body: (MediaFileFacts) throws(BackupError) -> Void) throws(BackupError) {
+        try forEachFile(in: repository.directory(root), [], body)
+    }
+
+    private func forEachFile(
+        in directory: Directory, _ prefix: [UInt8], _ body: (MediaFileFacts) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        for entry in directory.entries.sorted(by: {
+            MediaOrder.precedes(($0.name, $0.kind == .directory), ($1.name, $1.kind == .directory))
+        }) {
+            let path = prefix + entry.name.bytes
+            switch entry.kind {
+            case .file: try body(Self.facts(of: entry, path))
+            case .directory: try forEachFile(in: repository.directory(of: entry), path + [UInt8(ascii: "/")], body)
+            case .symbolicLink: continue
+            }
+        }
+    }
+
+    private static func facts(of entry: TreeEntry, _ path: [UInt8]) -> MediaFileFacts {
+        MediaFileFacts(
+            path: path, size: entry.size, modificationTime: entry.modificationTime, checksums: entry.checksums)
+    }
+
+    func state() -> String? { root.content.fingerprint.hexadecimal }
+}
