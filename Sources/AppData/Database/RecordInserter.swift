@@ -50,18 +50,27 @@ final class RecordInserter: RecordVisitor {
     }
 
     func visit(record: RecordBuffer, of collection: Int) throws(BackupError) {
+        let lacksColumns = try check(record, of: collection)
         let rules = rules[collection]
-        var lacksColumns = false
-        for index in 0..<rules.count {
-            if !rules[index].fits(record.kind(index)) { throw refusal(record, index, of: collection) }
-            if rules[index].type == .any, record.kind(index) == .missing { lacksColumns = true }
-        }
         let statement = lacksColumns ? try shorterStatement(for: record, of: collection) : statements[collection]
         for index in stored[collection] where !(rules[index].type == .any && record.kind(index) == .missing) {
             try Self.bind(record, index, to: Int32(index + 1), of: statement)
         }
         try statement.run()
         counts[collection] += 1
+    }
+
+    /// - Returns: whether the record lacks a field of any kind.
+    /// - Throws: `invalidContent` for a value of a kind that its field does not have.
+    @discardableResult
+    func check(_ record: RecordBuffer, of collection: Int) throws(BackupError) -> Bool {
+        let rules = rules[collection]
+        var lacksColumns = false
+        for index in 0..<rules.count {
+            if !rules[index].fits(record.kind(index)) { throw refusal(record, index, of: collection) }
+            if rules[index].type == .any, record.kind(index) == .missing { lacksColumns = true }
+        }
+        return lacksColumns
     }
 
     private func shorterStatement(for record: RecordBuffer, of collection: Int) throws(BackupError) -> DatabaseStatement {
@@ -116,7 +125,7 @@ final class RecordInserter: RecordVisitor {
         try withExtendedLifetime(row) { () throws(BackupError) in try statement.run() }
     }
 
-    private static func bind(
+    static func bind(
         _ record: RecordBuffer, _ index: Int, to parameter: Int32, of statement: DatabaseStatement
     ) throws(BackupError) {
         switch record.kind(index) {

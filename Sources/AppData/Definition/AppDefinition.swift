@@ -34,6 +34,8 @@ public struct AppDefinition: Sendable {
     public let migrations: [MigrationDefinition]
     public let retention: RetentionDefinition
     public let defaultStrategy: ImportStrategy
+    /// All that the app has, the default first.
+    public let strategies: [ImportStrategy]
     /// The SHA-256 of the text that it was read from: tells whether two definitions are the same.
     public let digest: SHA256Digest
 

@@ -17,10 +17,12 @@ public struct CollectionDefinition: Sendable {
     public let isRequired: Bool
     /// Whether the array is left out when it is written and has no records.
     public let isOmittedWhenEmpty: Bool
+    /// What becomes of records that are there already.
+    public let rules: MergeRules
 
     public init(
         name: String, table: String, fields: [FieldDefinition], keyIndex: Int, singular: String, plural: String,
-        dateRangeIndex: Int? = nil, isRequired: Bool = true, isOmittedWhenEmpty: Bool = false
+        dateRangeIndex: Int? = nil, isRequired: Bool = true, isOmittedWhenEmpty: Bool = false, rules: MergeRules? = nil
     ) {
         self.name = name
         self.table = table
@@ -31,6 +33,7 @@ public struct CollectionDefinition: Sendable {
         self.dateRangeIndex = dateRangeIndex
         self.isRequired = isRequired
         self.isOmittedWhenEmpty = isOmittedWhenEmpty
+        self.rules = rules ?? MergeRules(identity: [keyIndex])
     }
 
     public var keyField: FieldDefinition { fields[keyIndex] }

@@ -4,10 +4,11 @@ enum DefinitionFields {
     ///   - columnKey: `column` for fields of collections, `key` for those of tables of keys and values.
     ///   - collectionNames: what can be referred to, in the definition's order.
     static func field(_ node: DefinitionNode, columnKey: String, collectionNames: [String]) -> FieldReading {
-        let isMapping = node.requireMapping(keys: [
-            "name", columnKey, "source", "type", "required", "nullable", "values", "currency", "minimum", "above",
-            "references", "dates", "years", "default",
-        ])
+        let isMapping = node.requireMapping(
+            keys: [
+                "name", columnKey, "source", "type", "required", "nullable", "values", "currency", "minimum", "above",
+                "references", "dates", "years", "default",
+            ] + (columnKey == "column" ? ["media"] : []))
         guard isMapping else { return FieldReading(name: nil, column: "", definition: nil) }
         let name = node.required("name")?.text()
         let type = node.required("type")?.choice(FieldType.self)
@@ -22,6 +23,7 @@ enum DefinitionFields {
         let reference = reference(node, collectionNames)
         let dateRule = dateRule(node, type)
         let defaultValue = node.optional("default")?.quoted()
+        let isMedia = isMedia(node, type)
         warnOfIdleMembers(node, isObject: columnKey == "key", source: source, type: type)
         guard let name, let type, let source, source != .stored || column != nil else {
             return FieldReading(name: name, column: column ?? "", definition: nil)
@@ -31,7 +33,7 @@ enum DefinitionFields {
             definition: FieldDefinition(
                 name: name, column: column ?? "", type: type, source: source, isRequired: isRequired, isNullable: isNullable,
                 allowedValues: allowedValues, isCurrency: isCurrency, limit: limit, reference: reference, dateRule: dateRule,
-                defaultValue: defaultValue))
+                defaultValue: defaultValue, isMedia: isMedia))
     }
 
     /// What is allowed and does nothing, or nothing good.
@@ -75,6 +77,12 @@ enum DefinitionFields {
         guard let member = node.optional("currency") else { return false }
         if let type, type != .text { member.note("is for text only", remedy: "Leave it out, or write type: text.") }
         if node.optional("values") != nil { member.note("cannot be together with values", remedy: "Leave one of them out.") }
+        return member.boolean() ?? false
+    }
+
+    private static func isMedia(_ node: DefinitionNode, _ type: FieldType?) -> Bool {
+        guard let member = node.optional("media") else { return false }
+        if let type, type != .text { member.note("is for text only", remedy: "Leave it out, or write type: text.") }
         return member.boolean() ?? false
     }
 

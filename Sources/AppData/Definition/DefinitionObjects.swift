@@ -3,13 +3,14 @@ import BackupCore
 /// The part of the definition's reader that knows objects and collections.
 enum DefinitionObjects {
     static func object(_ node: DefinitionNode, isMetadata: Bool) -> ObjectReading {
-        guard node.requireMapping(keys: ["name", "table", "required", "fields"]) else {
+        guard node.requireMapping(keys: ["name", "table", "required", "fields", "onMerge"]) else {
             return ObjectReading(name: nil, definition: nil)
         }
         let name = node.required("name")?.text()
         let table = node.required("table")
         let tableName = table?.text()
         let isRequired = node.optional("required")?.boolean() ?? true
+        let onMerge = DefinitionMergeRules.settingsRule(node, isMetadata: isMetadata)
         let readings = fields(node, columnKey: "key", collectionNames: [])
         if let table, let tableName {
             let columns = ["key", "value"].map { DefinitionTable.Column(name: $0, line: table.line) }
@@ -19,7 +20,8 @@ enum DefinitionObjects {
         guard let name, let tableName, fields.count == readings.count else { return ObjectReading(name: name, definition: nil) }
         if isMetadata { checkVersion(node, fields) }
         return ObjectReading(
-            name: name, definition: ObjectDefinition(name: name, table: tableName, isRequired: isRequired, fields: fields))
+            name: name,
+            definition: ObjectDefinition(name: name, table: tableName, isRequired: isRequired, fields: fields, onMerge: onMerge))
     }
 
     /// Without its version an export cannot be restored, which would be found out too late.
@@ -41,9 +43,10 @@ enum DefinitionObjects {
 
     /// - Parameter name: as `collectionName` gives it: what is wrong with it is noted there.
     static func collection(_ node: DefinitionNode, name: String?, collectionNames: [String]) -> CollectionReading {
-        let isMapping = node.requireMapping(keys: [
-            "name", "table", "key", "singular", "plural", "dateRange", "required", "omitEmpty", "fields",
-        ])
+        let isMapping = node.requireMapping(
+            keys: [
+                "name", "table", "key", "singular", "plural", "dateRange", "required", "omitEmpty", "fields",
+            ] + DefinitionMergeRules.collectionMembers)
         guard isMapping else {
             return CollectionReading(node: node, fields: [], definition: nil)
         }
@@ -54,6 +57,7 @@ enum DefinitionObjects {
         let readings = fields(node, columnKey: "column", collectionNames: collectionNames)
         let keyIndex = keyIndex(node, readings)
         let dateRangeIndex = dateRangeIndex(node, readings)
+        let rules = DefinitionMergeRules.rules(node, readings, keyIndex: keyIndex)
         let isRequired = node.optional("required")?.boolean() ?? true
         let isOmittedWhenEmpty = node.optional("omitEmpty")?.boolean() ?? false
         if let table, let tableName {
@@ -65,14 +69,15 @@ enum DefinitionObjects {
                     name: tableName, line: table.line, columns: columns.filter { !$0.name.isEmpty }, isWrittenWhole: true))
         }
         let fields = readings.compactMap(\.definition)
-        guard let name, let tableName, let singular, let plural, let keyIndex, fields.count == readings.count else {
+        guard let name, let tableName, let singular, let plural, let keyIndex, let rules, fields.count == readings.count else {
             return CollectionReading(node: node, fields: readings, definition: nil)
         }
         return CollectionReading(
             node: node, fields: readings,
             definition: CollectionDefinition(
                 name: name, table: tableName, fields: fields, keyIndex: keyIndex, singular: singular, plural: plural,
-                dateRangeIndex: dateRangeIndex, isRequired: isRequired, isOmittedWhenEmpty: isOmittedWhenEmpty))
+                dateRangeIndex: dateRangeIndex, isRequired: isRequired, isOmittedWhenEmpty: isOmittedWhenEmpty,
+                rules: rules))
     }
 
     private static func keyIndex(_ node: DefinitionNode, _ fields: [FieldReading]) -> Int? {
@@ -95,7 +100,7 @@ enum DefinitionObjects {
         return index
     }
 
-    private static func fieldIndex(_ node: DefinitionNode, _ fields: [FieldReading]) -> Int? {
+    static func fieldIndex(_ node: DefinitionNode, _ fields: [FieldReading]) -> Int? {
         guard let name = node.text() else { return nil }
         guard let index = fields.firstIndex(where: { $0.name == name }) else {
             // A field whose name could not be read may be the one.

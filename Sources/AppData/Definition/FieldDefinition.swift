@@ -22,11 +22,14 @@ public struct FieldDefinition: Sendable {
     public let keyColumns: [String]
     /// What is written when a key/value table has no such row.
     public let defaultValue: String?
+    /// Whether the text names a file of the media folder.
+    public let isMedia: Bool
 
     public init(
         name: String, column: String, type: FieldType, source: FieldSource = .stored, isRequired: Bool = true,
         isNullable: Bool = false, allowedValues: ByteStringSet? = nil, isCurrency: Bool = false, limit: FieldLimit? = nil,
-        reference: FieldReference? = nil, dateRule: DateRule = .any, keyColumns: [String] = [], defaultValue: String? = nil
+        reference: FieldReference? = nil, dateRule: DateRule = .any, keyColumns: [String] = [], defaultValue: String? = nil,
+        isMedia: Bool = false
     ) {
         self.name = name
         self.column = column
@@ -41,5 +44,6 @@ public struct FieldDefinition: Sendable {
         self.dateRule = dateRule
         self.keyColumns = keyColumns
         self.defaultValue = defaultValue
+        self.isMedia = isMedia
     }
 }

@@ -8,11 +8,14 @@ public struct ObjectDefinition: Sendable {
     public let isRequired: Bool
     /// Fields in the order in which they are written; their `column` is the key.
     public let fields: [FieldDefinition]
+    /// What `merge` does with values that are there.
+    public let onMerge: ExistingRecordRule
 
-    public init(name: String, table: String?, isRequired: Bool, fields: [FieldDefinition]) {
+    public init(name: String, table: String?, isRequired: Bool, fields: [FieldDefinition], onMerge: ExistingRecordRule = .keep) {
         self.name = name
         self.table = table
         self.isRequired = isRequired
         self.fields = fields
+        self.onMerge = onMerge
     }
 }
