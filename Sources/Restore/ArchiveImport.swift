@@ -64,6 +64,10 @@ struct ArchiveImport: Sendable {
     /// Whether the archive says what the media folder is to hold, be it nothing. One without any leaves the folder alone.
     var hasMedia: Bool { entries.contains { $0.path.starts(with: mediaPrefix) } }
 
+    var mediaFileCount: Int {
+        entries.reduce(0) { $1.path.starts(with: mediaPrefix) && !$1.isDirectory ? $0 + 1 : $0 }
+    }
+
     /// Bytes that the media files need on disk.
     var mediaSizeBytes: UInt64 { entries.reduce(0) { $1.path.starts(with: mediaPrefix) ? $0 + $1.size : $0 } }
 
@@ -101,17 +105,57 @@ struct ArchiveImport: Sendable {
         return try ChecksumListingReader.read(reader.content(of: entry, limitBytes: limit), path: path)
     }
 
+    /// The media files and links, by their paths in the media folder, in the archive's order.
+    func forEachMediaFile(_ body: (_ path: [UInt8], ZIPEntry) throws(BackupError) -> Void) throws(BackupError) {
+        for entry in entries where entry.path.starts(with: mediaPrefix) && !entry.isDirectory {
+            try body(Array(entry.path.dropFirst(mediaPrefix.count)), entry)
+        }
+    }
+
+    /// Whether a file of the entry's size has the entry's content.
+    func isSame(_ entry: ZIPEntry, as file: borrowing OwnedDescriptor) throws(BackupError) -> Bool {
+        var offset: UInt64 = 0
+        var isSame = true
+        var own: [UInt8] = []
+        // The archive's bytes are known to be whole: after the first difference the rest need not be looked at.
+        do throws(BackupError) {
+            try reader.extract(entry) { (bytes) throws(BackupError) in
+                if own.count < bytes.count { own = [UInt8](repeating: 0, count: bytes.count) }
+                let count = try own.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
+                    try file.readFully(at: offset, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<bytes.count]))
+                }
+                isSame = own.withUnsafeBytes { mine in
+                    guard count == bytes.count, let ours = mine.baseAddress, let theirs = bytes.baseAddress else { return false }
+                    return memcmp(ours, theirs, count) == 0
+                }
+                offset += UInt64(bytes.count)
+                if !isSame { throw BackupError(.interrupted, "the files differ") }
+            }
+        } catch {
+            guard isSame else { return false }
+            throw error
+        }
+        return isSame
+    }
+
     /// Unpacks the media files into `folder`, which must be there and empty. Not durable yet.
-    func stageMedia(in folder: String) throws(BackupError) {
+    /// - Parameters:
+    ///   - placingFile: the path that a file gets in place of its own; `nil` for one that is left out.
+    ///   - placingFolder: the same of a folder. Those that files lie in are made in any case.
+    func stageMedia(
+        in folder: String, placingFile: ([UInt8]) throws(BackupError) -> [UInt8]? = { (path) throws(BackupError) in path },
+        placingFolder: ([UInt8]) throws(BackupError) -> [UInt8]? = { (path) throws(BackupError) in path }
+    ) throws(BackupError) {
         var folders: [(path: [UInt8], entry: ZIPEntry)] = []
         for entry in entries where entry.path.starts(with: mediaPrefix) && entry.path.count > mediaPrefix.count {
-            let relative = Array(entry.path.dropFirst(mediaPrefix.count))
+            let own = Array(entry.path.dropFirst(mediaPrefix.count))
             if entry.isDirectory {
-                let relative = Array(relative.dropLast())
+                guard let relative = try placingFolder(Array(own.dropLast())) else { continue }
                 try StagedPath.makeDirectories(relative, in: folder)
                 folders.append((relative, entry))
                 continue
             }
+            guard let relative = try placingFile(own) else { continue }
             if let slash = relative.lastIndex(of: UInt8(ascii: "/")) {
                 try StagedPath.makeDirectories(Array(relative[..<slash]), in: folder)
             }
@@ -132,7 +176,7 @@ struct ArchiveImport: Sendable {
 
     /// Where a link points to.
     /// - Throws: `invalidContent` for a link outside of the media folder, and for one of a foreign archive that leaves it.
-    private func linkTarget(_ entry: ZIPEntry) throws(BackupError) -> [UInt8] {
+    func linkTarget(_ entry: ZIPEntry) throws(BackupError) -> [UInt8] {
         let target = try reader.content(of: entry, limitBytes: Int(PATH_MAX) - 1)
         guard entry.path.starts(with: mediaPrefix), !target.isEmpty, !target.contains(0),
             origin == .ownRepository || Self.stays(target, at: Array(entry.path.dropFirst(mediaPrefix.count)))

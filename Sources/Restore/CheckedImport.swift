@@ -11,9 +11,19 @@ public struct CheckedImport: Sendable {
     }
 
     public let format: DroppedFormat
+    /// What is to become of the data that is there.
+    public let strategy: ImportStrategy
     public let summary: ImportSummary
     let records: Records
     let archive: ArchiveImport?
+
+    /// The app's, in the form that the file has.
+    var definition: AppDefinition {
+        switch records {
+        case .wire(let source): source.definition
+        case .database(let source), .whole(let source): source.definition
+        }
+    }
 
     /// Everything that should be said, though it does not stop a restore.
     public var warnings: [String] { summary.warnings + (archive?.warnings ?? []) }

@@ -25,7 +25,7 @@ public struct ImportOutcome: Sendable, Equatable {
     }
 
     /// Adds what was in a collection before, and is gone.
-    mutating func removed(_ count: Int, of collection: CollectionDefinition) {
+    public mutating func removed(_ count: Int, of collection: CollectionDefinition) {
         if let index = collections.firstIndex(where: { $0.name == collection.name }) {
             collections[index].removed += count
         } else if count > 0 {
