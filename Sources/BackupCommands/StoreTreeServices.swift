@@ -62,16 +62,21 @@ final class StoreTreeServices: TreeServices {
 
     func isComplete(_ path: String) -> Bool { RestoreRunner(store: store).isComplete(path) }
 
+    var strategies: [String] { RestoreRunner(store: store).strategies.map(\.rawValue).sorted() }
+
     func submit(_ submission: DropSubmission) throws(BackupError) -> DropOutcome {
         let runner = RestoreRunner(store: store)
-        switch submission.purpose {
-        case .preview:
-            let report = try runner.preview(path: submission.spoolPath, name: submission.name)
-            return DropOutcome(text: Array(report.text.utf8), json: report.json.prettyText)
-        case .restore:
-            let report = try runner.run(path: submission.spoolPath, name: submission.name, progress: nil)
-            return DropOutcome(text: Array(report.text.utf8), json: report.json.prettyText)
-        }
+        let report =
+            switch submission.purpose {
+            case .preview:
+                try runner.preview(path: submission.spoolPath, name: submission.name, comparesOthers: true)
+            case .restore:
+                try runner.run(path: submission.spoolPath, name: submission.name, progress: nil)
+            case .strategy(let name):
+                try runner.run(
+                    path: submission.spoolPath, name: submission.name, strategy: ImportStrategy(rawValue: name), progress: nil)
+            }
+        return DropOutcome(text: Array(report.text.utf8), json: report.json.prettyText)
     }
 
     func restoreReports() -> [ReportText] {

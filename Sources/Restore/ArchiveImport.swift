@@ -19,6 +19,12 @@ struct ArchiveImport: Sendable {
     let hasDatabase: Bool
     /// The media folder's path in the archive, with its slash.
     private let mediaPrefix: [UInt8]
+    /// Whether the export may say which file is whose.
+    private let hasManifest: Bool
+    /// Of the media files, when there may be a manifest.
+    private var digests: [[UInt8]: Checksums] = [:]
+    /// Where the media files go, when that is not told by their paths alone.
+    private var placement: MediaPlacement?
 
     /// - Parameters:
     ///   - origin: whether the archive comes from our own repository or from anywhere.
@@ -39,8 +45,13 @@ struct ArchiveImport: Sendable {
         let database = definition.coversWholeDatabase ? Self.entry(databasePath, in: reader) : nil
         hasDatabase = database != nil
         let exportPath = Self.archivePath(Self.exportName, definition)
-        mediaPrefix = Array(Self.archivePath(Self.mediaFolder, definition).utf8)
-        guard let entry = database ?? Self.entry(exportPath, in: reader) else {
+        hasManifest = definition.tellsOfMedia
+        // The app's own layout, or a backup's folder as it lies, packed by somebody.
+        let own = Self.entry(exportPath, in: reader)
+        let plain = own == nil ? Self.entry(Self.exportName, in: reader) : nil
+        let mediaFolder = plain == nil ? Self.archivePath(Self.mediaFolder, definition) : Self.mediaFolder
+        mediaPrefix = Array(mediaFolder.utf8)
+        guard let entry = database ?? own ?? plain else {
             throw BackupError(
                 .invalidContent, "Import failed: the archive has no \(exportPath)", path: path,
                 findings: ["the archive is not a backup of \(definition.title)"])
@@ -64,13 +75,17 @@ struct ArchiveImport: Sendable {
     /// Whether the archive says what the media folder is to hold, be it nothing. One without any leaves the folder alone.
     var hasMedia: Bool { entries.contains { $0.path.starts(with: mediaPrefix) } }
 
+    var mediaFileCount: Int {
+        entries.reduce(0) { $1.path.starts(with: mediaPrefix) && !$1.isDirectory ? $0 + targets(of: $1).count : $0 }
+    }
+
     /// Bytes that the media files need on disk.
     var mediaSizeBytes: UInt64 { entries.reduce(0) { $1.path.starts(with: mediaPrefix) ? $0 + $1.size : $0 } }
 
     /// Reads every entry through: CRC-32, and SHA-256 where the archive's own `SHA256SUMS` has it. The export, or the database
     /// (`hasDatabase`), goes to a file on the way.
     /// - Throws: `damagedContent`.
-    func check(writingRecordsTo recordsPath: String) throws(BackupError) {
+    mutating func check(writingRecordsTo recordsPath: String) throws(BackupError) {
         var expected = try listedDigests()
         let records = try OwnedDescriptor.open(recordsPath, O_WRONLY | O_CREAT | O_EXCL)
         for entry in entries where !entry.isDirectory {
@@ -79,18 +94,58 @@ struct ArchiveImport: Sendable {
                 continue
             }
             let isRecords = entry.path == recordsEntry.path
-            var hasher = SHA256Hasher()
-            try reader.extract(entry) { (bytes) throws(BackupError) in
-                hasher.update(bytes)
-                if isRecords { try records.writeAll(bytes) }
+            let digest: SHA256Digest
+            if hasManifest, entry.path.starts(with: mediaPrefix) {
+                var hasher = ContentHasher()
+                try reader.extract(entry) { (bytes) throws(BackupError) in hasher.update(bytes) }
+                let checksums = hasher.finish()
+                digests[entry.path] = checksums
+                digest = checksums.sha256
+            } else {
+                var hasher = SHA256Hasher()
+                try reader.extract(entry) { (bytes) throws(BackupError) in
+                    hasher.update(bytes)
+                    if isRecords { try records.writeAll(bytes) }
+                }
+                digest = hasher.finish()
             }
-            let digest = hasher.finish()
             guard let listed = expected.removeValue(forKey: entry.path) else { continue }
             guard listed == digest else { throw Self.damaged(path, "the SHA-256 of \(entry.name) is not the one in SHA256SUMS") }
         }
         if let missing = expected.keys.min(by: { $0.lexicographicallyPrecedes($1) }) {
             throw Self.damaged(path, "\(FileName(bytes: missing)) is in SHA256SUMS, but not in the archive")
         }
+    }
+
+    /// Checks the media files against what the export says of them, and decides where they go.
+    /// - Parameter isComplete: whether a file that the export names must be there.
+    /// - Returns: what should be said, though it does not stop a restore, and what records are to say of their files.
+    /// - Throws: `damagedContent` whose findings are all files that are not as the export says; `invalidContent` for a name that leaves the folder.
+    mutating func place(
+        _ manifest: [ManifestEntry], isComplete: Bool, pointer: MediaPointer?
+    ) throws(BackupError) -> (warnings: [String], recordPaths: [FieldValue: [UInt8]]) {
+        let check = ManifestCheck(
+            mediaPrefix: mediaPrefix, isComplete: isComplete, pointer: pointer, archivePath: path, digests: digests,
+            sizes: Dictionary(mediaFiles.map { ($0.entry.path, $0.entry.size) }) { first, _ in first })
+        let found = try check.run(manifest)
+        let named = Set(found.entries.map(\.path))
+        let others = mediaFiles.filter { !named.contains($0.entry.path) }.map { ($0.entry.path, $0.path) }
+        let placement = MediaPlacement(
+            found.entries, others: others, mediaPrefix: mediaPrefix, pointer: pointer, digests: digests.mapValues(\.sha256))
+        self.placement = placement
+        return (found.warnings, placement.recordPaths)
+    }
+
+    /// The media files and links, in the archive's order, with their paths there below the media folder.
+    private var mediaFiles: [(path: [UInt8], entry: ZIPEntry)] {
+        entries.lazy.filter { $0.path.starts(with: mediaPrefix) && !$0.isDirectory && $0.path.count > mediaPrefix.count }
+            .map { (Array($0.path.dropFirst(mediaPrefix.count)), $0) }
+    }
+
+    /// The paths below the media folder that a file goes to.
+    private func targets(of entry: ZIPEntry) -> [[UInt8]] {
+        let path = Array(entry.path.dropFirst(mediaPrefix.count))
+        return placement?.paths(of: entry.path, usual: path) ?? [path]
     }
 
     /// The archive's own list of digests; empty when it has none.
@@ -101,28 +156,60 @@ struct ArchiveImport: Sendable {
         return try ChecksumListingReader.read(reader.content(of: entry, limitBytes: limit), path: path)
     }
 
+    /// The media files and links, by the paths in the media folder that they go to, in the archive's order.
+    func forEachMediaFile(_ body: (_ path: [UInt8], ZIPEntry) throws(BackupError) -> Void) throws(BackupError) {
+        for entry in entries where entry.path.starts(with: mediaPrefix) && !entry.isDirectory {
+            for target in targets(of: entry) { try body(target, entry) }
+        }
+    }
+
+    /// Whether a file of the entry's size has the entry's content.
+    func isSame(_ entry: ZIPEntry, as file: borrowing OwnedDescriptor) throws(BackupError) -> Bool {
+        var offset: UInt64 = 0
+        var isSame = true
+        var own: [UInt8] = []
+        // The archive's bytes are known to be whole: after the first difference the rest need not be looked at.
+        do throws(BackupError) {
+            try reader.extract(entry) { (bytes) throws(BackupError) in
+                if own.count < bytes.count { own = [UInt8](repeating: 0, count: bytes.count) }
+                let count = try own.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
+                    try file.readFully(at: offset, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<bytes.count]))
+                }
+                isSame = own.withUnsafeBytes { mine in
+                    guard count == bytes.count, let ours = mine.baseAddress, let theirs = bytes.baseAddress else { return false }
+                    return memcmp(ours, theirs, count) == 0
+                }
+                offset += UInt64(bytes.count)
+                if !isSame { throw BackupError(.interrupted, "the files differ") }
+            }
+        } catch {
+            guard isSame else { return false }
+            throw error
+        }
+        return isSame
+    }
+
     /// Unpacks the media files into `folder`, which must be there and empty. Not durable yet.
-    func stageMedia(in folder: String) throws(BackupError) {
+    /// - Parameters:
+    ///   - placingFile: the path that a file gets in place of its own; `nil` for one that is left out.
+    ///   - placingFolder: the same of a folder. Those that files lie in are made in any case.
+    func stageMedia(
+        in folder: String, placingFile: ([UInt8]) throws(BackupError) -> [UInt8]? = { (path) throws(BackupError) in path },
+        placingFolder: ([UInt8]) throws(BackupError) -> [UInt8]? = { (path) throws(BackupError) in path }
+    ) throws(BackupError) {
         var folders: [(path: [UInt8], entry: ZIPEntry)] = []
         for entry in entries where entry.path.starts(with: mediaPrefix) && entry.path.count > mediaPrefix.count {
-            let relative = Array(entry.path.dropFirst(mediaPrefix.count))
+            let own = Array(entry.path.dropFirst(mediaPrefix.count))
             if entry.isDirectory {
-                let relative = Array(relative.dropLast())
+                guard let relative = try placingFolder(Array(own.dropLast())) else { continue }
                 try StagedPath.makeDirectories(relative, in: folder)
                 folders.append((relative, entry))
                 continue
             }
-            if let slash = relative.lastIndex(of: UInt8(ascii: "/")) {
-                try StagedPath.makeDirectories(Array(relative[..<slash]), in: folder)
+            for target in targets(of: entry) {
+                guard let relative = try placingFile(target) else { continue }
+                try stage(entry, at: relative, in: folder)
             }
-            if entry.isSymbolicLink {
-                try StagedPath.createLink(relative, to: linkTarget(entry), in: folder, entry.modificationTime)
-                continue
-            }
-            let file = try StagedPath.create(relative, in: folder)
-            try reader.extract(entry) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
-            if let permissions = entry.permissions { try file.setPermissions(mode_t(permissions & 0o777 | 0o600)) }
-            try file.setModificationTime(entry.modificationTime)
         }
         // Last, since every file made in a folder changes its time; the innermost first, since a mode may close a folder.
         for (path, entry) in folders.reversed() {
@@ -130,9 +217,22 @@ struct ArchiveImport: Sendable {
         }
     }
 
+    private func stage(_ entry: ZIPEntry, at relative: [UInt8], in folder: String) throws(BackupError) {
+        if let slash = relative.lastIndex(of: UInt8(ascii: "/")) {
+            try StagedPath.makeDirectories(Array(relative[..<slash]), in: folder)
+        }
+        if entry.isSymbolicLink {
+            return try StagedPath.createLink(relative, to: linkTarget(entry), in: folder, entry.modificationTime)
+        }
+        let file = try StagedPath.create(relative, in: folder)
+        try reader.extract(entry) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
+        if let permissions = entry.permissions { try file.setPermissions(mode_t(permissions & 0o777 | 0o600)) }
+        try file.setModificationTime(entry.modificationTime)
+    }
+
     /// Where a link points to.
     /// - Throws: `invalidContent` for a link outside of the media folder, and for one of a foreign archive that leaves it.
-    private func linkTarget(_ entry: ZIPEntry) throws(BackupError) -> [UInt8] {
+    func linkTarget(_ entry: ZIPEntry) throws(BackupError) -> [UInt8] {
         let target = try reader.content(of: entry, limitBytes: Int(PATH_MAX) - 1)
         guard entry.path.starts(with: mediaPrefix), !target.isEmpty, !target.contains(0),
             origin == .ownRepository || Self.stays(target, at: Array(entry.path.dropFirst(mediaPrefix.count)))

@@ -4,17 +4,29 @@ import Export
 /// A dropped file that was checked whole and can be restored.
 public struct CheckedImport: Sendable {
     enum Records: Sendable {
-        case wire(WireReader)
+        case wire(PlacedRecords)
         case database(DroppedDatabase)
         /// Not the records alone: the whole database.
         case whole(DroppedDatabase)
     }
 
     public let format: DroppedFormat
+    /// What is to become of the data that is there.
+    public let strategy: ImportStrategy
     public let summary: ImportSummary
     let records: Records
     let archive: ArchiveImport?
+    /// What was found of the archive's media.
+    var mediaWarnings: [String] = []
+
+    /// The app's, in the form that the file has.
+    var definition: AppDefinition {
+        switch records {
+        case .wire(let source): source.definition
+        case .database(let source), .whole(let source): source.definition
+        }
+    }
 
     /// Everything that should be said, though it does not stop a restore.
-    public var warnings: [String] { summary.warnings + (archive?.warnings ?? []) }
+    public var warnings: [String] { summary.warnings + (archive?.warnings ?? []) + mediaWarnings }
 }

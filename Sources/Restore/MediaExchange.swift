@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// Puts a staged media folder in the old one's place, by one rename.
+/// Puts what was staged of media where it belongs: in the old folder's place, by one rename, or beside the old files.
 enum MediaExchange {
     /// - Returns: whether the staged folder is in place already.
     static func isDone(_ media: RestoreJournal.Media) throws(BackupError) -> Bool {
@@ -11,6 +11,7 @@ enum MediaExchange {
     /// Durable when it returns; does nothing when it is done already.
     /// - Throws: `notFound` when the staged folder is at neither place: then nothing is touched.
     static func publish(_ media: RestoreJournal.Media) throws(BackupError) {
+        if media.kind == .addition { return try MediaAddition.publish(media) }
         if try isDone(media) { return }
         guard let staged = FileSystem.statusIfPresent(media.stagingPath), staged.inode == media.stagedInode else {
             throw BackupError(

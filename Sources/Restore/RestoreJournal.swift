@@ -1,10 +1,11 @@
+import AppData
 import BackupCore
 import SystemIO
 
 /// What a restore is about to do, on disk before it does it, so that a crash at any point ends in the old state or the new one.
 ///
 /// The database decides: its one transaction also writes a marker with the journal's operation, so after a crash the marker tells whether it was
-/// committed. The media folder follows it: staged beside the old one, exchanged with it by one rename after the commit.
+/// committed. The media follow it: staged beside the old folder, and after the commit exchanged with it by one rename, or moved into it one by one.
 struct RestoreJournal: Sendable, Equatable {
     enum State: String, Sendable {
         /// Written before the media are staged, and again before the transaction begins.
@@ -20,17 +21,29 @@ struct RestoreJournal: Sendable, Equatable {
     let fileName: String
     /// The safety backup's snapshot.
     let safetySnapshot: SnapshotID?
+    /// What was done with the data that was there.
+    var strategy = ImportStrategy.replace
     var media: Media?
 
     struct Media: Sendable, Equatable {
+        /// How what is staged is published.
+        enum Kind: String, Sendable {
+            /// It takes the place of the media folder, which then lies where it was staged.
+            case exchange
+            /// Its files come beside those of the media folder.
+            case addition
+        }
+
+        var kind = Kind.exchange
         let path: String
         let stagingPath: String
         /// The staged folder's inode: found at `path` after the exchange, at `stagingPath` before it; 0 while it is being filled.
-        let stagedInode: UInt64
+        var stagedInode: UInt64
     }
 
     private static let magic: [UInt8] = Array("BFSJ".utf8)
-    private static let version: UInt16 = 1
+    /// Version 1 knew `replace` and exchanges only.
+    private static let version: UInt16 = 2
 
     /// Durable when it returns.
     func write(to path: String) throws(BackupError) {
@@ -44,6 +57,8 @@ struct RestoreJournal: Sendable, Equatable {
         writer.append(media?.path ?? "")
         writer.append(media?.stagingPath ?? "")
         writer.append(media?.stagedInode ?? 0)
+        writer.append(strategy.rawValue)
+        writer.append(media?.kind.rawValue ?? "")
         writer.append(CRC32.of(writer.bytes))
         try FileSystem.writeFileAtomically(path, writer.bytes)
     }
@@ -75,7 +90,7 @@ struct RestoreJournal: Sendable, Equatable {
             throw BackupError(.repositoryDamaged, "it is something else")
         }
         let version = try reader.read(UInt16.self)
-        guard version == Self.version else {
+        guard (1...Self.version).contains(version) else {
             throw BackupError(.unsupportedVersion, "the journal has version \(version)", remedy: "Use a newer backupfs.")
         }
         guard let state = State(rawValue: try reader.readText()) else {
@@ -87,9 +102,15 @@ struct RestoreJournal: Sendable, Equatable {
         let path = try reader.readText()
         let stagingPath = try reader.readText()
         let inode = try reader.read(UInt64.self)
+        let strategyName = version == 1 ? ImportStrategy.replace.rawValue : try reader.readText()
+        let kindName = version == 1 ? "" : try reader.readText()
+        guard let strategy = ImportStrategy(rawValue: strategyName),
+            let kind = kindName.isEmpty ? .exchange : Media.Kind(rawValue: kindName)
+        else { throw BackupError(.repositoryDamaged, "its strategy is unknown") }
         return RestoreJournal(
             state: state, operation: operation, fileName: fileName, safetySnapshot: SnapshotID(hexadecimal: safety),
-            media: path.isEmpty ? nil : Media(path: path, stagingPath: stagingPath, stagedInode: inode))
+            strategy: strategy,
+            media: path.isEmpty ? nil : Media(kind: kind, path: path, stagingPath: stagingPath, stagedInode: inode))
     }
 }
 

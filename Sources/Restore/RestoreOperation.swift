@@ -4,65 +4,83 @@ import Export
 import Glibc
 import SystemIO
 
-/// A restore, from a dropped file to the report: everything is checked first; then the current data is saved; then the records are replaced in
-/// one transaction and the media folder by one rename. Any failure leaves the old state, and so does a crash (`RestoreJournal`).
+/// A restore, from a dropped file to the report: everything is checked first; then the current data is saved; then the records are written in
+/// one transaction, and the media published after it. Any failure leaves the old state, and so does a crash (`RestoreJournal`).
 public struct RestoreOperation: Sendable {
     /// Phases in the words of the app's own documents.
     public static let importingPhase = "Importing data..."
     static let rollingBackMessage = "Import failed. Restoring previous data..."
 
-    private let database: AppDatabase
-    private let mediaPath: String?
-    private let journalPath: String
+    let database: AppDatabase
+    let mediaPath: String?
+    let journalPath: String
     /// A folder of this operation's own, on the store's disk.
-    private let workPath: String
+    let workPath: String
+    /// `nil` for what the definition says.
+    let restoresSettings: Bool?
 
-    public init(database: AppDatabase, mediaPath: String?, journalPath: String, workPath: String) {
+    public init(
+        database: AppDatabase, mediaPath: String?, journalPath: String, workPath: String, restoresSettings: Bool? = nil
+    ) {
+        self.restoresSettings = restoresSettings
         self.database = database
         self.mediaPath = mediaPath
         self.journalPath = journalPath
         self.workPath = workPath
     }
 
-    private var definition: AppDefinition { database.definition }
+    var definition: AppDefinition { database.definition }
 
     /// Checks a file whole and changes nothing.
     /// - Throws: what is wrong with the file: `invalidContent`, `damagedContent`, `unsupportedVersion`, `tooLarge`; `notSupported` when the
-    ///   app's database holds what no restore could bring back.
-    public func check(_ path: String, origin: ImportOrigin = .foreign) throws(BackupError) -> CheckedImport {
+    ///   app's database holds what no restore could bring back, or has not the form that the file has.
+    public func check(
+        _ path: String, origin: ImportOrigin = .foreign, strategy: ImportStrategy = .replace
+    ) throws(BackupError) -> CheckedImport {
         // A database that is lost holds nothing.
-        if FileSystem.exists(database.path) { try database.requireReplaceable() }
+        let hasDatabase = FileSystem.exists(database.path)
+        if hasDatabase, strategy == .replace { try database.requireReplaceable() }
+        let checked = try checkContent(path, origin, strategy)
+        if hasDatabase, strategy != .replace { try database.requireSameFormat(as: checked.definition) }
+        return checked
+    }
+
+    private func checkContent(
+        _ path: String, _ origin: ImportOrigin, _ strategy: ImportStrategy
+    ) throws(BackupError) -> CheckedImport {
         switch try DroppedFormat.detect(path) {
         case .json:
-            return try check(json: path, format: .json, archive: nil)
+            return try check(json: path, format: .json, strategy, archive: nil)
         case .sqlite:
-            return try check(database: path, format: .sqlite, archive: nil)
+            return try check(database: path, format: .sqlite, strategy, archive: nil)
         case .zip:
             let room = try FileSystem.space(at: workPath).availableBytes
-            let archive = try ArchiveImport(
+            var archive = try ArchiveImport(
                 path: path, origin: origin, definition: definition, unpackedLimitBytes: room)
             let recordsPath = "\(workPath)/records"
             try archive.check(writingRecordsTo: recordsPath)
             return archive.hasDatabase
-                ? try check(database: recordsPath, format: .zip, archive: archive)
-                : try check(json: recordsPath, format: .zip, archive: archive)
+                ? try check(database: recordsPath, format: .zip, strategy, archive: archive)
+                : try check(json: recordsPath, format: .zip, strategy, archive: archive)
         }
     }
 
     /// A database nobody has described is taken as it is, with its tables; of another one the records are.
     private func check(
-        database path: String, format: DroppedFormat, archive: ArchiveImport?
+        database path: String, format: DroppedFormat, _ strategy: ImportStrategy, archive: ArchiveImport?
     ) throws(BackupError) -> CheckedImport {
+        try requireTables(format, path)
         let source = try DroppedDatabase(path: path, definition: definition)
         let summary = try ImportValidator(definition: source.definition).validate(source)
         if definition.coversWholeDatabase { try database.requireSameApplication(as: source) }
         return CheckedImport(
-            format: format, summary: summary, records: definition.coversWholeDatabase ? .whole(source) : .database(source),
+            format: format, strategy: strategy, summary: summary,
+            records: definition.coversWholeDatabase ? .whole(source) : .database(source),
             archive: archive)
     }
 
     private func check(
-        json path: String, format: DroppedFormat, archive: ArchiveImport?
+        json path: String, format: DroppedFormat, _ strategy: ImportStrategy, archive: ArchiveImport?
     ) throws(BackupError) -> CheckedImport {
         guard !definition.coversWholeDatabase || FileSystem.exists(database.path) else {
             throw BackupError(
@@ -73,17 +91,39 @@ public struct RestoreOperation: Sendable {
         // What tables there are, if nobody has described them, is for the database to say.
         let known = definition.coversWholeDatabase ? try database.currentFormat() : definition
         let wire = try WireImport(SharedFile(path: path), definition: known)
-        return CheckedImport(format: format, summary: wire.summary, records: .wire(wire.reader), archive: archive)
+        guard var archive, definition.tellsOfMedia else {
+            try requireTables(format, path)
+            return CheckedImport(
+                format: format, strategy: strategy, summary: wire.summary, records: .wire(PlacedRecords(source: wire.reader)),
+                archive: archive)
+        }
+        let manifest = ManifestVisitor(wire.reader.definition)
+        try wire.reader.visit(with: manifest)
+        let placed = try archive.place(
+            manifest.entries, isComplete: manifest.listsAllFiles, pointer: MediaPointer(wire.reader.definition))
+        return CheckedImport(
+            format: format, strategy: strategy, summary: wire.summary,
+            records: .wire(PlacedRecords(source: wire.reader, paths: placed.recordPaths)), archive: archive,
+            mediaWarnings: placed.warnings)
     }
 
-    /// Replaces the app's data by what was checked. Durable when it returns.
+    /// - Throws: `invalidContent` for a file without media when the app has nothing else.
+    private func requireTables(_ format: DroppedFormat, _ path: String) throws(BackupError) {
+        guard !definition.hasTables else { return }
+        throw BackupError(
+            .invalidContent, "Import failed: the file holds no media, and \(definition.title) has nothing else", path: path,
+            remedy: "Restore an archive: archive.zip of a backup.")
+    }
+
+    /// Brings what was checked into the app's data. Durable when it returns.
     /// - Parameters:
     ///   - fileName: the dropped file's name, for the journal.
-    ///   - makeSafetyBackup: saves the current data; called after everything was checked and before anything is changed.
     ///   - report: told of progress.
+    ///   - outcome: told what was done, before it is final: it is, unless this throws.
+    ///   - makeSafetyBackup: saves the current data; called after everything was checked and before anything is changed.
     /// - Throws: `busy` when the app holds its database locked, `noSpace`, …: the old data is unharmed then.
     public func run(
-        _ checked: CheckedImport, fileName: String, report: ProgressHandler,
+        _ checked: CheckedImport, fileName: String, report: ProgressHandler, outcome: (RestoreOutcome) -> Void = { _ in },
         makeSafetyBackup: () throws(BackupError) -> SnapshotID
     ) throws(BackupError) {
         report(OperationProgress(phase: Self.importingPhase))
@@ -91,13 +131,19 @@ public struct RestoreOperation: Sendable {
         let safety = try makeSafetyBackup()
         try FaultInjection.reached("restore.safety-made")
         var journal = RestoreJournal(
-            state: .prepared, operation: RandomToken.make(), fileName: fileName, safetySnapshot: safety, media: nil)
+            state: .prepared, operation: RandomToken.make(), fileName: fileName, safetySnapshot: safety,
+            strategy: checked.strategy, media: nil)
         do {
-            try stageMedia(checked, &journal)
+            var media = try mediaPreparation(checked)
+            try stageMedia(checked, &media, &journal)
             try FaultInjection.reached("restore.media-staged")
             try journal.write(to: journalPath)
             try FaultInjection.reached("restore.journal-written")
-            try replaceRecords(checked, marker: journal.operation)
+            try bringRecords(checked, into: database, marker: journal.operation, media) {
+                (records: ImportOutcome) throws(BackupError) in
+                if let staging = journal.media?.stagingPath { try media.removeUnneeded(in: staging) }
+                outcome(RestoreOutcome(records: records, media: media.outcome()))
+            }
         } catch {
             report(OperationProgress(phase: Self.rollingBackMessage))
             try undoUnlessCommitted(journal, error)
@@ -127,57 +173,23 @@ public struct RestoreOperation: Sendable {
         throw failure
     }
 
-    private func replaceRecords(_ checked: CheckedImport, marker: String) throws(BackupError) {
-        let counts = checked.summary.recordCounts
-        switch checked.records {
-        case .wire(let source): try database.replaceAll(from: source, expectedCounts: counts, marker: marker)
-        case .database(let source): try database.replaceAll(from: source, expectedCounts: counts, marker: marker)
-        case .whole(let source):
-            try database.replaceWhole(by: source, stagingPath: "\(workPath)/exchange.sqlite", marker: marker)
-        }
-    }
-
     /// The new data lies beside the old for a while: in the database's log, and in the staged media folder.
     private func requireRoom(for checked: CheckedImport) throws(BackupError) {
         let databaseSize = FileSystem.statusIfPresent(database.path)?.size ?? 0
         try requireRoom(databaseSize * 2 + (1 << 20), at: FileSystem.parentPath(database.path))
+        // Keys and identities of all records, for whoever has to find which is which.
+        if checked.strategy != .replace { try requireRoom(databaseSize + (1 << 20), at: workPath) }
         if let archive = checked.archive, archive.hasMedia, let mediaPath {
             try requireRoom(archive.mediaSizeBytes, at: FileSystem.parentPath(mediaPath))
         }
     }
 
-    private func requireRoom(_ neededBytes: UInt64, at path: String) throws(BackupError) {
+    func requireRoom(_ neededBytes: UInt64, at path: String) throws(BackupError) {
         let available = try FileSystem.space(at: path).availableBytes
         guard available >= neededBytes else {
             throw BackupError(
                 .noSpace, "the restore needs \(neededBytes) bytes and there are \(available)", path: path,
                 remedy: "Free some space and try again; nothing was changed.")
         }
-    }
-
-    /// Unpacks the media beside the folder they will replace. The journal is written before anything is made: then a crash leaves nothing that
-    /// nobody knows of. Does nothing when the file brings no media, or the app has none.
-    private func stageMedia(_ checked: CheckedImport, _ journal: inout RestoreJournal) throws(BackupError) {
-        guard let mediaPath, let archive = checked.archive, archive.hasMedia else { return }
-        let parent = FileSystem.parentPath(mediaPath)
-        let status = try FileSystem.status(mediaPath)
-        guard status.kind == .directory, try FileSystem.status(parent).device == status.device else {
-            throw BackupError(
-                .notSupported, "the media folder cannot be replaced in one step, since it is a link or a disk of its own",
-                path: mediaPath, remedy: "Use a plain folder as the app's media folder.")
-        }
-        let staging = MediaFolder.stagingPath(of: mediaPath, operation: journal.operation)
-        // No inode yet: a journal in this state is undone, whatever happens.
-        journal.media = RestoreJournal.Media(path: mediaPath, stagingPath: staging, stagedInode: 0)
-        try journal.write(to: journalPath)
-        try FileSystem.makeDirectories(staging)
-        let folder = try OwnedDescriptor.open(staging, O_RDONLY | O_DIRECTORY)
-        try folder.setPermissions(mode_t(status.mode & 0o7777))
-        try FaultInjection.reached("restore.staging-made")
-        try archive.stageMedia(in: staging)
-        // Who restores as root leaves the app its files.
-        if geteuid() == 0 { try FileSystem.setOwner(ofTree: staging, status.owner, status.group) }
-        try folder.synchronizeFileSystem()
-        journal.media = RestoreJournal.Media(path: mediaPath, stagingPath: staging, stagedInode: try folder.status().inode)
     }
 }

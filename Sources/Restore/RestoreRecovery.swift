@@ -16,6 +16,7 @@ public enum RestoreRecovery {
         /// The dropped file's name.
         public let fileName: String
         public let safetySnapshot: SnapshotID?
+        public let strategy: ImportStrategy
     }
 
     /// - Returns: `nil` when there was nothing to recover.
@@ -38,7 +39,8 @@ public enum RestoreRecovery {
         }
         if let media = journal.media { try MediaExchange.removeStaged(media) }
         return Result(
-            outcome: hasCommitted ? .completed : .undone, fileName: journal.fileName, safetySnapshot: journal.safetySnapshot)
+            outcome: hasCommitted ? .completed : .undone, fileName: journal.fileName, safetySnapshot: journal.safetySnapshot,
+            strategy: journal.strategy)
     }
 
     /// The last step, after the outcome has been reported: forgets the restore.

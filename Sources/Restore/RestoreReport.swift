@@ -1,3 +1,4 @@
+import AppData
 import BackupCore
 import Export
 import SystemIO
@@ -26,20 +27,30 @@ public struct RestoreReport: Sendable {
     public var fileName: String
     public var startedAt: Timestamp
     public var finishedAt: Timestamp
+    /// What was, or would be, done with the data that was there.
+    public var strategy: ImportStrategy
     public var checked: CheckedImport?
+    public var outcome: RestoreOutcome?
+    /// What the app's other strategies would do, when only a preview was asked for.
+    public var others: [RestoreOutcome] = []
     /// The safety backup's file name in `safety/`.
     public var safetyBackup: String?
     public var error: BackupError?
+    /// The folder where a dropped file replaces all data, if there is one.
+    public var undoFolder: String? = "restore/"
 
     public init(
-        result: Result, fileName: String, startedAt: Timestamp, finishedAt: Timestamp, checked: CheckedImport? = nil,
+        result: Result, fileName: String, startedAt: Timestamp, finishedAt: Timestamp,
+        strategy: ImportStrategy = .replace, checked: CheckedImport? = nil, outcome: RestoreOutcome? = nil,
         safetyBackup: String? = nil, error: BackupError? = nil
     ) {
         self.result = result
         self.fileName = fileName
         self.startedAt = startedAt
         self.finishedAt = finishedAt
+        self.strategy = strategy
         self.checked = checked
+        self.outcome = outcome
         self.safetyBackup = safetyBackup
         self.error = error
     }
@@ -48,10 +59,11 @@ public struct RestoreReport: Sendable {
     var message: String {
         if let error { return error.message }
         switch result {
-        case .success: return checked?.summary.successMessage ?? "The data was imported."
+        case .success: return successMessage
         case .preview: return "The file can be restored."
-        case .completed: return "The restore was interrupted after the data had been replaced, and has been finished."
-        case .undone: return "The restore was interrupted before the data had been replaced. The data is as it was."
+        case .completed:
+            return "The restore was interrupted after the data had been \(wasDone), and has been finished."
+        case .undone: return "The restore was interrupted before the data had been \(wasDone). The data is as it was."
         case .refused, .failed: return "The data was not imported."
         case .unfinished: return "The restore could not be finished yet."
         }
@@ -59,17 +71,17 @@ public struct RestoreReport: Sendable {
 
     public var json: OrderedJSON {
         let summary = checked?.summary
-        return .members([
+        let members: OrderedJSON = .members([
             "result": .text(result.rawValue),
             "success": .boolean(result == .success || result == .completed),
             "file": .text(fileName),
             "format": .optional(checked?.format.rawValue),
-            "strategy": .text("replace"),
+            "strategy": .text(strategy.rawValue),
             "startedAt": .text(ISO8601.format(startedAt.wholeSeconds)),
             "finishedAt": .text(ISO8601.format(finishedAt.wholeSeconds)),
             "message": .text(message),
             "errors": .array(errors.map { .text($0) }),
-            "warnings": .array((checked?.warnings ?? []).map { .text($0) }),
+            "warnings": .array(warnings.map { .text($0) }),
             "source": summary == nil
                 ? .null
                 : .members([
@@ -86,7 +98,20 @@ public struct RestoreReport: Sendable {
                 (summary?.unknownFields ?? [:]).sorted { $0.key < $1.key }.map { .init($0.key, .integer($0.value)) }),
             "safetyBackup": .optional(safetyBackup),
         ])
+        guard case .object(let fixed) = members else { return members }
+        let other = others.map { OrderedJSON.Member($0.records.strategy.rawValue, .object($0.members)) }
+        return .object(
+            fixed + (outcome?.members ?? []) + (others.isEmpty ? [] : [.init("otherStrategies", .object(other))]))
     }
+
+    private var wasDone: String { strategy == .replace ? "replaced" : "changed" }
+
+    private var successMessage: String {
+        if strategy != .replace, let outcome { return outcome.message }
+        return checked?.summary.successMessage ?? "The data was imported."
+    }
+
+    private var warnings: [String] { (checked?.warnings ?? []) + (outcome?.notes ?? []) }
 
     private var errors: [String] {
         guard let error else { return [] }
@@ -119,21 +144,24 @@ public struct RestoreReport: Sendable {
                 lines.append("Unknown field, ignored: \(field) (\(count) times)")
             }
         }
-        for warning in checked?.warnings ?? [] { lines.append("Warning: \(warning)") }
+        for outcome in [outcome].compactMap({ $0 }) + others { lines += outcome.lines }
+        for warning in warnings { lines.append("Warning: \(warning)") }
         for finding in details { lines.append("- \(finding)") }
         if let remedy = error?.remedy { lines.append(remedy) }
         switch result {
         case .refused, .failed: lines.append("The data is as it was. Copy the file again to try again.")
         case .unfinished: lines.append("The next backupfs command finishes the restore or undoes it, as a whole.")
         case .success, .completed, .undone: break
-        case .preview: lines.append(Self.deletionWarning)
+        case .preview: if strategy == .replace { lines.append(Self.deletionWarning) }
         }
         if let safetyBackup {
             lines.append("Safety backup of the data before: safety/\(safetyBackup)")
-            if result == .success || result == .completed { lines.append("Undo with: cp safety/\(safetyBackup) restore/") }
+            if let undoFolder, result == .success || result == .completed {
+                lines.append("Undo with: cp safety/\(safetyBackup) \(undoFolder)")
+            }
         }
         return lines.joined(separator: "\n") + "\n"
     }
 
-    private static func capitalised(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
+    static func capitalised(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
 }

@@ -34,6 +34,18 @@ enum StagedPath {
         }
     }
 
+    /// Removes a file or link; nothing happens when it is not there.
+    static func remove(_ path: [UInt8], in root: String) throws(BackupError) {
+        let components = path.split(separator: UInt8(ascii: "/"))
+        guard let name = components.last else { return }
+        var folder = try FolderHandle(path: root)
+        for component in components.dropLast() {
+            guard let next = try folder.openFolder(FileName(bytes: Array(component))) else { return }
+            folder = next
+        }
+        folder.removeFile(FileName(bytes: Array(name)))
+    }
+
     /// - Parameter permissions: `nil` leaves those that a new folder has.
     static func setDirectoryAttributes(
         _ path: [UInt8], in root: String, _ permissions: UInt32?, _ time: Timestamp

@@ -36,6 +36,7 @@ import Testing
           required: false
           fields:
             - {name: currency, key: currency, type: text, currency: true, default: "EUR"}
+          onMerge: update
         collections:
           - name: cars
             table: cars
@@ -44,7 +45,7 @@ import Testing
             plural: cars
             fields:
               - {name: id, column: id, type: integer}
-              - {name: kind, column: kind, type: text, values: [car, van]}
+              - {name: kind, column: kind, type: text, values: [car, van], media: true}
               - {name: built, column: built, type: date, dates: notInFuture, nullable: true}
           - name: repairs
             table: repairs
@@ -58,6 +59,11 @@ import Testing
               - {name: due, column: due, type: date, dates: withinYears, years: "10"}
               - {name: cost, column: cost, type: decimalText, minimum: "0"}
               - {name: hours, column: hours, type: double, above: "0.5"}
+              - {name: done, column: done, type: boolean}
+            identity: [car, due]
+            onMerge: update
+            keepOnReplace: done
+            mergedNote: "Updated existing repair: {due} for {cost}"
         media: {folder: photos}
         archiveLayout:
           - {from: "export.json", to: "garage.json"}
@@ -65,6 +71,7 @@ import Testing
         migrations:
           - name: "1-initial"
             sql: CREATE TABLE cars (id INTEGER PRIMARY KEY, kind TEXT, built TEXT)
+        strategies: [merge, replace]
 
         """
 
@@ -77,9 +84,9 @@ import Testing
         #expect(check.problems == [] && check.warnings == [])
         #expect(check.definition?.name == "garage")
         #expect(check.tables.map(\.name) == ["about", "preferences", "cars", "repairs"])
-        #expect(check.tables.map(\.line) == [18, 26, 32, 41])
-        #expect(check.tables[3].columns.map(\.name) == ["id", "car_id", "due", "cost", "hours"])
-        #expect(check.tables[3].columns.map(\.line) == [47, 48, 49, 50, 51])
+        #expect(check.tables.map(\.line) == [18, 26, 33, 42])
+        #expect(check.tables[3].columns.map(\.name) == ["id", "car_id", "due", "cost", "hours", "done"])
+        #expect(check.tables[3].columns.map(\.line) == [48, 49, 50, 51, 52, 53])
     }
 
     @Test func `all problems are told at once, in the order of the lines`() throws {
@@ -196,8 +203,8 @@ import Testing
             check.warnings.map(\.text) == [
                 "line 17: the definition.metadata has no integer with source: schemaVersion, so that no export could be restored",
                 "line 21: the definition.metadata.fields[0] has source: creationTime, which is no text",
-                "line 37: the definition.collections[0].fields[0].source does nothing in a collection",
-                "line 39: the definition.collections[0].fields[2].years does nothing without dates: withinYears",
+                "line 38: the definition.collections[0].fields[0].source does nothing in a collection",
+                "line 40: the definition.collections[0].fields[2].years does nothing without dates: withinYears",
             ])
     }
 
@@ -207,7 +214,7 @@ import Testing
         let scalar = Self.complete.replacing("media: {folder: photos}", with: "media: photos")
         #expect(
             Self.texts(scalar) == [
-                "line 52: the definition.media must have members (archiveNames, folder, storageView). Write its members, one a line."
+                "line 58: the definition.media must have members (archiveNames, folder, storageView). Write its members, one a line."
             ])
         let text = Self.complete.replacing("envelope: [about, cars, repairs, preferences]", with: "envelope: about")
         #expect(Self.texts(text).count == 1)
@@ -231,10 +238,10 @@ import Testing
         #expect(
             fit.problems.map { "\($0.text). \($0.remedy)" } == [
                 "line 26: the table preferences has no column value. Make the column, or name another one. There are: val.",
-                "line 38: the table cars has no column kind. Did you mean kindd?",
-                "line 41: the database has no table repairs. Did you mean repair?",
+                "line 39: the table cars has no column kind. Did you mean kindd?",
+                "line 42: the database has no table repairs. Did you mean repair?",
             ])
-        #expect(fit.warnings.map(\.text) == ["line 32: the table cars has columns without a field: kindd"])
+        #expect(fit.warnings.map(\.text) == ["line 33: the table cars has columns without a field: kindd"])
         #expect(fit.unmentionedTables == ["repair"])
         // The columns of what could be read are compared, whatever else is wrong with the definition.
         let broken = AppDefinition.check(yaml: Self.complete.replacing("key: id", with: "key: ident"))

@@ -101,6 +101,61 @@ enum DefinitionMistakes {
             "  name: about\n", "  required: true\n",
             "line 12: the definition.envelope[1] names about, which is neither a collection nor the metadata or settings"
         ),
+        (
+            "title: Notes", "title: Notes\nstrategies: [merge, overwrite]",
+            "line 4: the definition.strategies[1] must be one of replace, merge, skip"
+        ),
+        ("title: Notes", "title: Notes\nstrategies: []", "line 4: the definition.strategies is empty"),
+        ("title: Notes", "title: Notes\nstrategies: [skip, skip]", "line 4: the definition.strategies[1] repeats skip"),
+        ("title: Notes", "title: Notes\nstrategies: skip", "line 4: the definition.strategies must be a list"),
+        (
+            "title: Notes", "title: Notes\nstrategies: [merge]\nstrategy: skip",
+            "line 5: the definition.strategy names skip, which is not among the strategies"
+        ),
+        (
+            "key: id", "key: id\n    identity: [id, text]",
+            "line 22: the definition.collections[0].identity[1] names text, which is not a field"
+        ),
+        ("key: id", "key: id\n    identity: []", "line 22: the definition.collections[0].identity is empty"),
+        ("key: id", "key: id\n    identity: [body, body]", "line 22: the definition.collections[0].identity[1] repeats a field"),
+        ("key: id", "key: id\n    identity: body", "line 22: the definition.collections[0].identity must be a list"),
+        (
+            "key: id", "key: id\n    onMerge: replace",
+            "line 22: the definition.collections[0].onMerge must be one of update, keep"
+        ),
+        (
+            "key: id", "key: id\n    keepOnReplace: body",
+            "line 22: the definition.collections[0].keepOnReplace must name a boolean"
+        ),
+        (
+            "key: id", "key: id\n    keepOnReplace: flag",
+            "line 22: the definition.collections[0].keepOnReplace names flag, which is not a field"
+        ),
+        (
+            "key: id", "key: id\n    mergedNote: \"Updated {text}\"",
+            "line 22: the definition.collections[0].mergedNote names text, which is not a field"
+        ),
+        (
+            "key: id", "key: id\n    mergedNote: \"Updated {id\"",
+            "line 22: the definition.collections[0].mergedNote has a brace without its other one"
+        ),
+        (
+            "  table: about\n", "  table: about\n  onMerge: update\n",
+            "line 16: the definition.metadata.onMerge is for settings and collections only"
+        ),
+        (
+            "type: text, nullable: true", "type: integer, media: true",
+            "line 26: the definition.collections[0].fields[1].media is for text only"
+        ),
+        (
+            "type: text, nullable: true", "type: text, media: often",
+            "line 26: the definition.collections[0].fields[1].media must be true or false"
+        ),
+        (
+            "fields:\n      - {name: id",
+            "identity: [up]\n    fields:\n      - {name: up, column: up, type: integer, references: notes.id}\n      - {name: id",
+            "line 24: the definition.collections[0].identity leads back to its own collection"
+        ),
     ]
 
     /// All members that there are.
@@ -109,6 +164,6 @@ enum DefinitionMistakes {
         "strategy", "retention", "keepLast", "keepWithinDays", "safetyKeepLast", "envelope", "metadata", "settings",
         "collections", "media", "folder", "archiveLayout", "from", "to", "migrations", "sql", "table", "required", "fields",
         "source", "type", "key", "default", "currency", "singular", "plural", "dateRange", "column", "values", "dates",
-        "nullable", "references", "years", "minimum", "above",
+        "nullable", "references", "years", "minimum", "above", "strategies", "identity", "onMerge", "keepOnReplace", "mergedNote",
     ]
 }

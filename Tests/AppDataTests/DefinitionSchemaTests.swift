@@ -27,6 +27,11 @@ import Testing
         // Two collections, two migrations of one name.
         "  - {name: notes, table: b, key: id, singular: a, plural: b, fields: [{name: id, column: id, type: integer}]}\nmedia: {folder: photos}",
         "migrations: [{name: a, sql: b}, {name: a, sql: c}]\nmedia: {folder: photos}",
+        // What a name in another member means, and where an identity leads.
+        "title: Notes\nstrategies: [merge]\nstrategy: skip", "key: id\n    identity: [id, text]",
+        "key: id\n    keepOnReplace: body",
+        "key: id\n    keepOnReplace: flag", "key: id\n    mergedNote: \"Updated {text}\"",
+        "identity: [up]\n    fields:\n      - {name: up, column: up, type: integer, references: notes.id}\n      - {name: id",
         // Text with and without quotes is the same to JSON.
         "type: text, default: unknown", "type: double, minimum: \"1e999\"",
         "dateRange: id\n    fields:\n      - {name: id",

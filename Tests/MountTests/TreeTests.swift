@@ -15,7 +15,7 @@ struct TreeTests {
             #expect(try room.names("snapshots") == [])
             #expect(try room.names("exports") == [])
             #expect(try room.names("safety") == [])
-            #expect(try room.names("restore") == ["preview"])
+            #expect(try room.names("restore") == ["merge", "preview", "replace", "skip"])
             #expect(
                 try room.names("live") == [
                     "SHA256SUMS", "archive.tar", "archive.zip", "data", "database.sqlite", "export.json", "schema.json",

@@ -19,6 +19,9 @@ struct CrashTests {
         return points.sorted()
     }()
 
+    /// Those that only a restore passes which adds to what is there; `MergeCrashTests` sees that it does.
+    static let mergingPoints = ["restore.records-matched", "restore.file-published"]
+
     /// A store with a backup named "first", and with other records and photos since.
     private struct Template {
         let room: Room
@@ -105,7 +108,7 @@ struct CrashTests {
 
     @Test func `each point of a restore is passed by a restore`() throws {
         let template = try Self.template.get()
-        for point in Self.points where point.hasPrefix("restore.") {
+        for point in Self.points where point.hasPrefix("restore.") && !Self.mergingPoints.contains(point) {
             let room = try template.copy()
             let result = try room.run("backupfs restore first --yes --store $S", ["BACKUPFS_FAULT": point])
             #expect(result.status != 0, "\(point) is never reached")

@@ -31,6 +31,11 @@ struct ArchiveImportTests {
         try folder.sh("python3 make.py")
     }
 
+    private static func check(_ folder: TemporaryFolder) throws {
+        var archive = try open(folder)
+        try archive.check(writingRecordsTo: folder("out.json"))
+    }
+
     private static func open(_ folder: TemporaryFolder, limit: UInt64 = 1 << 30) throws(BackupError) -> ArchiveImport {
         let definition: AppDefinition
         do { definition = try Diary.definition() } catch { throw BackupError(.invalidContent, "\(error)") }
@@ -63,7 +68,7 @@ struct ArchiveImportTests {
         ] {
             let folder = try TemporaryFolder()
             try Self.archive(folder, lines)
-            let error = failure { try Self.open(folder).check(writingRecordsTo: folder("out.json")) }
+            let error = failure { try Self.check(folder) }
             #expect(error?.code == .damagedContent, "\(lines)")
             #expect(error?.message == "This backup file is corrupted and cannot be restored.")
             #expect(error?.findings == [finding])
@@ -77,7 +82,7 @@ struct ArchiveImportTests {
         ] {
             let folder = try TemporaryFolder()
             try Self.archive(folder, lines)
-            let archive = try Self.open(folder)
+            var archive = try Self.open(folder)
             try archive.check(writingRecordsTo: folder("out.json"))
             try folder.sh("cmp out.json export.json")
             #expect(archive.hasMedia == lines.contains("media"))
@@ -91,7 +96,7 @@ struct ArchiveImportTests {
             "python3 -c \"d=open('a.zip','rb').read(); i=d.index(b'0123456789'); open('a.zip','wb').write(d[:i+5]+b'X'+d[i+6:])\""
         )
         #expect(
-            failure { try Self.open(folder).check(writingRecordsTo: folder("out.json")) }?.code
+            failure { try Self.check(folder) }?.code
                 == .damagedContent)
     }
 
@@ -133,7 +138,7 @@ struct ArchiveImportTests {
     func `links that leave the folder are refused`(target: String) throws {
         let folder = try TemporaryFolder()
         try Self.archive(folder, "add('export.json', export); add('media/link', b'\(target)', 0o120777)")
-        #expect(failure { try Self.open(folder).check(writingRecordsTo: folder("out.json")) } != nil)
+        #expect(failure { try Self.check(folder) } != nil)
     }
 
     @Test func `more than fits on the disk is refused before anything is unpacked`() throws {

@@ -14,6 +14,11 @@ struct RestoreJournalTests {
             RestoreJournal(state: .prepared, operation: "token", fileName: "old.json", safetySnapshot: nil, media: nil),
             RestoreJournal(state: .published, operation: "token", fileName: "mit ä\nund \"x\"", safetySnapshot: id, media: media),
             RestoreJournal(state: .prepared, operation: "", fileName: "", safetySnapshot: id, media: media),
+            RestoreJournal(
+                state: .prepared, operation: "token", fileName: "x.zip", safetySnapshot: id, strategy: .merge,
+                media: .init(kind: .addition, path: "/a/photos", stagingPath: "/a/.backupfs-staging-x", stagedInode: 4711)),
+            RestoreJournal(
+                state: .published, operation: "token", fileName: "x", safetySnapshot: nil, strategy: .skip, media: nil),
         ]
     }
 
@@ -36,10 +41,10 @@ struct RestoreJournalTests {
             media: .init(path: "/m", stagingPath: "/s", stagedInode: 258))
         try journal.write(to: folder("journal"))
         let body: [UInt8] =
-            Array("BFSJ".utf8) + [1, 0] + [8, 0, 0, 0] + Array("prepared".utf8) + [2, 0, 0, 0] + Array("op".utf8) + [1, 0, 0, 0]
+            Array("BFSJ".utf8) + [2, 0] + [8, 0, 0, 0] + Array("prepared".utf8) + [2, 0, 0, 0] + Array("op".utf8) + [1, 0, 0, 0]
             + Array("f".utf8) + [0, 0, 0, 0] + [2, 0, 0, 0] + Array("/m".utf8) + [2, 0, 0, 0] + Array("/s".utf8) + [
                 2, 1, 0, 0, 0, 0, 0, 0,
-            ]
+            ] + [7, 0, 0, 0] + Array("replace".utf8) + [8, 0, 0, 0] + Array("exchange".utf8)
         let bytes = try folder.read("journal")
         #expect(Array(bytes.dropLast(4)) == body)
         #expect(
@@ -47,6 +52,23 @@ struct RestoreJournalTests {
                 "python3 -c \"import zlib; d=open('journal','rb').read(); print(zlib.crc32(d[:-4])==int.from_bytes(d[-4:],'little'))\""
             )
                 == "True")
+    }
+
+    /// What 0.1.0 wrote before there were other strategies than replace, made by that program.
+    @Test func `a journal of version 1 is read`() throws {
+        let folder = try TemporaryFolder()
+        let body: [UInt8] =
+            Array("BFSJ".utf8) + [1, 0] + [8, 0, 0, 0] + Array("prepared".utf8) + [2, 0, 0, 0] + Array("op".utf8) + [1, 0, 0, 0]
+            + Array("f".utf8) + [0, 0, 0, 0] + [2, 0, 0, 0] + Array("/m".utf8) + [2, 0, 0, 0] + Array("/s".utf8) + [
+                2, 1, 0, 0, 0, 0, 0, 0,
+            ]
+        // The CRC-32 that python3's zlib.crc32 gives.
+        try folder.write(body + [0xBD, 0x03, 0xB6, 0x06], to: "journal")
+        let journal = try #require(try RestoreJournal.read(folder("journal")))
+        #expect(
+            journal.state == .prepared && journal.operation == "op" && journal.fileName == "f" && journal.safetySnapshot == nil)
+        #expect(journal.strategy == .replace)
+        #expect(journal.media == .init(kind: .exchange, path: "/m", stagingPath: "/s", stagedInode: 258))
     }
 
     @Test func `no flipped bit and no truncation is taken for a journal`() throws {
@@ -76,7 +98,7 @@ struct RestoreJournalTests {
         let folder = try TemporaryFolder()
         try Self.samples()[0].write(to: folder("journal"))
         var bytes = Array(try folder.read("journal").dropLast(4))
-        bytes[4] = 2
+        bytes[4] = 3
         try folder.write(bytes + withUnsafeBytes(of: CRC32.of(bytes).littleEndian) { Array($0) }, to: "journal")
         #expect(failure { _ = try RestoreJournal.read(folder("journal")) }?.code == .unsupportedVersion)
     }

@@ -34,7 +34,7 @@ struct DropTests {
             #expect(errorCode { try test.tree.drop("\(code).", at: "restore/c.json") } == code)
         }
         // Names stay listed, with their content.
-        #expect(try test.tree.names("restore") == ["preview", "a.json", "b.json", "c.json"])
+        #expect(try test.tree.names("restore") == ["preview", "merge", "a.json", "b.json", "c.json"])
         #expect(try test.tree.content("restore/a.json") == Array("whole.".utf8))
     }
 
@@ -157,7 +157,7 @@ struct DropTests {
             errorCode {
                 try tree.rename(FileName(name), in: folder, to: "x.json", in: folder, mayReplace: true)
             } == .invalidContent)
-        #expect(try tree.names("restore") == ["preview", name])
+        #expect(try tree.names("restore") == ["preview", "merge", name])
         let file = try tree.openFile(tree.find("restore/\(name)").inode, flags: O_RDWR, process: Self.myself)
         try tree.write(".", to: file.handle, at: 4)
         try tree.flush(file.handle, process: Self.myself)
@@ -165,7 +165,7 @@ struct DropTests {
         #expect(test.services.submissions.count == 1)
         try tree.rename(FileName(name), in: folder, to: "x.json", in: folder, mayReplace: true)
         #expect(test.services.submissions.last == "restore x.json: half.")
-        #expect(try tree.names("restore") == ["preview", "x.json"])
+        #expect(try tree.names("restore") == ["preview", "merge", "x.json"])
         // From one final name to another nothing is handed in.
         try tree.rename("x.json", in: folder, to: "y.json", in: folder, mayReplace: true)
         #expect(test.services.submissions.count == 2)
@@ -187,8 +187,30 @@ struct DropTests {
                 == .alreadyExists)
         try tree.rename(".newer", in: folder, to: "x", in: folder, mayReplace: true)
         #expect(try tree.content("restore/x") == Array("new.".utf8))
-        #expect(try tree.names("restore") == ["preview", ".new", "x"])
+        #expect(try tree.names("restore") == ["preview", "merge", ".new", "x"])
         #expect(try FileManager.default.contentsOfDirectory(atPath: test.services.spoolPath).count == 2)
+    }
+
+    @Test func `a folder for a strategy hands in with it, and only those are there that the app has`() throws {
+        let test = try TestTree()
+        let tree = test.tree
+        try tree.drop("whole.", at: "restore/merge/x.json")
+        #expect(test.services.submissions == [#"strategy("merge") x.json: whole."#])
+        #expect(try tree.names("restore/merge") == ["x.json"])
+        #expect(errorCode { try tree.drop("half", at: "restore/merge/y.json") } == .invalidContent)
+        #expect(errorCode { _ = try tree.find("restore/skip") } == .notFound)
+        // A strategy that is not there is no file's name: it would be restored with another one.
+        for name in ["skip", "replace", "merge"] {
+            #expect(errorCode { _ = try Self.create(tree, name) } == .readOnly, "\(name)")
+        }
+        // Moved to where it means something else, it is handed in again.
+        let (merge, restore) = try (tree.find("restore/merge").inode, tree.find("restore").inode)
+        try tree.rename("x.json", in: merge, to: "x.json", in: restore, mayReplace: true)
+        #expect(test.services.submissions.last == "restore x.json: whole.")
+        try tree.rename("x.json", in: restore, to: "x.json", in: merge, mayReplace: true)
+        #expect(test.services.submissions.last == #"strategy("merge") x.json: whole."#)
+        #expect(errorCode { _ = try tree.makeDirectory("z", in: merge) } == .notPermitted)
+        #expect(errorCode { try tree.removeDirectory("merge", in: restore) } == .readOnly)
     }
 
     @Test func `a preview tells, and restores when it is moved`() throws {
@@ -201,7 +223,7 @@ struct DropTests {
         let (preview, restore) = try (tree.find("restore/preview").inode, tree.find("restore").inode)
         try tree.rename("x.json", in: preview, to: "x.json", in: restore, mayReplace: true)
         #expect(test.services.submissions.last == "restore x.json: whole.")
-        #expect(try tree.names("restore") == ["preview", "x.json"])
+        #expect(try tree.names("restore") == ["preview", "merge", "x.json"])
         #expect(try tree.names("restore/preview") == [])
         // Refused when it is moved: it stays a preview.
         try tree.drop("again.", at: "restore/preview/y.json")
@@ -225,7 +247,7 @@ struct DropTests {
         }
         let tree = test.tree
         let (preview, restore) = try (tree.find("restore/preview").inode, tree.find("restore").inode)
-        #expect(try tree.names("restore") == ["preview", "last.txt"])
+        #expect(try tree.names("restore") == ["preview", "merge", "last.txt"])
         #expect(try tree.content("restore/last.txt") == [65])
         for name in ["last.json", "last.txt", "preview"] {
             #expect(errorCode { _ = try Self.create(tree, name) } == .readOnly, "\(name)")
@@ -273,7 +295,7 @@ struct DropTests {
         var buffer = [UInt8](repeating: 0, count: 20)
         #expect(try buffer.withUnsafeMutableBytes { try tree.read(handle, at: 0, into: $0) } == 10)
         tree.release(handle)
-        #expect(try tree.names("restore") == ["preview"])
+        #expect(try tree.names("restore") == ["preview", "merge"])
         #expect(try FileManager.default.contentsOfDirectory(atPath: test.services.spoolPath) == [])
     }
 

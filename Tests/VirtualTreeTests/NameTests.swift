@@ -25,7 +25,7 @@ struct NameTests {
         #expect(try tree.names("safety") == ["safety_1500.zip"])
         #expect(try tree.names("live") == ["export.json", "media"])
         #expect(try tree.names("live/media") == [".hidden", "link", "now.jpg"])
-        #expect(try tree.names("restore") == ["preview"])
+        #expect(try tree.names("restore") == ["preview", "merge"])
         #expect(try tree.names("restore/preview") == [])
     }
 

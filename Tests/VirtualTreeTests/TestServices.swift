@@ -36,6 +36,7 @@ final class TestServices: TreeServices {
     }
 
     var spoolPath: String { folder.path + "/spool" }
+    let strategies = ["merge"]
 
     static let photo = [UInt8](repeating: 7, count: 3000) + Array("photo".utf8)
 

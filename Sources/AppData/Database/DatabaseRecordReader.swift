@@ -35,12 +35,13 @@ struct DatabaseRecordReader {
         }
     }
 
-    private static func expression(_ field: FieldDefinition) -> String {
+    static func expression(_ field: FieldDefinition) -> String {
         guard !field.keyColumns.isEmpty else { return quotedIdentifier(field.column) }
         return "(" + field.keyColumns.map { "quote(\(quotedIdentifier($0)))" }.joined(separator: " || ',' || ") + ")"
     }
 
-    private static func read(
+    /// One column of a row as a field of that type has it.
+    static func read(
         _ statement: DatabaseStatement, _ column: Int32, _ type: FieldType, into buffer: RecordBuffer, _ index: Int
     ) {
         switch statement.columnType(column) {

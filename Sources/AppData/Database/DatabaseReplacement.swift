@@ -18,19 +18,17 @@ extension AppDatabase {
     /// - Parameters:
     ///   - expectedCounts: number of records for each collection, as a validation before has counted them.
     ///   - marker: left behind in the same transaction, so that `restoreMarker` tells after a crash whether it had committed.
-    /// - Returns: number of records inserted for each collection.
-    /// - Throws: `busy` when the app keeps its database locked; `invalidContent` for records that the definition does not allow,
-    ///   or that are not as many as expected. Only an error at the fault point `restore.committed` comes after the commit.
+    /// - Returns: number of the source's records for each collection.
+    /// - Throws: as `run`.
     @discardableResult
     public func replaceAll(
         from source: some RecordSource, expectedCounts: [Int]? = nil, marker: String? = nil
     ) throws(BackupError) -> [Int] {
-        let counts = try write { database in
-            try DatabaseReplacement(connection: database.sqliteConnection, definition: definition, path: path)
-                .run(source, expectedCounts: expectedCounts, marker: marker)
-        }
-        try FaultInjection.reached("restore.committed")
-        return counts
+        var instructions = ImportInstructions(strategy: .replace)
+        instructions.expectedCounts = expectedCounts
+        instructions.marker = marker
+        return try run(instructions, from: source).collections.prefix(source.definition.tablesOnly.collections.count).map(
+            \.readCount)
     }
 }
 
@@ -40,7 +38,9 @@ struct DatabaseReplacement {
     let definition: AppDefinition
     let path: String
 
-    func run(_ source: some RecordSource, expectedCounts: [Int]?, marker: String?) throws(BackupError) -> [Int] {
+    let instructions: ImportInstructions
+
+    func run(_ source: some RecordSource) throws(BackupError) -> ImportOutcome {
         try FaultInjection.reached("restore.transaction-begun")
         let check = DatabaseSchemaCheck(connection: connection, definition: definition, path: path)
         try check.requireNothingUnnamed()
@@ -48,23 +48,91 @@ struct DatabaseReplacement {
         if let problem = try DatabaseSchemaCheck(connection: connection, definition: format, path: path).firstProblem() {
             throw BackupError(.notSupported, "Import failed: \(problem) in the app's database", path: path)
         }
-        if let marker { try RestoreMarker.leave(marker, connection, path: path) }
+        let present = try countsOfPresent()
+        if let marker = instructions.marker { try RestoreMarker.leave(marker, connection, path: path) }
         if format.coversWholeDatabase {
             // Their work is in the file: what they wrote are rows of its tables.
             DatabaseTriggers.disable(connection)
         } else {
-            for table in try check.replacedTables() { try execute("DELETE FROM \(quotedIdentifier(table))") }
+            for table in try check.replacedTables() { try delete(from: table, format) }
         }
         try deleteStoredKeys(of: definition.metadata)
-        if let settings = definition.settings { try deleteStoredKeys(of: settings) }
+        let takesSettings = instructions.takesSettings(format)
+        if takesSettings, let settings = definition.settings { try deleteStoredKeys(of: settings) }
         try FaultInjection.reached("restore.rows-deleted")
         let inserter = try RecordInserter(connection: connection, definition: format, path: path)
-        try source.visit(with: inserter)
+        var outcome = ImportOutcome(strategy: .replace, of: format)
+        let isKeeping = format.collections.contains { $0.rules.keepOnReplaceIndex != nil }
+        if isKeeping {
+            let merge = DatabaseMerge(
+                connection: connection, format: format, path: path, instructions: instructions, isFileOlder: false)
+            outcome = try merge.run(source, outcome, inserter)
+        } else {
+            inserter.takesSettings = takesSettings
+            try source.visit(with: inserter)
+            for (index, count) in inserter.counts.enumerated() { outcome.collections[index].added = count }
+        }
         try inserter.insertSchemaVersion()
         try FaultInjection.reached("restore.rows-inserted")
-        try verify(inserter.counts, format, wasVisited: inserter.wasVisited, expectedCounts: expectedCounts)
+        if isKeeping {
+            try requireReferencesOfKept(format)
+        } else {
+            try verify(inserter.counts, format, wasVisited: inserter.wasVisited)
+        }
+        for (collection, count) in present {
+            // Tables that the file does not know stay as they are.
+            if format.coversWholeDatabase, !Self.wasVisited(collection, inserter, format) { continue }
+            let own = outcome.collections.first { $0.name == collection.name }
+            outcome.removed(count - (own.map { $0.kept + $0.updated + $0.skipped } ?? 0), of: collection)
+        }
         try FaultInjection.reached("restore.before-commit")
-        return inserter.counts
+        return outcome
+    }
+
+    /// How many records there are now, in the collections of the form that the data has.
+    private func countsOfPresent() throws(BackupError) -> [(CollectionDefinition, Int)] {
+        let format = try definition.format(ofDatabase: connection, path: path)
+        let reader = DatabaseRecordReader(connection: connection, definition: format, path: path)
+        var counts: [(CollectionDefinition, Int)] = []
+        for (index, collection) in format.collections.enumerated() { counts.append((collection, try reader.count(of: index))) }
+        return counts
+    }
+
+    private static func wasVisited(
+        _ collection: CollectionDefinition, _ inserter: RecordInserter, _ format: AppDefinition
+    ) -> Bool {
+        format.collectionIndex(named: collection.name).map { inserter.wasVisited[$0] } ?? false
+    }
+
+    /// All rows but those that the file's form of the data wants kept.
+    private func delete(from table: String, _ format: AppDefinition) throws(BackupError) {
+        let keeping = format.collections.first { $0.table == table && $0.rules.keepOnReplaceIndex != nil }
+        let column = keeping.flatMap { collection in collection.rules.keepOnReplaceIndex.map { collection.fields[$0].column } }
+        let condition = column.map { " WHERE \(quotedIdentifier($0)) IS NOT 1" } ?? ""
+        try execute("DELETE FROM \(quotedIdentifier(table))\(condition)")
+    }
+
+    /// What is kept may refer to what is not there any more.
+    private func requireReferencesOfKept(_ format: AppDefinition) throws(BackupError) {
+        for collection in format.collections {
+            guard collection.rules.keepOnReplaceIndex != nil else { continue }
+            for field in collection.fields {
+                guard let reference = field.reference else { continue }
+                let target = format.collections[reference.collection]
+                let column = quotedIdentifier(field.column)
+                let broken = try DatabaseStatement(
+                    connection,
+                    "SELECT CAST(\(quotedIdentifier(collection.keyField.column)) AS TEXT) FROM \(quotedIdentifier(collection.table)) AS r "
+                        + "WHERE r.\(column) IS NOT NULL AND NOT EXISTS (SELECT 1 FROM \(quotedIdentifier(target.table)) AS t "
+                        + "WHERE t.\(quotedIdentifier(target.keyField.column)) = r.\(column)) LIMIT 1", path: path)
+                guard try broken.step() else { continue }
+                throw BackupError(
+                    .invalidContent,
+                    "Import failed: the \(collection.singular) \(FieldChecker.shortened(broken.text(0))), which is kept, refers to a "
+                        + "\(target.singular) that is not in the file", path: path,
+                    remedy: "Take the reference out of it in the app, and restore again.")
+            }
+        }
     }
 
     /// Keys that the definition does not name are in no export, so nothing could bring them back: they stay.
@@ -80,13 +148,13 @@ struct DatabaseReplacement {
     private func execute(_ sql: String) throws(BackupError) { try DatabaseStatement(connection, sql, path: path).run() }
 
     private func verify(
-        _ inserted: [Int], _ format: AppDefinition, wasVisited: [Bool], expectedCounts: [Int]?
+        _ inserted: [Int], _ format: AppDefinition, wasVisited: [Bool]
     ) throws(BackupError) {
         let reader = DatabaseRecordReader(connection: connection, definition: format, path: path)
         for (index, collection) in format.collections.enumerated()
-        where collection.source == .table && (!format.coversWholeDatabase || wasVisited[index]) {
+        where !format.coversWholeDatabase || wasVisited[index] {
             let present = try reader.count(of: index)
-            let expected = expectedCounts?[index] ?? inserted[index]
+            let expected = instructions.expectedCounts?[index] ?? inserted[index]
             guard present == inserted[index], present == expected else {
                 throw BackupError(
                     .invalidContent,

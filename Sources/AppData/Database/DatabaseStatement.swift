@@ -29,6 +29,9 @@ final class DatabaseStatement {
         }
     }
 
+    /// Makes a statement that was stepped ready for the next time; what it gave is gone.
+    func reset() { sqlite3_reset(handle) }
+
     /// Runs it once, for its effect, and makes it ready for the next time.
     func run() throws(BackupError) {
         let result = sqlite3_step(handle)
@@ -66,6 +69,16 @@ final class DatabaseStatement {
         }
     }
 
+    /// SQLite keeps the bytes for itself.
+    func bind(_ parameter: Int32, copying blob: UnsafeRawBufferPointer) throws(BackupError) {
+        // SQLITE_TRANSIENT, which is a cast in C.
+        let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+        guard sqlite3_bind_blob64(handle, parameter, blob.baseAddress, UInt64(blob.count), copies) == SQLITE_OK else {
+            throw DatabaseFailure.last(connection, path: path)
+        }
+    }
+
+    var columnCount: Int32 { sqlite3_column_count(handle) }
     func columnType(_ column: Int32) -> Int32 { sqlite3_column_type(handle, column) }
     func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
     func real(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }

@@ -6,14 +6,15 @@ final class RecordInserter: RecordVisitor {
     private let connection: OpaquePointer?
     private let definition: AppDefinition
     private let path: String
-    /// `nil` for collections that lie in no table: what a file says of the media folder is not the database's.
-    private let statements: [DatabaseStatement?]
+    private let statements: [DatabaseStatement]
     /// Of a collection's fields, those that have a column.
     private let stored: [[Int]]
     /// For records that lack some fields of any kind: their columns take the table's own defaults.
     private var shorterStatements: [[Int]: DatabaseStatement] = [:]
     private let rules: [[FieldRule]]
     private(set) var counts: [Int]
+    /// Whether the source's settings are written.
+    var takesSettings = true
     /// Whether a collection was in the source, be it empty.
     private(set) var wasVisited: [Bool]
 
@@ -23,14 +24,12 @@ final class RecordInserter: RecordVisitor {
         self.path = path
         counts = Array(repeating: 0, count: definition.collections.count)
         wasVisited = Array(repeating: false, count: definition.collections.count)
-        var statements: [DatabaseStatement?] = []
+        var statements: [DatabaseStatement] = []
         let stored = definition.collections.map { collection in
             collection.fields.indices.filter { collection.fields[$0].keyColumns.isEmpty }
         }
         for (collection, fields) in zip(definition.collections, stored) {
-            let isTold = collection.source != .table
-            statements.append(
-                isTold ? nil : try DatabaseStatement(connection, Self.insertion(of: fields, into: collection), path: path))
+            statements.append(try DatabaseStatement(connection, Self.insertion(of: fields, into: collection), path: path))
         }
         self.statements = statements
         self.stored = stored
@@ -53,19 +52,27 @@ final class RecordInserter: RecordVisitor {
     }
 
     func visit(record: RecordBuffer, of collection: Int) throws(BackupError) {
-        guard let whole = statements[collection] else { return }
+        let lacksColumns = try check(record, of: collection)
+        let rules = rules[collection]
+        let statement = lacksColumns ? try shorterStatement(for: record, of: collection) : statements[collection]
+        for index in stored[collection] where !(rules[index].type == .any && record.kind(index) == .missing) {
+            try Self.bind(record, index, to: Int32(index + 1), of: statement)
+        }
+        try statement.run()
+        counts[collection] += 1
+    }
+
+    /// - Returns: whether the record lacks a field of any kind.
+    /// - Throws: `invalidContent` for a value of a kind that its field does not have.
+    @discardableResult
+    func check(_ record: RecordBuffer, of collection: Int) throws(BackupError) -> Bool {
         let rules = rules[collection]
         var lacksColumns = false
         for index in 0..<rules.count {
             if !rules[index].fits(record.kind(index)) { throw refusal(record, index, of: collection) }
             if rules[index].type == .any, record.kind(index) == .missing { lacksColumns = true }
         }
-        let statement = lacksColumns ? try shorterStatement(for: record, of: collection) : whole
-        for index in stored[collection] where !(rules[index].type == .any && record.kind(index) == .missing) {
-            try Self.bind(record, index, to: Int32(index + 1), of: statement)
-        }
-        try statement.run()
-        counts[collection] += 1
+        return lacksColumns
     }
 
     private func shorterStatement(for record: RecordBuffer, of collection: Int) throws(BackupError) -> DatabaseStatement {
@@ -80,7 +87,7 @@ final class RecordInserter: RecordVisitor {
     func visit(metadata: RecordBuffer) throws(BackupError) { try insert(metadata, of: definition.metadata) }
 
     func visit(settings: RecordBuffer) throws(BackupError) {
-        guard let object = definition.settings else { return }
+        guard takesSettings, let object = definition.settings else { return }
         try insert(settings, of: object)
     }
 
@@ -122,7 +129,7 @@ final class RecordInserter: RecordVisitor {
         try withExtendedLifetime(row) { () throws(BackupError) in try statement.run() }
     }
 
-    private static func bind(
+    static func bind(
         _ record: RecordBuffer, _ index: Int, to parameter: Int32, of statement: DatabaseStatement
     ) throws(BackupError) {
         switch record.kind(index) {

@@ -10,7 +10,8 @@ extension AppDefinition {
         let archiveLayout: [ArchiveRule]
         let migrations: [MigrationDefinition]
         let retention: RetentionDefinition
-        let defaultStrategy: ImportStrategy
+        /// The default first.
+        let strategies: [ImportStrategy]
         let digest: SHA256Digest
     }
 }

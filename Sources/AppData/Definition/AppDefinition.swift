@@ -40,6 +40,8 @@ public struct AppDefinition: Sendable {
     public let migrations: [MigrationDefinition]
     public let retention: RetentionDefinition
     public let defaultStrategy: ImportStrategy
+    /// All that the app has, the default first.
+    public let strategies: [ImportStrategy]
     /// The SHA-256 of the text that it was read from: tells whether two definitions are the same.
     public let digest: SHA256Digest
 
@@ -101,6 +103,16 @@ public struct AppDefinition: Sendable {
         var definition = self
         definition.otherFormats = []
         definition.newestSchemaVersion = formatVersions.upperBound
+        return definition
+    }
+
+    func replacing(
+        collections: [CollectionDefinition], envelope: [EnvelopeMember], otherFormats: [AppDefinition]
+    ) -> AppDefinition {
+        var definition = self
+        definition.collections = collections
+        definition.envelope = envelope
+        definition.otherFormats = otherFormats
         return definition
     }
 

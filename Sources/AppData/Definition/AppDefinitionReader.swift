@@ -47,7 +47,8 @@ enum AppDefinitionReader {
     private static func read(_ root: DefinitionNode, digest: SHA256Digest) -> AppDefinition? {
         guard
             root.requireMapping(keys: [
-                "format", "name", "title", "schemaVersion", "minimumSchemaVersion", "fileNames", "strategy", "retention",
+                "format", "name", "title", "schemaVersion", "minimumSchemaVersion", "fileNames", "strategy", "strategies",
+                "retention",
                 "wholeDatabase", "schemaDrift", "style", "dateNumbers", "envelope", "metadata", "settings", "collections",
                 "wireFormats",
                 "media",
@@ -59,17 +60,17 @@ enum AppDefinitionReader {
         let title = root.required("title")?.text()
         let versions = versions(root)
         let fileNames = root.required("fileNames").flatMap(fileNames)
-        let strategy = root.optional("strategy")?.choice(ImportStrategy.self) ?? .replace
+        let strategies = DefinitionMergeRules.strategies(root)
         let retention = root.required("retention").flatMap(retention)
         let media = root.optional("media").flatMap(media)
         let archiveLayout = archiveLayout(root)
         let migrations = migrations(root)
         let formats = WireFormatReading.read(root, versions: versions)
-        guard let name, let title, let fileNames, let retention, let formats else { return nil }
+        guard let name, let title, let fileNames, let strategies, let retention, let formats else { return nil }
         return formats.definition(
             AppDefinition.Common(
                 name: name, title: title, fileNames: fileNames, media: media, archiveLayout: archiveLayout,
-                migrations: migrations, retention: retention, defaultStrategy: strategy, digest: digest))
+                migrations: migrations, retention: retention, strategies: strategies, digest: digest))
     }
 
     private static func checkFormat(_ root: DefinitionNode) {

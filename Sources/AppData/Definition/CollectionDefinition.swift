@@ -6,7 +6,7 @@ public struct CollectionDefinition: Sendable {
     public let table: String
     public let source: CollectionSource
     /// Fields in the order in which they are written.
-    public let fields: [FieldDefinition]
+    public private(set) var fields: [FieldDefinition]
     /// Index of the primary key in `fields`. Records are written in ascending order of it, and each value occurs once.
     public let keyIndex: Int
     /// "car", for messages.
@@ -21,11 +21,13 @@ public struct CollectionDefinition: Sendable {
     public let isRequired: Bool
     /// Whether the array is left out when it is written and has no records.
     public let isOmittedWhenEmpty: Bool
+    /// What becomes of records that are there already.
+    public let rules: MergeRules
 
     public init(
         name: String, table: String, fields: [FieldDefinition], keyIndex: Int, singular: String, plural: String,
         dateRangeIndex: Int? = nil, isRequired: Bool = true, isOmittedWhenEmpty: Bool = false, source: CollectionSource = .table,
-        mediaExclusionIndex: Int? = nil
+        mediaExclusionIndex: Int? = nil, rules: MergeRules? = nil
     ) {
         self.name = name
         self.table = table
@@ -38,6 +40,13 @@ public struct CollectionDefinition: Sendable {
         self.isOmittedWhenEmpty = isOmittedWhenEmpty
         self.source = source
         self.mediaExclusionIndex = mediaExclusionIndex
+        self.rules = rules ?? MergeRules(identity: [keyIndex])
+    }
+
+    func replacing(fields: [FieldDefinition]) -> CollectionDefinition {
+        var collection = self
+        collection.fields = fields
+        return collection
     }
 
     public var keyField: FieldDefinition { fields[keyIndex] }

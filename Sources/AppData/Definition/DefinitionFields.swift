@@ -7,9 +7,11 @@ enum DefinitionFields {
     static func field(
         _ node: DefinitionNode, columnKey: String, collectionNames: [String], isTold: Bool = false
     ) -> FieldReading {
+        let isObject = columnKey == "key"
         let isMapping = node.requireMapping(keys: [
             "name", columnKey, "source", "type", "required", "nullable", "values", "currency", "minimum", "above",
-            "references", "dates", "years", "default", "restored", "media", "value",
+            "references", "dates", "years", "default",
+            isObject ? "restored" : "media", isTold ? "value" : columnKey,
         ])
         guard isMapping else { return FieldReading(name: nil, column: "", definition: nil) }
         let name = node.required("name")?.text()
@@ -20,7 +22,6 @@ enum DefinitionFields {
         let needsColumn = source == .stored && !isTold
         let column = (needsColumn ? node.required(columnKey) : node.optional(columnKey))?.text()
         let isNullable = node.optional("nullable")?.boolean() ?? false
-        let isObject = columnKey == "key"
         let hasMissingValue = !isObject && node.optional("default") != nil
         let isRequired = node.optional("required")?.boolean() ?? (!isNullable && !hasMissingValue)
         let allowedValues = values(node, type)
@@ -86,8 +87,6 @@ enum DefinitionFields {
     private static func warnOfIdleMembers(_ node: DefinitionNode, isObject: Bool, source: FieldSource?, type: FieldType?) {
         if !isObject {
             node.optional("source")?.warn(
-                "does nothing in a collection", remedy: "Leave it out: it is for the fields of metadata and settings.")
-            node.optional("restored")?.warn(
                 "does nothing in a collection", remedy: "Leave it out: it is for the fields of metadata and settings.")
             if node.optional("nullable")?.node.scalar?.string == "true" {
                 node.optional("default")?.warn(

@@ -26,6 +26,7 @@ struct DefinitionLayout {
             DefinitionObjects.collection(declared[index].node, name: declared[index].name, collectionNames: names)
         }
         checkReferences(readings)
+        DefinitionMergeRules.checkOrder(readings)
         let collections = readings.compactMap(\.definition)
         guard let envelope, collections.count == readings.count else { return nil }
         return DefinitionLayout(envelope: envelope.members, collections: collections)

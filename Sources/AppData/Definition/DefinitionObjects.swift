@@ -3,7 +3,7 @@ import BackupCore
 /// The part of the definition's reader that knows objects and collections.
 enum DefinitionObjects {
     static func object(_ node: DefinitionNode, isMetadata: Bool) -> ObjectReading {
-        guard node.requireMapping(keys: ["name", "table", "required", "fields"]) else {
+        guard node.requireMapping(keys: ["name", "table", "required", "fields", "onMerge", "onReplace"]) else {
             return ObjectReading(name: nil, definition: nil)
         }
         // Metadata without a name has no object of its own.
@@ -12,6 +12,8 @@ enum DefinitionObjects {
         let table = node.required("table")
         let tableName = table?.text()
         let isRequired = node.optional("required")?.boolean() ?? true
+        let onMerge = DefinitionMergeRules.settingsRule("onMerge", node, isMetadata: isMetadata) ?? .keep
+        let onReplace = DefinitionMergeRules.settingsRule("onReplace", node, isMetadata: isMetadata) ?? .update
         let readings = fields(node, columnKey: "key", collectionNames: [])
         let inlineNames = isInline ? readings.map(\.name) : nil
         checkNesting(node, readings, isInline: isInline)
@@ -26,7 +28,9 @@ enum DefinitionObjects {
         if isMetadata { checkVersion(node, fields) }
         return ObjectReading(
             name: isInline ? nil : name, inlineNames: inlineNames,
-            definition: ObjectDefinition(name: name, table: tableName, isRequired: isRequired, fields: fields))
+            definition: ObjectDefinition(
+                name: name, table: tableName, isRequired: isRequired, fields: fields, onMerge: onMerge,
+                onReplace: onReplace))
     }
 
     /// A dotted name is a member of an object inside, which cannot be a value at the same time.
@@ -69,10 +73,11 @@ enum DefinitionObjects {
 
     /// - Parameter name: as `collectionName` gives it: what is wrong with it is noted there.
     static func collection(_ node: DefinitionNode, name: String?, collectionNames: [String]) -> CollectionReading {
-        let isMapping = node.requireMapping(keys: [
-            "name", "table", "key", "singular", "plural", "dateRange", "required", "omitEmpty", "source",
-            "mediaUnless", "fields",
-        ])
+        let isMapping = node.requireMapping(
+            keys: [
+                "name", "table", "key", "singular", "plural", "dateRange", "required", "omitEmpty", "source",
+                "mediaUnless", "fields",
+            ] + DefinitionMergeRules.collectionMembers)
         guard isMapping else {
             return CollectionReading(node: node, fields: [], definition: nil)
         }
@@ -88,6 +93,7 @@ enum DefinitionObjects {
         if source == .files { checkFiles(node, readings) }
         let keyIndex = keyIndex(node, readings)
         let dateRangeIndex = dateRangeIndex(node, readings)
+        let rules = DefinitionMergeRules.rules(node, readings, keyIndex: keyIndex)
         let isRequired = node.optional("required")?.boolean() ?? true
         let isOmittedWhenEmpty = node.optional("omitEmpty")?.boolean() ?? false
         if let table, let tableName, !isTold {
@@ -99,7 +105,9 @@ enum DefinitionObjects {
                     name: tableName, line: table.line, columns: columns.filter { !$0.name.isEmpty }, isWrittenWhole: true))
         }
         let fields = readings.compactMap(\.definition)
-        guard let name, let tableName, let singular, let plural, let keyIndex, let source, fields.count == readings.count else {
+        guard let name, let tableName, let singular, let plural, let keyIndex, let source, let rules,
+            fields.count == readings.count
+        else {
             return CollectionReading(node: node, fields: readings, definition: nil)
         }
         return CollectionReading(
@@ -107,7 +115,7 @@ enum DefinitionObjects {
             definition: CollectionDefinition(
                 name: name, table: tableName, fields: fields, keyIndex: keyIndex, singular: singular, plural: plural,
                 dateRangeIndex: dateRangeIndex, isRequired: isRequired, isOmittedWhenEmpty: isOmittedWhenEmpty,
-                source: source, mediaExclusionIndex: mediaExclusionIndex))
+                source: source, mediaExclusionIndex: mediaExclusionIndex, rules: rules))
     }
 
     private static func exclusionIndex(_ member: DefinitionNode, _ fields: [FieldReading]) -> Int? {
@@ -147,7 +155,7 @@ enum DefinitionObjects {
         return index
     }
 
-    private static func fieldIndex(_ node: DefinitionNode, _ fields: [FieldReading]) -> Int? {
+    static func fieldIndex(_ node: DefinitionNode, _ fields: [FieldReading]) -> Int? {
         guard let name = node.text() else { return nil }
         guard let index = fields.firstIndex(where: { $0.name == name }) else {
             // A field whose name could not be read may be the one.

@@ -15,7 +15,7 @@ public struct FieldDefinition: Sendable {
     /// Whether it must be an ISO 4217 code, or a symbol from `CurrencyCodes`.
     public let isCurrency: Bool
     public let limit: FieldLimit?
-    public let reference: FieldReference?
+    public private(set) var reference: FieldReference?
     public let dateRule: DateRule
     /// Columns that are a row's name together: the field then has no column, and its value is made of theirs as SQL writes them
     /// (`'a',1`).
@@ -54,6 +54,12 @@ public struct FieldDefinition: Sendable {
         self.isRestored = isRestored
         self.isMedia = isMedia
         self.mediaValue = mediaValue
+    }
+
+    func replacing(reference: FieldReference?) -> FieldDefinition {
+        var field = self
+        field.reference = reference
+        return field
     }
 
     /// Whether the member may be missing when it is read.

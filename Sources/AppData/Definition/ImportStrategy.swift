@@ -2,8 +2,8 @@
 public enum ImportStrategy: String, Sendable, CaseIterable {
     /// All of it goes, the file's data comes.
     case replace
-    /// Records with the same key are taken from the file.
+    /// Records that are not there come; those that are get the file's values, unless the collection says otherwise.
     case merge
-    /// Records with the same key stay as they are.
+    /// Records that are not there come; those that are stay as they are.
     case skip
 }

@@ -9,12 +9,21 @@ public struct ObjectDefinition: Sendable {
     /// Fields in the order in which they are written; their `column` is the key. A name with dots is a member of an object inside:
     /// `securitySettings.hasPIN`.
     public let fields: [FieldDefinition]
+    /// What `merge` does with values that are there.
+    public let onMerge: ExistingRecordRule
+    /// The same for `replace`. Somebody who restores may ask for something else.
+    public let onReplace: ExistingRecordRule
 
-    public init(name: String, table: String?, isRequired: Bool, fields: [FieldDefinition]) {
+    public init(
+        name: String, table: String?, isRequired: Bool, fields: [FieldDefinition], onMerge: ExistingRecordRule = .keep,
+        onReplace: ExistingRecordRule = .update
+    ) {
         self.name = name
         self.table = table
         self.isRequired = isRequired
         self.fields = fields
+        self.onMerge = onMerge
+        self.onReplace = onReplace
     }
 
     /// Whether the fields are members of the outermost object.

@@ -13,6 +13,7 @@ enum DefinitionSummary {
             "collections": .array(definition.collections.map { collection($0, in: definition) }),
             "media": definition.media.map { .members(["folder": .text($0.folder)]) } ?? .null,
             "strategy": .text(definition.defaultStrategy.rawValue),
+            "strategies": .array(definition.strategies.map { .text($0.rawValue) }),
             "migrations": .array(definition.migrations.map { .text($0.name) }),
         ])
     }
@@ -30,6 +31,7 @@ enum DefinitionSummary {
         .members([
             "name": .text(object.name), "table": .optional(object.table),
             "fields": .array(object.fields.map { field($0, columnKey: "key", reference: nil) }),
+            "onMerge": .text(object.onMerge.rawValue),
         ])
     }
 
@@ -41,6 +43,9 @@ enum DefinitionSummary {
         return .members([
             "name": .text(collection.name), "table": .text(collection.table), "key": .text(collection.keyField.name),
             "fields": .array(fields),
+            "identity": .array(collection.rules.identity.map { .text(collection.fields[$0].name) }),
+            "onMerge": .text(collection.rules.onMerge.rawValue),
+            "keepOnReplace": .optional(collection.rules.keepOnReplaceIndex.map { collection.fields[$0].name }),
         ])
     }
 
@@ -48,7 +53,7 @@ enum DefinitionSummary {
         .members([
             "name": .text(field.name), columnKey: field.column.isEmpty ? .null : .text(field.column),
             "type": .text(field.type.rawValue), "required": .boolean(field.isRequired), "nullable": .boolean(field.isNullable),
-            "references": .optional(reference),
+            "references": .optional(reference), "media": .boolean(field.isMedia),
         ])
     }
 }

@@ -1,3 +1,4 @@
+import AppData
 import ArgumentParser
 import BackupCore
 import BackupRepository
@@ -10,21 +11,22 @@ import SystemIO
 struct RestoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Replace the app's data by a backup or a file, or write a backup into a folder.",
+        abstract: "Restore the app's data from a backup or a file, or write a backup into a folder.",
         discussion: """
             With --target nothing of the app is touched: the backup's files are written into that folder, which must be empty or not be there.
 
-            The file (.json, .zip or .sqlite) or backup is checked whole first; then a safety backup is made; then everything is replaced
+            The file (.json, .zip or .sqlite) or backup is checked whole first; then a safety backup is made; then all of it is restored
             in one step, or nothing.
+
+            With the strategy replace all data that is there goes first. With merge, records that are not there come, and those that are
+            get the file's values. With skip, those that are there stay as they are. --dry-run tells how many would be what.
 
             Example:
               backupfs restore old.json --dry-run
               backupfs restore before-upgrade --yes
+              backupfs restore other-phone.json --strategy merge --yes
               backupfs restore latest --target /tmp/latest
             """)
-
-    /// What a restore does with data that is there already.
-    enum Strategy: String, ExpressibleByArgument, CaseIterable { case replace }
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
@@ -34,8 +36,16 @@ struct RestoreCommand: ParsableCommand {
         name: .long,
         help: ArgumentHelp("Write the backup's files into this folder, and leave the app's data alone.", valueName: "dir"))
     var target: String?
-    @Option(name: .long, help: "What happens to the data that is there.")
-    var strategy = Strategy.replace
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "What happens to the data that is there: replace, merge or skip. Without it, what the app's definition says.",
+            valueName: "strategy"))
+    var strategy: ImportStrategy?
+    @Flag(
+        inversion: .prefixedNo,
+        help: ArgumentHelp("Restore the settings, or leave those that are there. Without it, what the app's definition says."))
+    var settings: Bool?
     @Flag(name: .long, help: "Only say what would happen.")
     var dryRun = false
     @Flag(name: .long, help: "Do not ask.")
@@ -46,27 +56,35 @@ struct RestoreCommand: ParsableCommand {
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }
         if let target { return try write(store, to: target, printer) }
-        let restore = RestoreRunner(store: store)
+        let restore = RestoreRunner(store: store, restoresSettings: settings)
         try restore.withSource(named: source) { path, name, origin in
-            let preview = try restore.preview(path: path, name: name, origin: origin)
             if dryRun {
+                let preview = try restore.preview(path: path, name: name, origin: origin, strategy: strategy)
                 show(preview.json, preview.text)
                 return
             }
-            if !yes {
-                guard Terminal.isInputTerminal else {
-                    throw BackupError(
-                        .usage, "a restore replaces all data and nobody can be asked", path: name, remedy: "Add --yes.")
-                }
-                Terminal.complain(preview.text)
-                let answer = Terminal.ask("Type \"Import and Replace All Data\" or \"Cancel\" [Cancel]: ")
-                guard answer?.lowercased() == "import and replace all data" || answer?.lowercased() == "yes" else {
-                    throw BackupError(.interrupted, "cancelled; nothing was changed")
-                }
-            }
-            let result = try restore.run(path: path, name: name, origin: origin, progress: printer.handler)
+            if !yes { try ask(restore, path, name, origin) }
+            let result = try restore.run(path: path, name: name, origin: origin, strategy: strategy, progress: printer.handler)
             printer.finish()
             show(result.json, result.text)
+        }
+    }
+
+    /// Shows what would happen, and goes on only if that is wanted.
+    private func ask(_ restore: RestoreRunner, _ path: String, _ name: String, _ origin: ImportOrigin) throws {
+        let replacesAll = strategy ?? restore.defaultStrategy == .replace
+        // A file that cannot be restored is told as such, whoever asks.
+        let preview = try restore.preview(path: path, name: name, origin: origin, strategy: strategy)
+        guard Terminal.isInputTerminal else {
+            throw BackupError(
+                .usage, "a restore \(replacesAll ? "replaces all" : "changes the") data and nobody can be asked", path: name,
+                remedy: "Add --yes.")
+        }
+        Terminal.complain(preview.text)
+        let consent = replacesAll ? "Import and Replace All Data" : "Import"
+        let answer = Terminal.ask("Type \"\(consent)\" or \"Cancel\" [Cancel]: ")
+        guard answer?.lowercased() == consent.lowercased() || answer?.lowercased() == "yes" else {
+            throw BackupError(.interrupted, "cancelled; nothing was changed")
         }
     }
 

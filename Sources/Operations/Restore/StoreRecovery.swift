@@ -9,11 +9,18 @@ extension Store {
         guard let result = try RestoreRecovery.run(journalPath: paths.restoreJournal, database: database) else { return }
         let safety = result.safetySnapshot.flatMap { repository.snapshot(id: $0) }
         let now = SystemClock.now()
-        try writeReport(
-            RestoreReport(
-                result: result.outcome == .completed ? .completed : .undone, fileName: result.fileName, startedAt: now,
-                finishedAt: now, safetyBackup: safety.map { safetyFile(of: $0).name }))
+        var report = RestoreReport(
+            result: result.outcome == .completed ? .completed : .undone, fileName: result.fileName, startedAt: now,
+            finishedAt: now, strategy: result.strategy, safetyBackup: safety.map { safetyFile(of: $0).name })
+        report.undoFolder = undoFolder
+        try writeReport(report)
         try RestoreRecovery.forget(journalPath: paths.restoreJournal)
+    }
+
+    /// Where a dropped file replaces all data; `nil` when the app does not have that.
+    var undoFolder: String? {
+        guard definition.strategies.contains(.replace) else { return nil }
+        return definition.defaultStrategy == .replace ? "restore/" : "restore/replace/"
     }
 
     /// `restore/last.json` and `restore/last.txt`.

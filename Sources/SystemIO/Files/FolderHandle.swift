@@ -79,6 +79,15 @@ public final class FolderHandle: Sendable {
         return FolderHandle(descriptor: OwnedDescriptor(owning: number, path: "\(path)/\(name)"))
     }
 
+    /// The folder of that name in this one; `nil` when there is none, whatever else has the name.
+    public func openFolder(_ name: FileName) throws(BackupError) -> FolderHandle? {
+        do {
+            return try open(name)
+        } catch let error where error.code == .notADirectory {
+            return nil
+        }
+    }
+
     /// The file of that name, for reading; `nil` when there is none. Nothing else is opened: no link, no pipe.
     public func openFile(_ name: FileName) throws(BackupError) -> OwnedDescriptor? {
         let folder = descriptor.rawValue
@@ -111,6 +120,19 @@ public final class FolderHandle: Sendable {
         }
         if result != 0, errno != ENOENT {
             throw SystemCall.error(errno, action: "rename to \(other.path)/\(name)", path: "\(path)/\(name)")
+        }
+    }
+
+    /// Moves something out of this folder into another one of the same file system, in one step.
+    /// - Throws: `alreadyExists`: nothing is replaced.
+    public func move(_ name: FileName, to other: FolderHandle, as newName: FileName) throws(BackupError) {
+        let (folder, target) = (descriptor.rawValue, other.descriptor.rawValue)
+        let (from, to) = ("\(path)/\(name)", "\(other.path)/\(newName)")
+        try FileObservation.perform(.rename(from: from, to: to)) { () throws(BackupError) in
+            let result = Self.withCString(name.bytes) { cName in
+                Self.withCString(newName.bytes) { backupfs_rename_without_replacing(folder, cName, target, $0) }
+            }
+            if result != 0 { throw SystemCall.error(errno, action: "rename to \(to)", path: from) }
         }
     }
 

@@ -14,7 +14,9 @@ enum DropName {
     /// Names this program makes itself: nobody may drop a file of that name.
     static func isReserved(_ name: FileName, purpose: DropSubmission.Purpose) -> Bool {
         switch purpose {
-        case .restore: name == "last.json" || name == "last.txt" || name == "preview"
+        // A strategy that the app does not have must not be taken for the name of a file, which would be restored with another one.
+        case .restore: ["last.json", "last.txt", "preview", "replace", "merge", "skip"].contains(name.description)
+        case .strategy: false
         case .preview: name.description.hasSuffix(".preview.txt") || name.description.hasSuffix(".preview.json")
         }
     }

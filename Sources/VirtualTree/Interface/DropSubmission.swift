@@ -1,6 +1,12 @@
 /// A dropped file, handed in.
 public struct DropSubmission: Sendable {
-    public enum Purpose: Sendable, Equatable { case restore, preview }
+    public enum Purpose: Sendable, Equatable {
+        /// To be restored as the app does when nobody says otherwise.
+        case restore
+        /// To be restored with this strategy.
+        case strategy(String)
+        case preview
+    }
 
     /// The name the person gave it.
     public let name: String

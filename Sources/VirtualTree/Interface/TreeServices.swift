@@ -33,6 +33,8 @@ public protocol TreeServices: AnyObject, Sendable {
     var spoolPath: String { get }
     /// Whether a dropped file is whole (its JSON is closed, its ZIP has an end): a file still being written is not.
     func isComplete(_ path: String) -> Bool
+    /// The names of the folders of `restore/` in which a dropped file is restored with the strategy of that name.
+    var strategies: [String] { get }
     /// Restores, or tells what a restore would do. Returns when it is done and durable.
     func submit(_ submission: DropSubmission) throws(BackupError) -> DropOutcome
     /// `last.json` and `last.txt` of `restore/`; empty before the first restore.

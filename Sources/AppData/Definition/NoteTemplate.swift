@@ -1,0 +1,54 @@
+/// A sentence about a record, with the names of fields in braces: `Updated existing category: {displayName}`.
+public struct NoteTemplate: Sendable, Equatable {
+    enum Part: Sendable, Equatable {
+        case text(String)
+        /// Index of a field.
+        case field(Int)
+    }
+
+    let parts: [Part]
+
+    /// What a template cannot be read for.
+    enum Problem: Error, Equatable {
+        /// A brace that is not closed, or closed without being opened.
+        case brace
+        /// A name that is no field's.
+        case unknownField(String)
+    }
+
+    init(_ text: String, fieldNames: [String]) throws(Problem) {
+        var parts: [Part] = []
+        var rest = text[...]
+        while let opening = rest.firstIndex(where: { $0 == "{" || $0 == "}" }) {
+            guard rest[opening] == "{", let closing = rest[opening...].firstIndex(of: "}") else { throw .brace }
+            if opening > rest.startIndex { parts.append(.text(String(rest[..<opening]))) }
+            let name = String(rest[rest.index(after: opening)..<closing])
+            guard let index = fieldNames.firstIndex(of: name) else { throw .unknownField(name) }
+            parts.append(.field(index))
+            rest = rest[rest.index(after: closing)...]
+        }
+        if !rest.isEmpty { parts.append(.text(String(rest))) }
+        self.parts = parts
+    }
+
+    /// The sentence about one record. Values of any length are shortened: it goes to terminals and logs.
+    func text(of record: RecordBuffer) -> String {
+        parts.map { part in
+            switch part {
+            case .text(let text): text
+            case .field(let index): FieldChecker.shortened(Self.text(record.value(index)))
+            }
+        }.joined()
+    }
+
+    private static func text(_ value: FieldValue) -> String {
+        switch value {
+        case .null: ""
+        case .integer(let number): String(number)
+        case .real(let number): "\(number)"
+        case .boolean(let flag): flag ? "true" : "false"
+        case .text: value.string ?? ""
+        case .blob(let bytes): "\(bytes.count) bytes"
+        }
+    }
+}

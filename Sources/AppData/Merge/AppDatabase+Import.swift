@@ -1,0 +1,60 @@
+import BackupCore
+import SystemIO
+
+extension AppDatabase {
+    /// Brings the records of `source` into the database, in one transaction: it is done whole, or, after any error, not at all.
+    ///
+    /// - Parameter beforeCommit: the last that is done inside the transaction: what it throws undoes everything.
+    /// - Throws: `busy` when the app keeps its database locked; `notSupported` when the strategy cannot be used with this data and file;
+    ///   `invalidContent` for records that the definition does not allow, or that are not as many as expected. Only an error at the fault point
+    ///   `restore.committed` comes after the commit.
+    @discardableResult
+    public func run(
+        _ instructions: ImportInstructions, from source: some RecordSource,
+        beforeCommit: (ImportOutcome) throws(BackupError) -> Void = { (_) throws(BackupError) in }
+    ) throws(BackupError) -> ImportOutcome {
+        guard definition.tellsOfMedia else {
+            return try run(instructions, from: source, definition: definition, beforeCommit: beforeCommit)
+        }
+        // What a file says of its media files is not the database's.
+        let records = TableRecords(source)
+        var instructions = instructions
+        instructions.expectedCounts = instructions.expectedCounts.map(records.counts)
+        return try run(instructions, from: records, definition: definition.tablesOnly, beforeCommit: beforeCommit)
+    }
+
+    private func run(
+        _ instructions: ImportInstructions, from source: some RecordSource, definition: AppDefinition,
+        beforeCommit: (ImportOutcome) throws(BackupError) -> Void
+    ) throws(BackupError) -> ImportOutcome {
+        let outcome = try write { database in
+            let connection = database.sqliteConnection
+            let outcome: ImportOutcome
+            switch instructions.strategy {
+            case .replace:
+                outcome = try DatabaseReplacement(
+                    connection: connection, definition: definition, path: path, instructions: instructions
+                ).run(source)
+            case .merge, .skip:
+                outcome = try DatabaseAddition(
+                    connection: connection, definition: definition, path: path, instructions: instructions
+                ).run(source)
+            }
+            try beforeCommit(outcome)
+            return outcome
+        }
+        try FaultInjection.reached("restore.committed")
+        return outcome
+    }
+
+    /// Whether records of a form can be added to those that there are.
+    /// - Throws: `notSupported` when they have another form.
+    public func requireSameFormat(as format: AppDefinition) throws(BackupError) {
+        try read { connection throws(BackupError) in
+            _ = try DatabaseAddition(
+                connection: connection, definition: definition.tablesOnly, path: path,
+                instructions: ImportInstructions(strategy: .merge)
+            ).hasOtherFormat(format.tablesOnly)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import BackupCore
+import SystemIO
+
+/// Adds records to those that are there, inside a transaction: first it is found out which record of the file is which of the database, and
+/// which keys new ones get; then the file is gone through once more, and each record is added, updated or skipped.
+struct DatabaseMerge {
+    let connection: OpaquePointer?
+    /// The file's.
+    let format: AppDefinition
+    let path: String
+    let instructions: ImportInstructions
+    /// Whether the file is of an older version than the data.
+    let isFileOlder: Bool
+
+    /// - Parameters:
+    ///   - outcome: what has been counted already.
+    ///   - inserter: of the same definition and connection.
+    func run(
+        _ source: some RecordSource, _ outcome: ImportOutcome, _ inserter: RecordInserter
+    ) throws(BackupError) -> ImportOutcome {
+        let scratch = try ScratchDatabase(at: instructions.scratchPath ?? "")
+        var indices: [MergeIndex] = []
+        for (number, collection) in format.collections.enumerated() {
+            indices.append(try MergeIndex(collection, number: number, scratch: scratch))
+        }
+        try source.visit(with: MergeStaging(indices, inserter: inserter, mediaNames: instructions.mediaNames))
+        let reader = DatabaseRecordReader(connection: connection, definition: format, path: path)
+        var countsBefore = Array(repeating: 0, count: indices.count)
+        for number in Self.order(format) {
+            let index = indices[number]
+            countsBefore[number] = try reader.count(of: number)
+            try index.addExisting(connection, path: path)
+            try index.match(indices, takesKey: instructions.strategy == .replace)
+            try index.chooseKeys(connection, path: path)
+        }
+        try FaultInjection.reached("restore.records-matched")
+        let brokenBefore = try brokenReferenceCount()
+        let writer = try MergeWriter(
+            outcome, indices, inserter, definition: format, instructions: instructions, isFileOlder: isFileOlder,
+            connection: connection, path: path)
+        try source.visit(with: writer)
+        var outcome = writer.outcome
+        if instructions.strategy == .replace {
+            for (number, index) in indices.enumerated() { outcome.collections[number].kept = try index.unclaimedCount() }
+        }
+        try verify(outcome, countsBefore, reader)
+        guard try brokenReferenceCount() <= brokenBefore else {
+            throw BackupError(
+                .invalidContent, "Import failed: a record would refer to one that is not there", path: path,
+                remedy: "What the app's database asks of its references is not what the app's definition says of them.")
+        }
+        return outcome
+    }
+
+    /// The collections in an order in which each comes after those that its records are told apart by.
+    static func order(_ definition: AppDefinition) -> [Int] {
+        var order: [Int] = []
+        var seen: Set<Int> = []
+        func add(_ number: Int) {
+            guard seen.insert(number).inserted else { return }
+            let collection = definition.collections[number]
+            for target in collection.rules.referredCollections(collection.fields, keyIndex: collection.keyIndex) { add(target) }
+            order.append(number)
+        }
+        for number in definition.collections.indices { add(number) }
+        return order
+    }
+
+    private func verify(
+        _ outcome: ImportOutcome, _ before: [Int], _ reader: DatabaseRecordReader
+    ) throws(BackupError) {
+        for (number, collection) in format.collections.enumerated() {
+            let counted = outcome.collections[number]
+            let expected = instructions.expectedCounts?[number] ?? counted.readCount
+            let present = try reader.count(of: number)
+            guard counted.readCount == expected, present == before[number] + counted.added else {
+                throw BackupError(
+                    .invalidContent,
+                    "Import failed: of \(expected) \(collection.plural) \(counted.readCount) were read, and \(present) instead of "
+                        + "\(before[number] + counted.added) are in the database", path: path)
+            }
+        }
+    }
+
+    /// What SQLite finds of the references that the tables declare; there may be broken ones that nobody has cared for.
+    private func brokenReferenceCount() throws(BackupError) -> Int {
+        let statement = try DatabaseStatement(connection, "SELECT count(*) FROM pragma_foreign_key_check", path: path)
+        return try statement.step() ? Int(statement.integer(0)) : 0
+    }
+}

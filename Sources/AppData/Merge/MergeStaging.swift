@@ -1,0 +1,30 @@
+import BackupCore
+
+/// The first way through the file: its records' keys and identities, for all collections.
+final class MergeStaging: RecordVisitor {
+    private let indices: [MergeIndex]
+    private let inserter: RecordInserter
+    private let mediaFields: [[Int]]
+    private let mediaNames: MediaNames?
+
+    /// - Parameter inserter: asked whether values are of their fields' kinds.
+    init(_ indices: [MergeIndex], inserter: RecordInserter, mediaNames: MediaNames?) {
+        self.indices = indices
+        self.inserter = inserter
+        self.mediaNames = mediaNames
+        mediaFields = indices.map { index in index.collection.fields.indices.filter { index.collection.fields[$0].isMedia } }
+    }
+
+    func visit(record: RecordBuffer, of collection: Int) throws(BackupError) {
+        try inserter.check(record, of: collection)
+        if let mediaNames, !mediaNames.isEmpty {
+            // A photo with another content is another photo, whatever it is called.
+            for index in mediaFields[collection] where record.kind(index) == .text {
+                if let renamed = mediaNames.renamed(record.bytes(index)) { record.set(index, .text(renamed.value)) }
+            }
+        }
+        try indices[collection].add(record)
+    }
+
+    func visit(misplaced message: String) throws(BackupError) { try inserter.visit(misplaced: message) }
+}

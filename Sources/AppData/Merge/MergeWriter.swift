@@ -1,0 +1,93 @@
+import BackupCore
+
+/// The second way through the file: each record is added, updated or skipped. By now it is known of all collections which key each record
+/// has in the database.
+final class MergeWriter: RecordVisitor {
+    private struct Plan {
+        /// Fields that refer to records whose keys are not those of the file.
+        let references: [(index: Int, collection: Int)]
+        let mediaFields: [Int]
+        /// Whether records that are there stay as they are.
+        let keepsFound: Bool
+        let updater: RecordUpdater
+    }
+
+    private let indices: [MergeIndex]
+    private let inserter: RecordInserter
+    private let mediaNames: MediaNames?
+    private let plans: [Plan]
+    private let takesObjects: Bool
+    private let takesSettings: Bool
+    private let key = RecordBuffer(fieldCount: 1)
+    private let reference = RecordBuffer(fieldCount: 1)
+    private(set) var outcome: ImportOutcome
+
+    /// - Parameter outcome: with the counts of what was there.
+    init(
+        _ outcome: ImportOutcome, _ indices: [MergeIndex], _ inserter: RecordInserter, definition: AppDefinition,
+        instructions: ImportInstructions, isFileOlder: Bool, connection: OpaquePointer?, path: String
+    ) throws(BackupError) {
+        self.outcome = outcome
+        self.indices = indices
+        self.inserter = inserter
+        mediaNames = instructions.mediaNames
+        var plans: [Plan] = []
+        for collection in definition.collections {
+            plans.append(
+                Plan(
+                    references: collection.fields.indices.compactMap { index in
+                        guard index != collection.keyIndex, let target = collection.fields[index].reference?.collection,
+                            indices[target].hasNewKeys
+                        else { return nil }
+                        return (index, target)
+                    },
+                    mediaFields: collection.fields.indices.filter { collection.fields[$0].isMedia },
+                    keepsFound: outcome.strategy == .skip || outcome.strategy == .merge && collection.rules.onMerge == .keep,
+                    updater: try RecordUpdater(collection, isFileOlder: isFileOlder, connection: connection, path: path)))
+        }
+        self.plans = plans
+        takesObjects = outcome.strategy == .replace
+        takesSettings = instructions.takesSettings(definition)
+    }
+
+    func visit(metadata: RecordBuffer) throws(BackupError) { if takesObjects { try inserter.visit(metadata: metadata) } }
+
+    func visit(settings: RecordBuffer) throws(BackupError) { if takesSettings { try inserter.visit(settings: settings) } }
+
+    func visit(record: RecordBuffer, of collection: Int) throws(BackupError) {
+        try inserter.check(record, of: collection)
+        let plan = plans[collection]
+        let description = indices[collection].collection
+        let isFound = try indices[collection].find(record, description.keyIndex, into: key)
+        let isSkipped = isFound && plan.keepsFound
+        if let mediaNames, !mediaNames.isEmpty { rename(record, plan.mediaFields, mediaNames, isSkipped: isSkipped) }
+        if isSkipped {
+            outcome.collections[collection].skipped += 1
+            return
+        }
+        for (index, target) in plan.references where !record.isNullOrMissing(index) {
+            _ = try indices[target].find(record, index, into: reference)
+            record.set(index, reference.value(0))
+        }
+        if !isFound {
+            record.set(description.keyIndex, key.value(0))
+            try inserter.visit(record: record, of: collection)
+            outcome.collections[collection].added += 1
+        } else if try plan.updater.update(key, to: record) {
+            outcome.collections[collection].updated += 1
+            if outcome.strategy == .merge, let note = description.rules.note { outcome.note(note.text(of: record)) }
+        } else {
+            outcome.collections[collection].skipped += 1
+        }
+    }
+
+    func visit(misplaced message: String) throws(BackupError) { try inserter.visit(misplaced: message) }
+
+    private func rename(_ record: RecordBuffer, _ fields: [Int], _ names: MediaNames, isSkipped: Bool) {
+        for index in fields where record.kind(index) == .text {
+            guard let renamed = names.renamed(record.bytes(index)) else { continue }
+            names.note(renamed.path, isSkipped: isSkipped)
+            record.set(index, .text(renamed.value))
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import AppData
+import BackupCore
+
+/// Holds an archive's media files against what its export says of them.
+struct ManifestCheck {
+    private static let findingLimit = 100
+
+    /// The media folder's path in the archive, with its slash.
+    let mediaPrefix: [UInt8]
+    /// Whether a file that the export names must be there.
+    let isComplete: Bool
+    let pointer: MediaPointer?
+    /// The archive, for messages.
+    let archivePath: String
+    let digests: [[UInt8]: Checksums]
+    let sizes: [[UInt8]: UInt64]
+
+    struct Result {
+        /// Those whose files are there, with the paths at which they are.
+        var entries: [(entry: ManifestEntry, path: [UInt8])] = []
+        var warnings: [String] = []
+    }
+
+    /// - Throws: `damagedContent` whose findings are all files that are not as the export says; `invalidContent` for a name that leaves the folder.
+    func run(_ manifest: [ManifestEntry]) throws(BackupError) -> Result {
+        var result = Result()
+        var findings: [String] = []
+        for entry in manifest {
+            try requireInside(entry)
+            guard let path = place(of: entry) else {
+                let message = "\(name(entry.archivePath)) of \(entry.label) is not in the archive"
+                if isComplete { findings.append(message) } else { result.warnings.append(message) }
+                continue
+            }
+            if let finding = difference(entry, path) { findings.append(finding) }
+            result.entries.append((entry, path))
+        }
+        if result.warnings.count > Self.findingLimit {
+            let count = result.warnings.count - Self.findingLimit
+            result.warnings = result.warnings.prefix(Self.findingLimit) + ["\(count) more files are not in the archive"]
+        }
+        guard findings.isEmpty else {
+            throw BackupError(
+                .damagedContent, ImportMessages.corruptedFile, path: archivePath,
+                findings: Array(findings.prefix(Self.findingLimit)))
+        }
+        return result
+    }
+
+    /// Where the file is: at the path that the export names, or, in a folder that somebody has packed as it lay, under its record's own name.
+    private func place(of entry: ManifestEntry) -> [UInt8]? {
+        if sizes[entry.archivePath] != nil { return entry.archivePath }
+        let own = pointer?.paths(entry.recordPath) ?? [entry.recordPath]
+        return own.lazy.map { mediaPrefix + $0 }.first { sizes[$0] != nil }
+    }
+
+    private func requireInside(_ entry: ManifestEntry) throws(BackupError) {
+        let isInside = entry.archivePath.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .allSatisfy { FileName(bytes: Array($0)).isSafeComponent }
+        guard !isInside else { return }
+        throw BackupError(
+            .invalidContent,
+            ImportMessages.failure("\(entry.label) names \(name(entry.archivePath)), which is not in the media folder"),
+            path: archivePath)
+    }
+
+    private func difference(_ entry: ManifestEntry, _ path: [UInt8]) -> String? {
+        if let size = entry.sizeBytes, let found = sizes[path], size != found {
+            return "\(name(path)) of \(entry.label) has \(found) bytes, the export says \(size)"
+        }
+        guard let checksums = digests[path] else { return nil }
+        if let md5 = entry.md5, md5.lowercased() != checksums.md5.hexadecimal {
+            return "the MD5 of \(name(path)) of \(entry.label) is not the one in the export"
+        }
+        if let sha256 = entry.sha256, sha256.lowercased() != checksums.sha256.hexadecimal {
+            return "the SHA-256 of \(name(path)) of \(entry.label) is not the one in the export"
+        }
+        return nil
+    }
+
+    /// A name from the file in a message: of bounded length, without control characters.
+    private func name(_ path: [UInt8]) -> String { String(FileName(bytes: path).description.prefix(200)) }
+}

@@ -1,0 +1,157 @@
+import AppData
+import BackupCore
+import Export
+import SystemIO
+
+/// Where each media file of an archive goes beside the files that are there. Nothing is replaced: what is there byte for byte stays, and what
+/// has the name of another file gets a free one, `beach-2.jpg`. Made before anything is changed, and the same each time as long as the
+/// folder is.
+struct MediaPlan {
+    enum Place: Equatable {
+        /// Is not there, and comes under its own name.
+        case added
+        case renamed([UInt8])
+        /// Is there, under its own name or one that an earlier restore gave it.
+        case present([UInt8])
+    }
+
+    private static let slash = UInt8(ascii: "/")
+    private static let nameLimitBytes = 255
+    private static let endingLimitBytes = 17
+
+    private(set) var places: [[UInt8]: Place] = [:]
+    /// Folders that are in the way of nothing: their own paths, or those of the folders that take their place.
+    private var folders: [[UInt8]: [UInt8]] = [:]
+    private let tree: MediaTree
+    private let archive: ArchiveImport
+    /// Names that files get: nobody else may have them.
+    private var taken: Set<[UInt8]> = []
+
+    init(_ archive: ArchiveImport, in mediaPath: String) throws(BackupError) {
+        tree = try MediaTree(mediaPath)
+        self.archive = archive
+        var own: Set<[UInt8]> = []
+        try archive.forEachMediaFile { (path, _) throws(BackupError) in own.insert(path) }
+        try archive.forEachMediaFile { (path, entry) throws(BackupError) in try place(path, entry, own) }
+    }
+
+    /// The new path of each file that does not keep its own.
+    var newPaths: [[UInt8]: [UInt8]] {
+        var paths: [[UInt8]: [UInt8]] = [:]
+        for (path, place) in places {
+            switch place {
+            case .renamed(let other), .present(let other): if other != path { paths[path] = other }
+            case .added: break
+            }
+        }
+        return paths
+    }
+
+    /// Where a file is to be staged; `nil` when it is there.
+    func stagedPath(_ path: [UInt8]) -> [UInt8]? {
+        switch places[path] {
+        case .added: path
+        case .renamed(let other): other
+        case .present, nil: nil
+        }
+    }
+
+    /// Where a folder is to be staged; `nil` when it is there.
+    mutating func stagedFolder(_ path: [UInt8]) throws(BackupError) -> [UInt8]? {
+        let folder = try folder(path)
+        if case .folder = try tree.find(folder) { return nil }
+        return folder
+    }
+
+    /// What will have become of the files, when it is known which of them skipped records name.
+    func outcome(_ names: MediaNames) -> MediaOutcome {
+        var outcome = MediaOutcome()
+        for (path, place) in places {
+            switch place {
+            case .added: outcome.added += 1
+            case .present: outcome.alreadyThere += 1
+            case .renamed: if names.isNamedBySkippedRecordsOnly(path) { outcome.skipped += 1 } else { outcome.renamed += 1 }
+            }
+        }
+        return outcome
+    }
+
+    /// Where the files would be staged that nobody needs: those who have the records that name them have another version.
+    func unneeded(_ names: MediaNames) -> [[UInt8]] {
+        places.compactMap { path, place in
+            guard case .renamed(let other) = place, names.isNamedBySkippedRecordsOnly(path) else { return nil }
+            return other
+        }
+    }
+
+    // MARK: Making it
+
+    private mutating func place(_ path: [UInt8], _ entry: ZIPEntry, _ own: Set<[UInt8]>) throws(BackupError) {
+        let slashIndex = path.lastIndex(of: Self.slash)
+        let parent = try slashIndex.map { (index) throws(BackupError) in try folder(Array(path[..<index])) } ?? []
+        let name = slashIndex.map { Array(path[($0 + 1)...]) } ?? path
+        var number = 1
+        while true {
+            let candidate = (parent.isEmpty ? [] : parent + [Self.slash]) + Self.numbered(name, number)
+            number += 1
+            if candidate != path, own.contains(candidate) || taken.contains(candidate) { continue }
+            guard let isSame = try compare(entry, with: candidate) else {
+                taken.insert(candidate)
+                places[path] = candidate == path ? .added : .renamed(candidate)
+                return
+            }
+            guard isSame else { continue }
+            taken.insert(candidate)
+            places[path] = .present(candidate)
+            return
+        }
+    }
+
+    /// `a-2/b` for `a/b`, when `a` is a file.
+    private mutating func folder(_ path: [UInt8]) throws(BackupError) -> [UInt8] {
+        if path.isEmpty { return path }
+        if let known = folders[path] { return known }
+        let slashIndex = path.lastIndex(of: Self.slash)
+        let parent = try slashIndex.map { (index) throws(BackupError) in try folder(Array(path[..<index])) } ?? []
+        let name = slashIndex.map { Array(path[($0 + 1)...]) } ?? path
+        var number = 1
+        while true {
+            let candidate = (parent.isEmpty ? [] : parent + [Self.slash]) + Self.numbered(name, number)
+            number += 1
+            switch try tree.find(candidate) {
+            case .nothing, .folder:
+                folders[path] = candidate
+                return candidate
+            case .file, .link, .other, .blocked: continue
+            }
+        }
+    }
+
+    /// - Returns: `nil` when nothing has the path; whether what has it is the very same otherwise.
+    private func compare(_ entry: ZIPEntry, with path: [UInt8]) throws(BackupError) -> Bool? {
+        switch try tree.find(path) {
+        case .nothing: return nil
+        case .file(let status):
+            guard !entry.isSymbolicLink, status.size == entry.size else { return false }
+            return try archive.isSame(entry, as: tree.open(path))
+        case .link(let target):
+            guard entry.isSymbolicLink else { return false }
+            return try archive.linkTarget(entry) == target
+        case .folder, .other, .blocked: return false
+        }
+    }
+
+    /// `name-2.jpg` for `name.jpg` and 2. What is too long then loses the end of its stem.
+    static func numbered(_ name: [UInt8], _ number: Int) -> [UInt8] {
+        guard number > 1 else { return name }
+        let dot = name.lastIndex(of: UInt8(ascii: ".")) ?? name.endIndex
+        // What begins with its only dot has no ending, and what is that long is none.
+        let isEnding = dot > 0 && name.count - dot <= endingLimitBytes
+        let stem = isEnding ? name[..<dot] : name[...]
+        let end = Array("-\(number)".utf8) + (isEnding ? name[dot...] : [])
+        var count = min(stem.count, nameLimitBytes - end.count)
+        // Not through the middle of a character.
+        while count > 1, count < stem.count, stem[count] & 0xC0 == 0x80 { count -= 1 }
+        return stem.prefix(count) + end
+    }
+}

@@ -1,0 +1,78 @@
+import AppData
+import BackupCore
+import SystemIO
+
+/// Records of a restore, and the same on a copy.
+extension RestoreOperation {
+    /// Brings the records into a database.
+    /// - Parameter beforeCommit: called inside the transaction, or right before it where a whole database is exchanged.
+    func bringRecords(
+        _ checked: CheckedImport, into database: AppDatabase, marker: String?, _ media: MediaPreparation,
+        beforeCommit: (ImportOutcome) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        var instructions = ImportInstructions(strategy: checked.strategy)
+        instructions.expectedCounts = checked.summary.recordCounts
+        instructions.fileVersion = checked.summary.schemaVersion
+        instructions.marker = marker
+        instructions.scratchPath = "\(workPath)/scratch-\(RandomToken.make()).sqlite"
+        instructions.mediaNames = media.names
+        instructions.restoresSettings = restoresSettings
+        switch checked.records {
+        case .wire(let source): try database.run(instructions, from: source, beforeCommit: beforeCommit)
+        case .database(let source): try database.run(instructions, from: source, beforeCommit: beforeCommit)
+        case .whole(let source):
+            try beforeCommit(wholeOutcome(checked, database))
+            try database.replaceWhole(by: source, stagingPath: "\(workPath)/exchange.sqlite", marker: marker ?? "")
+        }
+    }
+
+    /// What `run` would do, to the number: the very same is done to a copy of the database. Where it is known without, it is told without.
+    public func rehearse(_ checked: CheckedImport) throws(BackupError) -> RestoreOutcome {
+        let media = try mediaPreparation(checked)
+        if let records = try knownOutcome(checked) { return RestoreOutcome(records: records, media: media.outcome()) }
+        let path = "\(workPath)/rehearsal-\(RandomToken.make()).sqlite"
+        let copy: AppDatabase
+        if FileSystem.exists(database.path) {
+            try requireRoom((FileSystem.statusIfPresent(database.path)?.size ?? 0) * 3 + (1 << 20), at: workPath)
+            try database.readSnapshot { (snapshot) throws(BackupError) in try snapshot.copyDatabase(to: path) }
+            copy = AppDatabase(at: path, definition: definition)
+        } else {
+            // What is lost is made anew before a restore fills it.
+            copy = try AppDatabase.create(at: path, definition: definition)
+        }
+        defer { for suffix in ["", "-wal", "-shm", "-journal"] { try? FileSystem.removeFile(path + suffix) } }
+        var outcome: RestoreOutcome?
+        try bringRecords(checked, into: copy, marker: nil, media) { (records) throws(BackupError) in
+            outcome = RestoreOutcome(records: records, media: media.outcome())
+        }
+        guard let outcome else { throw BackupError(.inputOutput, "the rehearsal gave no result", path: path) }
+        return outcome
+    }
+
+    /// Where everything is replaced, the numbers are those of the file and of what is there: `run` verifies them.
+    private func knownOutcome(_ checked: CheckedImport) throws(BackupError) -> ImportOutcome? {
+        if case .whole = checked.records { return try wholeOutcome(checked, database) }
+        guard checked.strategy == .replace, !definition.coversWholeDatabase,
+            checked.definition.collections.allSatisfy({ $0.rules.keepOnReplaceIndex == nil })
+        else { return nil }
+        return try wholeOutcome(checked, database)
+    }
+
+    /// All that is there goes, all that is in the file comes.
+    private func wholeOutcome(_ checked: CheckedImport, _ database: AppDatabase) throws(BackupError) -> ImportOutcome {
+        var outcome = ImportOutcome(
+            strategy: .replace,
+            collections: checked.summary.toldCounts.map { count in
+                var outcome = CollectionOutcome(name: count.name, plural: count.plural)
+                outcome.added = count.count
+                return outcome
+            })
+        guard FileSystem.exists(database.path) else { return outcome }
+        try database.readSnapshot { (snapshot) throws(BackupError) in
+            for (index, collection) in snapshot.definition.collections.enumerated() where collection.source != .manifest {
+                outcome.removed(try snapshot.count(of: index), of: collection)
+            }
+        }
+        return outcome
+    }
+}

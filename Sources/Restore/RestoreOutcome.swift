@@ -1,0 +1,14 @@
+import AppData
+
+/// What a restore did with records and media, or would do.
+public struct RestoreOutcome: Sendable, Equatable {
+    public let records: ImportOutcome
+    /// `nil` when the file brings no media, or the app has none.
+    public let media: MediaOutcome?
+
+    /// What the definition wants to be said, as warnings.
+    var notes: [String] {
+        let count = records.furtherNoteCount
+        return records.notes + (count > 0 ? ["\(count) more of the same kind."] : [])
+    }
+}

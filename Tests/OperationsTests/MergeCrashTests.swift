@@ -1,0 +1,123 @@
+import Foundation
+import Glibc
+import SystemIO
+import TestSupport
+import Testing
+
+/// The program dies, or its disk fails, at every fault point while it adds to what is there: afterwards it is all there, or nothing is.
+struct MergeCrashTests {
+    /// A store with photos, and an archive with the same ones, others of the same names, and new ones in new folders.
+    private struct Template {
+        let room: Room
+        let old: String
+        let new: String
+        /// After both, for strategies that come second.
+        static let restore = "backupfs restore $R/other.zip --strategy merge --yes --store $S"
+
+        init() throws {
+            MergeCrashTests.cleaning
+            room = try Room()
+            try room.write(PhotoDiary.definition(identity: "file"), to: "diary.yaml")
+            try room.sh(
+                """
+                backupfs init --store $S --app $R/diary.yaml
+                \(PhotoDiary.fill)
+                mkdir -p $R/media/2024/winter $R/media/2025; cd $R/media; printf one > one.jpg; printf other > 2024/two.jpg
+                printf four > 2024/winter/four.jpg; printf five > 2025/five.jpg; printf 6 > six.jpg; touch -d '2024-09-01' six.jpg */*.jpg */*/*.jpg
+                """)
+            try room.write(
+                """
+                {"metadata": {"createdAt": "2026-01-11T14:30:00Z", "appVersion": "1.0", "schemaVersion": 1}, "photos": [
+                {"id": 1, "file": "six.jpg"}, {"id": 2, "file": "2024/two.jpg", "caption": "another"},
+                {"id": 7, "file": "one.jpg", "caption": "changed"}, {"id": 8, "file": "2024/winter/four.jpg"}]}
+                """, to: "export.json")
+            try room.sh("cd $R; zip -qr other.zip export.json media; rm -r media export.json")
+            old = try room.sh(PhotoDiary.describe)
+            let other = try Self.copy(of: room)
+            try other.sh("\(Self.restore) >/dev/null")
+            new = try other.sh(PhotoDiary.describe)
+            #expect(try other.sh(PhotoDiary.leftovers) == "")
+        }
+
+        static func copy(of room: Room) throws -> Room {
+            let copy = try Room()
+            try copy.sh("cp -a '\(room.storePath)' $S; cp '\(room("other.zip"))' $R")
+            return copy
+        }
+    }
+
+    private static let template = Result { try Template() }
+
+    /// The template lives as long as the program.
+    private static let cleaning: Void = {
+        _ = atexit { if let template = try? MergeCrashTests.template.get() { try? FileSystem.removeTree(template.room.path) } }
+    }()
+
+    private static let points =
+        CrashTests.points.filter { $0.hasPrefix("restore.") } + [
+            "restore.file-published:2", "restore.file-published:3", "restore.file-published:4",
+        ]
+
+    @Test func `the states are two`() throws {
+        let template = try Self.template.get()
+        #expect(template.old != template.new)
+        #expect(
+            template.new.contains("2024/two-2.jpg") && template.new.contains("five.jpg") && !template.old.contains("five.jpg"))
+        let room = try Template.copy(of: template.room)
+        try room.sh("\(Template.restore) >/dev/null")
+        #expect(
+            try room.sh("sqlite3 $S/app/database.sqlite 'select * from photos'") == """
+                1|one.jpg|changed
+                2|2024/two.jpg|
+                3|2024/summer/three.jpg|sea
+                8|2024/winter/four.jpg|
+                9|six.jpg|
+                10|2024/two-2.jpg|another
+                """)
+        #expect(
+            try room.sh(
+                "jq -c '[.strategy, .outcome.photos, .photosImported, .photosSkipped, .mediaFiles, .mediaFilesRestored]' $S/restore/last.json"
+            )
+                == #"["merge",{"added":3,"updated":1,"skipped":0,"kept":0,"removed":0},3,0,{"added":3,"renamed":1,"alreadyThere":1,"skipped":0},4]"#
+        )
+    }
+
+    @Test(arguments: points, ["", "=fail"])
+    func `a merge at every point`(point: String, action: String) throws {
+        let template = try Self.template.get()
+        let room = try Template.copy(of: template.room)
+        let fault = point + action
+        let result = try room.run(Template.restore, ["BACKUPFS_FAULT": fault])
+        // Points that only other restores pass leave a merge in peace.
+        let isPassed = !["restore.rows-deleted"].contains(point)
+        #expect(
+            (result.status != 0) == (isPassed && (action == "" || result.complaint.contains("injected"))), "\(fault): \(result)")
+        if action == "", isPassed { #expect(result.status == 9 || result.status == 137, "\(fault) is never reached") }
+        try room.sh("backupfs status --store $S >/dev/null")
+        #expect(try room.sh(PhotoDiary.leftovers) == "", "\(fault)")
+        let state = try room.sh(PhotoDiary.describe)
+        #expect([template.old, template.new].contains(state), "\(fault): neither the old state nor the new one: \(state)")
+        if result.status == 0 { #expect(state == template.new, "\(fault)") }
+        if action == "=fail", result.status != 0 { #expect(state == template.old, "\(fault): told as failed, but it happened") }
+        if action == "", isPassed, state == template.new, point != "restore.journal-removed" {
+            #expect(
+                try room.sh("jq -c '[.result, .strategy]' $S/restore/last.json") == #"["completed","merge"]"#, "\(fault)")
+        }
+        // Whoever tries again gets what he asked for, once.
+        try room.sh("\(Template.restore) >/dev/null")
+        #expect(try room.sh(PhotoDiary.describe) == template.new, "\(fault): the second try")
+        #expect(try room.sh(PhotoDiary.leftovers) == "", "\(fault): after the second try")
+    }
+
+    @Test func `killed again while it recovers`() throws {
+        let template = try Self.template.get()
+        let room = try Template.copy(of: template.room)
+        _ = try room.run(Template.restore, ["BACKUPFS_FAULT": "restore.file-published"])
+        for passing in ["restore.file-published:2", "restore.file-published:2", "restore.file-published"] {
+            _ = try room.run("backupfs status --store $S", ["BACKUPFS_FAULT": passing])
+        }
+        try room.sh("backupfs status --store $S >/dev/null")
+        #expect(try room.sh(PhotoDiary.describe) == template.new)
+        #expect(try room.sh(PhotoDiary.leftovers) == "")
+    }
+}
