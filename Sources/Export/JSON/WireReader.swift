@@ -63,6 +63,7 @@ private final class WireReaderPass {
             return nil
         }
         let buffer = RecordBuffer(fieldCount: object.fields.count)
+        tokenizer.knownNames = KnownNames(object.fields)
         try members(of: object.name, object.fields.map(\.type), FieldNameTable(object.fields), into: buffer)
         return buffer
     }
@@ -75,6 +76,7 @@ private final class WireReaderPass {
             return try tokenizer.skip(token)
         }
         let table = FieldNameTable(collection.fields)
+        tokenizer.knownNames = KnownNames(collection.fields)
         let types = collection.fields.map(\.type)
         let buffer = RecordBuffer(fieldCount: collection.fields.count)
         var position = 0
@@ -97,8 +99,17 @@ private final class WireReaderPass {
     private func members(
         of place: String, _ types: [FieldType], _ table: FieldNameTable, into buffer: RecordBuffer
     ) throws(BackupError) {
+        let knownNames = tokenizer.knownNames
         var expected = 0
-        while try tokenizer.next() == .key {
+        // No field from this one on has been met in this object.
+        var firstUnmet = 0
+        while true {
+            while let member = tokenizer.knownMember(from: firstUnmet, of: knownNames) {
+                try value(member.token, types[member.index], into: buffer, member.index)
+                firstUnmet = member.index + 1
+                expected = firstUnmet
+            }
+            guard try tokenizer.next() == .key else { return }
             let found = try tokenizer.withText { (name) throws(BackupError) in table.index(of: name, expecting: expected) }
             guard let index = found else {
                 try visitor.visit(unknownField: "\(place).\(Self.shortened(tokenizer.text()))")
@@ -106,6 +117,7 @@ private final class WireReaderPass {
                 continue
             }
             expected = index + 1
+            firstUnmet = max(firstUnmet, expected)
             try value(tokenizer.next(), types[index], into: buffer, index)
         }
     }
