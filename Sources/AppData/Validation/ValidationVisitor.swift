@@ -117,10 +117,12 @@ final class ValidationVisitor: RecordVisitor {
         counts[index] += 1
         try noteKey(record, of: index)
         let plan = plans[index]
-        for fieldIndex in 0..<plan.rules.count {
-            let rule = plan.rules[fieldIndex]
+        let rules = plan.rules
+        let sets = plan.sets
+        for fieldIndex in 0..<rules.count {
+            let rule = rules[fieldIndex]
             if rule.type == .any, record.kind(fieldIndex) == .missing { try noteMissingColumn(fieldIndex, of: index) }
-            guard rule.passes(record, fieldIndex, plan.isChosenText) else {
+            guard rule.passes(record, fieldIndex, { sets[$0]?.contains($1) ?? true }) else {
                 try addProblem(record, of: index, fieldIndex)
                 continue
             }
