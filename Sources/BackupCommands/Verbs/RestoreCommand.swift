@@ -48,12 +48,13 @@ struct RestoreCommand: ParsableCommand {
         if let target { return try write(store, to: target, printer) }
         let restore = RestoreRunner(store: store)
         try restore.withSource(named: source) { path, name, origin in
-            let preview = try restore.preview(path: path, name: name, origin: origin)
-            if dryRun {
-                show(preview.json, preview.text)
-                return
-            }
-            if !yes {
+            // Who is not asked needs nothing to decide by: the restore checks everything itself, and need not do it twice.
+            if dryRun || !yes {
+                let preview = try restore.preview(path: path, name: name, origin: origin)
+                if dryRun {
+                    show(preview.json, preview.text)
+                    return
+                }
                 guard Terminal.isInputTerminal else {
                     throw BackupError(
                         .usage, "a restore replaces all data and nobody can be asked", path: name, remedy: "Add --yes.")
