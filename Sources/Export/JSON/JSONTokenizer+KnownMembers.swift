@@ -1,7 +1,7 @@
 import BackupCore
 
-/// The short way through members that are as they mostly are: in the expected order, with a plain string, a short number or a word as value,
-/// and whole in the buffer. It takes a part of what `next` takes, to the same effect, and leaves everything else to it: also to say what is wrong.
+/// The short way through members that are as they mostly are: in the expected order, with a string, a short number or a word as value, and whole
+/// in the buffer. It takes a part of what `next` takes, to the same effect, and leaves everything else to it: also to say what is wrong.
 extension JSONTokenizer {
     private static let shortNumberLimitBytes = 32
 
@@ -10,7 +10,8 @@ extension JSONTokenizer {
     ///   whether one comes twice.
     /// - Returns: the name's index, and the value's token as `next` would have given it; `nil` when `next` has to be asked. Nothing has been read
     ///   then.
-    func knownMember(from first: Int, of names: KnownNames) -> (index: Int, token: Token)? {
+    /// - Throws: as `next`, for a string that is wrong.
+    func knownMember(from first: Int, of names: KnownNames) throws(BackupError) -> (index: Int, token: Token)? {
         guard expectation == .commaOrEnd || expectation == .keyOrEnd, keys.isFarFromLimits else { return nil }
         let limit = limit
         let buffer = UnsafePointer(buffer)
@@ -30,7 +31,14 @@ extension JSONTokenizer {
         let token: Token
         switch buffer[place] {
         case UInt8(ascii: "\""):
-            guard let count = Self.plainStringCount(buffer + place + 1, limit - place - 1) else { return nil }
+            guard let count = Self.plainStringCount(buffer + place + 1, limit - place - 1) else {
+                // With escapes, or not whole in the buffer. What comes before it has been read.
+                position = place
+                try string()
+                expectation = .commaOrEnd
+                untoldNames |= 1 << UInt64(name.index)
+                return (name.index, .string)
+            }
             textStart = place + 1
             textCount = count
             isTextInScratch = false

@@ -104,7 +104,7 @@ private final class WireReaderPass {
         // No field from this one on has been met in this object.
         var firstUnmet = 0
         while true {
-            while let member = tokenizer.knownMember(from: firstUnmet, of: knownNames) {
+            while let member = try tokenizer.knownMember(from: firstUnmet, of: knownNames) {
                 try value(member.token, types[member.index], into: buffer, member.index)
                 firstUnmet = member.index + 1
                 expected = firstUnmet
