@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing: install-dependencies.sh build|test|bench
+# Installs what is missing: install-dependencies.sh build|test|bench|records
 # Nothing is asked of the package manager when everything is there already.
 set -euo pipefail
 
@@ -39,6 +39,14 @@ shellcheck            command -v shellcheck
 EOF_LIST
 }
 
+# For the benchmark of records alone.
+record_packages() {
+    cat <<'EOF_LIST'
+python3               command -v python3
+util-linux            command -v taskset
+EOF_LIST
+}
+
 # Many of them are for building a newer BorgBackup than the distribution's.
 bench_packages() {
     cat <<'EOF_LIST'
@@ -65,6 +73,7 @@ list_packages() {
     case $purpose in
         test) test_packages ;;
         bench) bench_packages ;;
+        records) record_packages ;;
     esac
 }
 

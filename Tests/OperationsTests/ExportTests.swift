@@ -37,6 +37,33 @@ struct ExportTests {
         #expect(try room.sh("ls $R") == "bin\nlive.json\none.json\none.zip\nstore")
     }
 
+    /// Of a database with a log the records go straight into the file, of another one by way of a rendering.
+    @Test(arguments: ["wal", "delete"])
+    func `live records come out as Python and the mount have them, however the database is written`(_ mode: String) throws {
+        let room = try Room()
+        let store = try Self.makeStore(room)
+        #expect(try room.sh("sqlite3 $S/app/database.sqlite 'pragma journal_mode = \(mode)'") == mode)
+        let now = ["BACKUPFS_NOW": "2026-01-11T14:30:00Z"]
+        try room.sh("backupfs export --json -o $R/file.json --store $S", now)
+        try room.sh("backupfs export --json -o - --store $S > $R/piped.json; cmp $R/file.json $R/piped.json", now)
+        let script = """
+            import json, sqlite3, sys
+            records = json.load(open(sys.argv[1]))
+            rows = sqlite3.connect(sys.argv[2]).execute("select id, notes, cost from expenses order by id")
+            print(records["metadata"]["createdAt"], [(r["id"], r.get("notes"), r.get("cost")) for r in records["expenses"]] == list(rows))
+            """
+        #expect(
+            try room.sh("python3 -c \"$SCRIPT\" $R/file.json $S/app/database.sqlite", ["SCRIPT": script])
+                == "2026-01-11T14:30:00Z True")
+        #expect(try room.sh("ls -A -I CACHEDIR.TAG $S/spool; ls $R") == "bin\nfile.json\npiped.json\nstore")
+        // What is wrong with the database is told of it, and not of the file.
+        try room.sh("rm $S/app/database.sqlite*")
+        let missing = failure { try ExportOperation(store: store, snapshotName: nil).write(.json, to: room("file.json")) }
+        #expect(missing?.code == .notFound)
+        #expect(missing?.path == room("store/app/database.sqlite"))
+        #expect(try room.sh("jq '.expenses | length' $R/file.json; ls $R") == "10\nbin\nfile.json\npiped.json\nstore")
+    }
+
     @Test func `a failure leaves no part of a file, and the old one where there was one`() throws {
         let room = try Room()
         let store = try Self.makeStore(room)

@@ -1,9 +1,10 @@
-"""Compares backupfs with restic and BorgBackup, and its mount with other mounts, on the same data.
+"""Compares backupfs with restic and BorgBackup, its mount with other mounts, and its exports and imports with sqlite3 and Python, on
+the same data.
 
 See Docs/architecture.md, “Benchmarks”.
 
-Environment: BENCH_DIR, SECTIONS (as “backups,mounts”), ROUNDS, SCALE, CORPORA (as “a,b”; mounts have a and b), PEERS (whom to
-compare with, as “borg,bindfs”), BACKUPFS_BINARY, BORG_BINARY, RATARMOUNT_BINARY (may be missing).
+Environment: BENCH_DIR, SECTIONS (as “backups,mounts”), ROUNDS, SCALE, CORPORA (as “a,b”; mounts have a and b, records none), PEERS
+(whom to compare with, as “borg,bindfs”), BACKUPFS_BINARY, BORG_BINARY, RATARMOUNT_BINARY (may be missing).
 """
 
 import datetime
@@ -18,10 +19,13 @@ import contenders
 import corpora
 import mount_contenders
 import mount_section
+import record_contenders
+import record_section
 import report
 from measure import Runner, machine, may_drop_caches
 
-SECTIONS = ["backups", "mounts"]
+SECTIONS = list(report.SECTIONS)
+KINDS = {"backups": contenders.ALL, "mounts": mount_contenders.ALL, "records": record_contenders.ALL}
 
 
 def is_whole(run) -> bool:
@@ -46,7 +50,7 @@ def main() -> int:
     rounds = int(os.environ.get("ROUNDS") or 3)
     sections = (os.environ.get("SECTIONS") or ",".join(SECTIONS)).split(",")
     chosen = (os.environ.get("CORPORA") or ",".join(corpora.ALL)).split(",")
-    peers = {kind.name for kind in contenders.ALL + mount_contenders.ALL if not kind.is_under_test}
+    peers = {kind.name for kinds in KINDS.values() for kind in kinds if not kind.is_under_test}
     chosen_peers = set(os.environ["PEERS"].split(",")) if os.environ.get("PEERS") else peers
     is_known = set(sections) <= set(SECTIONS) and set(chosen) <= set(corpora.ALL) and chosen_peers <= peers
     if not is_known or rounds < 1 or scale <= 0:
@@ -80,20 +84,21 @@ def main() -> int:
             "is_partial": set(chosen) != set(corpora.ALL) or chosen_peers != peers,
             "drops_caches": may_drop_caches(), "machine": machine(folder),
         }
-        if section == "backups":
-            kinds = list(filter(takes_part, contenders.ALL))
-            found = backup_section.measure(folder, scale, rounds, chosen, kinds, runner)
+        kinds = list(filter(takes_part, KINDS[section]))
+        if section == "records":
+            found = record_section.measure(folder, scale, rounds, kinds, runner)
         else:
-            kinds = list(filter(takes_part, mount_contenders.ALL))
-            found = mount_section.measure(folder, scale, rounds, chosen, kinds, runner)
+            measure = backup_section.measure if section == "backups" else mount_section.measure
+            found = measure(folder, scale, rounds, chosen, kinds, runner)
         runs[section] = circumstances | found
         results_file(folder, section).write_text(json.dumps(runs[section], indent=1))
 
-    print("\n" + report.render(*(runs[section] if section in sections else None for section in SECTIONS)))
-    text = report.render(*(runs[section] for section in SECTIONS))
-    publishes = all(run and is_whole(run) for run in runs.values())
-    document = Path(__file__).parents[2] / "Docs" / "benchmarks.md" if publishes else folder / "benchmarks.md"
-    document.write_text(text)
+    print("\n" + report.render({section: runs[section] if section in sections else None for section in SECTIONS}, {}))
+    page = Path(__file__).parents[2] / "Docs" / "benchmarks.md"
+    kept = report.kept(page.read_text()) if page.exists() else {}
+    publishes = all(is_whole(runs[section]) if runs[section] else section in kept for section in SECTIONS)
+    document = page if publishes else folder / "benchmarks.md"
+    document.write_text(report.render(runs, kept))
     print(f"Written to {document}")
     return 1 if any("failure" in result for section in sections for result in runs[section]["results"]) else 0
 

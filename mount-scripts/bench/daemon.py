@@ -90,6 +90,12 @@ class Daemon:
                 found[name] = int(value.split()[0]) * 1024
         return {"resident_bytes": found["VmRSS"], "peak_bytes": found["VmHWM"]}
 
+    def processor_seconds(self) -> float:
+        """Used so far, by the program and by the system for it."""
+        # The name in parentheses may hold anything.
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
 
 def unmount(mountpoint: Path, *options) -> bool:
     command = ["fusermount3", "-u", *options, mountpoint]

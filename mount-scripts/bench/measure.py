@@ -23,6 +23,8 @@ class Measurement:
     peak_bytes: int
     # It took longer than it was given, and `seconds` is what it was given.
     was_stopped: bool = False
+    # Of processors, the program's and the system's for it, together with what it started and waited for.
+    cpu_seconds: float = 0
 
 
 class Runner:
@@ -71,7 +73,7 @@ class Runner:
                 log.seek(beginning)
                 output = log.read().decode(errors="replace").strip()
             raise StepFailed(f"exit code {process.returncode}: {' '.join(map(str, command))}\n{output[-1500:]}")
-        return Measurement(seconds, peak_bytes)
+        return Measurement(seconds, peak_bytes, cpu_seconds=usage.ru_utime + usage.ru_stime)
 
 
 def settle():

@@ -4,7 +4,7 @@ import statistics
 
 from mount_bars import BARS, MEMORY_LIMIT_BYTES, OURS, MountResults, speed
 from mount_steps import LIMIT_SECONDS, RANDOM_SECONDS, SLOW_SECONDS
-from tables import circumstances, table, verdict
+from tables import circumstances, number, table, verdict
 
 SECONDS_TITLES = {
     "mount-cold": "mount until the first `ls`, cold", "mount": "mount until the first `ls`",
@@ -25,13 +25,6 @@ TITLES = {
     **SECONDS_TITLES, **RATE_TITLES, **{step: f"random reads, {title}" for step, title in RANDOM_TITLES.items()}, **ALL_TITLES,
     "prepare": "preparing",
 }
-
-
-def number(value: float) -> str:
-    """Three digits that count."""
-    if value >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else f"{value:.3f}"
 
 
 def spread(results, step, contender, value, limit_mark: str) -> str:

@@ -2,11 +2,29 @@
 
 import backup_report
 import mount_report
+import record_report
+
+# In the order of the page.
+SECTIONS = {"backups": backup_report, "mounts": mount_report, "records": record_report}
+HEADINGS = {"backups": "# Backups", "mounts": "# Mounts", "records": "# Records"}
 
 
-def render(backups, mounts) -> str:
-    """Either may be None: not measured."""
-    runs = [run for run in (backups, mounts) if run]
+def kept(page: str) -> dict:
+    """The sections of a page that was written before, as lines: for what nobody has measured since."""
+    found = {}
+    lines = None
+    for line in page.splitlines():
+        if line.startswith("# "):
+            section = next((name for name, heading in HEADINGS.items() if heading == line), None)
+            lines = None if section is None else found.setdefault(section, [])
+        if lines is not None:
+            lines.append(line)
+    return found
+
+
+def render(runs: dict, kept_lines: dict) -> str:
+    """A section is of a run, or else what `kept_lines` has of it, or else not there."""
+    measured = [run for run in runs.values() if run]
     lines = [
         "# Benchmarks", "",
         "Written by `make bench`, which makes the data, installs the peers and runs everything on the machine it is called on; "
@@ -16,17 +34,17 @@ def render(backups, mounts) -> str:
         "that this project sets itself. Absolute numbers say little about another machine; ratios travel better, and differences "
         "of less than a fifth are noise.", "",
         ("*Cold* means that the system's caches were emptied before, so that everything came from the disk. "
-         if all(run["drops_caches"] for run in runs) else
+         if all(run["drops_caches"] for run in measured) else
          "*Cold* would mean that the system's caches were emptied before; this run was not root's, which that takes, so **cold is "
          "warm here**. ")
         + "Everything written before is waited for (sync) before each measurement.", ""]
     failures = []
-    if backups:
-        lines += backup_report.render(backups)
-        failures += backup_report.failures(backups)
-    if mounts:
-        lines += mount_report.render(mounts)
-        failures += mount_report.failures(mounts)
+    for section, reporter in SECTIONS.items():
+        if runs[section]:
+            lines += reporter.render(runs[section])
+            failures += reporter.failures(runs[section])
+        elif section in kept_lines:
+            lines += kept_lines[section]
     if failures:
         lines += ["# What failed", "", *(f"- {failure}" for failure in failures), ""]
-    return "\n".join(lines)
+    return "\n".join(lines).rstrip("\n") + "\n"

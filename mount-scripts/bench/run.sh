@@ -6,7 +6,12 @@ BACKUPFS_BINARY=$(realpath "$1")
 BENCH_DIR=${BENCH_DIR:-/var/tmp/backupfs-bench}
 here=$(cd "$(dirname "$0")" && pwd)
 
-"$here/../install-dependencies.sh" bench
+sections=${SECTIONS:-backups,mounts,records}
+# Records are compared with programs that everybody has.
+case $sections in
+    records) "$here/../install-dependencies.sh" records ;;
+    *) "$here/../install-dependencies.sh" bench ;;
+esac
 # Only what this script has made is ever removed by `make bench-clean`.
 if [ -e "$BENCH_DIR" ] && [ ! -e "$BENCH_DIR/.backupfs-bench" ] && [ -n "$(ls -A "$BENCH_DIR")" ]; then
     echo "$BENCH_DIR is not a folder of this script's. Choose another: BENCH_DIR=/some/folder" >&2
@@ -29,9 +34,9 @@ install_with_pip() {
 }
 
 # The bars are about BorgBackup 1.4, which older distributions do not have.
-BORG_BINARY=$(command -v borg)
-case $(borg --version) in
-    'borg 1.4.'*) ;;
+BORG_BINARY=$(command -v borg || true)
+case $sections/$(borg --version 2>/dev/null || true) in
+    records/* | */'borg 1.4.'*) ;;
     *)
         environment=$BENCH_DIR/borg-1.4
         # Without pyfuse3 it cannot mount.
@@ -53,7 +58,7 @@ esac
 
 RATARMOUNT_BINARY=$(command -v ratarmount || true)
 environment=$BENCH_DIR/ratarmount
-if [ -z "$RATARMOUNT_BINARY" ] && [[ ${SECTIONS:-mounts} == *mounts* ]]; then
+if [ -z "$RATARMOUNT_BINARY" ] && [[ $sections == *mounts* ]]; then
     if [ ! -x "$environment/bin/ratarmount" ]; then
         echo "Installing ratarmount in $environment (once)"
         install_with_pip ratarmount ratarmount || rm -rf "$environment"

@@ -13,6 +13,13 @@ def verdict(passes: bool) -> str:
     return "pass" if passes else "**FAIL**"
 
 
+def number(value: float) -> str:
+    """Three digits that count."""
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else f"{value:.3f}"
+
+
 def circumstances(run) -> list:
     """When, where and with what a section was measured."""
     return [

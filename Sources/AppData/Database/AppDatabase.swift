@@ -86,6 +86,14 @@ public struct AppDatabase: Sendable {
     /// A cheap fingerprint (two system calls); it differs whenever something was committed since.
     public func changeState() -> DatabaseChangeState { DatabaseChangeState(path: path) }
 
+    /// Whether the app can commit while somebody reads, however long that takes: it has a write-ahead log.
+    public func readersLetWritersPass() throws(BackupError) -> Bool {
+        try read { connection throws(BackupError) in
+            let mode = try DatabaseStatement(connection, "PRAGMA journal_mode", path: path)
+            return try mode.step() && mode.text(0) == "wal"
+        }
+    }
+
     /// Runs `body` inside one read transaction: everything it reads and copies is of one instant, and writers are not held up.
     public func readSnapshot<Result>(
         _ body: (DatabaseSnapshot) throws(BackupError) -> Result

@@ -26,7 +26,7 @@ enum AppDefinitionReader {
             findings.add(DefinitionProblem(line: line, message: message, remedy: remedy))
         }
         do {
-            if let node = try Yams.compose(yaml: yaml) { return node }
+            if let node = try Yams.compose(yaml: yaml, .basic) { return node }
             refuse(1, "the definition is empty", "Begin with format: \"\(formatVersion)\".")
         } catch let error as YamlError {
             switch error {

@@ -1,3 +1,5 @@
+import Glibc
+
 /// A fixed set of texts that is asked with bytes: no String is made, and two texts are the same only if their bytes are.
 public final class ByteStringSet: Sendable {
     /// In the order given.
@@ -5,20 +7,22 @@ public final class ByteStringSet: Sendable {
     private let bytes: [UInt8]
     /// Where each member's bytes begin; one more at the end.
     private let starts: [Int]
-    /// Hash table with open addressing: a member's index, or -1. At most half full.
+    /// Hash table with open addressing: a member's index, or -1. At most half full, and as long as a power of two.
     private let table: [Int]
 
     public init(_ members: [String]) {
         self.members = members
         var bytes: [UInt8] = []
         var starts = [0]
-        var table = [Int](repeating: -1, count: max(2, members.count * 2))
+        var capacity = 2
+        while capacity < members.count * 2 { capacity *= 2 }
+        var table = [Int](repeating: -1, count: capacity)
         for (index, member) in members.enumerated() {
             let text = Array(member.utf8)
             bytes += text
             starts.append(bytes.count)
-            var slot = text.withUnsafeBytes { Self.hash($0) } % table.count
-            while table[slot] >= 0 { slot = (slot + 1) % table.count }
+            var slot = text.withUnsafeBytes { Self.hash($0) } & (capacity - 1)
+            while table[slot] >= 0 { slot = (slot + 1) & (capacity - 1) }
             table[slot] = index
         }
         self.bytes = bytes
@@ -27,13 +31,12 @@ public final class ByteStringSet: Sendable {
     }
 
     public func contains(_ text: UnsafeRawBufferPointer) -> Bool {
-        var slot = Self.hash(text) % table.count
+        var slot = Self.hash(text) & (table.count - 1)
         while true {
             let index = table[slot]
             if index < 0 { return false }
             if isEqual(index, text) { return true }
-            slot += 1
-            if slot == table.count { slot = 0 }
+            slot = (slot + 1) & (table.count - 1)
         }
     }
 
@@ -42,14 +45,26 @@ public final class ByteStringSet: Sendable {
     private func isEqual(_ index: Int, _ text: UnsafeRawBufferPointer) -> Bool {
         let start = starts[index]
         guard starts[index + 1] - start == text.count else { return false }
-        for offset in 0..<text.count where bytes[start + offset] != text[offset] { return false }
-        return true
+        guard let asked = text.baseAddress else { return true }
+        return bytes.withUnsafeBytes { known in known.baseAddress.map { memcmp($0 + start, asked, text.count) == 0 } ?? false }
     }
 
     private static func hash(_ text: UnsafeRawBufferPointer) -> Int {
-        // FNV-1a over the first bytes: the members are the definition's own words, so nobody can choose collisions.
-        var hash: UInt32 = 2_166_136_261
-        for index in 0..<min(24, text.count) { hash = (hash ^ UInt32(text[index])) &* 16_777_619 }
-        return Int(hash)
+        // Of the first bytes only: the members are the definition's own words, so nobody can choose collisions.
+        let end = min(24, text.count)
+        var hash = UInt64(text.count)
+        var offset = 0
+        while offset < end {
+            var word: UInt64 = 0
+            if offset + 8 <= end {
+                word = text.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            } else {
+                for index in offset..<end { word = word << 8 | UInt64(text[index]) }
+            }
+            let product = (hash ^ word).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
+            hash = product.high ^ product.low
+            offset += 8
+        }
+        return Int(truncatingIfNeeded: hash >> 1)
     }
 }

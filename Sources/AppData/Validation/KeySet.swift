@@ -1,14 +1,14 @@
 import BackupCore
 
 /// The keys of a collection. Whole numbers in ascending order, as exports have them, cost next to nothing: runs are kept as
-/// ranges, and only what comes out of order is kept one by one.
-struct KeySet {
+/// ranges, and only what comes out of order is kept one by one. A class, so that nothing is copied or counted to ask it.
+final class KeySet {
     private var ranges: [ClosedRange<Int64>] = []
     private var outliers: Set<Int64> = []
     private var texts: Set<[UInt8]> = []
 
     /// - Returns: false when it was there already.
-    mutating func insert(_ key: Int64) -> Bool {
+    func insert(_ key: Int64) -> Bool {
         guard let last = ranges.last else {
             ranges.append(key...key)
             return true
@@ -25,11 +25,13 @@ struct KeySet {
         return isInRanges(key) ? false : outliers.insert(key).inserted
     }
 
-    mutating func insert(_ key: [UInt8]) -> Bool { texts.insert(key).inserted }
+    func insert(_ key: [UInt8]) -> Bool { texts.insert(key).inserted }
+
+    func contains(_ key: Int64) -> Bool { isInRanges(key) || outliers.contains(key) }
 
     func contains(_ key: FieldValue) -> Bool {
         switch key {
-        case .integer(let number): isInRanges(number) || outliers.contains(number)
+        case .integer(let number): contains(number)
         case .text(let bytes): texts.contains(bytes)
         default: false
         }

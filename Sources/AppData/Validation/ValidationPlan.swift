@@ -7,7 +7,8 @@ final class ValidationPlan: Sendable {
     let keyType: FieldType
     /// -1 when there is none.
     let dateRangeIndex: Int
-    private let sets: [ByteStringSet?]
+    /// For each field the set that its text must be in.
+    let sets: [ByteStringSet?]
 
     init(_ collection: CollectionDefinition, now: Timestamp) {
         rules = collection.fields.map { FieldRule($0, now: now) }
@@ -18,6 +19,4 @@ final class ValidationPlan: Sendable {
             field.allowedValues ?? (field.isCurrency ? CurrencyCodes.all : nil)
         }
     }
-
-    func isChosenText(_ index: Int, _ text: UnsafeRawBufferPointer) -> Bool { sets[index]?.contains(text) ?? true }
 }

@@ -2,6 +2,9 @@ import BackupCore
 
 /// Collects findings, counts and keys while the records go by.
 final class ValidationVisitor: RecordVisitor {
+    // Every record passes here, and a number in an array inside a class pays for checks of exclusivity.
+    private final class Counter { var value = 0 }
+
     private let definition: AppDefinition
     private let checker: FieldChecker
     private let plans: [ValidationPlan]
@@ -17,8 +20,8 @@ final class ValidationVisitor: RecordVisitor {
     /// Whether all of a collection's records have gone by.
     private var isComplete: [Bool]
     private var currentCollection: Int?
-    private var counts: [Int]
-    private var keys: [KeySet]
+    private let counts: [Counter]
+    private let keys: [KeySet]
     /// For each collection: keys referred to that had not been seen, and who did so first.
     private var pendingReferences: [[FieldValue: String]]
     private var isReported: [Set<FieldValue>]
@@ -35,8 +38,8 @@ final class ValidationVisitor: RecordVisitor {
         let count = definition.collections.count
         isPresent = Array(repeating: false, count: count)
         isComplete = isPresent
-        counts = Array(repeating: 0, count: count)
-        keys = Array(repeating: KeySet(), count: count)
+        counts = (0..<count).map { _ in Counter() }
+        keys = (0..<count).map { _ in KeySet() }
         pendingReferences = Array(repeating: [:], count: count)
         isReported = Array(repeating: [], count: count)
     }
@@ -115,17 +118,23 @@ final class ValidationVisitor: RecordVisitor {
     }
 
     func visit(record: RecordBuffer, of index: Int) throws(BackupError) {
-        counts[index] += 1
+        counts[index].value += 1
         try noteKey(record, of: index)
         let plan = plans[index]
-        for fieldIndex in 0..<plan.rules.count {
-            let rule = plan.rules[fieldIndex]
+        let rules = plan.rules
+        let sets = plan.sets
+        for fieldIndex in 0..<rules.count {
+            let rule = rules[fieldIndex]
             if rule.type == .any, record.kind(fieldIndex) == .missing { try noteMissingColumn(fieldIndex, of: index) }
-            guard rule.passes(record, fieldIndex, plan.isChosenText) else {
+            guard rule.passes(record, fieldIndex, { sets[$0]?.contains($1) ?? true }) else {
                 try addProblem(record, of: index, fieldIndex)
                 continue
             }
             if rule.referenceTarget >= 0, !record.isNullOrMissing(fieldIndex) {
+                // Nearly all refer to something that is there.
+                if record.kind(fieldIndex) == .integer, keys[rule.referenceTarget].contains(record.integer(fieldIndex)) {
+                    continue
+                }
                 try check(reference: record.value(fieldIndex), to: rule.referenceTarget, record, of: index)
             }
         }
@@ -180,7 +189,7 @@ final class ValidationVisitor: RecordVisitor {
         let collection = definition.collections[index]
         switch record.kind(collection.keyIndex) {
         case .integer, .text: return "\(collection.singular) \(Self.text(record.value(collection.keyIndex)))"
-        default: return "\(collection.singular) number \(counts[index])"
+        default: return "\(collection.singular) number \(counts[index].value)"
         }
     }
 
@@ -227,7 +236,7 @@ final class ValidationVisitor: RecordVisitor {
             createdAt: createdAt, schemaVersion: schemaVersion, metadata: metadataTexts,
             counts: zip(definition.collections, counts).map {
                 ImportSummary.CollectionCount(
-                    name: $0.name, singular: $0.singular, plural: $0.plural, count: $1, isTold: $0.source != .manifest)
+                    name: $0.name, singular: $0.singular, plural: $0.plural, count: $1.value, isTold: $0.source != .manifest)
             },
             dateRange: dateRange(), warnings: warnings, unknownFields: unknownFields)
     }

@@ -63,6 +63,7 @@ struct RestoreCommand: ParsableCommand {
                 show(preview.json, preview.text)
                 return
             }
+            // Who is not asked needs nothing to decide by: the restore checks everything itself, and need not do it twice.
             if !yes { try ask(restore, path, name, origin) }
             let result = try restore.run(path: path, name: name, origin: origin, strategy: strategy, progress: printer.handler)
             printer.finish()

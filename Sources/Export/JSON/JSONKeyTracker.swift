@@ -58,6 +58,9 @@ final class JSONKeyTracker {
         byteCount = entries[entryCount].offset
     }
 
+    /// Whether the innermost object has so few keys that no limit is near, whatever few are noted later than they come.
+    var isFarFromLimits: Bool { entryCount - starts[depth - 1] < 1_000 && byteCount < 1 << 20 }
+
     enum Outcome { case new, repeated, tooMany }
 
     func note(_ key: UnsafeRawBufferPointer) -> Outcome {

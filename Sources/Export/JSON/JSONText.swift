@@ -52,6 +52,12 @@ enum JSONText {
                 let length = UTF8Sequence.length(bytes + index, count: count - index)
                 if length > 0 {
                     index += length
+                    // Other scripts come in words.
+                    while index < count, bytes[index] >= 0x80 {
+                        let next = UTF8Sequence.length(bytes + index, count: count - index)
+                        if next == 0 { break }
+                        index += next
+                    }
                     continue
                 }
                 isValid = false

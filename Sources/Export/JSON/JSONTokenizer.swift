@@ -17,7 +17,7 @@ public final class JSONTokenizer {
         case end
     }
 
-    private enum Expectation { case value, valueOrEnd, keyOrEnd, key, colon, commaOrEnd, nothing }
+    enum Expectation { case value, valueOrEnd, keyOrEnd, key, colon, commaOrEnd, nothing }
 
     public static let depthLimit = 64
     public static let stringLimitBytes = 64 << 20
@@ -33,11 +33,15 @@ public final class JSONTokenizer {
     private var bufferOffset: UInt64 = 0
     var isAtEnd = false
 
-    private var expectation = Expectation.value
+    var expectation = Expectation.value
     private var depth = 0
     /// Bit n is set when the container at depth n is an object.
     private var objectBits: UInt64 = 0
-    private let keys = JSONKeyTracker(depthLimit: JSONTokenizer.depthLimit)
+    let keys = JSONKeyTracker(depthLimit: JSONTokenizer.depthLimit)
+
+    /// What `knownMember` looks for, and a bit for each that it has found in the innermost object and `keys` has not been told of.
+    var knownNames = KnownNames([])
+    var untoldNames: UInt64 = 0
 
     /// Unescaped content of the last string, when it had escapes.
     var scratch: [UInt8] = []
@@ -45,7 +49,7 @@ public final class JSONTokenizer {
     var textCount = 0
     var isTextInScratch = false
     /// Whether the last number has neither fraction nor exponent.
-    public private(set) var isInteger = false
+    public internal(set) var isInteger = false
 
     /// - Parameter bufferSizeBytes: at least 64; tests use small ones, so that every token meets the buffer's end.
     public init(_ source: any ByteSource, bufferSizeBytes: Int = 256 << 10) {
@@ -143,7 +147,10 @@ public final class JSONTokenizer {
 
     private func endContainer(_ token: Token) -> Token {
         position += 1
-        if token == .endObject { keys.endObject() }
+        if token == .endObject {
+            keys.endObject()
+            untoldNames = 0
+        }
         depth -= 1
         expectation = depth == 0 ? .nothing : .commaOrEnd
         return token
@@ -169,6 +176,7 @@ public final class JSONTokenizer {
         guard position < limit else { throw failure("the file ends inside an object") }
         guard buffer[position] == UInt8(ascii: "\"") else { throw failure("a name in double quotes is expected") }
         let start = bufferOffset + UInt64(position)
+        tellKnownNames()
         try string()
         let outcome = try withText { (bytes) throws(BackupError) in keys.note(bytes) }
         switch outcome {

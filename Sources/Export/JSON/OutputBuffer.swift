@@ -59,6 +59,9 @@ final class OutputBuffer {
         try outcome.get()
     }
 
+    @inline(__always)
+    func append(_ text: StaticString) throws(BackupError) { try append(text.utf8Start, count: text.utf8CodeUnitCount) }
+
     /// Decimal digits.
     func append(_ number: Int64) throws(BackupError) {
         if Self.capacity - count < 20 { try flush() }

@@ -109,6 +109,7 @@ private final class WireReaderPass {
             return try tokenizer.skip(token)
         }
         let table = FieldNameTable(collection.fields)
+        tokenizer.knownNames = KnownNames(collection.fields)
         let types = collection.fields.map(\.type)
         let defaults = collection.fields.enumerated().compactMap { index, field in field.missingValue.map { (index, $0) } }
         let buffer = RecordBuffer(fieldCount: collection.fields.count)
@@ -133,8 +134,17 @@ private final class WireReaderPass {
     private func members(
         of place: String, _ types: [FieldType], _ table: FieldNameTable, into buffer: RecordBuffer
     ) throws(BackupError) {
+        let knownNames = tokenizer.knownNames
         var expected = 0
-        while try tokenizer.next() == .key {
+        // No field from this one on has been met in this object.
+        var firstUnmet = 0
+        while true {
+            while let member = try tokenizer.knownMember(from: firstUnmet, of: knownNames) {
+                try value(member.token, types[member.index], into: buffer, member.index)
+                firstUnmet = member.index + 1
+                expected = firstUnmet
+            }
+            guard try tokenizer.next() == .key else { return }
             let found = try tokenizer.withText { (name) throws(BackupError) in table.index(of: name, expecting: expected) }
             guard let index = found else {
                 try visitor.visit(unknownField: "\(place).\(Self.shortened(tokenizer.text()))")
@@ -142,6 +152,7 @@ private final class WireReaderPass {
                 continue
             }
             expected = index + 1
+            firstUnmet = max(firstUnmet, expected)
             try value(tokenizer.next(), types[index], into: buffer, index)
         }
     }

@@ -157,16 +157,23 @@ private final class WireWriterPass {
 
     /// An object from its opening to its closing brace.
     private func members(
-        _ fields: [FieldDefinition], _ parts: MemberParts, _ record: RecordBuffer, to output: OutputBuffer, closing: String,
+        _ fields: [FieldDefinition], _ parts: MemberParts, _ record: RecordBuffer, to output: OutputBuffer, closing: StaticString,
         label: () -> String
     ) throws(BackupError) {
         try output.append(UInt8(ascii: "{"))
         var isFirst = true
-        for index in 0..<fields.count {
-            guard isWritten(record, index, fields[index]) else { continue }
-            try parts.writeName(index, isFirst: isFirst, to: output)
+        for index in 0..<parts.count {
+            let kind = record.kind(index)
+            let part = parts[index]
+            // Of what SQLite may hold, null is a value: what is not there at all is a column that the table did not have.
+            if kind == .missing || (kind == .null && part.type != .any && part.mayBeMissing) { continue }
+            try parts.writeName(part, isFirst: isFirst, to: output)
             isFirst = false
-            try value(record, index, fields[index], indentation: 6, to: output, label)
+            if part.type == .any || part.type == .dates {
+                try value(record, index, fields[index], indentation: 6, to: output, label)
+            } else if try !value(record, index, kind, to: output) || !part.type.holds(kind) {
+                note("\(label()): \(fields[index].name) is not of the kind it should be")
+            }
         }
         if isFirst {
             try output.append(UInt8(ascii: "}"))
@@ -246,25 +253,47 @@ private final class WireWriterPass {
     }
 }
 
-/// The text before each member's value, made once: `,\n      "name": `.
-private struct MemberParts {
-    private let parts: [[UInt8]]
+/// The text before each member's value, made once: `,\n      "name": `. And what every value is asked, without a look at its definition,
+/// which costs more than the value.
+private final class MemberParts {
+    struct Part {
+        let type: FieldType
+        /// Whether it is left out when it is null.
+        let mayBeMissing: Bool
+        fileprivate let start: Int
+        fileprivate let byteCount: Int
+    }
+
+    private let parts: [Part]
+    // Not an array: what lies in it is copied for every value, without a check of where it ends.
+    private let bytes: UnsafeMutableBufferPointer<UInt8>
 
     init(_ fields: [FieldDefinition], indentation: Int, _ spelling: WireSpelling) {
         let space = String(repeating: " ", count: indentation)
-        parts = fields.map { Array(",\n\(space)\(Self.quoted($0.name))\(spelling.colon)".utf8) }
+        var bytes: [UInt8] = []
+        var parts: [Part] = []
+        for field in fields {
+            let text = Array(",\n\(space)\(Self.quoted(field.name))\(spelling.colon)".utf8)
+            parts.append(
+                Part(
+                    type: field.type, mayBeMissing: field.isNullable || !field.isRequired, start: bytes.count,
+                    byteCount: text.count))
+            bytes += text
+        }
+        self.parts = parts
+        self.bytes = .allocate(capacity: max(1, bytes.count))
+        _ = self.bytes.initialize(fromContentsOf: bytes + (bytes.isEmpty ? [0] : []))
     }
 
-    func writeName(_ index: Int, isFirst: Bool, to output: OutputBuffer) throws(BackupError) {
-        var outcome: Result<Void, BackupError> = .success(())
-        parts[index].withUnsafeBufferPointer { bytes in
-            guard let base = bytes.baseAddress else { return }
-            let skipped = isFirst ? 1 : 0
-            outcome = Result { () throws(BackupError) in
-                try output.append(base + skipped, count: bytes.count - skipped)
-            }
-        }
-        try outcome.get()
+    deinit { bytes.deallocate() }
+
+    var count: Int { parts.count }
+    subscript(index: Int) -> Part { parts[index] }
+
+    func writeName(_ part: Part, isFirst: Bool, to output: OutputBuffer) throws(BackupError) {
+        guard let base = bytes.baseAddress else { return }
+        let skipped = isFirst ? 1 : 0
+        try output.append(base + part.start + skipped, count: part.byteCount - skipped)
     }
 
     /// Names come from the definition; quotes in them are possible all the same.

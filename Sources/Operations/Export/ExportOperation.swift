@@ -9,6 +9,12 @@ import SystemIO
 public struct ExportOperation: Sendable {
     public enum Form: Sendable { case json, archive(ArchiveFormat) }
 
+    private enum Content {
+        case table(ExtentTable)
+        /// The live records, straight from the database.
+        case records
+    }
+
     private let store: Store
     private let snapshotName: String?
 
@@ -23,22 +29,28 @@ public struct ExportOperation: Sendable {
     /// - Returns: the path.
     @discardableResult
     public func write(_ form: Form, to path: String?) throws(BackupError) -> String {
-        let (table, time) = try content(form)
-        let target = path ?? defaultName(form, time)
-        if let status = FileSystem.statusIfPresent(target), status.kind != .regular {
-            let file = try OwnedDescriptor.open(target, O_WRONLY)
+        if let path, let status = FileSystem.statusIfPresent(path), status.kind != .regular {
+            let (table, _) = try table(form)
+            let file = try OwnedDescriptor.open(path, O_WRONLY)
             try store.repository.copy(table) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
-            return target
+            return path
         }
+        let (content, time) = try content(form)
+        let target = path ?? defaultName(form, time)
         let draft = "\(target).part-\(RandomToken.make())"
         do {
-            let file = try OwnedDescriptor.open(draft, O_WRONLY | O_CREAT | O_EXCL)
-            try store.repository.copy(table) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
-            try file.synchronize()
+            let sink = DescriptorSink(try OwnedDescriptor.open(draft, O_WRONLY | O_CREAT | O_EXCL))
+            switch content {
+            case .table(let table):
+                try store.repository.copy(table) { (bytes) throws(BackupError) in try sink.write(literal: bytes) }
+            case .records: try writeRecords(createdAt: time, to: sink)
+            }
+            try sink.synchronize()
             try FileSystem.rename(draft, to: target)
             try FileSystem.synchronizeDirectory(FileSystem.parentPath(target))
         } catch {
             unlink(draft)
+            if error.path == store.database.path { throw error }
             throw BackupError(error.code, error.message, path: target, remedy: error.remedy, findings: error.findings)
         }
         return target
@@ -46,7 +58,7 @@ public struct ExportOperation: Sendable {
 
     /// - Parameter descriptor: stays open.
     public func write(_ form: Form, toDescriptor descriptor: Int32) throws(BackupError) {
-        let (table, _) = try content(form)
+        let (table, _) = try table(form)
         let file = OwnedDescriptor(owning: dup(descriptor), path: "standard output")
         try store.repository.copy(table) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
     }
@@ -81,7 +93,26 @@ public struct ExportOperation: Sendable {
         }
     }
 
-    private func content(_ form: Form) throws(BackupError) -> (ExtentTable, Timestamp) {
+    /// The live records go straight from the database into a file, without a rendering that nobody reads a second time. Only where no writer of
+    /// the app waits for readers: a disk may be slow. And not into pipes, whose reader may take its time.
+    private func content(_ form: Form) throws(BackupError) -> (Content, Timestamp) {
+        if snapshotName == nil, case .json = form {
+            // The database may have changed because another process restored and died half way.
+            try? store.recover()
+            try store.database.check()
+            if try store.database.readersLetWritersPass() { return (.records, SystemClock.now()) }
+        }
+        let (table, time) = try table(form)
+        return (.table(table), time)
+    }
+
+    private func writeRecords(createdAt: Timestamp, to sink: DescriptorSink) throws(BackupError) {
+        try store.database.readSnapshot { (snapshot) throws(BackupError) in
+            _ = try WireWriter().write(snapshot, createdAt: createdAt.wholeSeconds, to: sink)
+        }
+    }
+
+    private func table(_ form: Form) throws(BackupError) -> (ExtentTable, Timestamp) {
         let name: FileName =
             switch form {
             case .json: "export.json"

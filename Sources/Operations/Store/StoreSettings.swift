@@ -19,7 +19,7 @@ public struct StoreSettings: Sendable, Equatable {
         let bytes = try FileSystem.readFile(path, limitBytes: 1 << 20)
         let node: Yams.Node?
         do {
-            node = try Yams.compose(yaml: String(decoding: bytes, as: UTF8.self))
+            node = try Yams.compose(yaml: String(decoding: bytes, as: UTF8.self), .basic)
         } catch {
             throw BackupError(.invalidContent, "the settings are not valid YAML: \(error)", path: path)
         }

@@ -1,0 +1,148 @@
+import BackupCore
+
+/// The short way through members that are as they mostly are: in the expected order, with a string, a short number or a word as value, and whole
+/// in the buffer. It takes a part of what `next` takes, to the same effect, and leaves everything else to it: also to say what is wrong.
+extension JSONTokenizer {
+    private static let shortNumberLimitBytes = 32
+
+    /// Reads the name and the value of the innermost object's next member.
+    /// - Parameter first: only names from here on in `knownNames` are looked for. None of them may have been read in this object: it is not asked
+    ///   whether one comes twice.
+    /// - Returns: the name's index, and the value's token as `next` would have given it; `nil` when `next` has to be asked. Nothing has been read
+    ///   then.
+    /// - Throws: as `next`, for a string that is wrong.
+    func knownMember(from first: Int, of names: KnownNames) throws(BackupError) -> (index: Int, token: Token)? {
+        guard expectation == .commaOrEnd || expectation == .keyOrEnd, keys.isFarFromLimits else { return nil }
+        let limit = limit
+        let buffer = UnsafePointer(buffer)
+        var place = Self.passSpace(buffer, position, limit)
+        if expectation == .commaOrEnd {
+            guard place < limit, buffer[place] == UInt8(ascii: ",") else { return nil }
+            place = Self.passSpace(buffer, place + 1, limit)
+        }
+        guard place < limit, buffer[place] == UInt8(ascii: "\"") else { return nil }
+        place += 1
+        guard let name = names.find(buffer + place, count: limit - place, from: first) else { return nil }
+        place = Self.passSpace(buffer, place + name.count, limit)
+        guard place < limit, buffer[place] == UInt8(ascii: ":") else { return nil }
+        place = Self.passSpace(buffer, place + 1, limit)
+        guard place < limit else { return nil }
+        let end: Int
+        let token: Token
+        switch buffer[place] {
+        case UInt8(ascii: "\""):
+            guard let count = Self.plainStringCount(buffer + place + 1, limit - place - 1) else {
+                // With escapes, or not whole in the buffer. What comes before it has been read.
+                position = place
+                try string()
+                expectation = .commaOrEnd
+                untoldNames |= 1 << UInt64(name.index)
+                return (name.index, .string)
+            }
+            textStart = place + 1
+            textCount = count
+            isTextInScratch = false
+            end = place + count + 2
+            token = .string
+        case UInt8(ascii: "-"), 48...57:
+            guard let number = Self.shortNumber(buffer + place, limit - place) else { return nil }
+            textStart = place
+            textCount = number.count
+            isTextInScratch = false
+            isInteger = number.isInteger
+            end = place + number.count
+            token = .number
+        case UInt8(ascii: "t") where Self.stands("true", buffer + place, limit - place): (end, token) = (place + 4, .true)
+        case UInt8(ascii: "f") where Self.stands("false", buffer + place, limit - place): (end, token) = (place + 5, .false)
+        case UInt8(ascii: "n") where Self.stands("null", buffer + place, limit - place): (end, token) = (place + 4, .null)
+        default: return nil
+        }
+        position = end
+        expectation = .commaOrEnd
+        untoldNames |= 1 << UInt64(name.index)
+        return (name.index, token)
+    }
+
+    /// Before another name of the same object is looked at: it may be one of those that were found here.
+    @inline(__always)
+    func tellKnownNames() {
+        if untoldNames != 0 { tellKnownNamesNow() }
+    }
+
+    private func tellKnownNamesNow() {
+        while untoldNames != 0 {
+            let index = untoldNames.trailingZeroBitCount
+            untoldNames &= untoldNames - 1
+            // They are new, each, and far from all limits.
+            knownNames.texts[index].withUnsafeBytes { _ = keys.note($0) }
+        }
+    }
+
+    @inline(__always)
+    private static func passSpace(_ buffer: UnsafePointer<UInt8>, _ start: Int, _ limit: Int) -> Int {
+        var place = start
+        while place < limit, buffer[place] <= 0x20 {
+            let byte = buffer[place]
+            guard byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return place }
+            place += 1
+            // Mostly indentation.
+            while place + 8 <= limit {
+                let word = UInt64(littleEndian: UnsafeRawPointer(buffer + place).loadUnaligned(as: UInt64.self))
+                let others = word ^ 0x2020_2020_2020_2020
+                place += others.trailingZeroBitCount / 8
+                if others != 0 { break }
+            }
+        }
+        return place
+    }
+
+    /// - Returns: how many bytes there are before the closing quote; `nil` when something other than plain text comes before it.
+    @inline(__always)
+    private static func plainStringCount(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> Int? {
+        var index = 0
+        while true {
+            index += PlainTextScan.plainCount(bytes + index, count: count - index)
+            guard index < count else { return nil }
+            let byte = bytes[index]
+            if byte == UInt8(ascii: "\"") { return index }
+            guard byte >= 0x80 else { return nil }
+            // Other scripts come in words.
+            repeat {
+                let length = UTF8Sequence.length(bytes + index, count: count - index)
+                guard length > 0 else { return nil }
+                index += length
+            } while index < count && bytes[index] >= 0x80
+        }
+    }
+
+    /// A number without an exponent.
+    /// - Returns: `nil` when it is something else, or may go on behind the buffer.
+    @inline(__always)
+    private static func shortNumber(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> (count: Int, isInteger: Bool)? {
+        let limit = min(count, shortNumberLimitBytes)
+        func digitsEnd(_ start: Int) -> Int {
+            var index = start
+            while index < limit, bytes[index] &- 48 < 10 { index += 1 }
+            return index
+        }
+        var isInteger = true
+        let start = bytes[0] == UInt8(ascii: "-") ? 1 : 0
+        var end = digitsEnd(start)
+        guard end > start, end < limit, bytes[start] != UInt8(ascii: "0") || end == start + 1 else { return nil }
+        if bytes[end] == UInt8(ascii: ".") {
+            isInteger = false
+            let fraction = end + 1
+            end = digitsEnd(fraction)
+            guard end > fraction, end < limit else { return nil }
+        }
+        guard bytes[end] | 0x20 != UInt8(ascii: "e") else { return nil }
+        return (end, isInteger)
+    }
+
+    @inline(__always)
+    private static func stands(_ word: StaticString, _ bytes: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+        guard word.utf8CodeUnitCount <= count else { return false }
+        for index in 0..<word.utf8CodeUnitCount where bytes[index] != word.utf8Start[index] { return false }
+        return true
+    }
+}
