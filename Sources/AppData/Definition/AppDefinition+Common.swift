@@ -12,6 +12,7 @@ extension AppDefinition {
         let retention: RetentionDefinition
         /// The default first.
         let strategies: [ImportStrategy]
+        let legacyFiles: [LegacyFile]
         let digest: SHA256Digest
     }
 }

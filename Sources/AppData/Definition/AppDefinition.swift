@@ -42,6 +42,8 @@ public struct AppDefinition: Sendable {
     public let defaultStrategy: ImportStrategy
     /// All that the app has, the default first.
     public let strategies: [ImportStrategy]
+    /// Files in which the app kept its data before it had a database.
+    public let legacyFiles: [LegacyFile]
     /// The SHA-256 of the text that it was read from: tells whether two definitions are the same.
     public let digest: SHA256Digest
 

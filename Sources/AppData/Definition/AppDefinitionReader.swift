@@ -52,7 +52,7 @@ enum AppDefinitionReader {
                 "wholeDatabase", "schemaDrift", "style", "dateNumbers", "envelope", "metadata", "settings", "collections",
                 "wireFormats",
                 "media",
-                "archiveLayout", "migrations",
+                "archiveLayout", "migrations", "legacyFiles",
             ])
         else { return nil }
         checkFormat(root)
@@ -66,11 +66,13 @@ enum AppDefinitionReader {
         let archiveLayout = archiveLayout(root)
         let migrations = migrations(root)
         let formats = WireFormatReading.read(root, versions: versions)
+        let legacyFiles = legacyFiles(root)
         guard let name, let title, let fileNames, let strategies, let retention, let formats else { return nil }
         return formats.definition(
             AppDefinition.Common(
                 name: name, title: title, fileNames: fileNames, media: media, archiveLayout: archiveLayout,
-                migrations: migrations, retention: retention, strategies: strategies, digest: digest))
+                migrations: migrations, retention: retention, strategies: strategies, legacyFiles: legacyFiles,
+                digest: digest))
     }
 
     private static func checkFormat(_ root: DefinitionNode) {
@@ -156,6 +158,31 @@ enum AppDefinitionReader {
             }
             guard let from, let target else { return nil }
             return ArchiveRule(from: from, to: target)
+        }
+    }
+
+    private static func legacyFiles(_ root: DefinitionNode) -> [LegacyFile] {
+        let known = ["collections", "settings"].flatMap { name -> [String] in
+            guard let node = root.optional(name) else { return [] }
+            if name == "settings" { return [node.optional("name")?.node.scalar?.string].compactMap { $0 } }
+            return node.node.sequence?.compactMap { $0.mapping?["name"]?.scalar?.string } ?? []
+        }
+        return (root.optional("legacyFiles")?.elements() ?? []).compactMap { node in
+            guard node.requireMapping(keys: ["file", "member"]) else { return nil }
+            let file = node.required("file")
+            let name = file?.text()
+            if let name, !FileName(name).isSafeComponent {
+                file?.note("must be a file's name", remedy: "Write a name without a slash, such as entries.json.")
+            }
+            let member = node.required("member")
+            let memberName = member?.text()
+            if let memberName, !known.contains(memberName) {
+                member?.note(
+                    "names \(memberName), which is neither a collection nor the settings",
+                    remedy: DefinitionNode.suggestion(for: memberName, among: known))
+            }
+            guard let name, let memberName else { return nil }
+            return LegacyFile(name: name, member: memberName)
         }
     }
 

@@ -113,6 +113,6 @@ struct WireFormatReading {
             schemaDrift: schemaDrift ?? .refuse, fileNames: common.fileNames, envelope: layout.envelope, metadata: metadata,
             settings: settings, collections: layout.collections, media: common.media, archiveLayout: common.archiveLayout,
             migrations: common.migrations, retention: common.retention, defaultStrategy: common.strategies.first ?? .replace,
-            strategies: common.strategies, digest: common.digest)
+            strategies: common.strategies, legacyFiles: common.legacyFiles, digest: common.digest)
     }
 }

@@ -13,17 +13,32 @@ struct StatsCommand: ParsableCommand {
             For each backup: the sizes of its files; how much of that no older backup has, and what it takes in the repository; and what
             only this backup needs, so that deleting it gives so much back (after prune).
 
+            With --records: what the app's records are like (how many, of which kinds, in which months), of the data as it is now or of one backup.
+
             Example:
               backupfs stats
+              backupfs stats --records
               backupfs stats latest --json | jq .total.storedBytes
             """)
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
+    @Flag(name: .long, help: "Tell what the records are like, and not how much room they take.")
+    var records = false
     @Argument(help: ArgumentHelp("Backups' names, or \"latest\" (default: all).", valueName: "snap"))
     var snapshots: [String] = []
 
+    func validate() throws {
+        if records, snapshots.count > 1 {
+            throw ValidationError("--records is of one backup, or of none: then of the data as it is now.")
+        }
+    }
+
     func run() throws {
+        if records {
+            let document = try RecordStatisticsDocument(of: store.open(), snapshotName: snapshots.first)
+            return output.json ? Terminal.say(document.json.prettyText) : Terminal.say(document.text)
+        }
         let document = try StatisticsDocument(of: store.open(), names: snapshots)
         if output.json {
             Terminal.say(document.json.prettyText)

@@ -24,6 +24,8 @@ public struct StorePaths: Sendable {
     public var spool: String { "\(root)/spool" }
     /// The crash journal of a restore.
     var restoreJournal: String { "\(root)/restore.journal" }
+    /// When the files of the app's older versions were migrated.
+    var migrationRecord: String { "\(root)/migrated" }
     var restoreReports: String { "\(root)/restore" }
     public var lastRestoreJSON: String { "\(restoreReports)/last.json" }
     public var lastRestoreText: String { "\(restoreReports)/last.txt" }

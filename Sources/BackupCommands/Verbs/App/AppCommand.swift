@@ -15,6 +15,7 @@ struct AppCommand: ParsableCommand {
               backupfs app check my-app.yaml --database my-app.sqlite
             """,
         subcommands: [
-            AppAddCommand.self, AppCheckCommand.self, AppListCommand.self, AppSchemaCommand.self, AppShowCommand.self,
+            AppAddCommand.self, AppCheckCommand.self, AppListCommand.self, AppMigrateCommand.self,
+            AppSchemaCommand.self, AppShowCommand.self,
         ])
 }

@@ -1,0 +1,80 @@
+import BackupCore
+import SystemIO
+
+/// What the records of one collection are like, in numbers.
+public struct CollectionStatistics: Sendable {
+    /// Texts of which there are more than so many are not counted one by one: they are names and notes, and not kinds.
+    public static let kindLimit = 50
+
+    public struct Numbers: Sendable, Equatable {
+        public var count = 0
+        public var minimum = Double.infinity
+        public var maximum = -Double.infinity
+        public var sum = 0.0
+
+        mutating func add(_ number: Double) {
+            count += 1
+            minimum = min(minimum, number)
+            maximum = max(maximum, number)
+            sum += number
+        }
+    }
+
+    /// On the wire.
+    public let name: String
+    public let plural: String
+    public private(set) var count = 0
+    /// How many records have a boolean that is true, by the field's name.
+    public private(set) var trueCounts: [String: Int] = [:]
+    /// How often each text occurs, for fields with few texts.
+    public private(set) var kinds: [String: [String: Int]] = [:]
+    public private(set) var numbers: [String: Numbers] = [:]
+    public private(set) var earliest: Timestamp?
+    public private(set) var latest: Timestamp?
+    /// Records for each month in UTC, `2026-01`.
+    public private(set) var months: [String: Int] = [:]
+    private var hasManyKinds: Set<String> = []
+    private let definition: CollectionDefinition
+
+    init(_ definition: CollectionDefinition) {
+        self.definition = definition
+        name = definition.name
+        plural = definition.plural
+        for field in definition.fields where field.type == .boolean { trueCounts[field.name] = 0 }
+    }
+
+    /// In the definition's order.
+    public var fieldNames: [String] { definition.fields.map(\.name) }
+
+    mutating func add(_ record: RecordBuffer) {
+        count += 1
+        for (index, field) in definition.fields.enumerated() where index != definition.keyIndex && field.reference == nil {
+            switch (field.type, record.kind(index)) {
+            case (.boolean, .boolean): if record.boolean(index) { trueCounts[field.name, default: 0] += 1 }
+            case (.integer, .integer): numbers[field.name, default: Numbers()].add(Double(record.integer(index)))
+            case (.double, .real): numbers[field.name, default: Numbers()].add(record.real(index))
+            case (.text, .text): addKind(record.bytes(index), field.name)
+            default: continue
+            }
+        }
+        guard let index = definition.dateRangeIndex, let time = record.time(index, as: definition.fields[index].type) else {
+            return
+        }
+        earliest = min(earliest ?? time, time)
+        latest = max(latest ?? time, time)
+        months[String(ISO8601.format(time.wholeSeconds).prefix(7)), default: 0] += 1
+    }
+
+    private mutating func addKind(_ bytes: UnsafeRawBufferPointer, _ field: String) {
+        guard !hasManyKinds.contains(field) else { return }
+        // Long texts are no kinds either.
+        guard bytes.count <= 100 else { return forget(field) }
+        kinds[field, default: [:]][String(decoding: bytes, as: UTF8.self), default: 0] += 1
+        if kinds[field, default: [:]].count > Self.kindLimit { forget(field) }
+    }
+
+    private mutating func forget(_ field: String) {
+        kinds[field] = nil
+        hasManyKinds.insert(field)
+    }
+}

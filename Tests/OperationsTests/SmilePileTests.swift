@@ -1,0 +1,252 @@
+import Foundation
+import SystemIO
+import TestSupport
+import Testing
+
+/// SmilePile: archives of metadata.json and photos/, as the app on a phone makes and takes them.
+@Suite struct SmilePileTests {
+    /// A store with two piles and five photos, one of which is part of the app, and one of which has no file.
+    private static func room() throws -> Room {
+        let room = try Room()
+        try room.sh(
+            """
+            backupfs init --store $S --app smilepile >/dev/null
+            sqlite3 $S/app/database.sqlite "
+              INSERT INTO categories VALUES (1,'cars','Cars',0,NULL,'#F44336',1,1700000000123),(2,'family','Family',1,'ic_f','#E91E63',0,5);
+              INSERT INTO photos VALUES (1,'photos/beach.jpg',2,'beach.jpg',0,1700000000789,5,640,480),(2,'photos/2_car.jpg',1,'car',0,6,4,1,1),
+                (3,'asset.png',1,'asset',1,7,0,0,0),(4,'/data/x/gone.jpg',1,'gone',0,8,0,0,0);
+              INSERT INTO app_settings VALUES ('has_pin','true')"
+            printf beach > $S/app/photos/beach.jpg; printf car2 > $S/app/photos/2_car.jpg
+            touch -d '2020-01-02 03:04:06 UTC' $S/app/photos/*
+            """)
+        return room
+    }
+
+    /// What a phone has exported: other numbers, paths of the phone, and no member that has its default.
+    private static let phone = """
+        {"exportDate":1700000000000,"appVersion":"1.2",
+         "categories":[{"id":5,"name":"cars","displayName":"Autos","position":3,"isDefault":true,"createdAt":5},
+                       {"id":6,"name":"new","displayName":"New","position":4,"createdAt":6}],
+         "photos":[{"id":1,"path":"/data/user/0/app/files/photos/1_sea.jpg","categoryId":5,"name":"sea.jpg","createdAt":7},
+                   {"id":11,"path":"/data/user/0/app/cache/tom.jpg","categoryId":6,"name":"tom","createdAt":8,"width":3}],
+         "settings":{"isDarkMode":true,"securitySettings":
+                     {"hasPIN":false,"hasPattern":true,"kidSafeModeEnabled":true,"deleteProtectionEnabled":true}},
+         "photoManifest":[
+           {"photoId":1,"originalPath":"/data/user/0/app/files/photos/1_sea.jpg","zipEntryName":"photos/1_sea.jpg","fileName":"1_sea.jpg",
+            "fileSize":3,"checksum":"MD5SEA"},
+           {"photoId":11,"originalPath":"/data/user/0/app/cache/tom.jpg","zipEntryName":"photos/11_tom.jpg","fileName":"11_tom.jpg","fileSize":3}]}
+        """
+
+    /// Packs it as `$R/phone.smilepile`.
+    private static func pack(_ room: Room, changing old: String = "", to new: String = "") throws {
+        let text = phone.replacing("MD5SEA", with: "2c3e5bdf4c5f1ee3ff07ff2dd1cf5ffe")
+        try room.sh("mkdir -p $R/phone/photos; printf sea > $R/phone/photos/1_sea.jpg; printf tom > $R/phone/photos/11_tom.jpg")
+        let sum = try room.sh("md5sum < $R/phone/photos/1_sea.jpg | cut -d' ' -f1")
+        let whole = text.replacing("2c3e5bdf4c5f1ee3ff07ff2dd1cf5ffe", with: sum)
+        let changed = old.isEmpty ? whole : whole.replacing(old, with: new)
+        #expect(old.isEmpty || changed != whole)
+        try changed.write(toFile: room("phone/metadata.json"), atomically: true, encoding: .utf8)
+        try room.sh("cd $R/phone; rm -f ../phone.smilepile; zip -q ../phone.smilepile metadata.json photos/*.jpg")
+    }
+
+    private static func rows(_ room: Room, _ sql: String) throws -> String {
+        try room.sh("sqlite3 $S/app/database.sqlite \"\(sql)\"")
+    }
+
+    @Test func `a backup is the app's own archive, to the letter`() throws {
+        let room = try Self.room()
+        try room.sh(
+            """
+            BACKUPFS_NOW=2025-10-01T12:00:00.123Z backupfs backup --store $S --label a >/dev/null
+            cd $R; backupfs export a --store $S --zip -o a.zip >/dev/null; unzip -q a.zip metadata.json; unzip -tq a.zip
+            """)
+        #expect(
+            try room.sh("cd $R; unzip -Z1 a.zip") == """
+                metadata.json
+                photos/2_car.jpg
+                photos/1_beach.jpg
+                """)
+        #expect(
+            try room.sh("jq -c 'keys_unsorted, .version, .exportDate, .appVersion, .format, .settings' $R/metadata.json") == """
+                ["version","exportDate","appVersion","format","categories","photos","settings","photoManifest"]
+                2
+                1759320000123
+                "unknown"
+                "ZIP"
+                {"isDarkMode":false,"securitySettings":{"hasPIN":true,"hasPattern":false,"kidSafeModeEnabled":false,"deleteProtectionEnabled":false}}
+                """)
+        #expect(
+            try room.sh("jq -c '.categories[], .photos[0]' $R/metadata.json") == """
+                {"id":1,"name":"cars","displayName":"Cars","position":0,"colorHex":"#F44336","isDefault":true,"createdAt":1700000000123}
+                {"id":2,"name":"family","displayName":"Family","position":1,"iconResource":"ic_f","colorHex":"#E91E63","isDefault":false,"createdAt":5}
+                {"id":1,"path":"photos/beach.jpg","categoryId":2,"name":"beach.jpg","isFromAssets":false,"createdAt":1700000000789,"fileSize":5,"width":640,"height":480}
+                """)
+        // The photo that is part of the app, and the one without a file, are in no manifest.
+        #expect(
+            try room.sh("jq -c '.photoManifest[]' $R/metadata.json") == """
+                {"photoId":1,"originalPath":"photos/beach.jpg","zipEntryName":"photos/1_beach.jpg","fileName":"1_beach.jpg","fileSize":5,"checksum":"7193529abbf96dcc058f06d45121d8b1"}
+                {"photoId":2,"originalPath":"photos/2_car.jpg","zipEntryName":"photos/2_car.jpg","fileName":"2_car.jpg","fileSize":4,"checksum":"\(try room.sh("printf car2 | md5sum | cut -d' ' -f1"))"}
+                """)
+        #expect(
+            try room.sh("cd $R; backupfs export a --store $S --zip | sed 's/.*\\///'") == "SmilePile_Backup_20251001_120000.zip")
+    }
+
+    @Test func `a phone's archive replaces everything but the piles of the app`() throws {
+        let room = try Self.room()
+        try Self.pack(room)
+        let preview = try room.sh("backupfs restore $R/phone.smilepile --store $S --dry-run --json | jq -c .outcome")
+        let report = try room.sh(
+            "backupfs restore $R/phone.smilepile --store $S --yes --json | tail -n +1 | jq -c 'select(.result) | .outcome, .success, .categoriesImported, .photosImported, .mediaFilesRestored'"
+        )
+        #expect(
+            preview
+                == #"{"categories":{"added":1,"updated":1,"skipped":0,"kept":0,"removed":1},"photos":{"added":2,"updated":0,"skipped":0,"kept":0,"removed":4}}"#
+        )
+        #expect(report.split(separator: "\n").map(String.init) == [preview, "true", "2", "2", "2"])
+        #expect(
+            try Self.rows(room, "SELECT * FROM categories; SELECT id, path, category_id, width FROM photos") == """
+                1|cars|Autos|3|||1|5
+                6|new|New|4|||0|6
+                1|photos/1_sea.jpg|1|0
+                11|photos/11_tom.jpg|6|3
+                """)
+        #expect(try room.sh("cd $S/app/photos; ls; cat *") == "11_tom.jpg\n1_sea.jpg\ntomsea")
+        // What protects this device stays as it was.
+        #expect(try Self.rows(room, "SELECT * FROM app_settings ORDER BY key") == "has_pin|true\nis_dark_mode|true")
+        // And goes out without a second prefix, twice.
+        try room.sh("backupfs backup --store $S --label b >/dev/null; backupfs restore b --store $S --yes >/dev/null")
+        try room.sh("backupfs backup --store $S --label c >/dev/null")
+        #expect(try room.sh("backupfs ls --store $S c:media | sed 's/.*media/media/'").contains("1_sea.jpg"))
+        #expect(
+            try room.sh("cd $R; backupfs export c --store $S --zip -o c.zip >/dev/null; unzip -Z1 c.zip") == """
+                metadata.json
+                photos/11_tom.jpg
+                photos/1_sea.jpg
+                """)
+        #expect(
+            try room.sh(
+                """
+                cd $R; backupfs export b --store $S --json -o b.json >/dev/null; backupfs export c --store $S --json -o c.json >/dev/null
+                cmp <(jq 'del(.exportDate)' b.json) <(jq 'del(.exportDate)' c.json) && echo same
+                """) == "same")
+    }
+
+    @Test func `merge finds piles by their names, and twice changes nothing`() throws {
+        let room = try Self.room()
+        try Self.pack(room)
+        let command =
+            "backupfs restore $R/phone.smilepile --store $S --strategy merge --yes --json | jq -c 'select(.result) | .outcome, .warnings'"
+        #expect(
+            try room.sh(command) == """
+                {"categories":{"added":1,"updated":1,"skipped":0,"kept":0,"removed":0},"photos":{"added":2,"updated":0,"skipped":0,"kept":0,"removed":0}}
+                ["Updated existing category: Autos"]
+                """)
+        #expect(
+            try Self.rows(room, "SELECT id, name, display_name FROM categories; SELECT id, path, category_id FROM photos") == """
+                1|cars|Autos
+                2|family|Family
+                6|new|New
+                1|photos/beach.jpg|2
+                2|photos/2_car.jpg|1
+                3|asset.png|1
+                4|/data/x/gone.jpg|1
+                11|photos/11_tom.jpg|6
+                12|photos/1_sea.jpg|1
+                """)
+        #expect(
+            try room.sh(command) == """
+                {"categories":{"added":0,"updated":0,"skipped":2,"kept":0,"removed":0},"photos":{"added":0,"updated":0,"skipped":2,"kept":0,"removed":0}}
+                []
+                """)
+        #expect(try room.sh("cd $S/app/photos; ls") == "11_tom.jpg\n1_sea.jpg\n2_car.jpg\nbeach.jpg")
+    }
+
+    @Test func `skip leaves what is there, and a file of the same name survives`() throws {
+        let room = try Self.room()
+        try room.sh("printf mine > $S/app/photos/1_sea.jpg")
+        try Self.pack(room)
+        let command =
+            "backupfs restore $R/phone.smilepile --store $S --strategy skip --yes --json | jq -c 'select(.result) | .outcome'"
+        #expect(
+            try room.sh(command)
+                == #"{"categories":{"added":1,"updated":0,"skipped":1,"kept":0,"removed":0},"photos":{"added":2,"updated":0,"skipped":0,"kept":0,"removed":0}}"#
+        )
+        #expect(try room.sh("cd $S/app/photos; head -c9 1_sea.jpg; cat 1_sea-2.jpg") == "minesea")
+        #expect(
+            try Self.rows(room, "SELECT display_name FROM categories WHERE name = 'cars'; SELECT path FROM photos WHERE id > 10")
+                == "Cars\nphotos/11_tom.jpg\nphotos/1_sea-2.jpg")
+        #expect(
+            try room.sh(command)
+                == #"{"categories":{"added":0,"updated":0,"skipped":2,"kept":0,"removed":0},"photos":{"added":0,"updated":0,"skipped":2,"kept":0,"removed":0}}"#
+        )
+    }
+
+    @Test(arguments: [
+        (
+            #""fileSize":3,"checksum""#, #""fileSize":4,"checksum""#,
+            "photos/1_sea.jpg of manifest entry 1 has 3 bytes, the export says 4"
+        ),
+        (#""checksum":""#, #""checksum":"0"#, "the MD5 of photos/1_sea.jpg of manifest entry 1 is not the one in the export"),
+        (
+            #""zipEntryName":"photos/11"#, #""zipEntryName":"photos/../11"#,
+            "manifest entry 11 names photos/../11_tom.jpg, which is not in the media folder"
+        ),
+        (
+            #""zipEntryName":"photos/11"#, #""zipEntryName":"/photos/11"#,
+            "manifest entry 11 names /photos/11_tom.jpg, which is not in the media folder"
+        ),
+        (#""photoId":11"#, #""photoId":12"#, "manifest entry 12 refers to unknown photo 12"),
+        (#""categoryId":6"#, #""categoryId":7"#, "photo 11 refers to unknown category 7"),
+        (#"{"exportDate""#, #"{"format":"JSON","exportDate""#, #"format "JSON" is not known"#),
+        (#"{"exportDate""#, #"{"version":0,"exportDate""#, "This backup is from an incompatible version of the app."),
+        (#""categories":["#, #""piles":["#, "missing field categories"),
+    ])
+    func `an archive that is not what it says changes nothing`(old: String, new: String, message: String) throws {
+        let room = try Self.room()
+        try Self.pack(room, changing: old, to: new)
+        let before = try room.sh("sqlite3 $S/app/database.sqlite .dump | sha256sum; cat $S/app/photos/* | sha256sum")
+        let result = try room.run("backupfs restore $R/phone.smilepile --store $S --yes")
+        #expect(result.status != 0 && result.complaint.contains(message), "\(result.complaint)")
+        #expect(try room.sh("sqlite3 $S/app/database.sqlite .dump | sha256sum; cat $S/app/photos/* | sha256sum") == before)
+    }
+
+    @Test func `a photo that the archive lacks keeps its record, and is told of`() throws {
+        let room = try Self.room()
+        try Self.pack(room)
+        try room.sh("zip -qd $R/phone.smilepile photos/11_tom.jpg")
+        #expect(
+            try room.sh("backupfs restore $R/phone.smilepile --store $S --yes --json | jq -r 'select(.result) | .warnings[]'")
+                == "photos/11_tom.jpg of manifest entry 11 is not in the archive")
+        #expect(try Self.rows(room, "SELECT path FROM photos WHERE id = 11") == "/data/user/0/app/cache/tom.jpg")
+    }
+
+    @Test func `archives with a top folder or with data descriptors, and the JSON of version 1, are read`() throws {
+        let room = try Self.room()
+        try Self.pack(room)
+        // As a phone streams it: sizes follow the data, and everything lies in one folder.
+        try room.sh(
+            """
+            cd $R; python3 - <<'E'
+            import zipfile
+            class Stream:
+                def __init__(self, path): self.file = open(path, "wb")
+                def write(self, data): return self.file.write(data)
+                def flush(self): self.file.flush()
+            with zipfile.ZipFile(Stream("streamed.zip"), "w", zipfile.ZIP_DEFLATED) as archive:
+                for name in ["metadata.json", "photos/1_sea.jpg", "photos/11_tom.jpg"]:
+                    with archive.open("SmilePile/" + name, "w") as out: out.write(open("phone/" + name, "rb").read())
+            E
+            backupfs restore streamed.zip --store $S --yes >/dev/null
+            """)
+        #expect(try Self.rows(room, "SELECT id, path FROM photos") == "1|photos/1_sea.jpg\n11|photos/11_tom.jpg")
+        try room.sh(
+            """
+            cd $R; jq 'del(.photoManifest) | .version = 1 | .format = "JSON" | .photos[0].path = "photos/1_sea.jpg"' phone/metadata.json > one.json
+            backupfs restore one.json --store $S --yes >/dev/null; backupfs backup --store $S --label d >/dev/null
+            """)
+        // The files stay where they are, and what goes out is the archive's form again.
+        #expect(
+            try room.sh("backupfs export d --store $S --json -o - | jq -c '.version, .format, [.photoManifest[].fileName]'")
+                == "2\n\"ZIP\"\n[\"1_sea.jpg\"]")
+    }
+}
