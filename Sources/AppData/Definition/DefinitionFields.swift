@@ -8,7 +8,7 @@ enum DefinitionFields {
             keys: [
                 "name", columnKey, "source", "type", "required", "nullable", "values", "currency", "minimum", "above",
                 "references", "dates", "years", "default",
-            ] + (columnKey == "column" ? ["media"] : []))
+            ] + (columnKey == "column" ? ["media", "mayDangle"] : []))
         guard isMapping else { return FieldReading(name: nil, column: "", definition: nil) }
         let name = node.required("name")?.text()
         let type = node.required("type")?.choice(FieldType.self)
@@ -24,6 +24,9 @@ enum DefinitionFields {
         let dateRule = dateRule(node, type)
         let defaultValue = node.optional("default")?.quoted()
         let isMedia = isMedia(node, type)
+        if let dangling = node.optional("mayDangle"), !isNullable || node.optional("references") == nil {
+            dangling.note("is for nullable references only", remedy: "Leave it out, or add references and nullable: true.")
+        }
         warnOfIdleMembers(node, isObject: columnKey == "key", source: source, type: type)
         guard let name, let type, let source, source != .stored || column != nil else {
             return FieldReading(name: name, column: column ?? "", definition: nil)
@@ -114,7 +117,8 @@ enum DefinitionFields {
                     : DefinitionNode.suggestion(for: String(parts.first ?? ""), among: known))
             return nil
         }
-        return FieldReference(collection: index, field: String(parts[1]))
+        return FieldReference(
+            collection: index, field: String(parts[1]), mayDangle: node.optional("mayDangle")?.boolean() ?? false)
     }
 
     private static func dateRule(_ node: DefinitionNode, _ type: FieldType?) -> DateRule {
