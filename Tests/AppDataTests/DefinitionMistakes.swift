@@ -148,6 +148,19 @@ enum DefinitionMistakes {
             "line 26: the definition.collections[0].fields[1].media is for text only"
         ),
         (
+            "type: text, nullable: true", "type: text, nullable: true, mayDangle: true",
+            "line 26: the definition.collections[0].fields[1].mayDangle is for nullable references only"
+        ),
+        (
+            "type: text, nullable: true", "type: integer, references: notes.id, mayDangle: true",
+            "line 26: the definition.collections[0].fields[1].mayDangle is for nullable references only"
+        ),
+        (
+            "fields:\n      - {name: id",
+            "identity: [up]\n    fields:\n      - {name: up, column: up, type: integer, references: notes.id, nullable: true, mayDangle: true}\n      - {name: id",
+            "line 24: the definition.collections[0].identity[0] names a reference that may dangle"
+        ),
+        (
             "type: text, nullable: true", "type: text, media: often",
             "line 26: the definition.collections[0].fields[1].media must be true or false"
         ),

@@ -144,6 +144,26 @@ struct MergeTests {
         #expect(try Self.run(.skip, moment, into: reopened).numbers["items"] == [0, 0, 1, 0, 0])
     }
 
+    @Test func `a reference that may dangle follows its record, and leads to no other`() throws {
+        let folder = try TemporaryFolder()
+        let definition = try Library.definition([
+            ("nullable: true, references: items.id", "nullable: true, references: items.id, mayDangle: true")
+        ])
+        let database = try Library.database(folder, Self.some, definition)
+        let records = try Library.records(
+            items: [
+                Library.item(1, "Ulysses", nil, sequel: 7), Library.item(3, "Dubliners", nil, sequel: 1),
+                Library.item(4, "Exiles", nil, sequel: 2),
+                Library.item(6, "Poems", nil, sequel: 8),
+            ], shelves: [], definition)
+        #expect(try Self.run(.merge, records, into: database).numbers["items"] == [4, 0, 0, 0, 0])
+        // 1 is 7 here, so that what led to nothing would lead to it; 2 is another one here; and 8 is nothing, here and there.
+        #expect(
+            try sqlite(database.path, "SELECT id, title, sequel_id FROM items WHERE id > 2")
+                == "3|Dubliners|7\n4|Exiles|\n6|Poems|8\n7|Ulysses|\n")
+        #expect(try Self.run(.merge, records, into: database).numbers["items"]?[0] == 0)
+    }
+
     @Test func `only columns that differ are written`() throws {
         let folder = try TemporaryFolder()
         let database = try Library.database(folder, Self.some)

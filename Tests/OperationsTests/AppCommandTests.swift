@@ -65,7 +65,7 @@ import Testing
                     ["ev-charging-tracker","EV Charging Tracker",true,1,1,null,"replace"]
                     ["metadata","cars","expenses","plannedMaintenance","delayedNotifications","userSettings"]
                     ["cars","expenses","plannedMaintenance","delayedNotifications"]
-                    {"name":"carId","column":"car_id","type":"integer","required":false,"nullable":true,"references":"cars.id"}
+                    {"name":"carId","column":"car_id","type":"integer","required":false,"nullable":true,"references":"cars.id","media":false}
                     ["preferredCurrency","preferred_currency","text",false]
                     ["preferredLanguage","preferred_language","text",false]
                     """)

@@ -117,7 +117,7 @@ struct DatabaseReplacement {
         for collection in format.collections {
             guard collection.rules.keepOnReplaceIndex != nil else { continue }
             for field in collection.fields {
-                guard let reference = field.reference else { continue }
+                guard let reference = field.reference, !reference.mayDangle else { continue }
                 let target = format.collections[reference.collection]
                 let column = quotedIdentifier(field.column)
                 let broken = try DatabaseStatement(

@@ -11,7 +11,7 @@ enum DefinitionFields {
         let isMapping = node.requireMapping(keys: [
             "name", columnKey, "source", "type", "required", "nullable", "values", "currency", "minimum", "above",
             "references", "dates", "years", "default",
-            isObject ? "restored" : "media", isTold ? "value" : columnKey,
+            isObject ? "restored" : "media", isObject ? "key" : "mayDangle", isTold ? "value" : columnKey,
         ])
         guard isMapping else { return FieldReading(name: nil, column: "", definition: nil) }
         let name = node.required("name")?.text()
@@ -34,6 +34,9 @@ enum DefinitionFields {
         if source == .constant { _ = node.required("default") }
         let missingValue = isObject || isNullable ? nil : type.flatMap { typedDefault(node, defaultValue, $0) }
         let isMedia = isMedia(node, type)
+        if let dangling = node.optional("mayDangle"), !isNullable || node.optional("references") == nil {
+            dangling.note("is for nullable references only", remedy: "Leave it out, or add references and nullable: true.")
+        }
         guard let name, let type, let source, !needsColumn || column != nil, !isTold || mediaValue != nil else {
             return FieldReading(name: name, column: column ?? "", definition: nil)
         }
@@ -160,7 +163,8 @@ enum DefinitionFields {
                     : DefinitionNode.suggestion(for: String(parts.first ?? ""), among: known))
             return nil
         }
-        return FieldReference(collection: index, field: String(parts[1]))
+        return FieldReference(
+            collection: index, field: String(parts[1]), mayDangle: node.optional("mayDangle")?.boolean() ?? false)
     }
 
     private static func dateRule(_ node: DefinitionNode, _ type: FieldType?) -> DateRule {

@@ -75,6 +75,9 @@ enum DefinitionMergeRules {
                 isFine = false
                 continue
             }
+            if fields[index].definition?.reference?.mayDangle == true {
+                element.note("names a reference that may dangle", remedy: "Name fields that tell what the record is.")
+            }
             if indices.contains(index) { element.note("repeats a field", remedy: "Name each field once.") }
             indices.append(index)
         }

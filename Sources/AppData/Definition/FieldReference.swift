@@ -4,9 +4,12 @@ public struct FieldReference: Sendable, Equatable {
     public let collection: Int
     /// The name of that collection's key field.
     public let field: String
+    /// Whether there may be no such record.
+    public let mayDangle: Bool
 
-    public init(collection: Int, field: String) {
+    public init(collection: Int, field: String, mayDangle: Bool = false) {
         self.collection = collection
         self.field = field
+        self.mayDangle = mayDangle
     }
 }

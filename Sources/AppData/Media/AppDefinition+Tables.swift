@@ -28,7 +28,9 @@ extension CollectionDefinition {
             fields: fields.map {
                 $0.replacing(
                     reference: $0.reference.flatMap { reference in
-                        numbers[reference.collection].map { FieldReference(collection: $0, field: reference.field) }
+                        numbers[reference.collection].map {
+                            FieldReference(collection: $0, field: reference.field, mayDangle: reference.mayDangle)
+                        }
                     })
             })
     }

@@ -68,7 +68,7 @@ extension MergeIndex {
         }
         guard try scratch.number("SELECT EXISTS (SELECT 1 FROM \(file) WHERE target IS NULL)") == 1 else { return }
         try requireOwnKey(path)
-        try scratch.execute("CREATE INDEX target_\(number) ON \(file) (target)")
+        try scratch.execute("CREATE INDEX IF NOT EXISTS target_\(number) ON \(file) (target)")
         try forEachNew("NULL", while: "target IS NULL") { (row) throws(BackupError) in
             let own = Array(row.bytes(0))
             for attempt in 2...FreshKey.attemptLimit {

@@ -22,6 +22,7 @@ final class MergeIndex {
     let scratch: ScratchDatabase
     private var insertion: DatabaseStatement?
     private var lookUp: DatabaseStatement?
+    private var taken: DatabaseStatement?
     /// Whether any record has another key in the database than in the file.
     private(set) var hasNewKeys = false
 
@@ -219,6 +220,27 @@ final class MergeIndex {
         result.clear()
         DatabaseRecordReader.read(lookUp, 0, .any, into: result, 0)
         return lookUp.integer(1) != 0
+    }
+
+    /// Whether the file has a record with that key.
+    func hasRecord(_ record: RecordBuffer, _ index: Int) throws(BackupError) -> Bool {
+        guard let lookUp else { return false }
+        try RecordInserter.bind(record, index, to: 1, of: lookUp)
+        defer { lookUp.reset() }
+        return try lookUp.step()
+    }
+
+    /// Whether any record has that key in the database when all is done.
+    func isTaken(_ record: RecordBuffer, _ index: Int) throws(BackupError) -> Bool {
+        if taken == nil {
+            try scratch.execute("CREATE INDEX IF NOT EXISTS target_\(number) ON \(file) (target)")
+            taken = try scratch.statement(
+                "SELECT 1 FROM \(existing) WHERE key = ?1 UNION ALL SELECT 1 FROM \(file) WHERE target = ?1")
+        }
+        guard let taken else { return false }
+        try RecordInserter.bind(record, index, to: 1, of: taken)
+        defer { taken.reset() }
+        return try taken.step()
     }
 
     private func unknown(_ record: RecordBuffer, _ index: Int) -> BackupError {

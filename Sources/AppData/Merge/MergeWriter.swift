@@ -5,7 +5,7 @@ import BackupCore
 final class MergeWriter: RecordVisitor {
     private struct Plan {
         /// Fields that refer to records whose keys are not those of the file.
-        let references: [(index: Int, collection: Int)]
+        let references: [(index: Int, collection: Int, mayDangle: Bool)]
         let mediaFields: [Int]
         /// Whether records that are there stay as they are.
         let keepsFound: Bool
@@ -36,10 +36,10 @@ final class MergeWriter: RecordVisitor {
             plans.append(
                 Plan(
                     references: collection.fields.indices.compactMap { index in
-                        guard index != collection.keyIndex, let target = collection.fields[index].reference?.collection,
-                            indices[target].hasNewKeys
+                        guard index != collection.keyIndex, let reference = collection.fields[index].reference,
+                            reference.mayDangle || indices[reference.collection].hasNewKeys
                         else { return nil }
-                        return (index, target)
+                        return (index, reference.collection, reference.mayDangle)
                     },
                     mediaFields: collection.fields.indices.filter { collection.fields[$0].isMedia },
                     keepsFound: outcome.strategy == .skip || outcome.strategy == .merge && collection.rules.onMerge == .keep,
@@ -65,7 +65,12 @@ final class MergeWriter: RecordVisitor {
             outcome.collections[collection].skipped += 1
             return
         }
-        for (index, target) in plan.references where !record.isNullOrMissing(index) {
+        for (index, target, mayDangle) in plan.references where !record.isNullOrMissing(index) {
+            if mayDangle, try !indices[target].hasRecord(record, index) {
+                // It must not become a reference to what happens to have that key here.
+                if try indices[target].isTaken(record, index) { record.setNull(index) }
+                continue
+            }
             _ = try indices[target].find(record, index, into: reference)
             record.set(index, reference.value(0))
         }

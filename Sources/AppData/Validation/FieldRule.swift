@@ -11,7 +11,7 @@ struct FieldRule {
     private let latest: Timestamp
     /// Whether the text must be in a set.
     private let isChosen: Bool
-    /// Index of the collection that the value refers to, or -1.
+    /// Index of the collection in which there must be the record that the value refers to, or -1.
     let referenceTarget: Int
 
     init(_ field: FieldDefinition, now: Timestamp) {
@@ -22,7 +22,7 @@ struct FieldRule {
         isLimitAllowed = field.limit?.isInclusive ?? true
         latest = field.dateRule.latest(now: now)
         isChosen = field.allowedValues != nil || field.isCurrency
-        referenceTarget = field.reference?.collection ?? -1
+        referenceTarget = field.reference.flatMap { $0.mayDangle ? nil : $0.collection } ?? -1
     }
 
     /// Whether the value is of the field's kind, whatever it is.

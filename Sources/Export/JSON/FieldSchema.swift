@@ -123,7 +123,8 @@ struct FieldSchema {
             notes.append("Tells one \(collection.singular) from all others.")
         }
         if let reference = field.reference {
-            notes.append("The \(reference.field) of one of the \(definition.collections[reference.collection].plural).")
+            let name = "The \(reference.field) of one of the \(definition.collections[reference.collection].plural)"
+            notes.append(reference.mayDangle ? "\(name), which may not be there." : "\(name).")
         }
         if collection == nil, field.source == .creationTime { notes.append("The moment of the export.") }
         if isVersion { notes.append("The version of the format.") }
