@@ -102,7 +102,7 @@ import Testing
             preview
                 == #"{"categories":{"added":1,"updated":1,"skipped":0,"kept":0,"removed":1},"photos":{"added":2,"updated":0,"skipped":0,"kept":0,"removed":4}}"#
         )
-        #expect(report.split(separator: "\n").map(String.init) == [preview, "true", "2", "2", "2"])
+        #expect(report.split(separator: "\n").map(String.init) == [preview, "true", "1", "2", "2"])
         #expect(
             try Self.rows(room, "SELECT * FROM categories; SELECT id, path, category_id, width FROM photos") == """
                 1|cars|Autos|3|||1|5

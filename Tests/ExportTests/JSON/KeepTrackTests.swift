@@ -79,7 +79,11 @@ struct KeepTrackTests {
 
     private static func read(_ text: String, into database: AppDatabase) throws {
         let file = try WireImport(MemorySource(text), definition: definition(), now: EVFixture.now, bufferSizeBytes: 256)
-        try database.replaceAll(from: file.reader, expectedCounts: file.summary.recordCounts)
+        var instructions = ImportInstructions(strategy: .replace)
+        instructions.expectedCounts = file.summary.recordCounts
+        // What an export says of the settings is for another device, unless somebody wants it.
+        instructions.restoresSettings = true
+        try database.run(instructions, from: file.reader)
     }
 
     private static func written(_ database: AppDatabase) throws -> MemorySink {
