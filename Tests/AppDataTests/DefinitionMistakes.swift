@@ -98,6 +98,23 @@ enum DefinitionMistakes {
             "line 14: the definition.metadata has the field a, which is an object too"
         ),
         (
+            "title: Notes", "title: Notes\nsecrets: [{table: notes}]",
+            "line 4: the definition.secrets[0].table names notes, which a collection lies in"
+        ),
+        (
+            "title: Notes", "title: Notes\nsecrets: [{table: about}]",
+            "line 4: the definition.secrets[0].table names about, which settings or metadata lie in"
+        ),
+        ("title: Notes", "title: Notes\nsecrets: [{key: pin}]", "line 4: the definition.secrets[0] has no table"),
+        (
+            "title: Notes", "title: Notes\nlegacyFiles: [{file: a/b.json, member: notes}]",
+            "line 4: the definition.legacyFiles[0].file must be a file's name"
+        ),
+        (
+            "title: Notes", "title: Notes\nlegacyFiles: [{file: a.json, member: note}]",
+            "line 4: the definition.legacyFiles[0].member names note, which is neither a collection nor the settings"
+        ),
+        (
             "  name: about\n", "  required: true\n",
             "line 12: the definition.envelope[1] names about, which is neither a collection nor the metadata or settings"
         ),

@@ -41,6 +41,9 @@ import Testing
         // What the names of fields say together.
         "source: schemaVersion, type: integer}\n    - {name: a, key: a, type: text}\n    - {name: a.b, key: b, type: text}",
         "  required: true\n",
+        // What lies in which table.
+        "title: Notes\nsecrets: [{table: notes}]", "title: Notes\nsecrets: [{table: about}]",
+        "title: Notes\nlegacyFiles: [{file: a.json, member: note}]",
     ]
 
     /// More mistakes of form: what is replaced in the shortest definition, and by what.

@@ -86,7 +86,7 @@ struct RefusalTests {
             }
             #expect(try room.state() == before)
             #expect(try room.names("safety") == [])
-            #expect(try room.names("restore") == ["bad.json", "last.json", "last.txt", "preview"])
+            #expect(try room.names("restore") == ["bad.json", "last.json", "last.txt", "merge", "preview", "replace", "skip"])
         }
     }
 

@@ -1,5 +1,6 @@
 import BackupCore
 import GRDBSQLite
+import Glibc
 
 /// One consistent state of the app's data: what a single read transaction sees. Valid inside
 /// `AppDatabase.readSnapshot` only, on that thread.
@@ -57,10 +58,16 @@ public final class DatabaseSnapshot: RecordSource {
         try reader.visitAll(with: visitor, creationTime: nil, schemaVersion: definition.schemaVersion)
     }
 
-    /// Writes a copy of the whole database as this snapshot sees it: a file of its own, mode 0600, not in WAL mode, so that it
+    /// Writes a copy of the whole database as this snapshot sees it, but for the definition's secrets: a file of its own, mode 0600, not in WAL mode, so that it
     /// opens read-only wherever it lies. An unchanged database gives the same bytes every time. Not synced to disk.
     /// - Parameter destination: must not exist; after an error it does not.
     public func copyDatabase(to destination: String) throws(BackupError) {
         try DatabaseCopy.copy(from: reader.connection, path: reader.path, to: destination)
+        do {
+            try DatabaseSecrets.remove(definition.secrets, from: destination)
+        } catch {
+            _ = unlink(destination)
+            throw error
+        }
     }
 }

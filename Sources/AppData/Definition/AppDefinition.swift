@@ -44,6 +44,8 @@ public struct AppDefinition: Sendable {
     public let strategies: [ImportStrategy]
     /// Files in which the app kept its data before it had a database.
     public let legacyFiles: [LegacyFile]
+    /// What never leaves the database.
+    public private(set) var secrets: [SecretRule] = []
     /// The SHA-256 of the text that it was read from: tells whether two definitions are the same.
     public let digest: SHA256Digest
 
@@ -105,6 +107,13 @@ public struct AppDefinition: Sendable {
         var definition = self
         definition.otherFormats = []
         definition.newestSchemaVersion = formatVersions.upperBound
+        return definition
+    }
+
+    func replacing(secrets: [SecretRule]) -> AppDefinition {
+        var definition = self
+        definition.secrets = secrets
+        definition.otherFormats = otherFormats.map { $0.replacing(secrets: secrets) }
         return definition
     }
 

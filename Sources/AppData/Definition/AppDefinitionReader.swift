@@ -52,7 +52,7 @@ enum AppDefinitionReader {
                 "wholeDatabase", "schemaDrift", "style", "dateNumbers", "envelope", "metadata", "settings", "collections",
                 "wireFormats",
                 "media",
-                "archiveLayout", "migrations", "legacyFiles",
+                "archiveLayout", "migrations", "legacyFiles", "secrets",
             ])
         else { return nil }
         checkFormat(root)
@@ -67,12 +67,17 @@ enum AppDefinitionReader {
         let migrations = migrations(root)
         let formats = WireFormatReading.read(root, versions: versions)
         let legacyFiles = legacyFiles(root)
-        guard let name, let title, let fileNames, let strategies, let retention, let formats else { return nil }
-        return formats.definition(
+        guard let name, let title, let fileNames, let strategies, let retention, let formats else {
+            // Looked at all the same.
+            _ = DefinitionSecrets.read(root, formats: nil)
+            return nil
+        }
+        let definition = formats.definition(
             AppDefinition.Common(
                 name: name, title: title, fileNames: fileNames, media: media, archiveLayout: archiveLayout,
                 migrations: migrations, retention: retention, strategies: strategies, legacyFiles: legacyFiles,
                 digest: digest))
+        return definition.replacing(secrets: DefinitionSecrets.read(root, formats: definition.formats))
     }
 
     private static func checkFormat(_ root: DefinitionNode) {

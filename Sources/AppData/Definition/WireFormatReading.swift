@@ -83,7 +83,7 @@ struct WireFormatReading {
 
     /// An app that nobody has described: its collections are the tables that its database turns out to have.
     private static func wholeDatabase(_ root: DefinitionNode, _ versions: ClosedRange<Int>?) -> WireFormatReading? {
-        for name in ["dateNumbers", "envelope", "metadata", "settings", "collections", "wireFormats", "migrations"] {
+        for name in ["dateNumbers", "secrets", "envelope", "metadata", "settings", "collections", "wireFormats", "migrations"] {
             root.optional(name)?.note(
                 "cannot be together with wholeDatabase", remedy: "Leave it out: what the database has is found in it.")
         }
