@@ -77,11 +77,10 @@ struct MediaPlacement: Sendable {
         return target
     }
 
-    /// `beach_2.jpg`.
+    /// `beach-2.jpg`.
     private static func numbered(_ path: [UInt8], _ number: Int) -> [UInt8] {
         let start = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
-        let dot = path[start...].lastIndex(of: UInt8(ascii: ".")) ?? path.endIndex
-        return path[..<dot] + Array("_\(number)".utf8) + path[dot...]
+        return path[..<start] + MediaPlan.numbered(Array(path[start...]), number)
     }
 
     /// Where an entry goes.

@@ -129,8 +129,8 @@ def render(run) -> list:
         "number.", "",
         *circumstances(run), "## Bars of records", "",
         *table(["", "than", "times as fast", "at least", ""], [bar_row(results, bar) for bar in BARS]),
-        "Megabytes per second that are checked on one core (`taskset`; with `cp` through a mount, the program that copies and ours share "
-        "it):", "",
+        "Megabytes per second that are checked on one core (`taskset`; with `cp` through a mount, our program has that core and who copies "
+        "another):", "",
         *table(["", "by the clock", "by the processor's time", "at least", ""], [rate_row(results, step) for step in CHECK_STEPS]),
         f"{thousand['count']:,} expenses, a whole command from its start to its end, beside what the apps' documents ask for:", "",
         *table(

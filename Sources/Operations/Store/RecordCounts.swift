@@ -32,13 +32,22 @@ extension DatabaseSnapshot {
 
 /// The counts of the newest state: SQLite walks a whole table to count it, and `ls -l` of the mountpoint asks each time.
 final class RecordCountCache: Sendable {
-    private let known = Mutex<(state: DatabaseChangeState, counts: [RecordCount])?>(nil)
+    private struct Known {
+        let state: DatabaseChangeState
+        /// Of the media folder, where files are records.
+        let mediaState: String?
+        let counts: [RecordCount]
+    }
+
+    private let known = Mutex<Known?>(nil)
 
     func counts(of database: AppDatabase) throws(BackupError) -> [RecordCount] {
         let state = database.changeState()
-        if let known = known.withLock({ $0 }), known.state == state { return known.counts }
+        let countsFiles = database.definition.collections.contains { $0.source == .files }
+        let mediaState = countsFiles ? try database.media?.state() : nil
+        if let known = known.withLock({ $0 }), known.state == state, known.mediaState == mediaState { return known.counts }
         let counts = try database.counts()
-        known.withLock { $0 = (state, counts) }
+        known.withLock { $0 = Known(state: state, mediaState: mediaState, counts: counts) }
         return counts
     }
 }

@@ -13,6 +13,7 @@ struct ErrorSemanticsTests {
                 files = [path for path in paths if is_file(path)]
                 folders = [path for path in paths if not is_file(path)]
                 backups = ["./snapshots/one", "./snapshots/two"]
+                drops = ["./restore"] + ["./restore/" + name for name in ("preview", "replace", "merge", "skip")]
                 print({code(opened(flags), path) for path in files for flags in (os.O_WRONLY, os.O_RDWR, os.O_RDONLY | os.O_TRUNC,
                     os.O_WRONLY | os.O_APPEND, os.O_WRONLY | os.O_CREAT)})
                 print({code(call, path) for path in files for call in (os.unlink, lambda path: os.truncate(path, 0),
@@ -21,9 +22,9 @@ struct ErrorSemanticsTests {
                     lambda path: os.chown(path, os.getuid(), os.getgid()), lambda path: os.utime(path, (1, 1)))})
                 print({code(os.rmdir, path) for path in folders if path not in backups},
                     {code(os.rename, path, os.path.dirname(path) + "/x") for path in paths if path not in backups})
-                print({code(os.mkdir, path + "/x") for path in folders if path not in ("./snapshots", "./restore", "./restore/preview")},
+                print({code(os.mkdir, path + "/x") for path in folders if path not in ["./snapshots", *drops]},
                     {code(opened(os.O_WRONLY | os.O_CREAT), path + "/x") for path in folders if path not in
-                        ("./snapshots", "./restore", "./restore/preview")})
+                        ["./snapshots", *drops]})
                 """#)
             #expect(result == "{'EROFS'}\n{'EROFS'}\n{'EROFS'}\n{'EROFS'} {'EROFS'}\n{'EROFS'} {'EROFS'}")
         }
