@@ -153,8 +153,9 @@ final class DroppedFile: FileNode {
             state.hasUnjudgedWrites = false
             return (state.name, state.purpose, state.acceptedContent)
         }
-        let content = try SharedFile(path: spoolPath).sha256()
-        if content == accepted { return }
+        // Nothing is done by a preview: it may be made twice of the same content, and most content comes once.
+        let content = purpose == .preview ? nil : try SharedFile(path: spoolPath).sha256()
+        if let content, content == accepted { return }
         do {
             let outcome = try context.services.submit(
                 DropSubmission(name: name.description, spoolPath: spoolPath, purpose: purpose))
