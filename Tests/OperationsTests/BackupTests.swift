@@ -101,8 +101,8 @@ struct BackupTests {
         let manifest = try json(store.file("manifest.json", in: "two"))
         #expect(
             manifest.keys.sorted() == [
-                "app", "appVersion", "createdAt", "deviceName", "fileCount", "formatVersion", "name", "parent", "recordCount",
-                "records",
+                "app", "appVersion", "createdAt", "deviceName", "fileCount", "formatVersion", "missing", "name", "parent",
+                "recordCount", "records",
                 "schemaVersion", "sizeBytes", "tag", "unreadable",
             ])
         #expect(manifest["name"] as? String == "two")

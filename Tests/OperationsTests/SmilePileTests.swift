@@ -53,6 +53,22 @@ import Testing
         try room.sh("sqlite3 $S/app/database.sqlite \"\(sql)\"")
     }
 
+    @Test func `a photo without its file is told of, and the backup is made`() throws {
+        let room = try Self.room()
+        let result = try room.run("backupfs backup --store $S --label a")
+        #expect(
+            result.status == 0 && result.output == "a\n"
+                && result.complaint
+                    == "The app has records of files that are not in its media folder:\n  photo 4: /data/x/gone.jpg\n"
+        )
+        try room.sh("backupfs restore a --store $S --target $R/files >/dev/null")
+        #expect(try room.sh("jq -c '.missing, .unreadable' $R/files/manifest.json") == "[\"photo 4: /data/x/gone.jpg\"]\n[]")
+        try room.sh("cp $S/app/photos/beach.jpg $S/app/photos/gone.jpg")
+        #expect(
+            try room.sh("backupfs backup --store $S --label b --json | jq -c 'select(.message_type == \"summary\") | .missing'")
+                == "[]")
+    }
+
     @Test func `a backup is the app's own archive, to the letter`() throws {
         let room = try Self.room()
         try room.sh(

@@ -37,6 +37,12 @@ public final class DatabaseSnapshot: RecordSource {
         try MediaRecords(definition: definition, reader: reader, catalog: media).forEachRecord(of: description, body)
     }
 
+    /// Records that name a file which is not in the media folder.
+    public func missingFiles() throws(BackupError) -> MissingFiles {
+        guard let media, definition.tellsOfMedia else { return MissingFiles() }
+        return try MediaRecords(definition: definition, reader: reader, catalog: media).missingFiles()
+    }
+
     /// The metadata object's values, with defaults for what is not stored; the creation time is missing.
     public func metadata() throws(BackupError) -> RecordBuffer {
         try reader.object(definition.metadata, creationTime: nil, schemaVersion: definition.schemaVersion)

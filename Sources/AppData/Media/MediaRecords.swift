@@ -31,6 +31,19 @@ struct MediaRecords {
         }
     }
 
+    /// Records that name a file which is not there.
+    func missingFiles() throws(BackupError) -> MissingFiles {
+        var missing = MissingFiles()
+        guard let pointer = MediaPointer(definition) else { return missing }
+        let collection = definition.collections[pointer.collection]
+        try reader.forEachRecord(of: pointer.collection) { (record) throws(BackupError) in
+            guard pointer.hasFile(record), try pointer.file(of: record, in: catalog) == nil else { return }
+            let name = FieldChecker.shortened(record.bytes(pointer.field))
+            missing.add("\(collection.singular) \(record.keyText(collection.keyIndex)): \(name)")
+        }
+        return missing
+    }
+
     private func fill(
         _ buffer: RecordBuffer, _ collection: CollectionDefinition, _ file: MediaFileFacts,
         of owner: (record: RecordBuffer, pointer: MediaPointer)?

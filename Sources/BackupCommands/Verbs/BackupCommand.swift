@@ -52,8 +52,14 @@ struct BackupCommand: ParsableCommand {
                 "files": .integer(result.snapshot.record.root.totals.fileCount),
                 "bytes": .integer(result.snapshot.record.root.totals.byteCount),
                 "bytes_stored": .integer(result.storedBytes), "unreadable": .array(result.unreadable.map { .text($0) }),
+                "missing": .array(result.missing.map { .text($0) }),
             ]),
             text: result.snapshot.name.description)
+        if !result.missing.isEmpty, !output.json {
+            Terminal.complain("The app has records of files that are not in its media folder:")
+            for line in result.missing.prefix(10) { Terminal.complain("  \(line)") }
+            if result.missing.count > 10 { Terminal.complain("  … (manifest.json has more)") }
+        }
         if let incompleteness = result.incompleteness { throw incompleteness }
     }
 

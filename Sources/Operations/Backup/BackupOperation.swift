@@ -66,7 +66,9 @@ public struct BackupOperation: Sendable {
                 totals: root.totals, storedBytes: storedBytes, tarSizeBytes: archives.tar,
                 stamp: SnapshotStamp.unused(at: createdAt, kind, in: store.repository), databaseState: records.databaseState,
                 archiveNames: naming?.text))
-        return BackupResult(snapshot: try writer.commit(record), storedBytes: storedBytes, unreadable: parts.unreadable)
+        return BackupResult(
+            snapshot: try writer.commit(record), storedBytes: storedBytes, unreadable: parts.unreadable,
+            missing: records.facts.missingFiles.lines)
     }
 
     /// A parent that can no longer be read is none: that must not keep a new backup from being made.

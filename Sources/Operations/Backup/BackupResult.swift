@@ -8,6 +8,8 @@ public struct BackupResult: Sendable {
     public let storedBytes: UInt64
     /// Media files that could not be read, and why; the snapshot lacks them.
     public let unreadable: [String]
+    /// Media files that records name, and that are not there: as the app has it.
+    public let missing: [String]
 
     /// What to say of a backup that was made, but is not whole; `nil` when it is.
     public var incompleteness: BackupError? {

@@ -35,6 +35,7 @@ struct ManifestDocument {
             "fileCount": .integer(content.fileCount),
             "sizeBytes": .integer(content.byteCount),
             "unreadable": .array(unreadable.map { .text($0) }),
+            "missing": .array(facts.missingFiles.lines.map { .text($0) }),
         ])
     }
 

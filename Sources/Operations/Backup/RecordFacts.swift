@@ -8,10 +8,13 @@ struct RecordFacts: Sendable {
     let counts: [RecordCount]
     let appVersion: String
     let deviceName: String
+    /// What records name, and is not there.
+    let missingFiles: MissingFiles
 
     init(of snapshot: DatabaseSnapshot) throws(BackupError) {
         definition = snapshot.definition
         counts = try snapshot.counts()
+        missingFiles = try snapshot.missingFiles()
         appVersion = try snapshot.metadataText("appVersion") ?? "unknown"
         deviceName = try snapshot.metadataText("deviceName") ?? "unknown"
     }
