@@ -35,6 +35,8 @@ python3-yaml          python3 -c __import__('yaml')
 procps                command -v ps
 curl                  command -v curl
 libglib2.0-bin        command -v gio
+openssh-client        command -v sftp
+openssh-sftp-server   test -x /usr/lib/openssh/sftp-server
 shellcheck            command -v shellcheck
 EOF_LIST
 }

@@ -3,6 +3,7 @@ import BackupCore
 import BackupRepository
 import Export
 import Operations
+import Restore
 import SystemIO
 import VirtualTree
 
@@ -66,15 +67,16 @@ final class StoreTreeServices: TreeServices {
 
     func submit(_ submission: DropSubmission) throws(BackupError) -> DropOutcome {
         let runner = RestoreRunner(store: store)
+        let source =
+            switch submission.content {
+            case .spooled(let path): try ImportSource(file: path, name: submission.name)
+            case .stored(let table): runner.stored(table, name: submission.name)
+            }
         let report =
             switch submission.purpose {
-            case .preview:
-                try runner.preview(path: submission.spoolPath, name: submission.name, comparesOthers: true)
-            case .restore:
-                try runner.run(path: submission.spoolPath, name: submission.name, progress: nil)
-            case .strategy(let name):
-                try runner.run(
-                    path: submission.spoolPath, name: submission.name, strategy: ImportStrategy(rawValue: name), progress: nil)
+            case .preview: try runner.preview(source, comparesOthers: true)
+            case .restore: try runner.run(source, progress: nil)
+            case .strategy(let name): try runner.run(source, strategy: ImportStrategy(rawValue: name), progress: nil)
             }
         return DropOutcome(text: Array(report.text.utf8), json: report.json.prettyText)
     }

@@ -38,6 +38,8 @@ public struct BackupError: Error, Sendable, CustomStringConvertible {
         case usage
         /// A backup was made, but some source could not be read.
         case sourceUnreadable
+        /// A command of the user's, which had to succeed first, did not.
+        case hookFailed
         case interrupted
     }
 

@@ -26,6 +26,11 @@ extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *
 static inline int backupfs_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
     return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
+// The started program begins in `folder`.
+extern int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *folder);
+static inline int backupfs_spawn_change_folder(posix_spawn_file_actions_t *actions, const char *folder) {
+    return posix_spawn_file_actions_addchdir_np(actions, folder);
+}
 // getxattr(2): the value's length, or -1 and errno.
 static inline long backupfs_getxattr(const char *path, const char *name, void *value, unsigned long length) {
     return (long)getxattr(path, name, value, length);

@@ -45,6 +45,8 @@ public enum ErrorNumber {
         case .usage: EINVAL
         // The backup was made and is listed, but is not whole: `mkdir` must not look like a success.
         case .sourceUnreadable: EIO
+        // "Operation canceled": the user's own command has stopped it.
+        case .hookFailed: ECANCELED
         // Not EINTR: many programs take that for "try again" and would start the operation anew.
         case .interrupted: ECANCELED
         }

@@ -57,6 +57,24 @@ enum FileRequests {
         }
     }
 
+    /// The kernel sends it when both files are of this mount; `cp` asks for it first.
+    static func copy(
+        _ raw: OpaquePointer?, from source: UInt64, at sourceOffset: off_t, to target: UInt64, at offset: off_t, size: Int
+    ) {
+        let request = Request(raw)
+        do throws(BackupError) {
+            guard sourceOffset >= 0, offset >= 0, size >= 0 else {
+                throw BackupError(.invalidArgument, "a copy of \(size) bytes from \(sourceOffset) to \(offset) is out of range")
+            }
+            let count = try request.tree.copy(
+                from: HandleNumber(source), at: UInt64(sourceOffset), to: HandleNumber(target), at: UInt64(offset),
+                count: UInt64(size))
+            request.reply(writtenBytes: Int(count))
+        } catch {
+            request.fail(error, "copy_file_range")
+        }
+    }
+
     static func flush(_ raw: OpaquePointer?, handle: UInt64) {
         let request = Request(raw)
         do throws(BackupError) {

@@ -7,7 +7,7 @@ import Glibc
 /// Left out on purpose:
 /// - `access`: with `default_permissions` the kernel decides from the modes and asks nobody.
 /// - `getlk`, `setlk`, `flock`: without them the kernel keeps locks itself, which is what programs on one machine need.
-/// - `fallocate`, `copy_file_range`, `lseek`, `poll`, `bmap`, `ioctl`, `fsyncdir`: the kernel has its own answer for each.
+/// - `fallocate`, `lseek`, `poll`, `bmap`, `ioctl`, `fsyncdir`: the kernel has its own answer for each.
 /// - `destroy`: the tree outlives the mount, and whoever made it ends it.
 enum LowLevelOperations {
     static func make() -> fuse_lowlevel_ops {
@@ -57,6 +57,11 @@ enum LowLevelOperations {
             guard let info else { return LowLevelOperations.refuseMalformed(request) }
             let buffer = UnsafeRawBufferPointer(start: bytes, count: size)
             FileRequests.write(request, handle: info.pointee.fh, bytes: buffer, offset: offset)
+        }
+        operations.copy_file_range = { request, _, sourceOffset, source, _, offset, target, size, _ in
+            guard let source, let target else { return LowLevelOperations.refuseMalformed(request) }
+            FileRequests.copy(
+                request, from: source.pointee.fh, at: sourceOffset, to: target.pointee.fh, at: offset, size: size)
         }
         operations.flush = { request, _, info in
             guard let info else { return LowLevelOperations.refuseMalformed(request) }

@@ -10,11 +10,12 @@ struct ArchiveImport: Sendable {
     private static let databaseName = "database.sqlite"
     private static let mediaFolder = "media/"
 
-    private let reader: ZIPReader
-    private let path: String
+    private let reader: ArchiveReader
+    /// What the person calls it.
+    private let name: String
     private let origin: ImportOrigin
     /// The export, or the database of an app that nobody has described.
-    private let recordsEntry: ZIPEntry
+    private let recordsEntry: ArchiveEntry
     /// Whether the records are a database.
     let hasDatabase: Bool
     /// The media folder's path in the archive, with its slash.
@@ -23,23 +24,33 @@ struct ArchiveImport: Sendable {
     private let hasManifest: Bool
     /// Of the media files, when there may be a manifest.
     private var digests: [[UInt8]: Checksums] = [:]
+    /// Whether what is damaged or missing is left out, instead of the archive being refused.
+    private let allowsDamage: Bool
+    private var damagedPaths: Set<[UInt8]> = []
+    /// What is left out, each with the reason.
+    private(set) var leftOut: [String] = []
     /// Where the media files go, when that is not told by their paths alone.
     private var placement: MediaPlacement?
 
-    /// - Parameters:
-    ///   - origin: whether the archive comes from our own repository or from anywhere.
-    ///   - unpackedLimitBytes: what the archive may unpack to; usually what the disk has room for.
+    /// - Parameter unpackedLimitBytes: what the archive may unpack to; usually what the disk has room for.
     init(
-        path: String, origin: ImportOrigin, definition: AppDefinition, unpackedLimitBytes: UInt64
+        _ source: ImportSource, _ format: DroppedFormat, definition: AppDefinition, unpackedLimitBytes: UInt64,
+        allowsDamage: Bool = false
     ) throws(BackupError) {
-        var limits = ZIPLimits(totalSizeBytes: unpackedLimitBytes)
+        var limits = ArchiveLimits(totalSizeBytes: unpackedLimitBytes)
         limits.acceptsUnixBackslashes = true
         limits.acceptsSymbolicLinks = true
         // A folder of zeros is no bomb when we have packed it ourselves.
-        if origin == .ownRepository { limits.ratio = .max }
-        reader = try ZIPReader(path: path, limits: limits)
-        self.origin = origin
-        self.path = path
+        if source.origin == .ownRepository { limits.ratio = .max }
+        reader =
+            format == .tar
+            ? try ArchiveReader(
+                tar: source.bytes, size: source.sizeBytes, limits: limits, readsAhead: source.filePath != nil)
+            : try ArchiveReader(
+                zip: source.bytes, size: source.sizeBytes, limits: limits, readsAhead: source.filePath != nil)
+        origin = source.origin
+        name = source.name
+        self.allowsDamage = allowsDamage
         // Its tables come with the database; an export needs them to be there.
         let databasePath = Self.archivePath(Self.databaseName, definition)
         let database = definition.coversWholeDatabase ? Self.entry(databasePath, in: reader) : nil
@@ -53,13 +64,13 @@ struct ArchiveImport: Sendable {
         mediaPrefix = Array(mediaFolder.utf8)
         guard let entry = database ?? own ?? plain else {
             throw BackupError(
-                .invalidContent, "Import failed: the archive has no \(exportPath)", path: path,
+                .invalidContent, "Import failed: the archive has no \(exportPath)", path: name,
                 findings: ["the archive is not a backup of \(definition.title)"])
         }
         recordsEntry = entry
     }
 
-    private static func entry(_ path: String, in reader: ZIPReader) -> ZIPEntry? {
+    private static func entry(_ path: String, in reader: ArchiveReader) -> ArchiveEntry? {
         reader.entries(strippingCommonFolder: true).first { $0.path.elementsEqual(path.utf8) }
     }
 
@@ -68,7 +79,11 @@ struct ArchiveImport: Sendable {
         return rule.to + path.dropFirst(rule.from.count)
     }
 
-    private var entries: ZIPEntryList { reader.entries(strippingCommonFolder: true) }
+    private var entries: ArchiveEntryList { reader.entries(strippingCommonFolder: true) }
+
+    private func isMedia(_ entry: ArchiveEntry) -> Bool {
+        entry.path.starts(with: mediaPrefix) && !damagedPaths.contains(entry.path)
+    }
 
     var warnings: [String] { reader.warnings }
 
@@ -76,45 +91,71 @@ struct ArchiveImport: Sendable {
     var hasMedia: Bool { entries.contains { $0.path.starts(with: mediaPrefix) } }
 
     var mediaFileCount: Int {
-        entries.reduce(0) { $1.path.starts(with: mediaPrefix) && !$1.isDirectory ? $0 + targets(of: $1).count : $0 }
+        entries.reduce(0) { isMedia($1) && !$1.isDirectory ? $0 + targets(of: $1).count : $0 }
     }
 
     /// Bytes that the media files need on disk.
-    var mediaSizeBytes: UInt64 { entries.reduce(0) { $1.path.starts(with: mediaPrefix) ? $0 + $1.size : $0 } }
+    var mediaSizeBytes: UInt64 {
+        entries.reduce(0) { isMedia($1) ? $0 + $1.size * UInt64(max(1, targets(of: $1).count)) : $0 }
+    }
 
     /// Reads every entry through: CRC-32, and SHA-256 where the archive's own `SHA256SUMS` has it. The export, or the database
     /// (`hasDatabase`), goes to a file on the way.
-    /// - Throws: `damagedContent`.
+    /// - Throws: `damagedContent`, unless what is damaged may be left out. The records never are.
     mutating func check(writingRecordsTo recordsPath: String) throws(BackupError) {
-        var expected = try listedDigests()
+        var expected: [[UInt8]: SHA256Digest] = [:]
+        do throws(BackupError) {
+            expected = try listedDigests()
+        } catch {
+            try leaveOut(Array("SHA256SUMS".utf8), error)
+        }
         let records = try OwnedDescriptor.open(recordsPath, O_WRONLY | O_CREAT | O_EXCL)
         for entry in entries where !entry.isDirectory {
-            if entry.isSymbolicLink {
-                _ = try linkTarget(entry)
-                continue
+            let listed = expected.removeValue(forKey: entry.path)
+            do throws(BackupError) {
+                try check(entry, listed, writingRecordsTo: records)
+            } catch {
+                guard entry.path != recordsEntry.path else { throw error }
+                try leaveOut(entry.path, error)
             }
-            let isRecords = entry.path == recordsEntry.path
-            let digest: SHA256Digest
-            if hasManifest, entry.path.starts(with: mediaPrefix) {
-                var hasher = ContentHasher()
-                try reader.extract(entry) { (bytes) throws(BackupError) in hasher.update(bytes) }
-                let checksums = hasher.finish()
-                digests[entry.path] = checksums
-                digest = checksums.sha256
-            } else {
-                var hasher = SHA256Hasher()
-                try reader.extract(entry) { (bytes) throws(BackupError) in
-                    hasher.update(bytes)
-                    if isRecords { try records.writeAll(bytes) }
-                }
-                digest = hasher.finish()
+        }
+        for missing in expected.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+            try leaveOut(missing, damaged("\(FileName(bytes: missing)) is in SHA256SUMS, but not in the archive"))
+        }
+    }
+
+    private mutating func check(
+        _ entry: ArchiveEntry, _ listed: SHA256Digest?, writingRecordsTo records: borrowing OwnedDescriptor
+    ) throws(BackupError) {
+        if entry.isSymbolicLink {
+            _ = try linkTarget(entry)
+            return
+        }
+        let isRecords = entry.path == recordsEntry.path
+        let digest: SHA256Digest
+        if hasManifest, entry.path.starts(with: mediaPrefix) {
+            var hasher = ContentHasher()
+            try reader.extract(entry) { (bytes) throws(BackupError) in hasher.update(bytes) }
+            let checksums = hasher.finish()
+            digests[entry.path] = checksums
+            digest = checksums.sha256
+        } else {
+            var hasher = SHA256Hasher()
+            try reader.extract(entry) { (bytes) throws(BackupError) in
+                hasher.update(bytes)
+                if isRecords { try records.writeAll(bytes) }
             }
-            guard let listed = expected.removeValue(forKey: entry.path) else { continue }
-            guard listed == digest else { throw Self.damaged(path, "the SHA-256 of \(entry.name) is not the one in SHA256SUMS") }
+            digest = hasher.finish()
         }
-        if let missing = expected.keys.min(by: { $0.lexicographicallyPrecedes($1) }) {
-            throw Self.damaged(path, "\(FileName(bytes: missing)) is in SHA256SUMS, but not in the archive")
-        }
+        guard let listed, listed != digest else { return }
+        throw damaged("the SHA-256 of \(entry.name) is not the one in SHA256SUMS")
+    }
+
+    /// - Throws: the error itself, unless it is damage and may be left out.
+    private mutating func leaveOut(_ path: [UInt8], _ error: BackupError) throws(BackupError) {
+        guard allowsDamage, error.code == .damagedContent || error.code == .repositoryDamaged else { throw error }
+        damagedPaths.insert(path)
+        leftOut.append("\(FileName(bytes: path)) (\(error.findings.first ?? error.message))")
     }
 
     /// Checks the media files against what the export says of them, and decides where they go.
@@ -125,9 +166,14 @@ struct ArchiveImport: Sendable {
         _ manifest: [ManifestEntry], isComplete: Bool, pointer: MediaPointer?
     ) throws(BackupError) -> (warnings: [String], recordPaths: [FieldValue: [UInt8]]) {
         let check = ManifestCheck(
-            mediaPrefix: mediaPrefix, isComplete: isComplete, pointer: pointer, archivePath: path, digests: digests,
-            sizes: Dictionary(mediaFiles.map { ($0.entry.path, $0.entry.size) }) { first, _ in first })
+            mediaPrefix: mediaPrefix, isComplete: isComplete, pointer: pointer, archivePath: name, digests: digests,
+            sizes: Dictionary(mediaFiles.map { ($0.entry.path, $0.entry.size) }) { first, _ in first },
+            allowsDamage: allowsDamage)
         let found = try check.run(manifest)
+        for loss in found.losses {
+            if let path = loss.path { damagedPaths.insert(path) }
+            leftOut.append(loss.reason)
+        }
         let named = Set(found.entries.map(\.path))
         let others = mediaFiles.filter { !named.contains($0.entry.path) }.map { ($0.entry.path, $0.path) }
         let placement = MediaPlacement(
@@ -137,13 +183,13 @@ struct ArchiveImport: Sendable {
     }
 
     /// The media files and links, in the archive's order, with their paths there below the media folder.
-    private var mediaFiles: [(path: [UInt8], entry: ZIPEntry)] {
-        entries.lazy.filter { $0.path.starts(with: mediaPrefix) && !$0.isDirectory && $0.path.count > mediaPrefix.count }
+    private var mediaFiles: [(path: [UInt8], entry: ArchiveEntry)] {
+        entries.lazy.filter { isMedia($0) && !$0.isDirectory && $0.path.count > mediaPrefix.count }
             .map { (Array($0.path.dropFirst(mediaPrefix.count)), $0) }
     }
 
     /// The paths below the media folder that a file goes to.
-    private func targets(of entry: ZIPEntry) -> [[UInt8]] {
+    private func targets(of entry: ArchiveEntry) -> [[UInt8]] {
         let path = Array(entry.path.dropFirst(mediaPrefix.count))
         return placement?.paths(of: entry.path, usual: path) ?? [path]
     }
@@ -153,18 +199,18 @@ struct ArchiveImport: Sendable {
         guard let entry = entries.first(where: { $0.path.elementsEqual("SHA256SUMS".utf8) }) else { return [:] }
         // 64 digits and a path for each entry, at most.
         let limit = entries.reduce(0) { $0 + $1.path.count * 2 + 80 } + 4_096
-        return try ChecksumListingReader.read(reader.content(of: entry, limitBytes: limit), path: path)
+        return try ChecksumListingReader.read(reader.content(of: entry, limitBytes: limit), path: name)
     }
 
     /// The media files and links, by the paths in the media folder that they go to, in the archive's order.
-    func forEachMediaFile(_ body: (_ path: [UInt8], ZIPEntry) throws(BackupError) -> Void) throws(BackupError) {
-        for entry in entries where entry.path.starts(with: mediaPrefix) && !entry.isDirectory {
+    func forEachMediaFile(_ body: (_ path: [UInt8], ArchiveEntry) throws(BackupError) -> Void) throws(BackupError) {
+        for entry in entries where isMedia(entry) && !entry.isDirectory {
             for target in targets(of: entry) { try body(target, entry) }
         }
     }
 
     /// Whether a file of the entry's size has the entry's content.
-    func isSame(_ entry: ZIPEntry, as file: borrowing OwnedDescriptor) throws(BackupError) -> Bool {
+    func isSame(_ entry: ArchiveEntry, as file: borrowing OwnedDescriptor) throws(BackupError) -> Bool {
         var offset: UInt64 = 0
         var isSame = true
         var own: [UInt8] = []
@@ -197,8 +243,8 @@ struct ArchiveImport: Sendable {
         in folder: String, placingFile: ([UInt8]) throws(BackupError) -> [UInt8]? = { (path) throws(BackupError) in path },
         placingFolder: ([UInt8]) throws(BackupError) -> [UInt8]? = { (path) throws(BackupError) in path }
     ) throws(BackupError) {
-        var folders: [(path: [UInt8], entry: ZIPEntry)] = []
-        for entry in entries where entry.path.starts(with: mediaPrefix) && entry.path.count > mediaPrefix.count {
+        var folders: [(path: [UInt8], entry: ArchiveEntry)] = []
+        for entry in entries where isMedia(entry) && entry.path.count > mediaPrefix.count {
             let own = Array(entry.path.dropFirst(mediaPrefix.count))
             if entry.isDirectory {
                 guard let relative = try placingFolder(Array(own.dropLast())) else { continue }
@@ -217,7 +263,7 @@ struct ArchiveImport: Sendable {
         }
     }
 
-    private func stage(_ entry: ZIPEntry, at relative: [UInt8], in folder: String) throws(BackupError) {
+    private func stage(_ entry: ArchiveEntry, at relative: [UInt8], in folder: String) throws(BackupError) {
         if let slash = relative.lastIndex(of: UInt8(ascii: "/")) {
             try StagedPath.makeDirectories(Array(relative[..<slash]), in: folder)
         }
@@ -232,13 +278,13 @@ struct ArchiveImport: Sendable {
 
     /// Where a link points to.
     /// - Throws: `invalidContent` for a link outside of the media folder, and for one of a foreign archive that leaves it.
-    func linkTarget(_ entry: ZIPEntry) throws(BackupError) -> [UInt8] {
+    func linkTarget(_ entry: ArchiveEntry) throws(BackupError) -> [UInt8] {
         let target = try reader.content(of: entry, limitBytes: Int(PATH_MAX) - 1)
         guard entry.path.starts(with: mediaPrefix), !target.isEmpty, !target.contains(0),
             origin == .ownRepository || Self.stays(target, at: Array(entry.path.dropFirst(mediaPrefix.count)))
         else {
             throw BackupError(
-                .invalidContent, "Import failed: the link \(entry.name) points outside of the media folder", path: path,
+                .invalidContent, "Import failed: the link \(entry.name) points outside of the media folder", path: name,
                 remedy: "A backup of this store can be restored with: backupfs restore NAME")
         }
         return target
@@ -261,8 +307,7 @@ struct ArchiveImport: Sendable {
         return true
     }
 
-    private static func damaged(_ path: String, _ finding: String) -> BackupError {
-        BackupError(
-            .damagedContent, "This backup file is corrupted and cannot be restored.", path: path, findings: [finding])
+    private func damaged(_ finding: String) -> BackupError {
+        BackupError(.damagedContent, ImportMessages.corruptedFile, path: name, findings: [finding])
     }
 }

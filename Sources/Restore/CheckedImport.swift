@@ -19,6 +19,9 @@ public struct CheckedImport: Sendable {
     /// What was found of the archive's media.
     var mediaWarnings: [String] = []
 
+    /// What is damaged or missing and was left out on demand, each with the reason.
+    public var leftOut: [String] { archive?.leftOut ?? [] }
+
     /// The app's, in the form that the file has.
     var definition: AppDefinition {
         switch records {

@@ -14,11 +14,15 @@ struct ManifestCheck {
     let archivePath: String
     let digests: [[UInt8]: Checksums]
     let sizes: [[UInt8]: UInt64]
+    /// Whether files that are not as the export says are left out, instead of the archive being refused.
+    let allowsDamage: Bool
 
     struct Result {
         /// Those whose files are there, with the paths at which they are.
         var entries: [(entry: ManifestEntry, path: [UInt8])] = []
         var warnings: [String] = []
+        /// What is left out and why; the path is that of a file that is there.
+        var losses: [(path: [UInt8]?, reason: String)] = []
     }
 
     /// - Throws: `damagedContent` whose findings are all files that are not as the export says; `invalidContent` for a name that leaves the folder.
@@ -29,10 +33,22 @@ struct ManifestCheck {
             try requireInside(entry)
             guard let path = place(of: entry) else {
                 let message = "\(name(entry.archivePath)) of \(entry.label) is not in the archive"
-                if isComplete { findings.append(message) } else { result.warnings.append(message) }
+                if !isComplete {
+                    result.warnings.append(message)
+                } else if allowsDamage {
+                    result.losses.append((nil, message))
+                } else {
+                    findings.append(message)
+                }
                 continue
             }
-            if let finding = difference(entry, path) { findings.append(finding) }
+            if let finding = difference(entry, path) {
+                if allowsDamage {
+                    result.losses.append((path, finding))
+                    continue
+                }
+                findings.append(finding)
+            }
             result.entries.append((entry, path))
         }
         if result.warnings.count > Self.findingLimit {

@@ -86,7 +86,7 @@ struct MediaPlan {
 
     // MARK: Making it
 
-    private mutating func place(_ path: [UInt8], _ entry: ZIPEntry, _ own: Set<[UInt8]>) throws(BackupError) {
+    private mutating func place(_ path: [UInt8], _ entry: ArchiveEntry, _ own: Set<[UInt8]>) throws(BackupError) {
         let slashIndex = path.lastIndex(of: Self.slash)
         let parent = try slashIndex.map { (index) throws(BackupError) in try folder(Array(path[..<index])) } ?? []
         let name = slashIndex.map { Array(path[($0 + 1)...]) } ?? path
@@ -128,7 +128,7 @@ struct MediaPlan {
     }
 
     /// - Returns: `nil` when nothing has the path; whether what has it is the very same otherwise.
-    private func compare(_ entry: ZIPEntry, with path: [UInt8]) throws(BackupError) -> Bool? {
+    private func compare(_ entry: ArchiveEntry, with path: [UInt8]) throws(BackupError) -> Bool? {
         switch try tree.find(path) {
         case .nothing: return nil
         case .file(let status):

@@ -33,7 +33,9 @@ extension RestoreOperation {
         let path = "\(workPath)/rehearsal-\(RandomToken.make()).sqlite"
         let copy: AppDatabase
         if FileSystem.exists(database.path) {
-            try requireRoom((FileSystem.statusIfPresent(database.path)?.size ?? 0) * 3 + (1 << 20), at: workPath)
+            var room = RoomCheck()
+            try room.need((FileSystem.statusIfPresent(database.path)?.size ?? 0) * 3 + (1 << 20), at: workPath)
+            try room.require()
             try database.readSnapshot { (snapshot) throws(BackupError) in try snapshot.copyDatabase(to: path) }
             copy = AppDatabase(at: path, definition: definition)
         } else {

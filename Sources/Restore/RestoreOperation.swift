@@ -18,10 +18,14 @@ public struct RestoreOperation: Sendable {
     let workPath: String
     /// `nil` for what the definition says.
     let restoresSettings: Bool?
+    /// Whether files that are damaged or missing are left out, instead of everything being refused.
+    let allowsDamage: Bool
 
     public init(
-        database: AppDatabase, mediaPath: String?, journalPath: String, workPath: String, restoresSettings: Bool? = nil
+        database: AppDatabase, mediaPath: String?, journalPath: String, workPath: String, restoresSettings: Bool? = nil,
+        allowsDamage: Bool = false
     ) {
+        self.allowsDamage = allowsDamage
         self.restoresSettings = restoresSettings
         self.database = database
         self.mediaPath = mediaPath
@@ -35,41 +39,43 @@ public struct RestoreOperation: Sendable {
     /// - Throws: what is wrong with the file: `invalidContent`, `damagedContent`, `unsupportedVersion`, `tooLarge`; `notSupported` when the
     ///   app's database holds what no restore could bring back, or has not the form that the file has.
     public func check(
-        _ path: String, origin: ImportOrigin = .foreign, strategy: ImportStrategy = .replace
+        _ source: ImportSource, strategy: ImportStrategy = .replace
     ) throws(BackupError) -> CheckedImport {
         // A database that is lost holds nothing.
         let hasDatabase = FileSystem.exists(database.path)
         if hasDatabase, strategy == .replace { try database.requireReplaceable() }
-        let checked = try checkContent(path, origin, strategy)
+        let checked = try checkContent(source, strategy)
         if hasDatabase, strategy != .replace { try database.requireSameFormat(as: checked.definition) }
         return checked
     }
 
     private func checkContent(
-        _ path: String, _ origin: ImportOrigin, _ strategy: ImportStrategy
+        _ source: ImportSource, _ strategy: ImportStrategy
     ) throws(BackupError) -> CheckedImport {
-        switch try DroppedFormat.detect(path) {
+        let format = try DroppedFormat.detect(source.bytes)
+        switch format {
         case .json:
-            return try check(json: path, format: .json, strategy, archive: nil)
+            return try check(json: source.bytes, source.name, format: format, strategy, archive: nil)
         case .sqlite:
-            return try check(database: path, format: .sqlite, strategy, archive: nil)
-        case .zip:
+            return try check(database: source.file(in: workPath), source.name, format: format, strategy, archive: nil)
+        case .zip, .tar:
             let room = try FileSystem.space(at: workPath).availableBytes
             var archive = try ArchiveImport(
-                path: path, origin: origin, definition: definition, unpackedLimitBytes: room)
+                source, format, definition: definition, unpackedLimitBytes: room,
+                allowsDamage: allowsDamage)
             let recordsPath = "\(workPath)/records"
             try archive.check(writingRecordsTo: recordsPath)
             return archive.hasDatabase
-                ? try check(database: recordsPath, format: .zip, strategy, archive: archive)
-                : try check(json: recordsPath, format: .zip, strategy, archive: archive)
+                ? try check(database: recordsPath, source.name, format: format, strategy, archive: archive)
+                : try check(json: SharedFile(path: recordsPath), source.name, format: format, strategy, archive: archive)
         }
     }
 
     /// A database nobody has described is taken as it is, with its tables; of another one the records are.
     private func check(
-        database path: String, format: DroppedFormat, _ strategy: ImportStrategy, archive: ArchiveImport?
+        database path: String, _ name: String, format: DroppedFormat, _ strategy: ImportStrategy, archive: ArchiveImport?
     ) throws(BackupError) -> CheckedImport {
-        try requireTables(format, path)
+        try requireTables(name)
         let source = try DroppedDatabase(path: path, definition: definition)
         let summary = try ImportValidator(definition: source.definition).validate(source)
         if definition.coversWholeDatabase { try database.requireSameApplication(as: source) }
@@ -80,19 +86,19 @@ public struct RestoreOperation: Sendable {
     }
 
     private func check(
-        json path: String, format: DroppedFormat, _ strategy: ImportStrategy, archive: ArchiveImport?
+        json bytes: any ByteSource, _ name: String, format: DroppedFormat, _ strategy: ImportStrategy, archive: ArchiveImport?
     ) throws(BackupError) -> CheckedImport {
         guard !definition.coversWholeDatabase || FileSystem.exists(database.path) else {
             throw BackupError(
                 .notSupported,
                 "Import failed: the app's database is not there, and an export does not tell how to make its tables",
-                path: path, remedy: "Restore the backup's database.sqlite, or its archive.zip.")
+                path: name, remedy: "Restore the backup's database.sqlite, or its archive.zip.")
         }
         // What tables there are, if nobody has described them, is for the database to say.
         let known = definition.coversWholeDatabase ? try database.currentFormat() : definition
-        let wire = try WireImport(SharedFile(path: path), definition: known)
+        let wire = try WireImport(bytes, definition: known)
         guard var archive, definition.tellsOfMedia else {
-            try requireTables(format, path)
+            try requireTables(name)
             return CheckedImport(
                 format: format, strategy: strategy, summary: wire.summary, records: .wire(PlacedRecords(source: wire.reader)),
                 archive: archive)
@@ -108,10 +114,10 @@ public struct RestoreOperation: Sendable {
     }
 
     /// - Throws: `invalidContent` for a file without media when the app has nothing else.
-    private func requireTables(_ format: DroppedFormat, _ path: String) throws(BackupError) {
+    private func requireTables(_ name: String) throws(BackupError) {
         guard !definition.hasTables else { return }
         throw BackupError(
-            .invalidContent, "Import failed: the file holds no media, and \(definition.title) has nothing else", path: path,
+            .invalidContent, "Import failed: the file holds no media, and \(definition.title) has nothing else", path: name,
             remedy: "Restore an archive: archive.zip of a backup.")
     }
 
@@ -120,14 +126,15 @@ public struct RestoreOperation: Sendable {
     ///   - fileName: the dropped file's name, for the journal.
     ///   - report: told of progress.
     ///   - outcome: told what was done, before it is final: it is, unless this throws.
+    ///   - room: what else will be needed, by the safety backup.
     ///   - makeSafetyBackup: saves the current data; called after everything was checked and before anything is changed.
     /// - Throws: `busy` when the app holds its database locked, `noSpace`, …: the old data is unharmed then.
     public func run(
         _ checked: CheckedImport, fileName: String, report: ProgressHandler, outcome: (RestoreOutcome) -> Void = { _ in },
-        makeSafetyBackup: () throws(BackupError) -> SnapshotID
+        room: RoomCheck = RoomCheck(), makeSafetyBackup: () throws(BackupError) -> SnapshotID
     ) throws(BackupError) {
         report(OperationProgress(phase: Self.importingPhase))
-        try requireRoom(for: checked)
+        try requireRoom(for: checked, room)
         let safety = try makeSafetyBackup()
         try FaultInjection.reached("restore.safety-made")
         var journal = RestoreJournal(
@@ -174,22 +181,15 @@ public struct RestoreOperation: Sendable {
     }
 
     /// The new data lies beside the old for a while: in the database's log, and in the staged media folder.
-    private func requireRoom(for checked: CheckedImport) throws(BackupError) {
+    private func requireRoom(for checked: CheckedImport, _ others: RoomCheck) throws(BackupError) {
+        var room = others
         let databaseSize = FileSystem.statusIfPresent(database.path)?.size ?? 0
-        try requireRoom(databaseSize * 2 + (1 << 20), at: FileSystem.parentPath(database.path))
+        try room.need(databaseSize * 2 + (1 << 20), at: FileSystem.parentPath(database.path))
         // Keys and identities of all records, for whoever has to find which is which.
-        if checked.strategy != .replace { try requireRoom(databaseSize + (1 << 20), at: workPath) }
+        if checked.strategy != .replace { try room.need(databaseSize + (1 << 20), at: workPath) }
         if let archive = checked.archive, archive.hasMedia, let mediaPath {
-            try requireRoom(archive.mediaSizeBytes, at: FileSystem.parentPath(mediaPath))
+            try room.need(archive.mediaSizeBytes, at: FileSystem.parentPath(mediaPath))
         }
-    }
-
-    func requireRoom(_ neededBytes: UInt64, at path: String) throws(BackupError) {
-        let available = try FileSystem.space(at: path).availableBytes
-        guard available >= neededBytes else {
-            throw BackupError(
-                .noSpace, "the restore needs \(neededBytes) bytes and there are \(available)", path: path,
-                remedy: "Free some space and try again; nothing was changed.")
-        }
+        try room.require()
     }
 }

@@ -38,6 +38,10 @@ public struct RestoreReport: Sendable {
     public var error: BackupError?
     /// The folder where a dropped file replaces all data, if there is one.
     public var undoFolder: String? = "restore/"
+    /// Commands of the user's that were run.
+    public var hooks: [Hook] = []
+    /// Of what was handed in; `nil` after a crash, when nobody knows it any more.
+    public var sizeBytes: UInt64?
 
     public init(
         result: Result, fileName: String, startedAt: Timestamp, finishedAt: Timestamp,
@@ -96,7 +100,8 @@ public struct RestoreReport: Sendable {
             } ?? .null,
             "unknownFields": .object(
                 (summary?.unknownFields ?? [:]).sorted { $0.key < $1.key }.map { .init($0.key, .integer($0.value)) }),
-            "safetyBackup": .optional(safetyBackup),
+            "safetyBackup": .optional(safetyBackup), "sizeBytes": sizeBytes.map { .integer($0) } ?? .null,
+            "leftOut": .array((checked?.leftOut ?? []).map { .text($0) }), "hooks": .array(hooks.map(\.json)),
         ])
         guard case .object(let fixed) = members else { return members }
         let other = others.map { OrderedJSON.Member($0.records.strategy.rawValue, .object($0.members)) }
@@ -147,6 +152,8 @@ public struct RestoreReport: Sendable {
         for outcome in [outcome].compactMap({ $0 }) + others { lines += outcome.lines }
         for warning in warnings { lines.append("Warning: \(warning)") }
         for finding in details { lines.append("- \(finding)") }
+        for left in checked?.leftOut ?? [] { lines.append("Left out, since it is damaged or missing: \(left)") }
+        for hook in hooks { lines += hook.lines }
         if let remedy = error?.remedy { lines.append(remedy) }
         switch result {
         case .refused, .failed: lines.append("The data is as it was. Copy the file again to try again.")

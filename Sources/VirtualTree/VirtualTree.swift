@@ -131,6 +131,15 @@ public final class VirtualTree: TreeOperations {
         try files.get(handle).write(at: offset, bytes)
     }
 
+    public func copy(
+        from source: HandleNumber, at sourceOffset: UInt64, to handle: HandleNumber, at offset: UInt64, count: UInt64
+    ) throws(BackupError) -> UInt64 {
+        // The answer has 32 bits.
+        let limit = UInt64(UInt32.max) & ~4095
+        return try files.get(handle).copy(
+            from: files.get(source), at: sourceOffset, to: offset, count: min(count, limit))
+    }
+
     public func flush(_ handle: HandleNumber, process: Int32) throws(BackupError) {
         try files.get(handle).flush(process: process)
     }

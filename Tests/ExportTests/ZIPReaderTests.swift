@@ -7,7 +7,7 @@ import Testing
 
 @Suite("ZIP reader: archives of other programs")
 struct ZIPReaderTests {
-    private let limits = ZIPLimits(totalSizeBytes: 1 << 30)
+    private let limits = ArchiveLimits(totalSizeBytes: 1 << 30)
 
     /// A small tree, the program's archive of it, and what the reader finds in it.
     @Test(
@@ -52,7 +52,7 @@ struct ZIPReaderTests {
         try folder.write(noise, to: "media/a.jpg")
         try folder.write([], to: "empty")
         try expectSuccess("sh", "-c", "cd '\(folder.path)' && \(command)")
-        let reader = try ZIPReader(path: folder("out.zip"), limits: limits)
+        let reader = try ArchiveReader(zipFile: folder("out.zip"), limits: limits)
         #expect(reader.warnings.isEmpty)
         let export = try #require(reader.entry("export.json"))
         #expect(export.size == 100_000)
@@ -77,7 +77,7 @@ struct ZIPReaderTests {
             try shelf.member([0xFF, 0x0A], [.literal([2])]),
         ]
         let bytes = try shelf.materialize(ZIPLayout.table(for: members))
-        let reader = try ZIPReader(source: MemorySource(bytes), size: UInt64(bytes.count), limits: limits)
+        let reader = try ArchiveReader(zip: MemorySource(bytes), size: UInt64(bytes.count), limits: limits)
         #expect(reader.entries().map(\.path) == members.map(\.path))
         for (entry, member) in zip(reader.entries(), members) {
             #expect(entry.permissions == member.mode & 0o7777)
@@ -96,13 +96,13 @@ struct ZIPReaderTests {
             content: [.source(ZeroSource(), offset: 0, length: size)])
         let members = [huge] + (try (0..<70_000).map { try shelf.member("\($0)", [.literal([UInt8($0 & 255)])]) })
         let table = try ZIPLayout.table(for: members)
-        let reader = try ZIPReader(
-            source: TableSource(table, shelf), size: table.size, limits: ZIPLimits(totalSizeBytes: 1 << 40))
+        let reader = try ArchiveReader(
+            zip: TableSource(table, shelf), size: table.size, limits: ArchiveLimits(totalSizeBytes: 1 << 40))
         #expect(reader.entries().count == 70_001)
         #expect(reader.entries()[0].size == size)
         #expect(try reader.content(of: try #require(reader.entry("69999"))) == [111])
         let error = #expect(throws: BackupError.self) {
-            try ZIPReader(source: TableSource(table, shelf), size: table.size, limits: ZIPLimits(totalSizeBytes: 5 << 30))
+            try ArchiveReader(zip: TableSource(table, shelf), size: table.size, limits: ArchiveLimits(totalSizeBytes: 5 << 30))
         }
         #expect(error?.code == .tooLarge)
     }
@@ -113,19 +113,19 @@ struct ZIPReaderTests {
         let directory = "attr=0o40755 << 16"
         let path = try ZIPCraft.make(
             "write(archive(E(b'Backup/', b'', \(directory)), E(b'Backup/photos/1.jpg'), E(b'Backup/metadata.json')))", in: folder)
-        let reader = try ZIPReader(path: path, limits: limits)
+        let reader = try ArchiveReader(zipFile: path, limits: limits)
         #expect(reader.commonLeadingFolder == Array("Backup/".utf8))
         #expect(reader.entries().map(\.name) == ["Backup/", "Backup/photos/1.jpg", "Backup/metadata.json"])
         #expect(reader.entries(strippingCommonFolder: true).map(\.name) == ["photos/1.jpg", "metadata.json"])
 
         let late = try ZIPCraft.make("write(archive(E(b'b/1'), E(b'b/', b'', \(directory)), E(b'b/2')))", in: folder)
-        #expect(try ZIPReader(path: late, limits: limits).entries(strippingCommonFolder: true).map(\.name) == ["1", "2"])
+        #expect(try ArchiveReader(zipFile: late, limits: limits).entries(strippingCommonFolder: true).map(\.name) == ["1", "2"])
 
         for program in [
             "write(archive(E(b'a/1'), E(b'b/2')))", "write(archive(E(b'a/1'), E(b'ab')))",
             "write(archive(E(b'a/', b'', \(directory))))", "write(archive())", "write(archive(E(b'a')))",
         ] {
-            let reader = try ZIPReader(path: ZIPCraft.make(program, in: folder), limits: limits)
+            let reader = try ArchiveReader(zipFile: ZIPCraft.make(program, in: folder), limits: limits)
             #expect(reader.commonLeadingFolder == nil)
             #expect(reader.entries(strippingCommonFolder: true).map(\.path) == reader.entries().map(\.path))
         }
@@ -136,7 +136,7 @@ struct ZIPReaderTests {
         let folder = try TemporaryFolder()
         let path = try ZIPCraft.make(
             "write(archive(E(b'A.jpg'), E(b'a.JPG'), E('é'.encode()), E('e\\u0301'.encode()), E(b'b')))", in: folder)
-        let reader = try ZIPReader(path: path, limits: limits)
+        let reader = try ArchiveReader(zipFile: path, limits: limits)
         #expect(
             reader.warnings == [
                 "The name \"a.JPG\" differs from another one only in case or in how accents are written.",
@@ -149,15 +149,15 @@ struct ZIPReaderTests {
     func limitsOfTheCaller() throws {
         let folder = try TemporaryFolder()
         let path = try ZIPCraft.make("write(archive(E(b'a'), E(b'b')))", in: folder)
-        #expect(try ZIPReader(path: path, limits: ZIPLimits(totalSizeBytes: 14)).entries().count == 2)
-        #expect(throws: BackupError.self) { try ZIPReader(path: path, limits: ZIPLimits(totalSizeBytes: 13)) }
+        #expect(try ArchiveReader(zipFile: path, limits: ArchiveLimits(totalSizeBytes: 14)).entries().count == 2)
+        #expect(throws: BackupError.self) { try ArchiveReader(zipFile: path, limits: ArchiveLimits(totalSizeBytes: 13)) }
         var few = limits
         few.entryCount = 1
-        #expect(throws: BackupError.self) { try ZIPReader(path: path, limits: few) }
-        let reader = try ZIPReader(path: path, limits: limits)
+        #expect(throws: BackupError.self) { try ArchiveReader(zipFile: path, limits: few) }
+        let reader = try ArchiveReader(zipFile: path, limits: limits)
         let error = #expect(throws: BackupError.self) { try reader.content(of: reader.entries()[0], limitBytes: 6) }
         #expect(error?.code == .tooLarge)
-        let missing = #expect(throws: BackupError.self) { try ZIPReader(path: path + "-", limits: limits) }
+        let missing = #expect(throws: BackupError.self) { try ArchiveReader(zipFile: path + "-", limits: limits) }
         #expect(missing?.code == .notFound)
     }
 
@@ -165,7 +165,7 @@ struct ZIPReaderTests {
     func sinkError() throws {
         let folder = try TemporaryFolder()
         let path = try ZIPCraft.make("write(archive(E(b'a', method=8), E(b'b')))", in: folder)
-        let reader = try ZIPReader(path: path, limits: limits)
+        let reader = try ArchiveReader(zipFile: path, limits: limits)
         for entry in reader.entries() {
             let error = #expect(throws: BackupError.self) {
                 try reader.extract(entry) { (_) throws(BackupError) in throw BackupError(.noSpace, "full") }

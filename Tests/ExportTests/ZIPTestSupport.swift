@@ -130,3 +130,14 @@ func expectSuccess(_ command: String...) throws {
     let result = try run(command)
     #expect(result.status == 0, "\(command.joined(separator: " ")): \(result.output.suffix(2000))")
 }
+
+extension ArchiveReader {
+    init(zipFile path: String, limits: ArchiveLimits) throws(BackupError) {
+        do {
+            let file = try SharedFile(path: path)
+            try self.init(zip: file, size: file.size, limits: limits)
+        } catch {
+            throw error.at(path)
+        }
+    }
+}

@@ -232,6 +232,19 @@ final class MemoryTree: TreeOperations {
         }
     }
 
+    func copy(
+        from source: HandleNumber, at sourceOffset: UInt64, to handle: HandleNumber, at offset: UInt64, count: UInt64
+    ) throws(BackupError) -> UInt64 {
+        var bytes = [UInt8](repeating: 0, count: Int(min(count, 1 << 20)))
+        let size = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
+            try read(source, at: sourceOffset, into: buffer)
+        }
+        try bytes.withUnsafeBytesThrowing { (buffer) throws(BackupError) in
+            try write(handle, at: offset, UnsafeRawBufferPointer(rebasing: buffer[..<size]))
+        }
+        return UInt64(size)
+    }
+
     func flush(_ handle: HandleNumber, process: Int32) throws(BackupError) {
         try locked { state throws(BackupError) in
             guard let file = state.files[handle] else { throw BackupError(.badHandle, "no such handle") }

@@ -235,7 +235,8 @@ struct BackupTests {
         #expect(failure { _ = try Self.backUp(store, "two") }?.code == .busy)
         #expect(failure { try store.removeSnapshot(one) }?.code == .busy)
         #expect(failure { try store.renameSnapshot(one, to: "x") }?.code == .busy)
-        #expect(failure { _ = try RestoreRunner(store: store).run(path: "/x", name: "x", progress: nil) }?.code == .busy)
+        #expect(
+            failure { _ = try RestoreRunner(store: store).run(ImportSource(file: "/dev/null"), progress: nil) }?.code == .busy)
         #expect(!FileSystem.exists(store.paths.lastRestoreJSON))
         withExtendedLifetime(lock) {}
     }

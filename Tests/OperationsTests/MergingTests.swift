@@ -92,7 +92,7 @@ struct MergingTests {
                 "  Notifications: 4 added, 4 removed\nImporting will DELETE ALL existing data. This cannot be undone."))
         // A preview in the mounted folder tells of all strategies.
         let store = try Store.open(room.storePath)
-        let report = try RestoreRunner(store: store).preview(path: room("other.json"), name: "other.json", comparesOthers: true)
+        let report = try RestoreRunner(store: store).preview(ImportSource(file: room("other.json")), comparesOthers: true)
         #expect(report.text.contains("With skip (what was there stays as it is):\n  Cars: 0 added, 0 updated, 3 skipped\n"))
         let document = try json(report.json.prettyText)
         let others = try #require(document["otherStrategies"] as? [String: [String: Any]])

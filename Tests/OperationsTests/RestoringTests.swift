@@ -11,7 +11,7 @@ import Testing
 /// Restores into a store: safety backups, reports, names, previews.
 struct RestoringTests {
     private static func restore(_ store: Store, _ path: String) throws -> RestoreReport {
-        try RestoreRunner(store: store).run(path: path, name: FileSystem.lastComponent(path), progress: nil)
+        try RestoreRunner(store: store).run(ImportSource(file: path), progress: nil)
     }
 
     private static func names(_ store: Store) -> [String] {
@@ -96,7 +96,7 @@ struct RestoringTests {
         try room.sh("backupfs export --zip -o $R/live.zip --store $S")
         let old = try room.sh(PhotoDiary.describe)
         let lock = try store.lockForOperation()
-        let report = try RestoreRunner(store: store).preview(path: room("live.zip"), name: "live.zip")
+        let report = try RestoreRunner(store: store).preview(ImportSource(file: room("live.zip")))
         withExtendedLifetime(lock) {}
         #expect(report.result == .preview)
         #expect(report.text.hasSuffix("Importing will DELETE ALL existing data. This cannot be undone.\n"))

@@ -99,7 +99,7 @@ struct WireFormatTests {
     @Test func `preview and report tell the file's version`() throws {
         let room = try Room()
         let store = try Self.makeStore(room)
-        let text = try RestoreRunner(store: store).preview(path: room("real.json"), name: "real.json").text
+        let text = try RestoreRunner(store: store).preview(ImportSource(file: room("real.json"))).text
         for line in ["Schema version: 9", "Ideas: 1", "Documents: 0", "App version: 2026.6.2"] {
             #expect(text.contains("\n\(line)\n"), "\(text)")
         }

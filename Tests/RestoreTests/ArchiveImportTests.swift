@@ -39,7 +39,8 @@ struct ArchiveImportTests {
     private static func open(_ folder: TemporaryFolder, limit: UInt64 = 1 << 30) throws(BackupError) -> ArchiveImport {
         let definition: AppDefinition
         do { definition = try Diary.definition() } catch { throw BackupError(.invalidContent, "\(error)") }
-        return try ArchiveImport(path: folder("a.zip"), origin: .foreign, definition: definition, unpackedLimitBytes: limit)
+        return try ArchiveImport(
+            ImportSource(file: folder("a.zip")), .zip, definition: definition, unpackedLimitBytes: limit)
     }
 
     @Test func `an archive without an export is of something else`() throws {

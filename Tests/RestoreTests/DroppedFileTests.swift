@@ -1,5 +1,6 @@
 import AppData
 import BackupCore
+import SystemIO
 import TestSupport
 import Testing
 
@@ -16,7 +17,7 @@ struct DroppedFileTests {
         // The name says nothing.
         for name in ["a.json", "a.zip", "a"] {
             try folder.write(bytes + Array("rest".utf8), to: name)
-            #expect(try DroppedFormat.detect(folder(name)) == format)
+            #expect(try DroppedFormat.detect(SharedFile(path: folder(name))) == format)
         }
     }
 
@@ -29,7 +30,7 @@ struct DroppedFileTests {
     func `anything else is refused`(bytes: [UInt8]) throws {
         let folder = try TemporaryFolder()
         try folder.write(bytes, to: "f")
-        let error = failure { _ = try DroppedFormat.detect(folder("f")) }
+        let error = failure { _ = try DroppedFormat.detect(SharedFile(path: folder("f"))) }
         #expect(error?.code == .invalidContent)
         #expect(error?.message == "Invalid file format. Please select a valid backup file.")
     }

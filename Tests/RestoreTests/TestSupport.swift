@@ -38,3 +38,11 @@ enum Diary {
         return try AppDatabase.create(at: folder("app/database.sqlite"), definition: definition())
     }
 }
+
+extension RestoreOperation {
+    func check(
+        _ path: String, origin: ImportOrigin = .foreign, strategy: ImportStrategy = .replace
+    ) throws(BackupError) -> CheckedImport {
+        try check(ImportSource(file: path, origin: origin), strategy: strategy)
+    }
+}

@@ -117,7 +117,12 @@ final class TestServices: TreeServices {
     func isComplete(_ path: String) -> Bool { (try? FileSystem.readFile(path))?.last == UInt8(ascii: ".") }
 
     func submit(_ submission: DropSubmission) throws(BackupError) -> DropOutcome {
-        let text = String(decoding: try FileSystem.readFile(submission.spoolPath), as: UTF8.self)
+        let bytes =
+            switch submission.content {
+            case .spooled(let path): try FileSystem.readFile(path)
+            case .stored(let table): try Self.content(table, in: repository)
+            }
+        let text = String(decoding: bytes, as: UTF8.self)
         let refusal = state.withLock { state in
             state.submissions.append("\(submission.purpose) \(submission.name): \(text)")
             return state.refusal
@@ -125,6 +130,14 @@ final class TestServices: TreeServices {
         if let refusal { throw refusal }
         guard text.hasSuffix(".") else { throw BackupError(.invalidContent, "it does not end with a full stop") }
         return DropOutcome(text: Array("fine: \(text)".utf8), json: Array("{}".utf8))
+    }
+
+    private static func content(_ table: ExtentTable, in repository: Repository) throws(BackupError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: Int(table.size))
+        _ = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
+            try repository.read(table, at: 0, into: buffer)
+        }
+        return bytes
     }
 
     func restoreReports() -> [ReportText] { state.withLock { $0.reports } }

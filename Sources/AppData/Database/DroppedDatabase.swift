@@ -7,6 +7,9 @@ import SystemIO
 /// journal beside it is not looked at), its schema is not trusted to call functions, it is checked before anything is read, and
 /// an authorizer lets nothing through but reading the definition's own tables.
 public struct DroppedDatabase: RecordSource, Sendable {
+    /// The longest text or blob, in bytes.
+    private static let valueLimitBytes: Int32 = 64 << 20
+
     public let path: String
     /// The app's, in the wire format that the file's data came in.
     public let definition: AppDefinition
@@ -46,6 +49,8 @@ public struct DroppedDatabase: RecordSource, Sendable {
             throw translated(DatabaseFailure.last(connection, path: path))
         }
         sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0)
+        // One value is held in memory whole. Of a whole database none is.
+        if !definition.coversWholeDatabase { sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, Self.valueLimitBytes) }
         let safety = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA query_only = ON"
         guard sqlite3_exec(connection, safety, nil, nil, nil) == SQLITE_OK else {
             throw translated(DatabaseFailure.last(connection, path: path))

@@ -24,7 +24,7 @@ enum ExitStatus: Int32 {
         case .invalidContent, .damagedContent, .unsupportedVersion, .noSpace, .tooLarge, .readOnly, .notPermitted,
             .accessDenied, .repositoryDamaged, .inputOutput, .notFound, .alreadyExists, .notADirectory, .isADirectory,
             .notEmpty, .nameTooLong, .noAttribute, .invalidArgument, .notSupported, .crossDevice, .badHandle,
-            .stale:
+            .stale, .hookFailed:
             self = .failure
         }
     }

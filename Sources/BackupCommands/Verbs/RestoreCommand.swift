@@ -15,7 +15,7 @@ struct RestoreCommand: ParsableCommand {
         discussion: """
             With --target nothing of the app is touched: the backup's files are written into that folder, which must be empty or not be there.
 
-            The file (.json, .zip or .sqlite) or backup is checked whole first; then a safety backup is made; then all of it is restored
+            The file (.json, .zip, .tar or .sqlite) or backup is checked whole first; then a safety backup is made; then all of it is restored
             in one step, or nothing.
 
             With the strategy replace all data that is there goes first. With merge, records that are not there come, and those that are
@@ -46,6 +46,10 @@ struct RestoreCommand: ParsableCommand {
         inversion: .prefixedNo,
         help: ArgumentHelp("Restore the settings, or leave those that are there. Without it, what the app's definition says."))
     var settings: Bool?
+    @Flag(
+        name: .long,
+        help: "Leave out files of an archive that are damaged or missing, say which, and restore the rest (exit code 3).")
+    var allowDamaged = false
     @Flag(name: .long, help: "Only say what would happen.")
     var dryRun = false
     @Flag(name: .long, help: "Do not ask.")
@@ -56,29 +60,35 @@ struct RestoreCommand: ParsableCommand {
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }
         if let target { return try write(store, to: target, printer) }
-        let restore = RestoreRunner(store: store, restoresSettings: settings)
-        try restore.withSource(named: source) { path, name, origin in
-            if dryRun {
-                let preview = try restore.preview(path: path, name: name, origin: origin, strategy: strategy)
-                show(preview.json, preview.text)
-                return
-            }
-            // Who is not asked needs nothing to decide by: the restore checks everything itself, and need not do it twice.
-            if !yes { try ask(restore, path, name, origin) }
-            let result = try restore.run(path: path, name: name, origin: origin, strategy: strategy, progress: printer.handler)
-            printer.finish()
-            show(result.json, result.text)
+        let restore = RestoreRunner(store: store, restoresSettings: settings, allowsDamage: allowDamaged)
+        let content = try restore.source(named: source)
+        if dryRun {
+            let preview = try restore.preview(content, strategy: strategy)
+            show(preview.json, preview.text)
+            return
         }
+        // Who is not asked needs nothing to decide by: the restore checks everything itself, and need not do it twice.
+        if !yes { try ask(restore, content) }
+        let result = try restore.run(content, strategy: strategy, progress: printer.handler)
+        printer.finish()
+        show(result.json, result.text)
+        guard let count = result.checked?.leftOut.count, count > 0 else { return }
+        throw BackupError(
+            .sourceUnreadable,
+            "\(count == 1 ? "1 file was" : "\(count) files were") damaged or missing and \(count == 1 ? "has" : "have") been left out",
+            path: content.name,
+            remedy: "Everything else has been restored. Look for them in another backup.")
     }
 
     /// Shows what would happen, and goes on only if that is wanted.
-    private func ask(_ restore: RestoreRunner, _ path: String, _ name: String, _ origin: ImportOrigin) throws {
+    private func ask(_ restore: RestoreRunner, _ content: ImportSource) throws {
         let replacesAll = strategy ?? restore.defaultStrategy == .replace
         // A file that cannot be restored is told as such, whoever asks.
-        let preview = try restore.preview(path: path, name: name, origin: origin, strategy: strategy)
+        let preview = try restore.preview(content, strategy: strategy)
         guard Terminal.isInputTerminal else {
             throw BackupError(
-                .usage, "a restore \(replacesAll ? "replaces all" : "changes the") data and nobody can be asked", path: name,
+                .usage, "a restore \(replacesAll ? "replaces all" : "changes the") data and nobody can be asked",
+                path: content.name,
                 remedy: "Add --yes.")
         }
         Terminal.complain(preview.text)

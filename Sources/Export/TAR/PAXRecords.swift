@@ -26,4 +26,41 @@ struct PAXRecords {
         while decimals.hasSuffix("0") { decimals.removeLast() }
         return "\(isNegative ? "-" : "")\(whole).\(decimals)"
     }
+
+    // MARK: Reading
+
+    /// The first of some records.
+    /// - Returns: `nil` for what is none.
+    static func first(of bytes: ArraySlice<UInt8>) -> (keyword: String, value: ArraySlice<UInt8>, end: Int)? {
+        let digits = bytes.prefix(8).prefix { (48...57).contains($0) }
+        guard let length = Int(String(decoding: digits, as: UTF8.self)), digits.first != 48, length <= bytes.count,
+            length > digits.count + 2, bytes[digits.endIndex] == UInt8(ascii: " ")
+        else { return nil }
+        let end = bytes.startIndex + length
+        let text = bytes[(digits.endIndex + 1)..<(end - 1)]
+        guard bytes[end - 1] == UInt8(ascii: "\n"), let sign = text.firstIndex(of: UInt8(ascii: "=")), sign > text.startIndex,
+            let keyword = String(validating: text[..<sign], as: UTF8.self)
+        else { return nil }
+        return (keyword, text[(sign + 1)...], end)
+    }
+
+    /// The inverse of `text(of:)`; digits after the ninth decimal are dropped.
+    /// - Returns: `nil` for what is no number of seconds.
+    static func time(_ value: ArraySlice<UInt8>) -> Timestamp? {
+        let isNegative = value.first == UInt8(ascii: "-")
+        let parts = value.dropFirst(isNegative ? 1 : 0).split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard (1...2).contains(parts.count), parts.allSatisfy({ $0.allSatisfy { (48...57).contains($0) } }),
+            let seconds = Int64(String(decoding: parts[0], as: UTF8.self)), seconds < 1 << 60
+        else { return nil }
+        var nanoseconds: UInt32 = 0
+        let decimals = parts.count == 2 ? parts[1].prefix(9) : []
+        for index in 0..<9 {
+            let offset = decimals.startIndex + index
+            nanoseconds = nanoseconds * 10 + (index < decimals.count ? UInt32(decimals[offset]) - 48 : 0)
+        }
+        guard isNegative, nanoseconds > 0 else {
+            return Timestamp(seconds: isNegative ? -seconds : seconds, nanoseconds: nanoseconds)
+        }
+        return Timestamp(seconds: -seconds - 1, nanoseconds: 1_000_000_000 - nanoseconds)
+    }
 }

@@ -28,6 +28,12 @@ enum TARFormat {
     static let linkType = UInt8(ascii: "2")
     static let directoryType = UInt8(ascii: "5")
     static let extendedHeaderType = UInt8(ascii: "x")
+    /// Read only: what other programs write.
+    static let hardLinkType = UInt8(ascii: "1")
+    static let globalHeaderType = UInt8(ascii: "g")
+    static let longNameType = UInt8(ascii: "L")
+    static let longTargetType = UInt8(ascii: "K")
+    static let sparseType = UInt8(ascii: "S")
 
     /// The greatest number in a field of 12 bytes: eleven octal digits. A size of 8 GiB is one more.
     static let octalLimit: UInt64 = 1 << 33 - 1

@@ -9,20 +9,20 @@ enum ZIPEntryRules {
 
     /// - Throws: `invalidContent` for a name that would leave the folder it is unpacked to, or cannot be created.
     static func checkName(_ name: ArraySlice<UInt8>, isUTF8: Bool, acceptsBackslash: Bool) throws(BackupError) {
-        let shown = ZIPFailure.quoted(name)
-        guard let first = name.first else { throw ZIPFailure.refused("An entry of the archive has no name.") }
-        guard first != UInt8(ascii: "/") else { throw ZIPFailure.refused("The entry \(shown) has an absolute path.") }
-        guard !name.contains(0) else { throw ZIPFailure.refused("The name \(shown) contains a NUL byte.") }
+        let shown = ArchiveFailure.quoted(name)
+        guard let first = name.first else { throw ArchiveFailure.refused("An entry of the archive has no name.") }
+        guard first != UInt8(ascii: "/") else { throw ArchiveFailure.refused("The entry \(shown) has an absolute path.") }
+        guard !name.contains(0) else { throw ArchiveFailure.refused("The name \(shown) contains a NUL byte.") }
         guard acceptsBackslash || !name.contains(UInt8(ascii: "\\")) else {
-            throw ZIPFailure.refused("The name \(shown) contains a backslash.")
+            throw ArchiveFailure.refused("The name \(shown) contains a backslash.")
         }
         guard !isUTF8 || String(validating: name, as: UTF8.self) != nil else {
-            throw ZIPFailure.damaged("The name \(shown) is marked as UTF-8 and is not.")
+            throw ArchiveFailure.damaged("The name \(shown) is marked as UTF-8 and is not.")
         }
         let path = name.last == UInt8(ascii: "/") ? name.dropLast() : name
         for component in path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
             guard FileName(bytes: Array(component)).isSafeComponent else {
-                throw ZIPFailure.refused("The entry \(shown) has an unsafe path.")
+                throw ArchiveFailure.refused("The entry \(shown) has an unsafe path.")
             }
         }
     }
@@ -30,13 +30,14 @@ enum ZIPEntryRules {
     /// - Throws: `invalidContent` for encryption and for methods other than "stored" and "deflated".
     static func checkFlags(_ flags: UInt16, method: UInt16, name: ArraySlice<UInt8>) throws(BackupError) {
         guard flags & ZIPFormat.encryptedFlag == 0 else {
-            throw ZIPFailure.refused("The entry \(ZIPFailure.quoted(name)) is encrypted.")
+            throw ArchiveFailure.refused("The entry \(ArchiveFailure.quoted(name)) is encrypted.")
         }
         guard flags & ~allowedFlags == 0 else {
-            throw ZIPFailure.refused("The entry \(ZIPFailure.quoted(name)) uses features this program does not know.")
+            throw ArchiveFailure.refused("The entry \(ArchiveFailure.quoted(name)) uses features this program does not know.")
         }
         guard method == ZIPFormat.storedMethod || method == ZIPFormat.deflateMethod else {
-            throw ZIPFailure.refused("The entry \(ZIPFailure.quoted(name)) is compressed with the unknown method \(method).")
+            throw ArchiveFailure.refused(
+                "The entry \(ArchiveFailure.quoted(name)) is compressed with the unknown method \(method).")
         }
     }
 
@@ -50,26 +51,28 @@ enum ZIPEntryRules {
         case ZIPFormat.directoryType where isDirectory: break
         case ZIPFormat.symbolicLinkType where acceptsLink && !isDirectory: break
         case ZIPFormat.regularFileType, ZIPFormat.directoryType:
-            throw ZIPFailure.refused("The entry \(ZIPFailure.quoted(name)) is a file by one sign and a folder by another.")
-        default: throw ZIPFailure.refused("The entry \(ZIPFailure.quoted(name)) is a link or a device.")
+            throw ArchiveFailure.refused(
+                "The entry \(ArchiveFailure.quoted(name)) is a file by one sign and a folder by another.")
+        default: throw ArchiveFailure.refused("The entry \(ArchiveFailure.quoted(name)) is a link or a device.")
         }
         guard attributes & ZIPFormat.msdosDirectoryAttribute == 0 || isDirectory else {
-            throw ZIPFailure.refused("The entry \(ZIPFailure.quoted(name)) is a file by one sign and a folder by another.")
+            throw ArchiveFailure.refused(
+                "The entry \(ArchiveFailure.quoted(name)) is a file by one sign and a folder by another.")
         }
     }
 
     /// - Throws: `damagedContent` for sizes that cannot be true.
-    static func checkSizes(_ record: ZIPDirectory.Record, name: ArraySlice<UInt8>) throws(BackupError) {
+    static func checkSizes(_ record: ArchiveDirectory.Record, name: ArraySlice<UInt8>) throws(BackupError) {
         let isDirectory = name.last == UInt8(ascii: "/")
         let isPossible =
-            if record.method == ZIPFormat.storedMethod {
-                record.size == record.compressedSize
-            } else {
+            if record.isDeflated {
                 record.size / deflateRatioLimit <= record.compressedSize
+            } else {
+                record.size == record.compressedSize
             }
         guard isPossible, !isDirectory || record.size == 0 else {
-            throw ZIPFailure.damaged(
-                "The sizes of \(ZIPFailure.quoted(name)) cannot be true: \(record.compressedSize) bytes for \(record.size).")
+            throw ArchiveFailure.damaged(
+                "The sizes of \(ArchiveFailure.quoted(name)) cannot be true: \(record.compressedSize) bytes for \(record.size).")
         }
     }
 }

@@ -16,14 +16,14 @@ struct ZIPExtraFields {
             let count = Int(rest.littleEndian(2, UInt16.self))
             rest = rest.dropFirst(4)
             guard count <= rest.count else {
-                throw ZIPFailure.damaged("An extra field of \(ZIPFailure.quoted(name)) is longer than its header.")
+                throw ArchiveFailure.damaged("An extra field of \(ArchiveFailure.quoted(name)) is longer than its header.")
             }
             let field = rest.prefix(count)
             rest = rest.dropFirst(count)
             switch identifier {
             case ZIPFormat.zip64Extra:
                 guard zip64 == nil else {
-                    throw ZIPFailure.damaged("The entry \(ZIPFailure.quoted(name)) has two ZIP64 fields.")
+                    throw ArchiveFailure.damaged("The entry \(ArchiveFailure.quoted(name)) has two ZIP64 fields.")
                 }
                 zip64 = field
             case ZIPFormat.extendedTimestampExtra:
@@ -35,17 +35,17 @@ struct ZIPExtraFields {
             case ZIPFormat.unicodePathExtra:
                 // A version byte, a CRC and the name again. Only some programs look at it.
                 guard !hasUnicodePath, field.dropFirst(5) == name else {
-                    throw ZIPFailure.damaged("The entry \(ZIPFailure.quoted(name)) has two names.")
+                    throw ArchiveFailure.damaged("The entry \(ArchiveFailure.quoted(name)) has two names.")
                 }
                 hasUnicodePath = true
             case ZIPFormat.asiUnixExtra:
-                throw ZIPFailure.damaged("The entry \(ZIPFailure.quoted(name)) has a second mode of its own.")
+                throw ArchiveFailure.damaged("The entry \(ArchiveFailure.quoted(name)) has a second mode of its own.")
             default: break
             }
         }
         // Up to three zero bytes are padding that some programs write to align the data.
         guard rest.allSatisfy({ $0 == 0 }) else {
-            throw ZIPFailure.damaged("The extra fields of \(ZIPFailure.quoted(name)) are malformed.")
+            throw ArchiveFailure.damaged("The extra fields of \(ArchiveFailure.quoted(name)) are malformed.")
         }
     }
 

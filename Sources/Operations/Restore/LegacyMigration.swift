@@ -43,9 +43,10 @@ public struct LegacyMigration {
             // The switches of this device are what is migrated here.
             let runner = RestoreRunner(store: store, restoresSettings: true)
             let name = FileSystem.lastComponent(FileSystem.absolutePath(folder))
+            let source = try ImportSource(file: path, name: name)
             return isRehearsal
-                ? try runner.preview(path: path, name: name, strategy: strategy)
-                : try runner.run(path: path, name: name, strategy: strategy, progress: progress)
+                ? try runner.preview(source, strategy: strategy)
+                : try runner.run(source, strategy: strategy, progress: progress)
         }
         if !isRehearsal {
             let now = ISO8601.format(SystemClock.now().wholeSeconds)

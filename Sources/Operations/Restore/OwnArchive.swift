@@ -1,6 +1,7 @@
 import BackupCore
 import BackupRepository
 import Export
+import Restore
 import SystemIO
 
 /// Tells whether an archive is one of the store's own, whoever hands it in: then it was made from a backup whose every byte is checked, and
@@ -11,17 +12,16 @@ struct OwnArchive {
     let repository: Repository
 
     /// Compares the file with the archives that have its size, byte by byte. A backup that cannot be read is none of them.
-    func isArchive(_ path: String) throws(BackupError) -> Bool {
-        let file = try SharedFile(path: path)
+    func isArchive(_ file: ImportSource) throws(BackupError) -> Bool {
         try repository.refresh()
-        for snapshot in repository.snapshots().reversed() where snapshot.record.archiveSizeBytes == file.size {
+        for snapshot in repository.snapshots().reversed() where snapshot.record.archiveSizeBytes == file.sizeBytes {
             guard let table = try? SnapshotArchive.table(of: snapshot, .zip, in: repository) else { continue }
-            if (try? isEqual(table, file)) == true { return true }
+            if (try? isEqual(table, file.bytes)) == true { return true }
         }
         return false
     }
 
-    private func isEqual(_ table: ExtentTable, _ file: SharedFile) throws(BackupError) -> Bool {
+    private func isEqual(_ table: ExtentTable, _ file: any ByteSource) throws(BackupError) -> Bool {
         var offset: UInt64 = 0
         var ours = [UInt8](repeating: 0, count: Self.bufferSizeBytes)
         // Most archives of one size differ near their beginning: they are told apart before much is read.
@@ -29,7 +29,7 @@ struct OwnArchive {
             let count = try ours.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
                 try repository.read(table, at: offset, into: buffer)
             }
-            guard try file.readExactly(at: offset, count: count)[...] == ours[..<count] else { return false }
+            guard try file.bytes(at: offset, upTo: count)[...] == ours[..<count] else { return false }
             offset += UInt64(count)
         }
         return true

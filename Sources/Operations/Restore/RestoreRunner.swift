@@ -12,11 +12,15 @@ public struct RestoreRunner: Sendable {
 
     private let store: Store
     private let restoresSettings: Bool?
+    private let allowsDamage: Bool
 
-    /// - Parameter restoresSettings: whether settings are restored; `nil` for what the app's definition says.
-    public init(store: Store, restoresSettings: Bool? = nil) {
+    /// - Parameters:
+    ///   - restoresSettings: whether settings are restored; `nil` for what the app's definition says.
+    ///   - allowsDamage: whether files of an archive that are damaged or missing are left out and told of, instead of all of it being refused.
+    public init(store: Store, restoresSettings: Bool? = nil, allowsDamage: Bool = false) {
         self.store = store
         self.restoresSettings = restoresSettings
+        self.allowsDamage = allowsDamage
     }
 
     /// What a restore does when nobody says otherwise.
@@ -31,20 +35,20 @@ public struct RestoreRunner: Sendable {
     ///   - comparesOthers: whether what the app's other strategies would do is told as well, where that costs little.
     /// - Throws: what is wrong with the file.
     public func preview(
-        path: String, name: String, origin: ImportOrigin = .foreign, strategy: ImportStrategy? = nil, comparesOthers: Bool = false
+        _ source: ImportSource, strategy: ImportStrategy? = nil, comparesOthers: Bool = false
     ) throws(BackupError) -> RestoreReport {
         let strategy = try chosen(strategy)
         let startedAt = SystemClock.now()
         return try store.withWorkFolder { (folder) throws(BackupError) in
             var report = RestoreReport(
-                result: .preview, fileName: name, startedAt: startedAt, finishedAt: startedAt, strategy: strategy)
+                result: .preview, fileName: source.name, startedAt: startedAt, finishedAt: startedAt, strategy: strategy)
             do throws(BackupError) {
-                let checked = try check(path, origin, strategy, in: folder)
+                let checked = try check(source, strategy, in: folder)
                 report.checked = checked
                 report.outcome = try operation(in: folder).rehearse(checked)
-                if comparesOthers, isCheap(path) { report.others = try others(path, origin, than: strategy, in: folder) }
+                if comparesOthers, isCheap(source) { report.others = try others(source, than: strategy, in: folder) }
             } catch {
-                throw error.at(name)
+                throw error.at(source.name)
             }
             report.finishedAt = SystemClock.now()
             return report
@@ -52,20 +56,19 @@ public struct RestoreRunner: Sendable {
     }
 
     /// Whether running all strategies on copies takes no time worth speaking of.
-    private func isCheap(_ path: String) -> Bool {
-        let sizes = [path, store.database.path].map { FileSystem.statusIfPresent($0)?.size ?? 0 }
-        return sizes.reduce(0, +) <= Self.cheapLimitBytes
+    private func isCheap(_ source: ImportSource) -> Bool {
+        source.sizeBytes + (FileSystem.statusIfPresent(store.database.path)?.size ?? 0) <= Self.cheapLimitBytes
     }
 
     /// A strategy that cannot be used with this file is left out.
     private func others(
-        _ path: String, _ origin: ImportOrigin, than strategy: ImportStrategy, in folder: String
+        _ source: ImportSource, than strategy: ImportStrategy, in folder: String
     ) throws(BackupError) -> [RestoreOutcome] {
         var outcomes: [RestoreOutcome] = []
         for other in strategies where other != strategy {
             let folder = "\(folder)/\(other.rawValue)"
             try FileSystem.makeDirectories(folder)
-            guard let checked = try? check(path, origin, other, in: folder),
+            guard let checked = try? check(source, other, in: folder),
                 let outcome = try? operation(in: folder).rehearse(checked)
             else { continue }
             outcomes.append(outcome)
@@ -85,7 +88,7 @@ public struct RestoreRunner: Sendable {
     /// - Throws: `busy` while another operation runs (then nothing is reported: the report is the other's); what is wrong with the file; what went
     ///   wrong on the way. The data is as it was then, unless the report says `unfinished`.
     public func run(
-        path: String, name: String, origin: ImportOrigin = .foreign, strategy: ImportStrategy? = nil, progress: ProgressHandler?
+        _ source: ImportSource, strategy: ImportStrategy? = nil, progress: ProgressHandler?
     ) throws(BackupError) -> RestoreReport {
         let strategy = try chosen(strategy)
         let lock = try store.lockForOperation()
@@ -93,19 +96,27 @@ public struct RestoreRunner: Sendable {
         // Left by a crash of another process, or by a database that was locked at the time.
         try store.recoverRestore()
         var report = RestoreReport(
-            result: .refused, fileName: name, startedAt: SystemClock.now(), finishedAt: SystemClock.now(), strategy: strategy)
+            result: .refused, fileName: source.name, startedAt: SystemClock.now(), finishedAt: SystemClock.now(),
+            strategy: strategy)
         report.undoFolder = store.undoFolder
+        report.sizeBytes = source.sizeBytes
+        let hooks = RestoreHooks(store: store)
         do {
             try store.monitor.run("restore", phase: "Restoring data...", progress) { (notify) throws(BackupError) in
                 try store.withWorkFolder { (folder) throws(BackupError) in
                     let operation = operation(in: folder)
-                    let checked = try check(path, origin, strategy, in: folder)
+                    let checked = try check(source, strategy, in: folder)
                     report.checked = checked
                     report.result = .failed
                     try store.makeMissingParts()
                     let backup = BackupOperation(store: store)
-                    try operation.run(checked, fileName: name, report: notify, outcome: { report.outcome = $0 }) {
+                    var room = RoomCheck()
+                    try SafetyRoom(store: store).add(to: &room)
+                    try operation.run(
+                        checked, fileName: source.name, report: notify, outcome: { report.outcome = $0 }, room: room
+                    ) {
                         () throws(BackupError) in
+                        report.hooks = try hooks.runBefore(source.name, strategy)
                         let made = try backup.make(.safety, label: nil, tag: nil, notify).snapshot
                         report.safetyBackup = store.safetyFile(of: made).name
                         return made.id
@@ -114,11 +125,14 @@ public struct RestoreRunner: Sendable {
             }
         } catch let error where !finishIfCommitted(&report) {
             report.error = error
+            // What is neither the old nor the new data must not be given to a service: the next start ends the restore, and then starts it.
+            if report.result != .unfinished { report.hooks += hooks.runAfter(source.name, report.result) }
             report.finishedAt = SystemClock.now()
             try? store.writeReport(report)
-            throw error.at(name)
+            throw error.at(source.name)
         } catch {}
         report.result = .success
+        report.hooks += hooks.runAfter(source.name, .success)
         report.finishedAt = SystemClock.now()
         // The data is new. What cannot be tidied up now is no failure of the restore: the next start does it.
         try? tidyUp(report)
@@ -150,25 +164,25 @@ public struct RestoreRunner: Sendable {
     /// Checks a file. One that is refused because anybody may have made it is looked at again: the safety backup that a report offers as the
     /// way back must be taken, whatever it holds.
     private func check(
-        _ path: String, _ origin: ImportOrigin, _ strategy: ImportStrategy, in folder: String
+        _ source: ImportSource, _ strategy: ImportStrategy, in folder: String
     ) throws(BackupError) -> CheckedImport {
         do {
-            return try operation(in: folder).check(path, origin: origin, strategy: strategy)
+            return try operation(in: folder).check(source, strategy: strategy)
         } catch {
-            guard origin == .foreign, error.code == .invalidContent || error.code == .tooLarge,
-                (try? OwnArchive(repository: store.repository).isArchive(path)) == true
+            guard source.origin == .foreign, error.code == .invalidContent || error.code == .tooLarge,
+                (try? OwnArchive(repository: store.repository).isArchive(source)) == true
             else { throw error }
             // The first look may have left an export in the folder.
             let folder = "\(folder)/own"
             try FileSystem.makeDirectories(folder)
-            return try operation(in: folder).check(path, origin: .ownRepository, strategy: strategy)
+            return try operation(in: folder).check(source.asOwn, strategy: strategy)
         }
     }
 
     private func operation(in folder: String) -> RestoreOperation {
         RestoreOperation(
             database: store.database, mediaPath: store.mediaPath, journalPath: store.paths.restoreJournal, workPath: folder,
-            restoresSettings: restoresSettings)
+            restoresSettings: restoresSettings, allowsDamage: allowsDamage)
     }
 
     /// Keeps the newest ones that the definition asks for, and those somebody pinned.
@@ -182,26 +196,26 @@ public struct RestoreRunner: Sendable {
     /// Whether a file that is still being written is whole by now; says nothing of whether it is valid.
     public func isComplete(_ path: String) -> Bool { CompletenessCheck.isComplete(path) }
 
-    /// Runs `body` with a file to restore: the file of that name, or, if there is none, the backup of that name as an archive.
-    public func withSource(
-        named source: String, _ body: (_ path: String, _ name: String, _ origin: ImportOrigin) throws -> Void
-    ) throws {
+    /// What is to be restored: the file of that name, or, if there is none, the backup of that name, as an archive of which nothing is copied.
+    /// - Throws: `notFound`, `isADirectory`, …
+    public func source(named source: String) throws(BackupError) -> ImportSource {
         if let status = FileSystem.statusIfPresent(source) {
             guard status.kind == .regular else {
                 throw BackupError(
-                    .isADirectory, "this is not a file", path: source, remedy: "Name a .json, .zip or .sqlite file.")
+                    .isADirectory, "this is not a file", path: source, remedy: "Name a .json, .zip, .tar or .sqlite file.")
             }
-            try body(source, FileSystem.lastComponent(source), .foreign)
-            return
+            return try ImportSource(file: source)
         }
         guard !source.contains("/") else {
             throw BackupError(.notFound, "there is no such file", path: source, remedy: "Check the path.")
         }
         let snapshot = try store.snapshot(named: source)
-        let folder = try WorkFolder(in: store.paths.spool)
-        defer { folder.remove() }
-        let path = "\(folder.path)/archive.zip"
-        try ExportOperation(store: store, snapshotName: source).write(.archive(.zip), to: path)
-        try body(path, snapshot.name.description, .ownRepository)
+        let table = try SnapshotArchive.table(of: snapshot, .zip, in: store.repository)
+        return stored(table, name: snapshot.name.description)
+    }
+
+    /// A file that the repository serves.
+    public func stored(_ table: ExtentTable, name: String) -> ImportSource {
+        ImportSource(stored: StoredBytes(table, in: store.repository), sizeBytes: table.size, name: name)
     }
 }

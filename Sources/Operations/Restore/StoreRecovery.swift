@@ -6,13 +6,18 @@ import SystemIO
 extension Store {
     /// Finishes or undoes a restore that a crash interrupted, and reports it. For whoever holds the operation lock.
     func recoverRestore() throws(BackupError) {
-        guard let result = try RestoreRecovery.run(journalPath: paths.restoreJournal, database: database) else { return }
+        let hooks = RestoreHooks(store: self)
+        guard let result = try RestoreRecovery.run(journalPath: paths.restoreJournal, database: database) else {
+            _ = hooks.runAfter("", .undone)
+            return
+        }
         let safety = result.safetySnapshot.flatMap { repository.snapshot(id: $0) }
         let now = SystemClock.now()
         var report = RestoreReport(
             result: result.outcome == .completed ? .completed : .undone, fileName: result.fileName, startedAt: now,
             finishedAt: now, strategy: result.strategy, safetyBackup: safety.map { safetyFile(of: $0).name })
         report.undoFolder = undoFolder
+        report.hooks = hooks.runAfter(result.fileName, report.result)
         try writeReport(report)
         try RestoreRecovery.forget(journalPath: paths.restoreJournal)
     }
@@ -25,6 +30,7 @@ extension Store {
 
     /// `restore/last.json` and `restore/last.txt`.
     func writeReport(_ report: RestoreReport) throws(BackupError) {
+        OperationLog(path: paths.operationLog).note(report)
         try FileSystem.writeFileAtomically(paths.lastRestoreJSON, report.json.prettyText)
         try FileSystem.writeFileAtomically(paths.lastRestoreText, Array(report.text.utf8))
     }

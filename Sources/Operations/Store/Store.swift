@@ -85,7 +85,9 @@ public final class Store: Sendable {
     func recover() throws(BackupError) {
         // Most often there is nothing to do, and a lock taken for nothing would refuse somebody's backup.
         let leftovers = try WorkFolder.abandoned(in: paths.spool)
-        guard [paths.restoreJournal, paths.operationRecord].contains(where: FileSystem.exists) || !leftovers.isEmpty,
+        guard
+            [paths.restoreJournal, paths.hookRecord, paths.operationRecord].contains(where: FileSystem.exists)
+                || !leftovers.isEmpty,
             let lock = try? lockForOperation()
         else { return }
         try withExtendedLifetime(lock) { () throws(BackupError) in

@@ -24,6 +24,10 @@ public struct StorePaths: Sendable {
     public var spool: String { "\(root)/spool" }
     /// The crash journal of a restore.
     var restoreJournal: String { "\(root)/restore.journal" }
+    /// There while a restore goes on whose command `before-restore` has been run, and `after-restore` not yet.
+    var hookRecord: String { "\(root)/restore.hook" }
+    /// One line for each operation that has ended.
+    public var operationLog: String { "\(root)/backupfs.log" }
     /// When the files of the app's older versions were migrated.
     var migrationRecord: String { "\(root)/migrated" }
     var restoreReports: String { "\(root)/restore" }

@@ -13,6 +13,7 @@ public struct StoreSettings: Sendable, Equatable {
     /// `nil` when the app has no media folder.
     public var mediaPath: String?
     public var repositoryPath: String
+    public var hooks = HookSettings()
 
     /// - Throws: `invalidContent` naming the line or the key.
     static func read(_ path: String) throws(BackupError) -> StoreSettings {
@@ -45,9 +46,19 @@ public struct StoreSettings: Sendable, Equatable {
                 .unsupportedVersion, "the store has format version \(version); this program reads \(formatVersion)", path: path,
                 remedy: "Use a newer backupfs.")
         }
-        let settings = StoreSettings(
+        var settings = StoreSettings(
             app: try take("app"), databasePath: try take("database"), mediaPath: values.removeValue(forKey: "media"),
             repositoryPath: try take("repository"))
+        settings.hooks.beforeRestore = values.removeValue(forKey: "before-restore")
+        settings.hooks.afterRestore = values.removeValue(forKey: "after-restore")
+        if let text = values.removeValue(forKey: "hook-timeout-seconds") {
+            guard let seconds = Int(text), (1...HookSettings.timeoutLimitSeconds).contains(seconds) else {
+                throw BackupError(
+                    .invalidContent, "hook-timeout-seconds is \(text)", path: path,
+                    remedy: "Give a whole number of seconds from 1 to \(HookSettings.timeoutLimitSeconds).")
+            }
+            settings.hooks.timeoutSeconds = seconds
+        }
         if let unknown = values.keys.sorted().first {
             throw BackupError(.invalidContent, "the setting \(unknown) is not known", path: path, remedy: "Remove it.")
         }
@@ -80,6 +91,17 @@ public struct StoreSettings: Sendable, Equatable {
 
             """
         if let mediaPath { text += "# The app's media folder.\nmedia: \(quoted(mediaPath))\n" }
+        text += """
+            # Commands around a restore, run by /bin/sh: to stop a service, and to start it again. When the first fails, nothing is restored.
+
+            """
+        func add(_ name: String, _ value: String?, example: String) {
+            text += value.map { "\(name): \(quoted($0))\n" } ?? "# \(name): \"\(example)\"\n"
+        }
+        add("before-restore", hooks.beforeRestore, example: "systemctl stop my-app")
+        add("after-restore", hooks.afterRestore, example: "systemctl start my-app")
+        let isDefault = hooks.timeoutSeconds == HookSettings.defaultTimeoutSeconds
+        add("hook-timeout-seconds", isDefault ? nil : "\(hooks.timeoutSeconds)", example: "\(hooks.timeoutSeconds)")
         return text
     }
 }

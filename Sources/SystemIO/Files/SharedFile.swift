@@ -29,6 +29,14 @@ public final class SharedFile: ByteSource {
         try descriptor.readFully(at: offset, into: buffer)
     }
 
+    /// Writes all of it, if the file was opened for that too.
+    public func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(BackupError) {
+        try descriptor.writeAll(bytes, at: offset)
+    }
+
+    /// fsync(2).
+    public func synchronize() throws(BackupError) { try descriptor.synchronize() }
+
     /// Tells the system that this part will be read soon (posix_fadvise(2)); it returns at once.
     public func expectReading(at offset: UInt64, count: UInt64) {
         posix_fadvise(descriptor.rawValue, off_t(offset), off_t(count), POSIX_FADV_WILLNEED)

@@ -18,6 +18,11 @@ public enum SpawnExtensions {
     /// Flags of posix_spawnattr_setflags(3) that `resetSignals` needs.
     public static let resettingSignals = Int32(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)
 
+    /// Where the started program begins.
+    public static func changeFolder(to path: String, in actions: inout posix_spawn_file_actions_t) {
+        _ = backupfs_spawn_change_folder(&actions, path)
+    }
+
     /// The started program gets no descriptor from `first` on.
     public static func closeDescriptors(from first: Int32, in actions: inout posix_spawn_file_actions_t) {
         backupfs_spawn_close_from(&actions, first)

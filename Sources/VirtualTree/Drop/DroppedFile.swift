@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// A file somebody copies into `restore/` or `restore/preview/`. Its bytes go to a spool file; closing it hands it in.
+/// A file somebody copies into `restore/` or `restore/preview/`. Its bytes go to a spool file (`DropContent`); closing it hands it in.
 ///
 /// flush comes for every close(2) of every duplicate of a descriptor, so it is not simply "the copy is done":
 /// nothing written since the last flush means nothing happens; a flush by the process that opened the file is a verdict on what is there;
@@ -17,7 +17,7 @@ final class DroppedFile: FileNode {
         /// Written to since it was last handed in or judged.
         var hasUnjudgedWrites = false
         /// The content that was accepted last, so that it is never restored twice.
-        var acceptedContent: SHA256Digest?
+        var acceptedContent: DropContent.Key?
         var failure: BackupError?
         var outcome: DropOutcome?
         var outcomeTime: Timestamp?
@@ -26,25 +26,24 @@ final class DroppedFile: FileNode {
 
     let inode: InodeNumber
     private let context: TreeContext
-    private let spoolPath: String
+    let content: DropContent
     private let state: Mutex<State>
 
     init(name: FileName, folder: InodeNumber, purpose: DropSubmission.Purpose, context: TreeContext) throws(BackupError) {
         let token = RandomToken.make()
         self.context = context
         inode = folder.child(FileName("\(token)/drop"))
-        spoolPath = "\(context.services.spoolPath)/drop-\(token)"
+        content = try DropContent(
+            spoolPath: "\(context.services.spoolPath)/drop-\(token)", repository: context.repository)
         state = Mutex(State(name: name, purpose: purpose, permissions: context.filePermissions))
-        let file = try OwnedDescriptor.open(spoolPath, O_RDWR | O_CREAT | O_EXCL)
-        _ = file.rawValue
     }
 
-    deinit { unlink(spoolPath) }
+    deinit { content.discard() }
 
     /// The name is gone: nothing of it is handed in any more.
     func discard() {
         state.withLock { $0.isDiscarded = true }
-        unlink(spoolPath)
+        content.discard()
     }
 
     var outcome: DropOutcome? { state.withLock { $0.outcome } }
@@ -52,17 +51,16 @@ final class DroppedFile: FileNode {
 
     func attributes() throws(BackupError) -> NodeAttributes {
         let (permissions, time) = state.withLock { ($0.permissions, $0.modificationTime) }
-        let status = FileSystem.statusIfPresent(spoolPath)
         return NodeAttributes(
-            inode: inode, kind: .file, permissions: permissions, size: status?.size ?? 0,
-            modificationTime: time ?? status?.modificationTime ?? context.mountTime)
+            inode: inode, kind: .file, permissions: permissions, size: content.size,
+            modificationTime: time ?? content.modificationTime ?? context.mountTime)
     }
 
     /// Times and modes are what copy programs set last; they are kept for as long as the name is. Owners are not.
     func setAttributes(_ change: AttributeChange) throws(BackupError) -> NodeAttributes {
         // A size that it has already changes nothing: `truncate -s 0` of a new file hands nothing in.
-        if let size = change.size, size != FileSystem.statusIfPresent(spoolPath)?.size {
-            try OwnedDescriptor.open(spoolPath, O_WRONLY).truncate(to: size)
+        if let size = change.size, size != content.size {
+            try content.truncate(to: size)
             noteWrite()
         }
         state.withLock { state in
@@ -89,12 +87,12 @@ final class DroppedFile: FileNode {
     }
 
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
-        let descriptor = try OwnedDescriptor.open(spoolPath, O_RDWR)
+        let descriptor = try OwnedDescriptor.open(content.spoolPath, O_RDWR)
         if flags & O_TRUNC != 0 {
-            try descriptor.truncate(to: 0)
+            try content.truncate(to: 0)
             startOver()
         }
-        return OpenDrop(self, descriptor, process: process)
+        return OpenDrop(self, try SharedFile(descriptor), process: process)
     }
 
     /// A new copy begins under the old name: whatever comes is judged anew, even if it is the same content.
@@ -122,7 +120,7 @@ final class DroppedFile: FileNode {
         }
         guard mustJudge else { return }
         let isOpener = process == opener || ProcessIdentity.process(ofThread: process) == opener
-        if !isOpener, !context.services.isComplete(spoolPath) { return }
+        if !isOpener, try !isComplete() { return }
         try handIn()
     }
 
@@ -148,18 +146,25 @@ final class DroppedFile: FileNode {
         }
     }
 
+    private func isComplete() throws(BackupError) -> Bool {
+        switch try content.submission {
+        case .spooled(let path): context.services.isComplete(path)
+        case .stored: true
+        }
+    }
+
     private func handIn() throws(BackupError) {
         let (name, purpose, accepted) = state.withLock { state in
             state.hasUnjudgedWrites = false
             return (state.name, state.purpose, state.acceptedContent)
         }
         // Nothing is done by a preview: it may be made twice of the same content, and most content comes once.
-        let content = purpose == .preview ? nil : try SharedFile(path: spoolPath).sha256()
-        if let content, content == accepted { return }
+        let key = purpose == .preview ? nil : try content.key()
+        if let key, key == accepted { return }
         do {
             let outcome = try context.services.submit(
-                DropSubmission(name: name.description, spoolPath: spoolPath, purpose: purpose))
-            judge(content, nil, outcome)
+                DropSubmission(name: name.description, content: content.submission, purpose: purpose))
+            judge(key, nil, outcome)
         } catch {
             let text = Array("\(name): cannot be restored. \(error.fullText)".utf8)
             judge(nil, error, purpose == .preview ? DropOutcome(text: text, json: []) : nil)
@@ -167,7 +172,7 @@ final class DroppedFile: FileNode {
         }
     }
 
-    private func judge(_ accepted: SHA256Digest?, _ failure: BackupError?, _ outcome: DropOutcome?) {
+    private func judge(_ accepted: DropContent.Key?, _ failure: BackupError?, _ outcome: DropOutcome?) {
         state.withLock { state in
             state.acceptedContent = accepted
             state.failure = failure

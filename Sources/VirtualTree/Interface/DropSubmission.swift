@@ -1,3 +1,5 @@
+import BackupCore
+
 /// A dropped file, handed in.
 public struct DropSubmission: Sendable {
     public enum Purpose: Sendable, Equatable {
@@ -8,15 +10,22 @@ public struct DropSubmission: Sendable {
         case preview
     }
 
+    /// Where what was dropped lies.
+    public enum Content: Sendable {
+        /// In a file.
+        case spooled(path: String)
+        /// In the repository: it was copied from a snapshot's file, and nothing was moved.
+        case stored(ExtentTable)
+    }
+
     /// The name the person gave it.
     public let name: String
-    /// Where its content lies.
-    public let spoolPath: String
+    public let content: Content
     public let purpose: Purpose
 
-    public init(name: String, spoolPath: String, purpose: Purpose) {
+    public init(name: String, content: Content, purpose: Purpose) {
         self.name = name
-        self.spoolPath = spoolPath
+        self.content = content
         self.purpose = purpose
     }
 }

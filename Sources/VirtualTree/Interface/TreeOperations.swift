@@ -31,6 +31,11 @@ public protocol TreeOperations: AnyObject, Sendable {
         _ handle: HandleNumber, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
     ) throws(BackupError) -> Int
     func write(_ handle: HandleNumber, at offset: UInt64, _ bytes: UnsafeRawBufferPointer) throws(BackupError)
+    /// copy_file_range(2), within this tree. What never changes is only referred to.
+    /// - Returns: bytes copied: fewer than `count` at the end of the source, and when all of it would take long; at most `UInt32.max`.
+    func copy(
+        from source: HandleNumber, at sourceOffset: UInt64, to handle: HandleNumber, at offset: UInt64, count: UInt64
+    ) throws(BackupError) -> UInt64
     /// A close(2) of one descriptor; its error is what close(2) returns.
     func flush(_ handle: HandleNumber, process: Int32) throws(BackupError)
     /// fsync(2).

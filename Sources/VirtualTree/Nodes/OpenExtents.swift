@@ -25,6 +25,7 @@ final class OpenExtents: OpenFile {
     }
 
     var size: UInt64? { table.size }
+    var storedContent: ExtentTable? { keepsCache ? table : nil }
 
     func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
         if let expected = readAhead.withLock({ $0.next(after: offset, count: buffer.count, size: table.size) }) {

@@ -7,9 +7,14 @@ protocol OpenFile: AnyObject, Sendable {
     var usesDirectIO: Bool { get }
     /// The size this open file has, where it may differ from the node's.
     var size: UInt64? { get }
+    /// What it is made of, if that never changes: whoever wants a copy may keep this instead.
+    var storedContent: ExtentTable? { get }
 
     func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int
     func write(at offset: UInt64, _ bytes: UnsafeRawBufferPointer) throws(BackupError)
+    /// copy_file_range(2) from another open file.
+    /// - Returns: bytes copied, 0 at the source's end.
+    func copy(from source: any OpenFile, at sourceOffset: UInt64, to offset: UInt64, count: UInt64) throws(BackupError) -> UInt64
     func flush(process: Int32) throws(BackupError)
     func synchronize() throws(BackupError)
     func release()
@@ -17,7 +22,11 @@ protocol OpenFile: AnyObject, Sendable {
 
 extension OpenFile {
     var size: UInt64? { nil }
+    var storedContent: ExtentTable? { nil }
     func write(at offset: UInt64, _ bytes: UnsafeRawBufferPointer) throws(BackupError) { throw .readOnlyHere }
+    func copy(
+        from source: any OpenFile, at sourceOffset: UInt64, to offset: UInt64, count: UInt64
+    ) throws(BackupError) -> UInt64 { throw .readOnlyHere }
     func flush(process: Int32) throws(BackupError) {}
     func synchronize() throws(BackupError) {}
     func release() {}

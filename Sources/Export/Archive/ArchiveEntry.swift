@@ -1,19 +1,20 @@
 import BackupCore
 
-/// One entry of an archive that `ZIPReader` has accepted.
-public struct ZIPEntry: Sendable {
+/// One entry of an archive that `ArchiveReader` has accepted.
+public struct ArchiveEntry: Sendable {
     /// Path in the archive, components joined by `/`, as bytes; folders end with `/`. Every component is safe to create.
     public let path: [UInt8]
     /// Permission bits, when the archive was made by a system that has them.
     public let permissions: UInt32?
-    /// To the second where the archive has an extended timestamp, otherwise the old clock's time taken as UTC.
+    /// To the second where a ZIP archive has an extended timestamp, otherwise the old clock's time taken as UTC. Exact in a tar archive that
+    /// has such times.
     public let modificationTime: Timestamp
     /// Unpacked size in bytes.
     public let size: UInt64
     /// Size in the archive in bytes.
     public let compressedSize: UInt64
-    /// CRC-32 of the unpacked bytes, as the archive has it.
-    public let crc32: UInt32
+    /// CRC-32 of the unpacked bytes, as the archive has it; `nil` in a tar archive.
+    public let crc32: UInt32?
     /// The content is then where the link points to.
     public let isSymbolicLink: Bool
     let isDeflated: Bool

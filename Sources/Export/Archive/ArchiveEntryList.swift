@@ -1,9 +1,9 @@
 import BackupCore
 
-/// The entries of an archive in the order of its central directory. They are kept in a compact form, so that an archive of a
+/// The entries of an archive in its own order. They are kept in a compact form, so that an archive of a
 /// million entries needs well below 200 MB.
-public struct ZIPEntryList: RandomAccessCollection, Sendable {
-    let directory: ZIPDirectory
+public struct ArchiveEntryList: RandomAccessCollection, Sendable {
+    let directory: ArchiveDirectory
     /// Length of the common leading folder that is left out of the paths, with its slash.
     let prefixCount: Int
     /// The entry of that folder itself, which is left out.
@@ -12,15 +12,14 @@ public struct ZIPEntryList: RandomAccessCollection, Sendable {
     public var startIndex: Int { 0 }
     public var endIndex: Int { directory.records.count - (omittedIndex == nil ? 0 : 1) }
 
-    public subscript(position: Int) -> ZIPEntry {
+    public subscript(position: Int) -> ArchiveEntry {
         let index = if let omittedIndex, position >= omittedIndex { position + 1 } else { position }
         let record = directory.records[index]
-        return ZIPEntry(
+        return ArchiveEntry(
             path: Array(directory.name(of: record).dropFirst(prefixCount)),
-            permissions: record.hasMode ? UInt32(record.mode & 0o7777) : nil,
-            modificationTime: Timestamp(seconds: record.modificationSeconds), size: record.size,
-            compressedSize: record.compressedSize, crc32: record.crc32,
+            permissions: record.hasMode ? UInt32(record.mode & 0o7777) : nil, modificationTime: record.modificationTime,
+            size: record.size, compressedSize: record.compressedSize, crc32: record.crc32,
             isSymbolicLink: UInt32(record.mode) & ZIPFormat.fileTypeMask == ZIPFormat.symbolicLinkType,
-            isDeflated: record.method == ZIPFormat.deflateMethod, dataOffset: record.dataOffset)
+            isDeflated: record.isDeflated, dataOffset: record.dataOffset)
     }
 }

@@ -1,7 +1,7 @@
 import BackupCore
 
 /// Reads small structures of an archive through a buffer, mostly forward.
-struct ZIPWindow {
+struct ArchiveWindow {
     private let source: any ByteSource
     let size: UInt64
     private let lengthBytes: Int
@@ -19,7 +19,7 @@ struct ZIPWindow {
     /// - Throws: `damagedContent` when the archive ends before.
     mutating func bytes(at offset: UInt64, count: Int) throws(BackupError) -> ArraySlice<UInt8> {
         guard offset <= size, UInt64(count) <= size - offset else {
-            throw ZIPFailure.damaged("The archive ends inside a structure that starts at byte \(offset).")
+            throw ArchiveFailure.damaged("The archive ends inside a structure that starts at byte \(offset).")
         }
         if offset < start || offset + UInt64(count) > start + UInt64(buffer.count) {
             let length = Int(min(UInt64(max(count, lengthBytes)), size - offset))

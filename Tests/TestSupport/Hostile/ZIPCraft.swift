@@ -1,9 +1,7 @@
-import TestSupport
-
 /// Archives as no honest program writes them: a small Python writer in which every field can be given a wrong value.
-enum ZIPCraft {
-    private static let writer = """
-        import struct, sys, zlib
+public enum ZIPCraft {
+    public static let prelude = """
+        import struct, zlib
 
         def deflate(data):
             packer = zlib.compressobj(9, zlib.DEFLATED, -15)
@@ -63,15 +61,11 @@ enum ZIPCraft {
         def descriptor(data, raw=None):
             return struct.pack("<4s3I", b"PK\\x07\\x08", zlib.crc32(data), len(data if raw is None else raw), len(data))
 
-        def write(data): open(sys.argv[1], "wb").write(data)
-
         """
 
-    /// Writes what the Python statements make of it.
+    /// Writes what Python statements make of it.
     /// - Parameter program: calls `write(…)`.
-    static func make(_ program: String, in folder: TemporaryFolder) throws -> String {
-        let path = folder("crafted.zip")
-        try python(writer + program, path)
-        return path
+    public static func make(_ program: String, in folder: TemporaryFolder) throws -> String {
+        try HostileInput.zip("", .invalidContent, "", program).make(in: folder)
     }
 }

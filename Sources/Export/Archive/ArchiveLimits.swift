@@ -1,5 +1,5 @@
 /// What a foreign archive may ask for at most.
-public struct ZIPLimits: Sendable {
+public struct ArchiveLimits: Sendable {
     public var entryCount = 1_000_000
     /// Length of one name in bytes.
     public var nameSizeBytes = 4_096

@@ -1,7 +1,7 @@
 import BackupCore
 
 /// The errors of the reader. The message is for the person who chose the file; the finding says exactly what is wrong.
-enum ZIPFailure {
+enum ArchiveFailure {
     /// Not a ZIP archive at all.
     static func notAnArchive(_ finding: String) -> BackupError {
         BackupError(.invalidContent, "Invalid file format. Please select a valid backup file.", findings: [finding])

@@ -1,0 +1,116 @@
+import BackupCore
+
+/// What an archive holds, in memory: fixed-size records, and all names one after the other. Names that would leave it to the program which file
+/// it takes are refused.
+struct ArchiveDirectory: Sendable {
+    struct Record: Sendable {
+        var nameStart: UInt32 = 0
+        var nameLength: UInt16 = 0
+        /// `st_mode` where `hasMode`.
+        var mode: UInt16
+        var hasMode: Bool
+        var isDeflated = false
+        /// `nil` where the format has none.
+        var crc32: UInt32?
+        var size: UInt64
+        var compressedSize: UInt64
+        /// Where the content starts in the archive; that of a link is where it points to.
+        var dataOffset: UInt64 = 0
+        var modificationTime: Timestamp
+    }
+
+    private(set) var records: [Record] = []
+    private var names: [UInt8] = []
+    /// Record numbers in the order of their names, with `/` before every other byte: what is in a folder follows it at once.
+    private var sortedByName: [Int32] = []
+    private var totalSizeBytes: UInt64 = 0
+
+    func name(of record: Record) -> ArraySlice<UInt8> {
+        names[Int(record.nameStart)..<Int(record.nameStart) + Int(record.nameLength)]
+    }
+
+    mutating func reserve(_ count: Int) { records.reserveCapacity(count) }
+
+    /// - Throws: `tooLarge` over a limit.
+    mutating func append(_ record: Record, name: ArraySlice<UInt8>, _ limits: ArchiveLimits) throws(BackupError) {
+        guard records.count < min(limits.entryCount, Int(Int32.max)) else {
+            throw ArchiveFailure.tooLarge("The archive has more than \(limits.entryCount) entries.")
+        }
+        guard name.count <= limits.nameSizeBytes, names.count + name.count <= min(limits.namesTotalSizeBytes, Int(Int32.max))
+        else {
+            throw ArchiveFailure.tooLarge("The name \(ArchiveFailure.quoted(name)), or all names together, are too long.")
+        }
+        let (sum, isOverflowing) = totalSizeBytes.addingReportingOverflow(record.size)
+        guard !isOverflowing, sum <= limits.totalSizeBytes else {
+            throw ArchiveFailure.tooLarge("The archive unpacks to more than \(limits.totalSizeBytes) bytes.")
+        }
+        totalSizeBytes = sum
+        var record = record
+        record.nameStart = UInt32(names.count)
+        record.nameLength = UInt16(name.count)
+        names.append(contentsOf: name)
+        records.append(record)
+    }
+
+    mutating func setDataOffset(_ offset: UInt64, of index: Int) { records[index].dataOffset = offset }
+
+    /// Once all entries are there.
+    /// - Parameter archiveSizeBytes: the size of the whole archive.
+    /// - Throws: `tooLarge` for a bomb, `invalidContent` for names that contradict each other.
+    mutating func finish(archiveSizeBytes: UInt64, _ limits: ArchiveLimits) throws(BackupError) {
+        guard totalSizeBytes <= limits.ratioFreeSizeBytes || totalSizeBytes / limits.ratio <= archiveSizeBytes else {
+            throw ArchiveFailure.tooLarge(
+                "The archive unpacks to \(totalSizeBytes) bytes, more than \(limits.ratio) times its own size.")
+        }
+        try sortNames()
+    }
+
+    /// The number of the entry with exactly this name.
+    func index(of path: some Collection<UInt8>) -> Int? {
+        var low = 0
+        var high = sortedByName.count
+        while low < high {
+            let middle = (low + high) / 2
+            if Self.precedes(name(of: records[Int(sortedByName[middle])]), path) { low = middle + 1 } else { high = middle }
+        }
+        guard low < sortedByName.count else { return nil }
+        let index = Int(sortedByName[low])
+        return name(of: records[index]).elementsEqual(path) ? index : nil
+    }
+
+    private static func precedes(_ left: some Collection<UInt8>, _ right: some Collection<UInt8>) -> Bool {
+        left.lexicographicallyPrecedes(right) { sortKey($0) < sortKey($1) }
+    }
+
+    /// NUL does not occur in names.
+    private static func sortKey(_ byte: UInt8) -> UInt8 { byte == UInt8(ascii: "/") ? 0 : byte }
+
+    /// Two entries of one name, and an entry below a file, would each leave it to the program which of them it takes.
+    private mutating func sortNames() throws(BackupError) {
+        let order = names.withUnsafeBufferPointer { names in
+            records.withUnsafeBufferPointer { records in
+                func name(_ index: Int32) -> UnsafeBufferPointer<UInt8> {
+                    let record = records[Int(index)]
+                    let start = Int(record.nameStart)
+                    return UnsafeBufferPointer(rebasing: names[start..<start + Int(record.nameLength)])
+                }
+                return (0..<Int32(records.count)).sorted { Self.precedes(name($0), name($1)) }
+            }
+        }
+        sortedByName = order
+        for (first, second) in zip(order, order.dropFirst()) {
+            let left = name(of: records[Int(first)])
+            let right = name(of: records[Int(second)])
+            guard left != right else {
+                throw ArchiveFailure.refused("The archive has two entries named \(ArchiveFailure.quoted(left)).")
+            }
+            guard
+                left.last == UInt8(ascii: "/") || !right.starts(with: left)
+                    || right.dropFirst(left.count).first != UInt8(ascii: "/")
+            else {
+                throw ArchiveFailure.refused(
+                    "The entry \(ArchiveFailure.quoted(left)) is a file, and \(ArchiveFailure.quoted(right)) would be inside it.")
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import BackupCore
+
+/// The members of a tar archive that anybody may have made, found by going from header to header.
+///
+/// POSIX.1-1988 and POSIX.1-2001 are read, and the long names of GNU tar. Where programs read an archive in different ways (sparse files, a
+/// second extended header, a prefix in GNU's format, folders told by a slash alone), it is refused.
+struct TARDirectory {
+    /// Archives are filled up to whole records, by some programs of 512 KiB and more.
+    private static let tailLimitBytes: UInt64 = 16 << 20
+    /// What extended headers and long names may have in bytes: a path, a target and some attributes.
+    private static let extensionLimitBytes: UInt64 = 1 << 20
+
+    private(set) var entries = ArchiveDirectory()
+    private var window: ArchiveWindow
+    private let limits: ArchiveLimits
+
+    /// - Throws: as `ArchiveReader.init(tar:size:limits:)`.
+    init(
+        _ source: any ByteSource, size: UInt64, limits: ArchiveLimits, readsAhead: Bool
+    ) throws(BackupError) {
+        // Headers lie next to each other when the files are small.
+        window = ArchiveWindow(source, size: size, lengthBytes: readsAhead ? 64 << 10 : 0)
+        self.limits = limits
+        var position: UInt64 = 0
+        while let header = try self.header(at: position) { position = try append(header, at: position) }
+        try requireEnd(at: position)
+        try entries.finish(archiveSizeBytes: size, limits)
+    }
+
+    /// - Returns: `nil` for a block of zeros.
+    private mutating func header(at position: UInt64) throws(BackupError) -> TARHeaderFields? {
+        guard window.size - position >= TARFormat.blockSizeBytes else {
+            throw ArchiveFailure.damaged("The archive has no end: it is cut off at byte \(position).")
+        }
+        let block = try window.bytes(at: position, count: Int(TARFormat.blockSizeBytes))
+        if block.allSatisfy({ $0 == 0 }) { return nil }
+        return try TARHeaderFields(block, at: position)
+    }
+
+    /// Reads one member with the headers that extend it.
+    /// - Returns: where the next one starts.
+    private mutating func append(_ first: TARHeaderFields, at start: UInt64) throws(BackupError) -> UInt64 {
+        var header = first
+        var position = start
+        var extras = TARExtensions()
+        while let kind = TARExtensions.Kind(type: header.type) {
+            guard header.size <= Self.extensionLimitBytes else {
+                throw ArchiveFailure.tooLarge("The extended header at byte \(position) has \(header.size) bytes.")
+            }
+            let dataOffset = position + TARFormat.blockSizeBytes
+            let data = try window.bytes(at: dataOffset, count: Int(header.size))
+            try extras.read(kind, data, at: dataOffset)
+            position = dataOffset + header.size + TARFormat.paddingSize(after: header.size)
+            // A global header may stand alone, and says nothing of one member.
+            if kind == .global, extras.isEmpty { return position }
+            guard let next = try position <= window.size ? self.header(at: position) : nil else {
+                throw ArchiveFailure.damaged("The archive ends after the extended header at byte \(dataOffset).")
+            }
+            header = next
+        }
+        return try append(header, extras, at: position)
+    }
+
+    private mutating func append(
+        _ header: TARHeaderFields, _ extras: TARExtensions, at position: UInt64
+    ) throws(BackupError) -> UInt64 {
+        let dataOffset = position + TARFormat.blockSizeBytes
+        var name = extras.path.map { Array($0) } ?? header.path
+        let shown = ArchiveFailure.quoted(name)
+        let type = try kind(of: header, shown, name)
+        let size = extras.size ?? header.size
+        guard type == ZIPFormat.regularFileType || size == 0 else {
+            throw ArchiveFailure.refused("The entry \(shown) is a folder or a link and has \(size) bytes.")
+        }
+        guard size <= window.size, dataOffset <= window.size - size else {
+            throw ArchiveFailure.damaged("The content of \(shown) is cut off.")
+        }
+        let next = dataOffset + size + TARFormat.paddingSize(after: size)
+        name = Self.withoutDots(name)
+        if type == ZIPFormat.directoryType {
+            while name.last == UInt8(ascii: "/") { name.removeLast() }
+            // The folder that everything lies in.
+            if name.isEmpty || name == [UInt8(ascii: ".")] { return next }
+            name.append(UInt8(ascii: "/"))
+        }
+        try ZIPEntryRules.checkName(name[...], isUTF8: false, acceptsBackslash: limits.acceptsUnixBackslashes)
+        var record = ArchiveDirectory.Record(
+            mode: UInt16(type | header.permissions & 0o7777), hasMode: true, size: size, compressedSize: size,
+            dataOffset: dataOffset, modificationTime: extras.modificationTime ?? Timestamp(seconds: header.seconds))
+        if type == ZIPFormat.symbolicLinkType {
+            let target = extras.linkTarget ?? (position + UInt64(TARFormat.linkField.lowerBound), header.linkTargetCount)
+            record.dataOffset = target.offset
+            record.size = UInt64(target.count)
+            record.compressedSize = record.size
+        }
+        try entries.append(record, name: name[...], limits)
+        return next
+    }
+
+    /// - Returns: the file type's bits of `st_mode`.
+    private func kind(of header: TARHeaderFields, _ shown: String, _ name: [UInt8]) throws(BackupError) -> UInt32 {
+        switch header.type {
+        case TARFormat.regularType, 0:
+            guard name.last != UInt8(ascii: "/") else {
+                throw ArchiveFailure.refused("The entry \(shown) is a file by one sign and a folder by another.")
+            }
+            return ZIPFormat.regularFileType
+        case TARFormat.directoryType: return ZIPFormat.directoryType
+        case TARFormat.linkType where limits.acceptsSymbolicLinks: return ZIPFormat.symbolicLinkType
+        case TARFormat.hardLinkType:
+            throw ArchiveFailure.refused("The entry \(shown) is a second name of another file (a hard link).")
+        case TARFormat.sparseType: throw ArchiveFailure.refused("The entry \(shown) is stored as a sparse file.")
+        case TARFormat.linkType, UInt8(ascii: "3"), UInt8(ascii: "4"), UInt8(ascii: "6"):
+            throw ArchiveFailure.refused("The entry \(shown) is a link or a device.")
+        default: throw ArchiveFailure.refused("The entry \(shown) is of the unknown kind \(header.type).")
+        }
+    }
+
+    /// `tar -c .` writes `./photo.jpg`.
+    private static func withoutDots(_ name: [UInt8]) -> [UInt8] {
+        var rest = name[...]
+        while rest.starts(with: [UInt8(ascii: "."), UInt8(ascii: "/")]), rest.count > 2 { rest = rest.dropFirst(2) }
+        return Array(rest)
+    }
+
+    /// Two blocks of zeros, and nothing but zeros behind them.
+    private mutating func requireEnd(at position: UInt64) throws(BackupError) {
+        guard window.size - position >= TARFormat.endSizeBytes else {
+            throw ArchiveFailure.damaged("The archive has no end: it is cut off at byte \(window.size).")
+        }
+        guard window.size - position <= Self.tailLimitBytes else {
+            throw ArchiveFailure.damaged("Behind the archive's end stand \(window.size - position) bytes.")
+        }
+        var offset = position
+        while offset < window.size {
+            let count = Int(min(window.size - offset, 64 << 10))
+            guard try window.bytes(at: offset, count: count).allSatisfy({ $0 == 0 }) else {
+                throw ArchiveFailure.damaged("Behind the archive's end stand bytes that belong to no entry.")
+            }
+            offset += UInt64(count)
+        }
+    }
+}

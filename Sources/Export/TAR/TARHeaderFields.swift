@@ -1,0 +1,85 @@
+import BackupCore
+
+/// One header block of a tar archive that anybody may have made.
+struct TARHeaderFields {
+    /// GNU tar's own format: `ustar`, two spaces, and no prefix.
+    private static let gnuMagic: [UInt8] = Array("ustar  \u{0}".utf8)
+
+    let type: UInt8
+    /// With the prefix, if there is one.
+    let path: [UInt8]
+    let linkTargetCount: Int
+    let permissions: UInt32
+    let size: UInt64
+    let seconds: Int64
+
+    /// Whether bytes begin with a header of this format, whatever it says.
+    static func isHeader(_ bytes: ArraySlice<UInt8>) -> Bool {
+        guard bytes.count >= Int(TARFormat.blockSizeBytes) else { return false }
+        let block = Array(bytes.prefix(Int(TARFormat.blockSizeBytes)))
+        return isMagic(block) && hasItsChecksum(block)
+    }
+
+    private static func isMagic(_ block: [UInt8]) -> Bool {
+        block[TARFormat.magicField].elementsEqual(gnuMagic) || block[TARFormat.magicField].elementsEqual(TARFormat.magic)
+    }
+
+    private static func hasItsChecksum(_ block: [UInt8]) -> Bool {
+        var sum: UInt64 = 0
+        for (index, byte) in block.enumerated() {
+            sum += TARFormat.checksumField.contains(index) ? UInt64(UInt8(ascii: " ")) : UInt64(byte)
+        }
+        return number(block[TARFormat.checksumField]) == sum
+    }
+
+    /// - Parameter position: where the block stands, for messages.
+    /// - Throws: `damagedContent`, `invalidContent`.
+    init(_ block: ArraySlice<UInt8>, at position: UInt64) throws(BackupError) {
+        let block = Array(block)
+        guard Self.hasItsChecksum(block) else {
+            throw ArchiveFailure.damaged("There is no entry at byte \(position): the checksum of its header differs.")
+        }
+        let isGNU = block[TARFormat.magicField].elementsEqual(Self.gnuMagic)
+        guard Self.isMagic(block) else {
+            throw ArchiveFailure.refused("The entry at byte \(position) has an old form of tar that tells too little.")
+        }
+        let prefix = Self.text(block[TARFormat.prefixField])
+        // GNU's format has other things there, which some programs take for a prefix.
+        guard !isGNU || block[TARFormat.prefixField].allSatisfy({ $0 == 0 }) else {
+            throw ArchiveFailure.refused("The entry at byte \(position) is of an incremental archive.")
+        }
+        let name = Self.text(block[TARFormat.nameField])
+        path = prefix.isEmpty ? Array(name) : prefix + [UInt8(ascii: "/")] + name
+        linkTargetCount = Self.text(block[TARFormat.linkField]).count
+        type = block[TARFormat.typeField]
+        let mode = Self.number(block[TARFormat.modeField])
+        let size = Self.number(block[TARFormat.sizeField])
+        let seconds = Self.number(block[TARFormat.timeField])
+        guard let mode, let size, let seconds, size <= UInt64(Int64.max), seconds <= UInt64(Int64.max) else {
+            throw ArchiveFailure.damaged("The header at byte \(position) has a number that is none.")
+        }
+        permissions = UInt32(truncatingIfNeeded: mode & 0o7777)
+        self.size = size
+        self.seconds = Int64(seconds)
+    }
+
+    /// Up to the first NUL.
+    private static func text(_ field: ArraySlice<UInt8>) -> ArraySlice<UInt8> { field.prefix { $0 != 0 } }
+
+    /// Octal digits between spaces and NULs, or, after a first byte of 0x80, a number in bytes, which GNU tar writes when digits do not suffice.
+    /// - Returns: `nil` for anything else.
+    private static func number(_ field: ArraySlice<UInt8>) -> UInt64? {
+        if field.first == 0x80 {
+            guard field.dropFirst().dropLast(8).allSatisfy({ $0 == 0 }) else { return nil }
+            return field.dropFirst().suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
+        }
+        var rest = field.drop { $0 == UInt8(ascii: " ") }
+        var value: UInt64 = 0
+        // Twelve digits at most: they fit.
+        while let digit = rest.first, (UInt8(ascii: "0")...UInt8(ascii: "7")).contains(digit) {
+            value = value << 3 | UInt64(digit - UInt8(ascii: "0"))
+            rest = rest.dropFirst()
+        }
+        return rest.allSatisfy { $0 == 0 || $0 == UInt8(ascii: " ") } ? value : nil
+    }
+}

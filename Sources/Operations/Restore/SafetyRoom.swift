@@ -1,0 +1,39 @@
+import BackupCore
+import BackupRepository
+import Restore
+import SystemIO
+
+/// What the safety backup of a restore will need at most: the copy of the database and the export that it is made from, and in the repository all
+/// that has changed since the newest backup.
+struct SafetyRoom {
+    let store: Store
+
+    func add(to room: inout RoomCheck) throws(BackupError) {
+        let databaseSize = FileSystem.statusIfPresent(store.database.path)?.size ?? 0
+        try room.need(databaseSize * 2, at: store.paths.spool)
+        var stored = databaseSize
+        if let mediaPath = store.mediaPath, FileSystem.exists(mediaPath) {
+            let newest = (store.repository.snapshots(kind: .safety) + store.repository.snapshots())
+                .map(\.creationTime).max()
+            stored += try changedBytes(in: DirectoryReader(path: mediaPath), since: newest)
+        }
+        try room.need(stored, at: store.repository.path)
+    }
+
+    /// Files that cannot be looked at are left to the backup, which says so.
+    private func changedBytes(in folder: borrowing DirectoryReader, since time: Timestamp?) throws(BackupError) -> UInt64 {
+        var sum: UInt64 = 0
+        for name in try folder.names() {
+            guard let status = try? folder.status(name) else { continue }
+            switch status.kind {
+            case .regular:
+                if time.map({ status.changeTime >= $0 || status.modificationTime >= $0 }) ?? true { sum += status.size }
+            case .directory:
+                guard let inner = try? folder.openDirectory(name) else { continue }
+                sum += try changedBytes(in: inner, since: time)
+            default: break
+            }
+        }
+        return sum
+    }
+}

@@ -1,0 +1,60 @@
+import BackupCore
+import Glibc
+import SystemIO
+
+/// What is handed in for a restore: bytes, wherever they lie.
+public struct ImportSource: Sendable {
+    /// What the person calls it.
+    public let name: String
+    public let bytes: any ByteSource
+    public let sizeBytes: UInt64
+    public let origin: ImportOrigin
+    /// The file that the bytes are; `nil` for what the repository serves, of which there is no file.
+    let filePath: String?
+
+    /// - Parameter name: `nil` for the file's own.
+    /// - Throws: `notFound`, `accessDenied`, …
+    public init(file path: String, name: String? = nil, origin: ImportOrigin = .foreign) throws(BackupError) {
+        let file = try SharedFile(path: path)
+        self.name = name ?? FileSystem.lastComponent(path)
+        bytes = file
+        sizeBytes = file.size
+        filePath = path
+        self.origin = origin
+    }
+
+    /// What the store's own repository serves: nothing of it is copied.
+    public init(stored bytes: any ByteSource, sizeBytes: UInt64, name: String) {
+        self.name = name
+        self.bytes = bytes
+        self.sizeBytes = sizeBytes
+        filePath = nil
+        origin = .ownRepository
+    }
+
+    private init(_ other: ImportSource, origin: ImportOrigin) {
+        name = other.name
+        bytes = other.bytes
+        sizeBytes = other.sizeBytes
+        filePath = other.filePath
+        self.origin = origin
+    }
+
+    /// The same, believed to be of the store's own making.
+    public var asOwn: ImportSource { ImportSource(self, origin: .ownRepository) }
+
+    /// The path of a file with these bytes, for who can read nothing else. It is written into `folder` if there is none.
+    func file(in folder: String) throws(BackupError) -> String {
+        if let filePath { return filePath }
+        let path = "\(folder)/content"
+        let copy = try OwnedDescriptor.open(path, O_WRONLY | O_CREAT | O_TRUNC)
+        var offset: UInt64 = 0
+        while offset < sizeBytes {
+            let part = try bytes.bytes(at: offset, upTo: Int(min(1 << 20, sizeBytes - offset)))
+            guard !part.isEmpty else { throw BackupError(.inputOutput, "the file became shorter while it was read", path: name) }
+            try part.withUnsafeBytesThrowing { (buffer) throws(BackupError) in try copy.writeAll(buffer) }
+            offset += UInt64(part.count)
+        }
+        return path
+    }
+}

@@ -1,0 +1,30 @@
+import BackupCore
+import SystemIO
+
+/// Bytes that will be needed, summed up for each file system: what goes to the same disk needs room together.
+public struct RoomCheck: Sendable {
+    private var needs: [UInt64: (path: String, bytes: UInt64)] = [:]
+
+    public init() {}
+
+    /// - Parameter path: a folder or file that is there.
+    public mutating func need(_ bytes: UInt64, at path: String) throws(BackupError) {
+        let device = try FileSystem.status(path).device
+        let known = needs[device]
+        let (sum, isOverflowing) = (known?.bytes ?? 0).addingReportingOverflow(bytes)
+        needs[device] = (known?.path ?? path, isOverflowing ? .max : sum)
+    }
+
+    /// - Throws: `noSpace` naming the folder.
+    public func require() throws(BackupError) {
+        for need in needs.values {
+            let available = try FileSystem.space(at: need.path).availableBytes
+            guard available >= need.bytes else {
+                throw BackupError(
+                    .noSpace,
+                    "the restore and the safety backup before it need \(need.bytes) bytes, and there are \(available)",
+                    path: need.path, remedy: "Free some space and try again; nothing was changed.")
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import BackupCore
+import Glibc
+
+/// Runs a command of the user's by /bin/sh: with nothing of this program's environment or descriptors, for a limited time, and with what it says
+/// kept.
+public struct ShellCommand: Sendable {
+    public struct Result: Sendable {
+        /// 128 and the signal's number when a signal ended it.
+        public let exitCode: Int32
+        public let hasTimedOut: Bool
+        /// The last of what it wrote to standard output and standard error, in the order in which it did.
+        public let output: String
+        public let durationSeconds: Double
+    }
+
+    private static let outputLimitBytes = 16 << 10
+    /// How long a command may take to end by itself after it was told to.
+    private static let graceSeconds = 2.0
+
+    public let text: String
+    public let timeoutSeconds: Double
+    public let folder: String
+
+    /// - Parameters:
+    ///   - timeoutSeconds: after which it and what it has started are told to end (SIGTERM), and two seconds later are ended (SIGKILL).
+    ///   - folder: where it runs.
+    public init(_ text: String, timeoutSeconds: Double, folder: String) {
+        self.text = text
+        self.timeoutSeconds = timeoutSeconds
+        self.folder = folder
+    }
+
+    /// - Parameter environment: all that it has.
+    /// - Throws: when it cannot be started.
+    public func run(environment: [String: String]) throws(BackupError) -> Result {
+        let startedAt = Self.now()
+        let pipe = try Pipe()
+        let writer = try OwnedDescriptor.duplicate(pipe.writer, from: 10)
+        let process = try spawn(environment, output: writer.rawValue)
+        _ = consume writer
+        let reader = pipe.takeReader()
+        var output: [UInt8] = []
+        var killAt = startedAt + timeoutSeconds
+        var signal = SIGTERM
+        var hasTimedOut = false
+        var status: Int32 = 0
+        var isOpen = true
+        while true {
+            let ended = waitpid(process, &status, WNOHANG)
+            // What it has left running in the background may keep the pipe open: that is not waited for.
+            if isOpen { isOpen = Self.drain(reader, into: &output, waitMilliseconds: ended == 0 ? 50 : 0) }
+            if ended == process || (ended < 0 && errno != EINTR) { break }
+            if !isOpen { usleep(10_000) }
+            guard Self.now() > killAt else { continue }
+            hasTimedOut = true
+            kill(-process, signal)
+            signal = SIGKILL
+            killAt = Self.now() + Self.graceSeconds
+        }
+        let code = status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + status & 0x7F
+        return Result(
+            exitCode: code, hasTimedOut: hasTimedOut, output: String(decoding: output, as: UTF8.self),
+            durationSeconds: Self.now() - startedAt)
+    }
+
+    private func spawn(_ environment: [String: String], output: Int32) throws(BackupError) -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        SpawnExtensions.changeFolder(to: folder, in: &actions)
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, output, 1)
+        posix_spawn_file_actions_adddup2(&actions, output, 2)
+        SpawnExtensions.closeDescriptors(from: 3, in: &actions)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        SpawnExtensions.resetSignals(in: &attributes)
+        // A group of its own, so that all of it can be ended.
+        posix_spawnattr_setpgroup(&attributes, 0)
+        posix_spawnattr_setflags(&attributes, Int16(SpawnExtensions.resettingSignals | Int32(POSIX_SPAWN_SETPGROUP)))
+        var process: pid_t = 0
+        let arguments = Self.strings(["/bin/sh", "-c", text])
+        let variables = Self.strings(environment.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" })
+        defer { for string in arguments + variables { free(string) } }
+        let code = posix_spawn(&process, "/bin/sh", &actions, &attributes, arguments, variables)
+        guard code == 0 else { throw SystemCall.error(code, action: "start a command", path: text) }
+        return process
+    }
+
+    private static func strings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] { texts.map { strdup($0) } + [nil] }
+
+    /// - Returns: false at the end.
+    private static func drain(
+        _ reader: borrowing OwnedDescriptor, into output: inout [UInt8], waitMilliseconds: Int32
+    ) -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        var wait = waitMilliseconds
+        while true {
+            var state = pollfd(fd: reader.rawValue, events: Int16(POLLIN), revents: 0)
+            guard poll(&state, 1, wait) > 0 else { return true }
+            let count = read(reader.rawValue, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            output += buffer[..<count]
+            if output.count > outputLimitBytes { output.removeFirst(output.count - outputLimitBytes) }
+            wait = 0
+        }
+    }
+
+    /// Not the clock on the wall, which may be set.
+    private static func now() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1_000_000_000
+    }
+}

@@ -1,0 +1,150 @@
+import BackupCore
+import BackupRepository
+import Glibc
+import Synchronization
+import SystemIO
+
+/// What a dropped file holds: bytes in a spool file, or, as long as it is nothing but a copy of a snapshot's file that the kernel asked this program
+/// to make (copy_file_range(2)), a reference to that.
+final class DropContent: Sendable {
+    private enum Kind {
+        case spooled
+        /// The first `count` bytes of a file that never changes, as it was opened.
+        case stored(ExtentTable, of: any OpenFile, count: UInt64)
+    }
+
+    /// Tells one content from another.
+    enum Key: Equatable {
+        case digest(SHA256Digest)
+        case stored(number: Int)
+    }
+
+    private static let bufferSizeBytes = 1 << 20
+    /// So that a copy of a live file can be interrupted: whoever wants more asks again.
+    private static let copyLimitBytes: UInt64 = 64 << 20
+
+    let spoolPath: String
+    private let repository: Repository
+    /// Held also while bytes are copied: whoever writes to a file has to wait until what was there before is there.
+    private let state = Mutex((kind: Kind.spooled, number: 0))
+
+    init(spoolPath: String, repository: Repository) throws(BackupError) {
+        self.spoolPath = spoolPath
+        self.repository = repository
+        _ = try OwnedDescriptor.open(spoolPath, O_RDWR | O_CREAT | O_EXCL)
+    }
+
+    func discard() { unlink(spoolPath) }
+
+    var size: UInt64 {
+        state.withLock { state in
+            if case .stored(_, _, let count) = state.kind { return count }
+            return FileSystem.statusIfPresent(spoolPath)?.size ?? 0
+        }
+    }
+
+    var modificationTime: Timestamp? { FileSystem.statusIfPresent(spoolPath)?.modificationTime }
+
+    /// For handing it in.
+    var submission: DropSubmission.Content {
+        get throws(BackupError) {
+            if let table = whole { return .stored(table) }
+            try spool()
+            return .spooled(path: spoolPath)
+        }
+    }
+
+    /// The file that this is a whole copy of.
+    private var whole: ExtentTable? {
+        state.withLock { state in
+            guard case .stored(let table, _, let count) = state.kind, count == table.size else { return nil }
+            return table
+        }
+    }
+
+    func key() throws(BackupError) -> Key {
+        if whole != nil { return .stored(number: state.withLock { $0.number }) }
+        try spool()
+        return .digest(try SharedFile(path: spoolPath).sha256())
+    }
+
+    func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer, _ file: SharedFile) throws(BackupError) -> Int {
+        let kind = state.withLock { $0.kind }
+        guard case .stored(let table, _, let count) = kind else { return try file.read(at: offset, into: buffer) }
+        guard offset < count else { return 0 }
+        let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(min(UInt64(buffer.count), count - offset))])
+        return try repository.read(table, at: offset, into: part)
+    }
+
+    func truncate(to size: UInt64) throws(BackupError) {
+        if size == 0 { state.withLock { $0.kind = .spooled } } else { try spool() }
+        try OwnedDescriptor.open(spoolPath, O_WRONLY).truncate(to: size)
+    }
+
+    /// Brings into the spool file what is only referred to. Before every write.
+    func spool() throws(BackupError) {
+        try state.withLock { (state) throws(BackupError) in
+            guard case .stored(let table, _, let count) = state.kind else { return }
+            let file = try OwnedDescriptor.open(spoolPath, O_WRONLY | O_TRUNC)
+            var offset: UInt64 = 0
+            while offset < count {
+                let part = UInt64(Self.bufferSizeBytes)
+                let copied = try Self.copy(min(part, count - offset), to: file, at: offset) {
+                    (buffer) throws(BackupError) in try repository.read(table, at: offset, into: buffer)
+                }
+                guard copied > 0 else { throw BackupError(.inputOutput, "the file became shorter while it was read") }
+                offset += copied
+            }
+            state.kind = .spooled
+        }
+    }
+
+    /// Copies a part of an open file into this one.
+    /// - Returns: bytes copied: fewer than `count` at the end of the file, and when that would take long.
+    func copy(
+        _ source: any OpenFile, at sourceOffset: UInt64, to offset: UInt64, count: UInt64
+    ) throws(BackupError) -> UInt64 {
+        if sourceOffset == offset, let taken = refer(to: source, at: offset, count: count) { return taken }
+        try spool()
+        let file = try OwnedDescriptor.open(spoolPath, O_WRONLY)
+        var done: UInt64 = 0
+        while done < min(count, Self.copyLimitBytes) {
+            let part = min(UInt64(Self.bufferSizeBytes), count - done)
+            let copied = try Self.copy(part, to: file, at: offset + done) { (buffer) throws(BackupError) in
+                try source.read(at: sourceOffset + done, into: buffer)
+            }
+            if copied == 0 { break }
+            done += copied
+        }
+        return done
+    }
+
+    /// - Returns: `nil` when this is not a copy of that file from its beginning.
+    private func refer(to source: any OpenFile, at offset: UInt64, count: UInt64) -> UInt64? {
+        guard let table = source.storedContent else { return nil }
+        return state.withLock { state in
+            switch state.kind {
+            case .spooled: guard offset == 0, (FileSystem.statusIfPresent(spoolPath)?.size ?? 0) == 0 else { return nil }
+            case .stored(_, let before, let known): guard before === source, offset <= known else { return nil }
+            }
+            let end = min(table.size, offset + min(count, table.size))
+            guard end > offset else { return 0 }
+            if case .stored(_, _, let known) = state.kind, known >= end { return end - offset }
+            state.kind = .stored(table, of: source, count: end)
+            state.number += 1
+            return end - offset
+        }
+    }
+
+    private static func copy(
+        _ count: UInt64, to file: borrowing OwnedDescriptor, at offset: UInt64,
+        _ read: (UnsafeMutableRawBufferPointer) throws(BackupError) -> Int
+    ) throws(BackupError) -> UInt64 {
+        var bytes = [UInt8](repeating: 0, count: Int(count))
+        let size = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in try read(buffer) }
+        try bytes.withUnsafeBytesThrowing { (buffer) throws(BackupError) in
+            try file.writeAll(UnsafeRawBufferPointer(rebasing: buffer[..<size]), at: offset)
+        }
+        return UInt64(size)
+    }
+}

@@ -1,0 +1,143 @@
+import BackupCore
+import Glibc
+import SystemIO
+import TestSupport
+import Testing
+
+/// Every hostile input there is, dropped into a mounted store: what a program is told, and that nothing comes of it. The table of them in
+/// `Docs/restore.md` is made here.
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct HostileTableTests {
+    /// What no input may need of the daemon's memory.
+    private static let memoryLimitBytes = 200 << 20
+    /// Of the processor, for those inputs that are small; others may take as long as reading them takes.
+    private static let timeLimitSeconds = 5.0
+
+    /// What only the disk, and not the reader's own limits, would refuse is left to the tests of the reader.
+    private static let bombs: [HostileInput] = [
+        .zip(
+            "300 MB of zeros", .tooLarge, "times its own size",
+            "z = zlib.compressobj(9, 8, -15); raw = b''.join(z.compress(bytes(1 << 20)) for i in range(300)) + z.flush(); "
+                + "crc = 0\nfor i in range(300): crc = zlib.crc32(bytes(1 << 20), crc)\n"
+                + "n = 300 << 20; write(archive(E(b'media/a', b'', method=8, raw=raw, l_usize=n, c_usize=n, l_crc=crc, c_crc=crc, l_csize=len(raw), c_csize=len(raw))))"
+        ),
+        .zip(
+            "1,000,001 entries", .tooLarge, "entries",
+            """
+            data, central = bytearray(), bytearray()
+            for i in range(1000001):
+                name = b"%07d" % i
+                central += struct.pack("<4s6H3I5H2I", b"PK\\x01\\x02", 0x31E, 20, 0, 0, 0x6000, 0x5C2B, 0, 0, 0, 7, 0, 0, 0, 0, 0o100644 << 16, len(data)) + name
+                data += struct.pack("<4s5H3I2H", b"PK\\x03\\x04", 20, 0, 0, 0x6000, 0x5C2B, 0, 0, 0, 7, 0) + name
+            write(bytes(data + central) + end64(1000001, len(central), len(data), len(data) + len(central)) + end(0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF))
+            """
+        ),
+    ]
+
+    /// An archive's own name is not looked at before all of it has been read: it needs an export for that.
+    private static func withExport(_ input: HostileInput) -> HostileInput {
+        .zip(
+            input.name, input.code, input.finding,
+            """
+            text = r'''\(SampleDocument.text)'''.encode()
+            plain = archive
+            archive = lambda *entries, **given: plain(E(b"export.json", text), *entries, **given)
+
+            """ + input.program)
+    }
+
+    static let inputs =
+        HostileInput.exports + HostileInput.zipStructures.filter { !["empty file", "text", "prefix"].contains($0.name) }
+        + HostileInput.zipContradictions
+        + HostileInput.zip64Lies.filter {
+            $0.name != "huge sizes"
+        } + HostileInput.zipNames.filter { $0.name != "backslash" && $0.name != "symbolic link" }
+        + HostileInput.zipContents.map(withExport) + bombs + HostileInput.tars + HostileInput.databases
+
+    private struct Outcome {
+        let words: String
+        let message: String
+    }
+
+    /// The daemon's processor time so far and the most memory it has had.
+    private func usage(_ room: Room) throws -> (seconds: Double, peakBytes: Int) {
+        let process = try #require(room.daemons.first)
+        let fields = Job.read("/proc/\(process)/stat").split(separator: ")").last?.split(separator: " ") ?? []
+        let ticks = (Double(fields[11]) ?? 0) + (Double(fields[12]) ?? 0)
+        let status = Job.read("/proc/\(process)/status").split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        let peak = status?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        return (ticks / Double(sysconf(Int32(_SC_CLK_TCK))), peak << 10)
+    }
+
+    /// From now on the most memory that the daemon has had counts anew.
+    private func resetPeak(_ room: Room) throws {
+        try writeFile("/proc/\(try #require(room.daemons.first))/clear_refs", Array("5".utf8))
+    }
+
+    private func drop(_ input: HostileInput, in room: Room) throws -> Outcome {
+        try room.write(input.script, to: "craft.py")
+        let before = try usage(room).seconds
+        try resetPeak(room)
+        try room.sh("rm -f $R/bad; python3 $R/craft.py $R/bad")
+        let result = try room.run("cp $R/bad $M/restore/")
+        let size = FileSystem.statusIfPresent("\(room.path)/bad")?.size ?? 0
+        let after = try usage(room)
+        let spent = after.seconds - before
+        #expect(after.peakBytes < Self.memoryLimitBytes, "\(input.name) needed \(after.peakBytes >> 20) MiB")
+        #expect(spent < Self.timeLimitSeconds + Double(size >> 20) / 5, "\(input.name) took \(spent) s of the processor")
+        #expect(result.exitCode == 1, "\(input.kind) \(input.name): \(result.text)")
+        let words = result.errors.split(separator: ":").last.map { String($0.dropFirst().filter { $0 != "\n" }) } ?? ""
+        let message = try room.sh("getfattr --only-values -n user.backupfs.error $M/restore/bad")
+        #expect(message.contains(input.finding), "\(input.kind) \(input.name): \(message)")
+        #expect(message.utf8.count < 40_000 && !message.unicodeScalars.contains { $0.value < 32 && $0 != "\n" }, "\(input.name)")
+        try room.sh("rm $M/restore/bad")
+        return Outcome(words: words, message: message)
+    }
+
+    /// The errno that each code must become, and what strerror(3) says of it.
+    private static let errors: [BackupError.Code: (name: String, words: String)] = [
+        .invalidContent: ("EINVAL", "Invalid argument"), .damagedContent: ("EBADMSG", "Bad message"),
+        .unsupportedVersion: ("EPROTONOSUPPORT", "Protocol not supported"), .tooLarge: ("EFBIG", "File too large"),
+    ]
+
+    @Test func `each is refused with its errno and a message, and changes nothing`() throws {
+        try Room.withMount("--sample") { room in
+            try room.sh("mkdir $M/snapshots/one; cp $M/snapshots/one/database.sqlite $R/good.sqlite; echo secret > $R/tmp/victim")
+            room.variables["GOOD_DATABASE"] = "\(room.path)/good.sqlite"
+            let before = try room.state()
+            var rows: [(kind: HostileInput.Kind, cells: [String])] = []
+            for input in Self.inputs {
+                let outcome = try drop(input, in: room)
+                let error = try #require(Self.errors[input.code])
+                #expect(outcome.words == error.words, "\(input.kind) \(input.name)")
+                rows.append((input.kind, [input.name, error.name, outcome.message]))
+            }
+            #expect(try room.state() == before)
+            #expect(try room.names("safety") == [])
+            #expect(try room.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")
+            #expect(try room.sh("find $R $S ! -path '*/tmp/*' -name '*evil*'; find /tmp -maxdepth 1 -name 'evil*'") == "")
+            print("hostile inputs tried: \(rows.count)")
+            try DocumentTable.check(
+                "Docs/restore.md", "hostile-inputs",
+                HostileInput.Kind.allCases.map { kind in
+                    "### \(kind.rawValue)\n\n"
+                        + DocumentTable.text(
+                            ["what", "errno", "message"], rows.filter { $0.kind == kind }.map(\.cells))
+                }.joined(separator: "\n"))
+        }
+    }
+
+    @Test func `a database that would act when it is opened does nothing`() throws {
+        for input in HostileInput.harmlessDatabases {
+            try Room.withMount("--sample") { room in
+                try room.sh("mkdir $M/snapshots/one; cp $M/snapshots/one/database.sqlite $R/good.sqlite")
+                room.variables["GOOD_DATABASE"] = "\(room.path)/good.sqlite"
+                let before = try room.state()
+                try room.write(input.script, to: "craft.py")
+                try room.sh("python3 $R/craft.py $R/harmless; sqlite3 $S/app/database.sqlite 'delete from expenses'")
+                try room.sh("cp $R/harmless $M/restore/")
+                #expect(try room.state() == before, "\(input.name)")
+            }
+        }
+    }
+}

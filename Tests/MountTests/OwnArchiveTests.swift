@@ -1,0 +1,74 @@
+import TestSupport
+import Testing
+
+/// Files of the mount itself, copied into `restore/`: nothing of a snapshot's file is moved.
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct OwnArchiveTests {
+    private static let spooled =
+        "find $S/spool -type f ! -name CACHEDIR.TAG -printf '%s\\n' | awk '{ sum += $1 } END { print sum + 0 }'"
+
+    @Test(arguments: ["archive.zip", "archive.tar", "export.json", "database.sqlite"])
+    func `a snapshot's file is restored from where it lies`(name: String) throws {
+        try PhotoDiary.withMount { room in
+            try room.sh("mkdir $M/snapshots/one")
+            let isArchive = name.hasPrefix("archive")
+            let old = try room.sh("cd $P; \(PhotoDiary.describeInSeconds); sqlite3 $S/app/database.sqlite 'select * from photos'")
+            try room.sh(
+                "\(isArchive ? "rm -r $P/2024; echo new > $P/new.jpg;" : "") sqlite3 $S/app/database.sqlite 'delete from photos'")
+            try room.sh("cp $M/snapshots/one/\(name) $M/restore/")
+            #expect(try room.sh(Self.spooled) == "0")
+            #expect(
+                try room.sh("cd $P; \(PhotoDiary.describeInSeconds); sqlite3 $S/app/database.sqlite 'select * from photos'")
+                    == old)
+            #expect(try room.report("[.result, .file] | @json") == "[\"success\",\"\(name)\"]")
+            // It is a file like any other: it can be read, cut and written to.
+            try room.sh("cmp $M/snapshots/one/\(name) $M/restore/\(name)")
+            #expect(try room.sh("stat -c %s $M/restore/\(name)") == room.sh("stat -c %s $M/snapshots/one/\(name)"))
+            try room.sh("printf x > $R/x; cat $R/x >> $M/restore/\(name) || true")
+            try room.sh("{ cat $M/snapshots/one/\(name); printf x; } | cmp - $M/restore/\(name)")
+            try room.sh(
+                "truncate -s 10 $M/restore/\(name) || true; head -c 10 $M/snapshots/one/\(name) | cmp - $M/restore/\(name)")
+        }
+    }
+
+    @Test func `a copy in parts, out of order or of a live file is a copy of bytes`() throws {
+        try PhotoDiary.withMount { room in
+            try room.sh("mkdir $M/snapshots/one")
+            try room.python(
+                """
+                size = os.stat("snapshots/one/archive.zip").st_size
+                source = os.open("snapshots/one/archive.zip", os.O_RDONLY)
+                # From its beginning, bit by bit: still nothing but a reference.
+                target = os.open("restore/a.zip", os.O_WRONLY | os.O_CREAT)
+                done = 0
+                while done < size:
+                    done += os.copy_file_range(source, target, 10000, done, done)
+                os.close(target)
+                assert json.load(open("restore/last.json"))["result"] == "success"
+                # The end first.
+                target = os.open("restore/b.zip", os.O_WRONLY | os.O_CREAT)
+                assert os.copy_file_range(source, target, size, size // 2, size // 2) == size - size // 2
+                assert os.copy_file_range(source, target, size // 2, 0, 0) == size // 2
+                os.close(target)
+                assert read("restore/b.zip") == read("snapshots/one/archive.zip")
+                assert json.load(open("restore/last.json"))["file"] == "b.zip"
+                # Half of it is no archive.
+                target = os.open("restore/c.zip", os.O_WRONLY | os.O_CREAT)
+                assert os.copy_file_range(source, target, size // 2, 0, 0) == size // 2
+                assert code(os.close, target) == "EBADMSG"
+                # Nothing is copied beyond the end, nor into what cannot be written.
+                assert os.copy_file_range(source, os.open("restore/d", os.O_WRONLY | os.O_CREAT), 10, size, 0) == 0
+                assert code(os.copy_file_range, source, source, 10, 0, 0) != "ok"
+                """)
+            #expect(try room.sh("cp $M/live/archive.zip $M/restore/live.zip; jq -r .result $M/restore/last.json") == "success")
+        }
+    }
+
+    @Test func `a dropped archive is whole after its backup has been removed`() throws {
+        try PhotoDiary.withMount { room in
+            try room.sh(
+                "mkdir $M/snapshots/one; cp $M/snapshots/one/archive.zip $R/; cp $M/snapshots/one/archive.zip $M/restore/")
+            try room.sh("rmdir $M/snapshots/one; cmp $R/archive.zip $M/restore/archive.zip")
+        }
+    }
+}

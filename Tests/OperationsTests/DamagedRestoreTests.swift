@@ -1,0 +1,120 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Files that are damaged or missing: refused, unless somebody wants the rest.
+struct DamagedRestoreTests {
+    /// An archive, of which the script makes `$R/bad`.
+    private func withDamaged(_ script: String, _ body: (Room) throws -> Void) throws {
+        let room = try Room()
+        _ = try room.makeDiary()
+        try room.sh(
+            "backupfs backup --store $S --label one >/dev/null; cd $R; backupfs export one --zip --store $S --output a.zip >/dev/null; backupfs export one --tar --store $S --output a.tar >/dev/null"
+        )
+        try room.sh("cd $R; \(script)")
+        try room.sh("rm $S/app/photos/2024/two.jpg; sqlite3 $S/app/database.sqlite 'delete from photos'")
+        try body(room)
+    }
+
+    /// Changes a byte of where the pattern is found.
+    private static func flip(_ file: String, _ pattern: String) -> String {
+        """
+        python3 - <<'END'
+        import re
+        data = bytearray(open("\(file)", "rb").read())
+        data[re.search(rb"\(pattern)", data, re.DOTALL).end() - 1] ^= 1
+        open("bad", "wb").write(data)
+        END
+        """
+    }
+
+    /// The photo's content, and not its name.
+    private static let content = #"three(?!\.jpg)"#
+
+    static let damages = [
+        ("ZIP with a wrong CRC", flip("a.zip", content), "media/2024/summer/three.jpg"),
+        ("tar with a wrong SHA-256", flip("a.tar", content), "media/2024/summer/three.jpg"),
+        (
+            "an archive without a file that it lists",
+            "cp a.zip bad.zip; python3 -c \"import zipfile; a = zipfile.ZipFile('a.zip'); b = zipfile.ZipFile('bad', 'w'); [b.writestr(i, a.read(i)) for i in a.infolist() if 'three' not in i.filename]; b.close()\"",
+            "media/2024/summer/three.jpg"
+        ),
+    ]
+
+    @Test(arguments: damages)
+    func `it is refused, or the rest is restored and what is missing is told`(name: String, script: String, path: String) throws {
+        try withDamaged(script) { room in
+            let state = try room.sh(PhotoDiary.describe)
+            let refused = try room.run("backupfs restore $R/bad --yes --store $S")
+            #expect(refused.status == 1)
+            #expect(refused.complaint.contains("This backup file is corrupted and cannot be restored."))
+            #expect(try room.sh(PhotoDiary.describe) == state)
+            let dry = try room.run("backupfs restore $R/bad --dry-run --allow-damaged --store $S")
+            #expect(dry.output.contains("Left out, since it is damaged or missing: \(path)"), "\(dry)")
+            #expect(try room.sh(PhotoDiary.describe) == state)
+            let result = try room.run("backupfs restore $R/bad --yes --allow-damaged --store $S")
+            #expect(result.status == 3, "\(result)")
+            #expect(result.output.contains("Left out, since it is damaged or missing: \(path)"))
+            #expect(result.complaint.contains("1 file was damaged or missing and has been left out"))
+            #expect(try room.sh("cd $S/app/photos; cat one.jpg 2024/two.jpg; ls 2024/summer") == "onetwo")
+            #expect(try room.sh("sqlite3 $S/app/database.sqlite 'select count(*) from photos'") == "3")
+            let report = try json(Array(room.sh("cat $S/restore/last.json").utf8))
+            #expect((report["leftOut"] as? [String])?.count == 1)
+            #expect(report["result"] as? String == "success")
+        }
+    }
+
+    @Test func `records that are damaged are never left out`() throws {
+        try withDamaged(Self.flip("a.tar", #"export\.json\x00.*2024/two\.jpg\x22"#)) { room in
+            let state = try room.sh(PhotoDiary.describe)
+            let result = try room.run("backupfs restore $R/bad --yes --allow-damaged --store $S")
+            #expect(result.status == 1)
+            #expect(result.complaint.contains("This backup file is corrupted and cannot be restored."))
+            #expect(try room.sh(PhotoDiary.describe) == state)
+        }
+    }
+
+    @Test func `a backup whose chunk is damaged gives the rest`() throws {
+        let room = try Room()
+        _ = try room.makeDiary()
+        try room.sh("head -c 500000 /dev/urandom > $S/app/photos/noise.jpg; backupfs backup --store $S --label one >/dev/null")
+        try room.sh(
+            """
+            python3 - <<'END'
+            import glob, os
+            noise = open(os.environ["S"] + "/app/photos/noise.jpg", "rb").read()
+            for path in glob.glob(os.environ["S"] + "/repository/packs/**/*", recursive=True):
+                if not os.path.isfile(path): continue
+                data = bytearray(open(path, "rb").read())
+                at = data.find(noise[1000:1100])
+                if at < 0: continue
+                data[at] ^= 1
+                os.chmod(path, 0o600); open(path, "wb").write(data); break
+            else: raise SystemExit("not found")
+            END
+            rm $S/app/photos/one.jpg
+            """)
+        let refused = try room.run("backupfs restore one --yes --store $S")
+        #expect(refused.status == 1)
+        #expect(try room.sh("ls $S/app/photos") == "2024\nnoise.jpg")
+        let result = try room.run("backupfs restore one --yes --allow-damaged --store $S")
+        #expect(result.status == 3, "\(result)")
+        #expect(result.output.contains("Left out, since it is damaged or missing: media/noise.jpg"))
+        #expect(try room.sh("ls $S/app/photos") == "2024\none.jpg")
+    }
+
+    @Test func `the log has time, result and size, and nothing of the data`() throws {
+        try withDamaged(Self.flip("a.zip", Self.content)) { room in
+            try room.sh("cp $R/bad $R/my-secret-car.zip")
+            try room.sh(
+                "backupfs restore $R/my-secret-car.zip --yes --store $S || true; backupfs restore one --yes --store $S >/dev/null"
+            )
+            let lines = try room.sh("cat $S/backupfs.log").split(separator: "\n")
+            #expect(lines.count == 2)
+            let form =
+                /[0-9-]{10}T[0-9:]{8}Z restore result=(refused|success) strategy=replace( error=damagedContent)?( format=zip)? bytes=[0-9]+( records=3 files=3)? seconds=[0-9]+( safety=yes)?/
+            for line in lines { #expect(line.wholeMatch(of: form) != nil, "\(line)") }
+            for word in ["secret", "three", "jpg", "first", "sea"] { #expect(!lines.joined().contains(word)) }
+        }
+    }
+}

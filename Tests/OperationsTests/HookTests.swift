@@ -1,0 +1,91 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The user's commands around a restore.
+struct HookTests {
+    private func withHooks(_ before: String?, _ after: String?, _ more: String = "", _ body: (Room) throws -> Void) throws {
+        let room = try Room()
+        _ = try room.makeDiary()
+        try room.sh("backupfs backup --store $S --label one >/dev/null; sqlite3 $S/app/database.sqlite 'delete from photos'")
+        let settings = [before.map { "before-restore: '\($0)'" }, after.map { "after-restore: '\($0)'" }, more].compactMap { $0 }
+        let text = try room.sh("cat $S/store.yaml")
+        try room.write(text + "\n" + settings.joined(separator: "\n") + "\n", to: "store/store.yaml")
+        try body(room)
+    }
+
+    private func count(_ room: Room) throws -> String {
+        try room.sh("sqlite3 $S/app/database.sqlite 'select count(*) from photos'")
+    }
+
+    @Test func `they run before and after, with nothing but what they need`() throws {
+        let note =
+            "echo $BACKUPFS_HOOK $BACKUPFS_STRATEGY $BACKUPFS_RESULT $(sqlite3 app/database.sqlite \"select count(*) from photos\") >> notes"
+        try withHooks("\(note); env | sort; echo problem >&2", note) { room in
+            try room.sh("SECRET=x backupfs restore one --yes --store $S >/dev/null")
+            #expect(try room.sh("cat $S/notes") == "before-restore replace 0\nafter-restore success 3")
+            let report = try json(Array(room.sh("cat $S/restore/last.json").utf8))
+            let hooks = try #require(report["hooks"] as? [[String: Any]])
+            #expect(hooks.map { $0["name"] as? String } == ["before-restore", "after-restore"])
+            #expect(hooks.allSatisfy { $0["exitCode"] as? Int == 0 && $0["timedOut"] as? Bool == false })
+            let output = try #require(hooks[0]["output"] as? String)
+            #expect(output.hasSuffix("problem\n") && output.contains("BACKUPFS_FILE=one\n"))
+            #expect(!output.contains("SECRET"))
+        }
+    }
+
+    @Test(arguments: [
+        ("echo told; exit 7", "", "exit code 7"), ("sleep 60", "hook-timeout-seconds: \"1\"", "it took too long and was ended"),
+        ("trap : TERM; sleep 60; sleep 60", "hook-timeout-seconds: \"1\"", "it took too long and was ended"),
+        ("kill -9 $$", "", "ended by signal 9"), ("/no/such/program", "", "exit code 127"),
+    ])
+    func `when the first fails nothing is restored, and the service is started again`(
+        command: String, more: String, told: String
+    ) throws {
+        try withHooks(command, "echo $BACKUPFS_RESULT > started", more) { room in
+            let result = try room.run("backupfs restore one --yes --store $S")
+            #expect(result.status == 1)
+            #expect(result.complaint.contains("the command before-restore failed: \(told)"), "\(result.complaint)")
+            #expect(try count(room) == "0")
+            #expect(try room.sh("cat $S/started") == "failed")
+            #expect(try room.sh("ls -A $S/repository/snapshots | wc -l") == "1", "no safety backup was made for nothing")
+            #expect(try room.sh(PhotoDiary.leftovers + "\nls $S | grep hook || true") == "")
+        }
+    }
+
+    @Test func `when the second fails the restore stands, and it is told`() throws {
+        try withHooks(nil, "echo could not start; exit 3") { room in
+            let text = try room.sh("backupfs restore one --yes --store $S")
+            #expect(text.contains("Warning: the command after-restore failed: exit code 3\n- could not start"))
+            #expect(try count(room) == "3")
+        }
+    }
+
+    @Test func `a refused file and a preview run none`() throws {
+        try withHooks("echo x > ran", "echo x > ran") { room in
+            try room.sh("echo '{}' > $R/bad.json; ! backupfs restore $R/bad.json --yes --store $S 2>/dev/null")
+            try room.sh("backupfs restore one --dry-run --store $S >/dev/null; ! ls $S/ran 2>/dev/null")
+        }
+    }
+
+    @Test(arguments: ["restore.safety-made", "restore.before-commit", "restore.committed", "restore.journal-removed"])
+    func `after a crash the next start runs the second`(point: String) throws {
+        try withHooks("echo stopped > state", "echo started > state") { room in
+            let result = try room.run("backupfs restore one --yes --store $S", ["BACKUPFS_FAULT": point])
+            #expect(result.status != 0)
+            try room.sh("backupfs status --store $S >/dev/null")
+            #expect(try room.sh("cat $S/state") == "started", "\(point)")
+            #expect(try room.sh("ls $S | grep hook || true") == "")
+        }
+    }
+
+    @Test func `settings that cannot be are refused`() throws {
+        for value in ["0", "-1", "soon", "1000000"] {
+            try withHooks(nil, nil, "hook-timeout-seconds: \"\(value)\"") { room in
+                let result = try room.run("backupfs status --store $S")
+                #expect(result.status == 1)
+                #expect(result.complaint.contains("Give a whole number of seconds from 1 to 86400."))
+            }
+        }
+    }
+}
