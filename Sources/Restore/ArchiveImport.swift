@@ -110,10 +110,12 @@ struct ArchiveImport: Sendable {
                 digest = hasher.finish()
             }
             guard let listed = expected.removeValue(forKey: entry.path) else { continue }
-            guard listed == digest else { throw Self.damaged(path, "the SHA-256 of \(entry.name) is not the one in SHA256SUMS") }
+            guard listed == digest else {
+                throw Self.damaged(path, "the SHA-256 of \(MessageText.name(entry.path)) is not the one in SHA256SUMS")
+            }
         }
         if let missing = expected.keys.min(by: { $0.lexicographicallyPrecedes($1) }) {
-            throw Self.damaged(path, "\(FileName(bytes: missing)) is in SHA256SUMS, but not in the archive")
+            throw Self.damaged(path, "\(MessageText.name(missing)) is in SHA256SUMS, but not in the archive")
         }
     }
 
@@ -238,7 +240,8 @@ struct ArchiveImport: Sendable {
             origin == .ownRepository || Self.stays(target, at: Array(entry.path.dropFirst(mediaPrefix.count)))
         else {
             throw BackupError(
-                .invalidContent, "Import failed: the link \(entry.name) points outside of the media folder", path: path,
+                .invalidContent, "Import failed: the link \(MessageText.name(entry.path)) points outside of the media folder",
+                path: path,
                 remedy: "A backup of this store can be restored with: backupfs restore NAME")
         }
         return target
