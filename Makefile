@@ -10,7 +10,7 @@ RELEASE_BINARY = .build/release/backupfs
 DEBUG_BINARY = .build/debug/backupfs
 
 .DEFAULT_GOAL := build
-.PHONY: help build mount umount test check lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean install uninstall clean
+.PHONY: help build mount umount test check lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz install uninstall clean
 
 help:
 	@echo 'make               build $(RELEASE_BINARY)'
@@ -25,6 +25,9 @@ help:
 	@echo '                   was found of the others; ROUNDS=3, SCALE=0.05 for a trial, CORPORA=a,b,c,'
 	@echo '                   PEERS=restic,borg,bindfs,disk,fuse-zip,ratarmount,sqlite3,python, BENCH_DIR=/var/tmp/backupfs-bench)'
 	@echo 'make bench-clean   remove what that has made'
+	@echo 'make fuzz          feed the readers of foreign files with inputs that a fuzzer makes (SECONDS=60 for each target,'
+	@echo '                   TARGETS=json,wire,zip,crafted-zip,drop,crafted-drop,journal,definition, SEED=1; RUNS=100000 in'
+	@echo '                   place of SECONDS does the same each time; KEEP=1 adds what is new to the corpora)'
 	@echo 'make install       copy the program to PREFIX/bin (PREFIX=$(PREFIX), DESTDIR)'
 	@echo 'make uninstall     remove it from there'
 	@echo 'make dependencies  install only what building and mounting need'
@@ -72,6 +75,10 @@ bench: build
 
 bench-clean:
 	@mount-scripts/bench/clean.sh
+
+# A build of its own, in .build/fuzz, whose modules count what they reach. As arguments: bash has a SECONDS of its own.
+fuzz: test-dependencies
+	@SWIFT='$(SWIFT)' nice mount-scripts/fuzz.sh '$(SECONDS)' '$(TARGETS)' '$(SEED)'
 
 # No dependency on `build`: `sudo make install` must not build as root what was built by another user.
 install:

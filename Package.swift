@@ -4,7 +4,23 @@ import PackageDescription
 // `make check` and `make test` set BACKUPFS_STRICT so that a warning fails them, while a newer
 // compiler with new warnings still builds for somebody who only wants to use the program.
 let strict = Context.environment["BACKUPFS_STRICT"] == "1"
-let settings: [SwiftSetting] = [.swiftLanguageMode(.v6)] + (strict ? [.treatAllWarnings(as: .error)] : [])
+// `mount-scripts/fuzz.sh` sets BACKUPFS_FUZZ to `fuzzer` or `fuzzer,address`: our own modules then count what they reach (and notice what they
+// reach beyond their memory), and there is a program that feeds them.
+let sanitizers = Context.environment["BACKUPFS_FUZZ"].map { ["-sanitize=\($0)"] }
+let settings: [SwiftSetting] =
+    [.swiftLanguageMode(.v6)] + (strict ? [.treatAllWarnings(as: .error)] : [])
+    + (sanitizers.map { [.unsafeFlags($0)] } ?? [])
+let fuzzTargets: [Target] =
+    sanitizers.map { sanitizers in
+        [
+            .systemLibrary(name: "CLibFuzzer", path: "Tests/Fuzz/CLibFuzzer"),
+            .executableTarget(
+                name: "FuzzDriver", dependencies: ["Fuzzing", "CLibFuzzer", "BackupCore"], path: "Tests/Fuzz/FuzzDriver",
+                swiftSettings: [.swiftLanguageMode(.v6)],
+                // The usual linker fails on a message of its own about the many symbols.
+                linkerSettings: [.unsafeFlags(sanitizers + ["-use-ld=lld"])]),
+        ]
+    } ?? []
 
 // The arrows below are the architecture (Docs/architecture.md): a target imports only what it names.
 let package = Package(
@@ -69,6 +85,13 @@ let package = Package(
         // What the tests of several targets need. Without Foundation: in a test that sees it, `contains("")` is false.
         .target(
             name: "TestSupport", dependencies: ["SystemIO", "BackupCore"], path: "Tests/TestSupport", swiftSettings: settings),
+        // What the fuzzer does with one input; the tests do it with every input that was kept.
+        .target(
+            name: "Fuzzing", dependencies: ["TestSupport", "Restore", "AppData", "Export", "SystemIO", "BackupCore"],
+            path: "Tests/Fuzz/Fuzzing", swiftSettings: settings),
+        .testTarget(
+            name: "FuzzTests", dependencies: ["TestSupport", "Fuzzing", "SystemIO", "BackupCore"], path: "Tests/Fuzz/FuzzTests",
+            swiftSettings: settings),
         .testTarget(
             name: "BackupRepositoryTests", dependencies: ["TestSupport", "BackupRepository", "SystemIO", "BackupCore"],
             exclude: ["Fixtures"],
@@ -101,5 +124,5 @@ let package = Package(
             name: "RestoreTests",
             dependencies: ["TestSupport", "Restore", "BackupRepository", "AppData", "Export", "SystemIO", "BackupCore"],
             swiftSettings: settings),
-    ]
+    ] + fuzzTargets
 )

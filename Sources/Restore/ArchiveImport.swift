@@ -120,7 +120,7 @@ struct ArchiveImport: Sendable {
             }
         }
         for missing in expected.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-            try leaveOut(missing, damaged("\(FileName(bytes: missing)) is in SHA256SUMS, but not in the archive"))
+            try leaveOut(missing, damaged("\(MessageText.name(missing)) is in SHA256SUMS, but not in the archive"))
         }
     }
 
@@ -148,14 +148,14 @@ struct ArchiveImport: Sendable {
             digest = hasher.finish()
         }
         guard let listed, listed != digest else { return }
-        throw damaged("the SHA-256 of \(entry.name) is not the one in SHA256SUMS")
+        throw damaged("the SHA-256 of \(MessageText.name(entry.path)) is not the one in SHA256SUMS")
     }
 
     /// - Throws: the error itself, unless it is damage and may be left out.
     private mutating func leaveOut(_ path: [UInt8], _ error: BackupError) throws(BackupError) {
         guard allowsDamage, error.code == .damagedContent || error.code == .repositoryDamaged else { throw error }
         damagedPaths.insert(path)
-        leftOut.append("\(FileName(bytes: path)) (\(error.findings.first ?? error.message))")
+        leftOut.append("\(MessageText.name(path)) (\(error.findings.first ?? error.message))")
     }
 
     /// Checks the media files against what the export says of them, and decides where they go.
@@ -284,7 +284,8 @@ struct ArchiveImport: Sendable {
             origin == .ownRepository || Self.stays(target, at: Array(entry.path.dropFirst(mediaPrefix.count)))
         else {
             throw BackupError(
-                .invalidContent, "Import failed: the link \(entry.name) points outside of the media folder", path: name,
+                .invalidContent, "Import failed: the link \(MessageText.name(entry.path)) points outside of the media folder",
+                path: name,
                 remedy: "A backup of this store can be restored with: backupfs restore NAME")
         }
         return target

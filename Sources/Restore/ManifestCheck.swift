@@ -32,7 +32,7 @@ struct ManifestCheck {
         for entry in manifest {
             try requireInside(entry)
             guard let path = place(of: entry) else {
-                let message = "\(name(entry.archivePath)) of \(entry.label) is not in the archive"
+                let message = "\(MessageText.name(entry.archivePath)) of \(entry.label) is not in the archive"
                 if !isComplete {
                     result.warnings.append(message)
                 } else if allowsDamage {
@@ -76,24 +76,22 @@ struct ManifestCheck {
         guard !isInside else { return }
         throw BackupError(
             .invalidContent,
-            ImportMessages.failure("\(entry.label) names \(name(entry.archivePath)), which is not in the media folder"),
+            ImportMessages.failure(
+                "\(entry.label) names \(MessageText.name(entry.archivePath)), which is not in the media folder"),
             path: archivePath)
     }
 
     private func difference(_ entry: ManifestEntry, _ path: [UInt8]) -> String? {
         if let size = entry.sizeBytes, let found = sizes[path], size != found {
-            return "\(name(path)) of \(entry.label) has \(found) bytes, the export says \(size)"
+            return "\(MessageText.name(path)) of \(entry.label) has \(found) bytes, the export says \(size)"
         }
         guard let checksums = digests[path] else { return nil }
         if let md5 = entry.md5, md5.lowercased() != checksums.md5.hexadecimal {
-            return "the MD5 of \(name(path)) of \(entry.label) is not the one in the export"
+            return "the MD5 of \(MessageText.name(path)) of \(entry.label) is not the one in the export"
         }
         if let sha256 = entry.sha256, sha256.lowercased() != checksums.sha256.hexadecimal {
-            return "the SHA-256 of \(name(path)) of \(entry.label) is not the one in the export"
+            return "the SHA-256 of \(MessageText.name(path)) of \(entry.label) is not the one in the export"
         }
         return nil
     }
-
-    /// A name from the file in a message: of bounded length, without control characters.
-    private func name(_ path: [UInt8]) -> String { String(FileName(bytes: path).description.prefix(200)) }
 }

@@ -27,7 +27,7 @@ final class ManifestVisitor: RecordVisitor {
         var size: UInt64?
         if case .integer(let number)? = value(.size) { size = UInt64(exactly: number) }
         let key = record.value(collection.keyIndex)
-        let label = "\(collection.singular) \(Self.text(key))"
+        let label = "\(collection.singular) \(key.messageText)"
         switch collection.source {
         case .table: return
         case .files:
@@ -43,13 +43,6 @@ final class ManifestVisitor: RecordVisitor {
                 ManifestEntry(
                     key: value(.recordKey) ?? key, label: label, recordPath: recordPath, archivePath: archivePath,
                     sizeBytes: size, md5: value(.md5)?.string, sha256: value(.sha256)?.string))
-        }
-    }
-
-    private static func text(_ key: FieldValue) -> String {
-        switch key {
-        case .integer(let number): String(number)
-        default: String((key.string ?? "").prefix(80))
         }
     }
 }

@@ -6,8 +6,8 @@ import SystemIO
 ///
 /// The database decides: its one transaction also writes a marker with the journal's operation, so after a crash the marker tells whether it was
 /// committed. The media follow it: staged beside the old folder, and after the commit exchanged with it by one rename, or moved into it one by one.
-struct RestoreJournal: Sendable, Equatable {
-    enum State: String, Sendable {
+package struct RestoreJournal: Sendable, Equatable {
+    package enum State: String, Sendable {
         /// Written before the media are staged, and again before the transaction begins.
         case prepared
         /// Written after everything is published: what is left is tidying up.
@@ -25,9 +25,9 @@ struct RestoreJournal: Sendable, Equatable {
     var strategy = ImportStrategy.replace
     var media: Media?
 
-    struct Media: Sendable, Equatable {
+    package struct Media: Sendable, Equatable {
         /// How what is staged is published.
-        enum Kind: String, Sendable {
+        package enum Kind: String, Sendable {
             /// It takes the place of the media folder, which then lies where it was staged.
             case exchange
             /// Its files come beside those of the media folder.
@@ -46,7 +46,9 @@ struct RestoreJournal: Sendable, Equatable {
     private static let version: UInt16 = 2
 
     /// Durable when it returns.
-    func write(to path: String) throws(BackupError) {
+    func write(to path: String) throws(BackupError) { try FileSystem.writeFileAtomically(path, encoded()) }
+
+    package func encoded() -> [UInt8] {
         var writer = ByteWriter()
         writer.append(raw: Self.magic)
         writer.append(Self.version)
@@ -60,7 +62,7 @@ struct RestoreJournal: Sendable, Equatable {
         writer.append(strategy.rawValue)
         writer.append(media?.kind.rawValue ?? "")
         writer.append(CRC32.of(writer.bytes))
-        try FileSystem.writeFileAtomically(path, writer.bytes)
+        return writer.bytes
     }
 
     /// - Returns: `nil` when there is none.
@@ -81,7 +83,8 @@ struct RestoreJournal: Sendable, Equatable {
         }
     }
 
-    private static func decode(_ bytes: [UInt8]) throws(BackupError) -> RestoreJournal {
+    /// - Throws: `repositoryDamaged`, `unsupportedVersion`.
+    package static func decode(_ bytes: [UInt8]) throws(BackupError) -> RestoreJournal {
         guard bytes.count > 10, CRC32.of(Array(bytes.dropLast(4))) == bytes.suffix(4).littleEndianUInt32 else {
             throw BackupError(.repositoryDamaged, "its checksum differs")
         }

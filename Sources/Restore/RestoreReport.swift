@@ -136,9 +136,9 @@ public struct RestoreReport: Sendable {
         }
         lines.append("Time: \(SystemClock.localText(finishedAt))")
         if let summary = checked?.summary {
-            if let device = summary.deviceName { lines.append("Source device: \(device)") }
+            if let device = summary.deviceName { lines.append("Source device: \(MessageText.shortened(device))") }
             if let time = summary.createdAt { lines.append("Export date: \(ISO8601.format(time))") }
-            if let version = summary.appVersion { lines.append("App version: \(version)") }
+            if let version = summary.appVersion { lines.append("App version: \(MessageText.shortened(version))") }
             lines.append("Schema version: \(summary.schemaVersion)")
             for count in summary.toldCounts { lines.append("\(Self.capitalised(count.plural)): \(count.count)") }
             if let range = summary.dateRange {

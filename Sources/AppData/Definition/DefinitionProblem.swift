@@ -1,3 +1,5 @@
+import BackupCore
+
 /// Something in a definition that is not right, or that does nothing.
 public struct DefinitionProblem: Sendable, Equatable {
     /// Counted from 1.
@@ -7,10 +9,13 @@ public struct DefinitionProblem: Sendable, Equatable {
     /// What to do about it, as a sentence with a full stop.
     public let remedy: String
 
+    /// Sentences that name what is there: of any length, and with whatever is in it, in a file that is something else.
+    private static let textLimit = 1_000
+
     public init(line: Int, message: String, remedy: String) {
         self.line = line
-        self.message = message
-        self.remedy = remedy
+        self.message = MessageText.shortened(message, limit: Self.textLimit)
+        self.remedy = MessageText.shortened(remedy, limit: Self.textLimit)
     }
 
     /// "line 3: the definition has no title".

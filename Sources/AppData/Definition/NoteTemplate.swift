@@ -1,3 +1,5 @@
+import BackupCore
+
 /// A sentence about a record, with the names of fields in braces: `Updated existing category: {displayName}`.
 public struct NoteTemplate: Sendable, Equatable {
     enum Part: Sendable, Equatable {
@@ -36,7 +38,7 @@ public struct NoteTemplate: Sendable, Equatable {
         parts.map { part in
             switch part {
             case .text(let text): text
-            case .field(let index): FieldChecker.shortened(Self.text(record.value(index)))
+            case .field(let index): MessageText.shortened(Self.text(record.value(index)))
             }
         }.joined()
     }

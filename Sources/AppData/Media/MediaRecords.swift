@@ -38,8 +38,8 @@ struct MediaRecords {
         let collection = definition.collections[pointer.collection]
         try reader.forEachRecord(of: pointer.collection) { (record) throws(BackupError) in
             guard pointer.hasFile(record), try pointer.file(of: record, in: catalog) == nil else { return }
-            let name = FieldChecker.shortened(record.bytes(pointer.field))
-            missing.add("\(collection.singular) \(record.keyText(collection.keyIndex)): \(name)")
+            let name = MessageText.shortened(record.bytes(pointer.field))
+            missing.add("\(collection.singular) \(record.value(collection.keyIndex).messageText): \(name)")
         }
         return missing
     }

@@ -78,7 +78,7 @@ extension MergeIndex {
                 if !isTaken, !isPlanned { return try choose(text, for: row) }
             }
             throw BackupError(
-                .notSupported, "Import failed: no new key was found for the \(collection.singular) \(Self.text(row.value(0)))",
+                .notSupported, "Import failed: no new key was found for the \(collection.singular) \(row.value(0).messageText)",
                 path: path)
         }
     }

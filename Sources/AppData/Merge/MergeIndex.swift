@@ -81,7 +81,7 @@ final class MergeIndex {
                 throw BackupError(
                     .notSupported,
                     "Import failed: two \(collection.plural) in the database have the \(collection.keyField.name) "
-                        + FieldChecker.shortened(Self.text(record.value(collection.keyIndex))),
+                        + record.value(collection.keyIndex).messageText,
                     path: path, remedy: "Records can only be told apart by a key that is unique. Correct the data first.")
             }
         }
@@ -246,18 +246,11 @@ final class MergeIndex {
     private func unknown(_ record: RecordBuffer, _ index: Int) -> BackupError {
         BackupError(
             .invalidContent,
-            "Import failed: the file has no \(collection.singular) \(FieldChecker.shortened(Self.text(record.value(index))))")
+            "Import failed: the file has no \(collection.singular) \(record.value(index).messageText)")
     }
 
     /// How many of those that were there no record of the file is.
     func unclaimedCount() throws(BackupError) -> Int {
         try scratch.number("SELECT count(*) FROM \(existing) WHERE NOT isClaimed")
-    }
-
-    static func text(_ key: FieldValue) -> String {
-        switch key {
-        case .integer(let number): String(number)
-        default: key.string ?? ""
-        }
     }
 }

@@ -94,7 +94,7 @@ final class RecordUpdater {
     private func lost(_ key: RecordBuffer) -> BackupError {
         BackupError(
             .invalidContent,
-            "Import failed: the \(collection.singular) \(FieldChecker.shortened(MergeIndex.text(key.value(0)))) could not be updated",
+            "Import failed: the \(collection.singular) \(key.value(0).messageText) could not be updated",
             path: path)
     }
 }

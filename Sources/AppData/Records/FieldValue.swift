@@ -1,3 +1,5 @@
+import BackupCore
+
 /// One value of a record. Two texts are equal only if their bytes are: é in one code point is not é in two.
 public enum FieldValue: Sendable, Hashable {
     case null
@@ -14,5 +16,14 @@ public enum FieldValue: Sendable, Hashable {
     public var string: String? {
         guard case .text(let bytes) = self else { return nil }
         return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// A key, as it stands in messages.
+    public var messageText: String {
+        switch self {
+        case .integer(let number): String(number)
+        case .text(let bytes): MessageText.shortened(bytes)
+        default: ""
+        }
     }
 }

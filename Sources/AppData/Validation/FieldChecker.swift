@@ -21,7 +21,7 @@ struct FieldChecker {
             return dates.lazy.compactMap { text in text.withUnsafeBytes { dateProblem($0, field) } }.first
         case .uuid:
             let bytes = buffer.bytes(index)
-            return UUIDText.isValid(bytes) ? nil : "\(field.name) \"\(Self.shortened(bytes))\" is not a UUID"
+            return UUIDText.isValid(bytes) ? nil : "\(field.name) \"\(MessageText.shortened(bytes))\" is not a UUID"
         case .text: return textProblem(buffer.bytes(index), field)
         }
     }
@@ -33,16 +33,16 @@ struct FieldChecker {
 
     private func decimalProblem(_ bytes: UnsafeRawBufferPointer, _ field: FieldDefinition) -> String? {
         guard let number = DecimalText.value(bytes) else {
-            return "\(field.name) \"\(Self.shortened(bytes))\" is not a decimal number"
+            return "\(field.name) \"\(MessageText.shortened(bytes))\" is not a decimal number"
         }
         return limitProblem(number, field)
     }
 
     private func dateProblem(_ bytes: UnsafeRawBufferPointer, _ field: FieldDefinition) -> String? {
         guard let date = DateText.time(bytes) else {
-            return "\(field.name) \"\(Self.shortened(bytes))\" is not an ISO 8601 date with a time zone"
+            return "\(field.name) \"\(MessageText.shortened(bytes))\" is not an ISO 8601 date with a time zone"
         }
-        return lateProblem(date, Self.shortened(bytes), field)
+        return lateProblem(date, MessageText.shortened(bytes), field)
     }
 
     private func lateProblem(_ date: Timestamp, _ text: String, _ field: FieldDefinition) -> String? {
@@ -53,23 +53,11 @@ struct FieldChecker {
 
     private func textProblem(_ bytes: UnsafeRawBufferPointer, _ field: FieldDefinition) -> String? {
         if let allowed = field.allowedValues, !allowed.contains(bytes) {
-            return "\(field.name) \"\(Self.shortened(bytes))\" is not known"
+            return "\(field.name) \"\(MessageText.shortened(bytes))\" is not known"
         }
         if field.isCurrency, !CurrencyCodes.all.contains(bytes) {
-            return "\(field.name) \"\(Self.shortened(bytes))\" is not a currency code"
+            return "\(field.name) \"\(MessageText.shortened(bytes))\" is not a currency code"
         }
         return nil
-    }
-
-    static func shortened(_ bytes: UnsafeRawBufferPointer) -> String {
-        shortened(String(decoding: bytes.prefix(400), as: UTF8.self))
-    }
-
-    /// At most 80 characters, and no control characters: it goes to terminals and logs.
-    static func shortened(_ text: String) -> String {
-        let plain = text.unicodeScalars.prefix(80).map { $0.value < 32 || (127...159).contains($0.value) ? "\u{FFFD}" : $0 }
-        var result = ""
-        result.unicodeScalars.append(contentsOf: plain)
-        return text.unicodeScalars.count > 80 ? result + "…" : result
     }
 }

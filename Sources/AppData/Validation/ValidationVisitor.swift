@@ -175,7 +175,8 @@ final class ValidationVisitor: RecordVisitor {
         reference key: FieldValue, to target: Int, _ record: RecordBuffer, of index: Int
     ) throws(BackupError) {
         guard !keys[target].contains(key), pendingReferences[target][key] == nil else { return }
-        let message = "\(label(record, of: index)) refers to unknown \(definition.collections[target].singular) \(Self.text(key))"
+        let unknown = "\(definition.collections[target].singular) \(key.messageText)"
+        let message = "\(label(record, of: index)) refers to unknown \(unknown)"
         // What refers to a collection that is complete is reported at once, and remembered so as to be reported once.
         pendingReferences[target][key] = message
         if isComplete[target] {
@@ -188,15 +189,8 @@ final class ValidationVisitor: RecordVisitor {
     private func label(_ record: RecordBuffer, of index: Int) -> String {
         let collection = definition.collections[index]
         switch record.kind(collection.keyIndex) {
-        case .integer, .text: return "\(collection.singular) \(Self.text(record.value(collection.keyIndex)))"
+        case .integer, .text: return "\(collection.singular) \(record.value(collection.keyIndex).messageText)"
         default: return "\(collection.singular) number \(counts[index].value)"
-        }
-    }
-
-    private static func text(_ key: FieldValue) -> String {
-        switch key {
-        case .integer(let number): String(number)
-        default: FieldChecker.shortened(key.string ?? "")
         }
     }
 

@@ -22,12 +22,6 @@ enum ArchiveFailure {
         BackupError(.tooLarge, "Import failed: \(finding)", findings: [finding])
     }
 
-    /// A name for a message: in quotes, control characters escaped, cut when it is long.
-    static func quoted(_ name: some Collection<UInt8>) -> String {
-        var text = ""
-        for scalar in String(decoding: name.prefix(200), as: UTF8.self).unicodeScalars {
-            text += scalar.properties.generalCategory == .control ? scalar.escaped(asASCII: true) : String(scalar)
-        }
-        return "\"\(text)\(name.count > 200 ? "…" : "")\""
-    }
+    /// A name for a message, in quotes.
+    static func quoted(_ name: some Collection<UInt8>) -> String { "\"\(MessageText.name(name))\"" }
 }

@@ -11,7 +11,7 @@ extension JSONTokenizer {
     /// - Returns: the name's index, and the value's token as `next` would have given it; `nil` when `next` has to be asked. Nothing has been read
     ///   then.
     /// - Throws: as `next`, for a string that is wrong.
-    func knownMember(from first: Int, of names: KnownNames) throws(BackupError) -> (index: Int, token: Token)? {
+    package func knownMember(from first: Int, of names: KnownNames) throws(BackupError) -> (index: Int, token: Token)? {
         guard expectation == .commaOrEnd || expectation == .keyOrEnd, keys.isFarFromLimits else { return nil }
         let limit = limit
         let buffer = UnsafePointer(buffer)

@@ -40,7 +40,7 @@ public final class JSONTokenizer {
     let keys = JSONKeyTracker(depthLimit: JSONTokenizer.depthLimit)
 
     /// What `knownMember` looks for, and a bit for each that it has found in the innermost object and `keys` has not been told of.
-    var knownNames = KnownNames([])
+    package var knownNames = KnownNames([])
     var untoldNames: UInt64 = 0
 
     /// Unescaped content of the last string, when it had escapes.
@@ -181,7 +181,7 @@ public final class JSONTokenizer {
         let outcome = try withText { (bytes) throws(BackupError) in keys.note(bytes) }
         switch outcome {
         case .new: break
-        case .repeated: throw failure("the name \"\(text().prefix(80))\" occurs twice in an object", at: start)
+        case .repeated: throw failure("the name \"\(MessageText.shortened(text()))\" occurs twice in an object", at: start)
         case .tooMany: throw failure("an object has too many members", at: start)
         }
         expectation = .colon

@@ -1,7 +1,7 @@
 import AppData
 
 /// The names of members that are expected, for a comparison of eight bytes at a time with what stands in a file.
-final class KnownNames {
+package final class KnownNames {
     private struct Name {
         /// Index of its first word.
         let start: Int
@@ -20,7 +20,7 @@ final class KnownNames {
     private let masks: [UInt64]
 
     /// - Parameter fields: only the first 64 are known. A name that JSON has to escape is not.
-    init(_ fields: [FieldDefinition]) {
+    package init(_ fields: [FieldDefinition]) {
         var names: [Name] = []
         var words: [UInt64] = []
         var masks: [UInt64] = []

@@ -24,6 +24,8 @@ public struct WireReader: RecordSource, Sendable {
 
 /// One way through the file.
 private final class WireReaderPass {
+    private static let dateCountLimit = 100_000
+
     private let tokenizer: JSONTokenizer
     private let definition: AppDefinition
     private let visitor: any RecordVisitor
@@ -58,7 +60,7 @@ private final class WireReaderPass {
             } else if let index = definition.collections.firstIndex(where: { isSame($0.name) }) {
                 try collection(index, token)
             } else {
-                try visitor.visit(unknownField: Self.shortened(name))
+                try visitor.visit(unknownField: MessageText.shortened(name))
                 try tokenizer.skip(token)
             }
         }
@@ -95,7 +97,7 @@ private final class WireReaderPass {
                 try visitor.visit(misplaced: "\(place).\(name) must be an object, not \(Self.name(of: token))")
                 try tokenizer.skip(token)
             case nil:
-                try visitor.visit(unknownField: "\(place).\(Self.shortened(name))")
+                try visitor.visit(unknownField: "\(place).\(MessageText.shortened(name))")
                 try tokenizer.skip(token)
             }
         }
@@ -147,7 +149,7 @@ private final class WireReaderPass {
             guard try tokenizer.next() == .key else { return }
             let found = try tokenizer.withText { (name) throws(BackupError) in table.index(of: name, expecting: expected) }
             guard let index = found else {
-                try visitor.visit(unknownField: "\(place).\(Self.shortened(tokenizer.text()))")
+                try visitor.visit(unknownField: "\(place).\(MessageText.shortened(tokenizer.text()))")
                 try tokenizer.skip(tokenizer.next())
                 continue
             }
@@ -219,6 +221,10 @@ private final class WireReaderPass {
                 }
             }
             if let date {
+                // Each takes more memory than it has bytes in the file.
+                guard dates.count < Self.dateCountLimit else {
+                    throw tokenizer.failure("a list has more than \(Self.dateCountLimit) dates")
+                }
                 dates.append(date)
             } else {
                 isFine = false
@@ -236,10 +242,5 @@ private final class WireReaderPass {
         case .true, .false: "true or false"
         default: "null"
         }
-    }
-
-    /// A name from the file in a message: of bounded length.
-    private static func shortened(_ name: String) -> String {
-        name.unicodeScalars.count <= 80 ? name : String(String.UnicodeScalarView(name.unicodeScalars.prefix(80))) + "…"
     }
 }

@@ -9,7 +9,8 @@ enum ZIPEntryRules {
 
     /// - Throws: `invalidContent` for a name that would leave the folder it is unpacked to, or cannot be created.
     static func checkName(_ name: ArraySlice<UInt8>, isUTF8: Bool, acceptsBackslash: Bool) throws(BackupError) {
-        let shown = ArchiveFailure.quoted(name)
+        // Made only for a message: there can be a million names.
+        var shown: String { ArchiveFailure.quoted(name) }
         guard let first = name.first else { throw ArchiveFailure.refused("An entry of the archive has no name.") }
         guard first != UInt8(ascii: "/") else { throw ArchiveFailure.refused("The entry \(shown) has an absolute path.") }
         guard !name.contains(0) else { throw ArchiveFailure.refused("The name \(shown) contains a NUL byte.") }

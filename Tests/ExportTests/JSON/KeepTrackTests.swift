@@ -105,6 +105,17 @@ struct KeepTrackTests {
                 == "[\"2026-01-11T08:00:00Z\",\"2026-01-12T08:00:00Z\"]|real\n")
     }
 
+    @Test func `a list of dates is bounded`() throws {
+        func text(_ count: Int) -> String {
+            let dates = String(repeating: "1,", count: count - 1) + "1"
+            return Self.documented.replacing("[789834600, -1]", with: "[\(dates)]")
+        }
+        _ = try WireImport(MemorySource(text(100_000)), definition: Self.definition(), now: EVFixture.now)
+        let error = failure { _ = try WireImport(MemorySource(text(100_001)), definition: Self.definition(), now: EVFixture.now) }
+        #expect(error?.code == .invalidContent)
+        #expect(error?.findings.first?.hasSuffix(": a list has more than 100000 dates") == true)
+    }
+
     @Test func `dates as numbers count the seconds since 2001`() throws {
         let folder = try TemporaryFolder()
         let database = try Self.database(in: folder)

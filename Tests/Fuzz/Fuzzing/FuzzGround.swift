@@ -1,0 +1,37 @@
+import AppData
+import BackupCore
+import SystemIO
+import TestSupport
+
+/// Where inputs are read: a folder for files, and what is made once for all of them.
+public final class FuzzGround {
+    /// Holds what this makes, and whatever else a reader would leave there by mistake.
+    let folder: String
+    /// The apps that an input can choose from.
+    let definitions: [AppDefinition]
+    /// "Now", for dates that must not be in the future.
+    let now = Timestamp(seconds: 1_790_000_000)
+    private var databases: [String: [UInt8]] = [:]
+
+    /// - Parameter folder: must be there; a file system in memory is quicker.
+    public init(folder: String) throws {
+        self.folder = folder
+        var definitions: [AppDefinition] = []
+        for name in AppDefinition.builtInNames { definitions.append(try AppDefinition.builtIn(named: name)) }
+        definitions.append(try AppDefinition.load(yaml: PhotoDiary.definition))
+        self.definitions = definitions
+    }
+
+    func definition(_ number: UInt8) -> AppDefinition { definitions[Int(number) % definitions.count] }
+
+    /// The app's empty database.
+    func database(of definition: AppDefinition) throws -> [UInt8] {
+        if let bytes = databases[definition.name] { return bytes }
+        let path = "\(folder)/empty.sqlite"
+        _ = try AppDatabase.create(at: path, definition: definition)
+        let bytes = try FileSystem.readFile(path)
+        for suffix in ["", "-wal", "-shm"] where FileSystem.exists(path + suffix) { try FileSystem.removeFile(path + suffix) }
+        databases[definition.name] = bytes
+        return bytes
+    }
+}

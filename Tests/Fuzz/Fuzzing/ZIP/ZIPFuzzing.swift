@@ -1,0 +1,71 @@
+import BackupCore
+import Export
+import SystemIO
+
+/// The ZIP reader: what it accepts has one reading, from the end as from the front, and every entry is what the directory says.
+enum ZIPFuzzing {
+    private static let unpackedLimitBytes: UInt64 = 8 << 20
+    static let refusals: Set<BackupError.Code> = [.invalidContent, .damagedContent, .tooLarge]
+
+    static func run(_ bytes: [UInt8]) throws -> FuzzOutcome {
+        var wide = ZIPLimits(totalSizeBytes: unpackedLimitBytes)
+        wide.acceptsUnixBackslashes = true
+        wide.acceptsSymbolicLinks = true
+        let narrow = try run(bytes, ZIPLimits(totalSizeBytes: unpackedLimitBytes))
+        let outcome = try run(bytes, wide)
+        try FuzzViolation.require(narrow != .accepted || outcome == .accepted, "accepted only where less is allowed")
+        return outcome
+    }
+
+    private static func run(_ bytes: [UInt8], _ limits: ZIPLimits) throws -> FuzzOutcome {
+        let source = WatchedSource(bytes)
+        do {
+            let reader = try ZIPReader(source: source, size: source.size, limits: limits)
+            try MessageRules.require(warnings: reader.warnings)
+            let entries = Array(reader.entries())
+            try requirePlaces(entries, limits)
+            try FuzzViolation.require(
+                entries.reduce(0) { $0 + $1.size } <= unpackedLimitBytes, "more is unpacked than was allowed")
+            var contents: [[UInt8]] = []
+            for entry in entries { contents.append(try content(of: entry, in: reader)) }
+            try FuzzViolation.require(source.farthestOffset <= source.size, "something behind the end was read")
+            try FrontReading.require(bytes, entries, contents)
+            _ = reader.entries(strippingCommonFolder: true).map(\.path)
+            for (entry, content) in zip(entries, contents) {
+                try FuzzViolation.require(try self.content(of: entry, in: reader) == content, "the second reading differs")
+            }
+            return .accepted
+        } catch let error as BackupError {
+            return try MessageRules.outcome(error, refusals)
+        }
+    }
+
+    private static func content(of entry: ZIPEntry, in reader: ZIPReader) throws -> [UInt8] {
+        var content: [UInt8] = []
+        try reader.extract(entry) { (part) throws(BackupError) in content += part }
+        try FuzzViolation.require(
+            UInt64(content.count) == entry.size && CRC32.of(content) == entry.crc32, "the content is not what the directory says")
+        return content
+    }
+
+    /// Every entry has a place of its own, below the folder that it is unpacked to.
+    private static func requirePlaces(_ entries: [ZIPEntry], _ limits: ZIPLimits) throws {
+        var files: Set<[UInt8]> = []
+        var folders: Set<[UInt8]> = []
+        for entry in entries {
+            let path = entry.isDirectory ? Array(entry.path.dropLast()) : entry.path
+            let parts = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            try FuzzViolation.require(
+                parts.allSatisfy { !$0.isEmpty && $0 != [46] && $0 != [46, 46] && $0.count <= 255 && !$0.contains(0) },
+                "the path \(entry.name) is not safe")
+            try FuzzViolation.require(
+                limits.acceptsUnixBackslashes || !path.contains(UInt8(ascii: "\\")), "the path \(entry.name) has a backslash")
+            try FuzzViolation.require(limits.acceptsSymbolicLinks || !entry.isSymbolicLink, "\(entry.name) is a link")
+            let isNew = entry.isDirectory ? !folders.contains(path) || !files.contains(path) : files.insert(path).inserted
+            try FuzzViolation.require(isNew, "two entries are \(entry.name)")
+            for count in 1..<max(1, parts.count) { folders.insert(Array(parts[..<count].joined(separator: [UInt8(ascii: "/")]))) }
+            if entry.isDirectory { folders.insert(path) }
+        }
+        try FuzzViolation.require(files.isDisjoint(with: folders), "a file is a folder too")
+    }
+}
