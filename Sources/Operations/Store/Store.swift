@@ -84,7 +84,7 @@ public final class Store: Sendable {
     /// of it is that process's own.
     func recover() throws(BackupError) {
         // Most often there is nothing to do, and a lock taken for nothing would refuse somebody's backup.
-        let leftovers = try WorkFolder.abandoned(in: paths.spool)
+        let leftovers = try WorkFolder.abandoned(in: paths.spool).union(paths.operationDrafts())
         guard [paths.restoreJournal, paths.operationRecord].contains(where: FileSystem.exists) || !leftovers.isEmpty,
             let lock = try? lockForOperation()
         else { return }
@@ -93,6 +93,8 @@ public final class Store: Sendable {
             try WorkFolder.sweep(paths.spool)
             // Of the operation that crashed: the next one must not be taken for it.
             try FileSystem.removeFile(paths.operationRecord)
+            // With the lock held, nobody is writing them any more.
+            for draft in try paths.operationDrafts() { try FileSystem.removeFile(draft) }
         }
     }
 
