@@ -115,7 +115,7 @@ public struct RestoreRunner: Sendable {
         } catch let error where !finishIfCommitted(&report) {
             report.error = error
             report.finishedAt = SystemClock.now()
-            try? store.writeReport(report)
+            try? store.conclude(report)
             throw error.at(name)
         } catch {}
         report.result = .success
@@ -126,8 +126,7 @@ public struct RestoreRunner: Sendable {
     }
 
     private func tidyUp(_ report: RestoreReport) throws(BackupError) {
-        try store.writeReport(report)
-        try RestoreRecovery.forget(journalPath: store.paths.restoreJournal)
+        try store.conclude(report)
         try FaultInjection.reached("restore.journal-removed")
         try removeOldSafetyBackups()
     }
@@ -139,8 +138,7 @@ public struct RestoreRunner: Sendable {
         do {
             guard let recovered = try RestoreRecovery.run(journalPath: store.paths.restoreJournal, database: store.database)
             else { return false }
-            if recovered.outcome == .completed { return true }
-            try RestoreRecovery.forget(journalPath: store.paths.restoreJournal)
+            return recovered.outcome == .completed
         } catch {
             report.result = .unfinished
         }

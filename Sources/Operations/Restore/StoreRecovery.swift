@@ -13,7 +13,14 @@ extension Store {
             result: result.outcome == .completed ? .completed : .undone, fileName: result.fileName, startedAt: now,
             finishedAt: now, strategy: result.strategy, safetyBackup: safety.map { safetyFile(of: $0).name })
         report.undoFolder = undoFolder
+        // What has become of the data is certain. On a full disk it is told by the next who can, and nobody is kept from his store.
+        try? conclude(report)
+    }
+
+    /// Tells how a restore went, and forgets it only then.
+    func conclude(_ report: RestoreReport) throws(BackupError) {
         try writeReport(report)
+        guard report.result != .unfinished, FileSystem.exists(paths.restoreJournal) else { return }
         try RestoreRecovery.forget(journalPath: paths.restoreJournal)
     }
 
@@ -24,7 +31,7 @@ extension Store {
     }
 
     /// `restore/last.json` and `restore/last.txt`.
-    func writeReport(_ report: RestoreReport) throws(BackupError) {
+    private func writeReport(_ report: RestoreReport) throws(BackupError) {
         try FileSystem.writeFileAtomically(paths.lastRestoreJSON, report.json.prettyText)
         try FileSystem.writeFileAtomically(paths.lastRestoreText, Array(report.text.utf8))
     }
