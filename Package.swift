@@ -9,7 +9,11 @@ let settings: [SwiftSetting] = [.swiftLanguageMode(.v6)] + (strict ? [.treatAllW
 // The arrows below are the architecture (Docs/architecture.md): a target imports only what it names.
 let package = Package(
     name: "backupfs",
-    products: [.executable(name: "backupfs", targets: ["backupfs"])],
+    products: [
+        .executable(name: "backupfs", targets: ["backupfs"]),
+        // For tests alone, which load it into the program (Tests/FaultLayer). `--product backupfs` does not build it.
+        .library(name: "FaultLayer", type: .dynamic, targets: ["FaultLayer"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -69,6 +73,10 @@ let package = Package(
         // What the tests of several targets need. Without Foundation: in a test that sees it, `contains("")` is false.
         .target(
             name: "TestSupport", dependencies: ["SystemIO", "BackupCore"], path: "Tests/TestSupport", swiftSettings: settings),
+        .target(name: "FaultLayer", path: "Tests/FaultLayer"),
+        .testTarget(
+            name: "CrashMatrixTests", dependencies: ["TestSupport", "SystemIO", "BackupCore", "CSQLite", "backupfs"],
+            swiftSettings: settings),
         .testTarget(
             name: "BackupRepositoryTests", dependencies: ["TestSupport", "BackupRepository", "SystemIO", "BackupCore"],
             exclude: ["Fixtures"],

@@ -35,6 +35,7 @@ python3-yaml          python3 -c __import__('yaml')
 procps                command -v ps
 curl                  command -v curl
 libglib2.0-bin        command -v gio
+strace                command -v strace
 shellcheck            command -v shellcheck
 EOF_LIST
 }
