@@ -10,7 +10,7 @@ RELEASE_BINARY = .build/release/backupfs
 DEBUG_BINARY = .build/debug/backupfs
 
 .DEFAULT_GOAL := build
-.PHONY: help build mount umount test check lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz install uninstall clean
+.PHONY: help build mount umount test crash-matrix check lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz install uninstall clean
 
 help:
 	@echo 'make               build $(RELEASE_BINARY)'
@@ -19,6 +19,8 @@ help:
 	@echo 'make umount        unmount it again'
 	@echo 'make test          install what tests need, check, run all tests'
 	@echo '                   (BACKUPFS_SKIP_MOUNTED_TESTS=1 where nothing can be mounted)'
+	@echo 'make crash-matrix  kill, fill and break each call of restores that changes a file, all of them: about an hour'
+	@echo '                   (BACKUPFS_CRASH_ONLY="merge, archive with media: kill": what begins so)'
 	@echo 'make check         formatting, house rules, a build in which warnings are errors'
 	@echo 'make bench         compare with restic and BorgBackup, the mount with others, exports and imports with sqlite3 and Python,'
 	@echo '                   and write Docs/benchmarks.md: over an hour, 30 GB (SECTIONS=backups,mounts,records: one alone keeps what'
@@ -68,6 +70,11 @@ check: lint tidy test-dependencies
 
 test: test-fuse check
 	BACKUPFS_STRICT=1 BACKUPFS_BINARY=$(CURDIR)/$(DEBUG_BINARY) mount-scripts/run-tests.sh $(SWIFT_COMMAND) test --disable-xctest
+
+# All points of what `make test` takes a part of.
+crash-matrix: test-fuse check
+	BACKUPFS_STRICT=1 BACKUPFS_BINARY=$(CURDIR)/$(DEBUG_BINARY) BACKUPFS_CRASH_MATRIX=$${BACKUPFS_CRASH_MATRIX:-all} \
+		mount-scripts/run-tests.sh $(SWIFT_COMMAND) test --skip-build --disable-xctest --filter CrashMatrixTests
 
 # make hands down what is set in the environment or on its command line.
 bench: build

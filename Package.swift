@@ -25,7 +25,11 @@ let fuzzTargets: [Target] =
 // The arrows below are the architecture (Docs/architecture.md): a target imports only what it names.
 let package = Package(
     name: "backupfs",
-    products: [.executable(name: "backupfs", targets: ["backupfs"])],
+    products: [
+        .executable(name: "backupfs", targets: ["backupfs"]),
+        // For tests alone, which load it into the program (Tests/FaultLayer). `--product backupfs` does not build it.
+        .library(name: "FaultLayer", type: .dynamic, targets: ["FaultLayer"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -91,6 +95,10 @@ let package = Package(
             path: "Tests/Fuzz/Fuzzing", swiftSettings: settings),
         .testTarget(
             name: "FuzzTests", dependencies: ["TestSupport", "Fuzzing", "SystemIO", "BackupCore"], path: "Tests/Fuzz/FuzzTests",
+            swiftSettings: settings),
+        .target(name: "FaultLayer", path: "Tests/FaultLayer"),
+        .testTarget(
+            name: "CrashMatrixTests", dependencies: ["TestSupport", "SystemIO", "BackupCore", "CSQLite", "backupfs"],
             swiftSettings: settings),
         .testTarget(
             name: "BackupRepositoryTests", dependencies: ["TestSupport", "BackupRepository", "SystemIO", "BackupCore"],

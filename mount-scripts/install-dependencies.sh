@@ -37,6 +37,7 @@ curl                  command -v curl
 libglib2.0-bin        command -v gio
 openssh-client        command -v sftp
 openssh-sftp-server   test -x /usr/lib/openssh/sftp-server
+strace                command -v strace
 shellcheck            command -v shellcheck
 EOF_LIST
 }

@@ -165,7 +165,8 @@ public struct RestoreOperation: Sendable {
         if let media = journal.media { try MediaExchange.removeStaged(media) }
     }
 
-    /// After a failure: the transaction has been rolled back, unless the failure came after its commit.
+    /// After a failure: the transaction has been rolled back, unless the failure came after its commit. The journal stays until the failure has been
+    /// told of.
     private func undoUnlessCommitted(_ journal: RestoreJournal, _ failure: BackupError) throws(BackupError) {
         let marker: String?
         do {
@@ -175,8 +176,8 @@ public struct RestoreOperation: Sendable {
             throw failure
         }
         if marker == journal.operation { return }
+        try database.settle()
         if let media = journal.media { try MediaExchange.removeStaged(media) }
-        try RestoreRecovery.forget(journalPath: journalPath)
         throw failure
     }
 

@@ -36,6 +36,9 @@ public enum RestoreRecovery {
                 try journal.write(to: journalPath)
             }
             try database.removeRestoreMarker()
+        } else {
+            // Before the media go that belong to it.
+            try database.settle()
         }
         if let media = journal.media { try MediaExchange.removeStaged(media) }
         return Result(

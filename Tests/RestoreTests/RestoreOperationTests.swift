@@ -123,7 +123,7 @@ struct RestoreOperationTests {
             }
             #expect(error != nil, "\(sabotage)")
             #expect(try folder.sh(Self.describe) == old, "\(sabotage)")
-            #expect(try folder.sh("ls -A app | grep -v sqlite; ls -A | grep -c journal || true") == "photos\n0", "\(sabotage)")
+            #expect(try folder.sh("ls -A app | grep -v sqlite; ls -A | grep -c journal || true") == "photos\n1", "\(sabotage)")
             #expect(phases.withLock { $0 } == ["Importing data...", "Import failed. Restoring previous data..."])
         }
     }

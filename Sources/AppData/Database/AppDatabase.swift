@@ -127,6 +127,18 @@ public struct AppDatabase: Sendable {
         try write { database in try database.execute(sql: "DROP TABLE IF EXISTS \(RestoreMarker.table)") }
     }
 
+    /// Makes sure that a transaction which failed at its commit stays undone. With a write-ahead log all of it may be in the log by then, commit mark
+    /// and all, and only the index in memory, which the app shares, leaves it out: after the app has died, or the power was cut, whoever reads the log
+    /// anew would find it done. What is committed here takes its place, and says nothing new.
+    public func settle() throws(BackupError) {
+        guard try readersLetWritersPass() else { return }
+        try write { database in
+            let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+            // Written to the log even if it is the same.
+            try database.execute(sql: "PRAGMA user_version = \(version)")
+        }
+    }
+
     private static func notThere(_ path: String) -> BackupError {
         BackupError(.notFound, "the database is not there", path: path, remedy: "Check the path, or restore a backup.")
     }

@@ -128,7 +128,7 @@ public struct RestoreRunner: Sendable {
             // What is neither the old nor the new data must not be given to a service: the next start ends the restore, and then starts it.
             if report.result != .unfinished { report.hooks += hooks.runAfter(source.name, report.result) }
             report.finishedAt = SystemClock.now()
-            try? store.writeReport(report)
+            try? store.conclude(report)
             throw error.at(source.name)
         } catch {}
         report.result = .success
@@ -140,8 +140,7 @@ public struct RestoreRunner: Sendable {
     }
 
     private func tidyUp(_ report: RestoreReport) throws(BackupError) {
-        try store.writeReport(report)
-        try RestoreRecovery.forget(journalPath: store.paths.restoreJournal)
+        try store.conclude(report)
         try FaultInjection.reached("restore.journal-removed")
         try removeOldSafetyBackups()
     }
@@ -153,8 +152,7 @@ public struct RestoreRunner: Sendable {
         do {
             guard let recovered = try RestoreRecovery.run(journalPath: store.paths.restoreJournal, database: store.database)
             else { return false }
-            if recovered.outcome == .completed { return true }
-            try RestoreRecovery.forget(journalPath: store.paths.restoreJournal)
+            return recovered.outcome == .completed
         } catch {
             report.result = .unfinished
         }

@@ -18,7 +18,14 @@ extension Store {
             finishedAt: now, strategy: result.strategy, safetyBackup: safety.map { safetyFile(of: $0).name })
         report.undoFolder = undoFolder
         report.hooks = hooks.runAfter(result.fileName, report.result)
+        // What has become of the data is certain. On a full disk it is told by the next who can, and nobody is kept from his store.
+        try? conclude(report)
+    }
+
+    /// Tells how a restore went, and forgets it only then.
+    func conclude(_ report: RestoreReport) throws(BackupError) {
         try writeReport(report)
+        guard report.result != .unfinished, FileSystem.exists(paths.restoreJournal) else { return }
         try RestoreRecovery.forget(journalPath: paths.restoreJournal)
     }
 
@@ -29,7 +36,7 @@ extension Store {
     }
 
     /// `restore/last.json` and `restore/last.txt`.
-    func writeReport(_ report: RestoreReport) throws(BackupError) {
+    private func writeReport(_ report: RestoreReport) throws(BackupError) {
         OperationLog(path: paths.operationLog).note(report)
         try FileSystem.writeFileAtomically(paths.lastRestoreJSON, report.json.prettyText)
         try FileSystem.writeFileAtomically(paths.lastRestoreText, Array(report.text.utf8))

@@ -84,7 +84,7 @@ public final class Store: Sendable {
     /// of it is that process's own.
     func recover() throws(BackupError) {
         // Most often there is nothing to do, and a lock taken for nothing would refuse somebody's backup.
-        let leftovers = try WorkFolder.abandoned(in: paths.spool)
+        let leftovers = try WorkFolder.abandoned(in: paths.spool).union(paths.operationDrafts())
         guard
             [paths.restoreJournal, paths.hookRecord, paths.operationRecord].contains(where: FileSystem.exists)
                 || !leftovers.isEmpty,
@@ -95,6 +95,8 @@ public final class Store: Sendable {
             try WorkFolder.sweep(paths.spool)
             // Of the operation that crashed: the next one must not be taken for it.
             try FileSystem.removeFile(paths.operationRecord)
+            // With the lock held, nobody is writing them any more.
+            for draft in try paths.operationDrafts() { try FileSystem.removeFile(draft) }
         }
     }
 

@@ -34,6 +34,13 @@ public struct StorePaths: Sendable {
     public var lastRestoreJSON: String { "\(restoreReports)/last.json" }
     public var lastRestoreText: String { "\(restoreReports)/last.txt" }
 
+    /// Drafts of files that only the holder of the operation lock replaces.
+    func operationDrafts() throws(BackupError) -> [String] {
+        let names = [restoreJournal, operationRecord, lastErrorRecord, migrationRecord].map(FileSystem.lastComponent)
+        return try FileSystem.drafts(of: names, in: root)
+            + FileSystem.drafts(of: [lastRestoreJSON, lastRestoreText].map(FileSystem.lastComponent), in: restoreReports)
+    }
+
     /// A path of the settings, seen from the store.
     func resolve(_ path: String) -> String { FileSystem.absolutePath(path.hasPrefix("/") ? path : "\(root)/\(path)") }
 }

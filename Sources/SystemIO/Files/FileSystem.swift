@@ -151,7 +151,7 @@ public enum FileSystem {
     /// Replaces a small file durably: temporary file beside it, write, fsync, rename, fsync of the folder. A crash at any
     /// point leaves the old content or the new.
     public static func writeFileAtomically(_ path: String, _ bytes: [UInt8], permissions: mode_t = 0o600) throws(BackupError) {
-        let temporary = "\(path).tmp-\(getpid())"
+        let temporary = path + draftMark + "\(getpid())"
         do {
             let descriptor = try OwnedDescriptor.open(temporary, O_WRONLY | O_CREAT | O_TRUNC, permissions: permissions)
             try descriptor.writeAll(bytes)
@@ -175,7 +175,7 @@ public enum FileSystem {
 extension FileSystem {
     /// Replaces a small file as one step for its readers, without waiting for the disk: for what is worth nothing after a crash.
     public static func writeForReaders(_ path: String, _ bytes: [UInt8]) throws(BackupError) {
-        let temporary = "\(path).tmp-\(getpid())-\(RandomToken.make())"
+        let temporary = path + draftMark + "\(getpid())-\(RandomToken.make())"
         do {
             try OwnedDescriptor.open(temporary, O_WRONLY | O_CREAT | O_EXCL).writeAll(bytes)
             try rename(temporary, to: path)

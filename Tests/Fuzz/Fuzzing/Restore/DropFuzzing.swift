@@ -16,7 +16,7 @@ enum DropFuzzing {
         let run = try DropRun(ground, definition)
         try run.write(bytes)
         do {
-            _ = try run.operation.check(run.dropPath, strategy: strategy)
+            _ = try run.operation.check(ImportSource(file: run.dropPath), strategy: strategy)
         } catch {
             try run.requireOnly(["drop", "work"], inWork: ["records"])
             return try MessageRules.outcome(error, refusals)
@@ -29,7 +29,7 @@ enum DropFuzzing {
         try run.makeApp()
         let checked: CheckedImport
         do {
-            checked = try run.operation.check(run.dropPath, strategy: strategy)
+            checked = try run.operation.check(ImportSource(file: run.dropPath), strategy: strategy)
         } catch {
             // A database of the newest form is not filled with what has an older one, unless all is replaced.
             _ = try MessageRules.outcome(error, [.notSupported])

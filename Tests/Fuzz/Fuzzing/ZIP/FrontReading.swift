@@ -5,7 +5,7 @@ import SystemIO
 /// An archive as a program reads it that knows nothing of a central directory: one entry after the other from its front.
 enum FrontReading {
     /// - Throws: `FuzzViolation` when that finds something else than what is given.
-    static func require(_ bytes: [UInt8], _ entries: [ZIPEntry], _ contents: [[UInt8]]) throws {
+    static func require(_ bytes: [UInt8], _ entries: [ArchiveEntry], _ contents: [[UInt8]]) throws {
         var expected: [[UInt8]: [UInt8]] = [:]
         for (entry, content) in zip(entries, contents) { expected[entry.path] = content }
         var position = 0

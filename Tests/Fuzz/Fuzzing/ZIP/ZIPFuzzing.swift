@@ -8,19 +8,19 @@ enum ZIPFuzzing {
     static let refusals: Set<BackupError.Code> = [.invalidContent, .damagedContent, .tooLarge]
 
     static func run(_ bytes: [UInt8]) throws -> FuzzOutcome {
-        var wide = ZIPLimits(totalSizeBytes: unpackedLimitBytes)
+        var wide = ArchiveLimits(totalSizeBytes: unpackedLimitBytes)
         wide.acceptsUnixBackslashes = true
         wide.acceptsSymbolicLinks = true
-        let narrow = try run(bytes, ZIPLimits(totalSizeBytes: unpackedLimitBytes))
+        let narrow = try run(bytes, ArchiveLimits(totalSizeBytes: unpackedLimitBytes))
         let outcome = try run(bytes, wide)
         try FuzzViolation.require(narrow != .accepted || outcome == .accepted, "accepted only where less is allowed")
         return outcome
     }
 
-    private static func run(_ bytes: [UInt8], _ limits: ZIPLimits) throws -> FuzzOutcome {
+    private static func run(_ bytes: [UInt8], _ limits: ArchiveLimits) throws -> FuzzOutcome {
         let source = WatchedSource(bytes)
         do {
-            let reader = try ZIPReader(source: source, size: source.size, limits: limits)
+            let reader = try ArchiveReader(zip: source, size: source.size, limits: limits)
             try MessageRules.require(warnings: reader.warnings)
             let entries = Array(reader.entries())
             try requirePlaces(entries, limits)
@@ -40,7 +40,7 @@ enum ZIPFuzzing {
         }
     }
 
-    private static func content(of entry: ZIPEntry, in reader: ZIPReader) throws -> [UInt8] {
+    private static func content(of entry: ArchiveEntry, in reader: ArchiveReader) throws -> [UInt8] {
         var content: [UInt8] = []
         try reader.extract(entry) { (part) throws(BackupError) in content += part }
         try FuzzViolation.require(
@@ -49,7 +49,7 @@ enum ZIPFuzzing {
     }
 
     /// Every entry has a place of its own, below the folder that it is unpacked to.
-    private static func requirePlaces(_ entries: [ZIPEntry], _ limits: ZIPLimits) throws {
+    private static func requirePlaces(_ entries: [ArchiveEntry], _ limits: ArchiveLimits) throws {
         var files: Set<[UInt8]> = []
         var folders: Set<[UInt8]> = []
         for entry in entries {

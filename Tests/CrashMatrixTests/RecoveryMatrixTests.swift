@@ -1,0 +1,23 @@
+import TestSupport
+import Testing
+
+/// The recovery after a crash goes wrong itself, again and again: whoever opens the store after that finds the old data or the new.
+@Suite(.tallied)
+struct RecoveryMatrixTests {
+    @Test(arguments: Scenario.archives + [Scenario.whole], Fault.allCases)
+    func `a recovery that is disturbed at each of its calls, again and again`(scenario: Scenario, fault: Fault) throws {
+        guard Selection.current.wants(scenario, fault, of: "recovery of") else { return }
+        let calls = try Expectation.of(scenario).calls
+        var counts = Tally.Counts()
+        var crashCount = 0
+        for crash in Selection.current.crashes(calls) {
+            let trial = try RecoveryTrial(scenario, after: crash)
+            guard let outcome = try trial.run(fault) else { continue }
+            for text in trial.complaints.texts { Issue.record("\(trial), then \(fault.rawValue) at each call: \(text)") }
+            crashCount += 1
+            counts.runs += trial.disturbedCount
+            if outcome == .new { counts.new += trial.disturbedCount } else { counts.old += trial.disturbedCount }
+        }
+        Tally.shared.add(counts, "recovery of \(scenario.name): \(fault.rawValue), after \(crashCount) crashes")
+    }
+}

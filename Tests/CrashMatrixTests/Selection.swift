@@ -1,0 +1,58 @@
+import Glibc
+import TestSupport
+
+/// Which of the points are tried. `BACKUPFS_CRASH_MATRIX` is `all`, or N for every Nth from a random one on, or N:M from the Mth on; without it a
+/// choice that takes some minutes: all kills of restores with media, and some of the others. `BACKUPFS_CRASH_ONLY` is the beginning of a line that
+/// the matrix prints (`merge, archive with media: kill`): only what has it is tried.
+struct Selection: CustomStringConvertible, Sendable {
+    let stride: Int
+    /// Of kills of restores with media.
+    let strideOfKills: Int
+    /// Of crashes whose recovery is disturbed, which is many runs for each.
+    let strideOfCrashes: Int
+    /// After so many runs one is looked at more closely, which takes as long as the run itself.
+    let strideOfThorough: Int
+    let offset: Int
+    private let only: String?
+
+    static let current = Selection()
+
+    private init() {
+        let parts = (Machine.environment("BACKUPFS_CRASH_MATRIX") ?? "").split(separator: ":")
+        let isDefault = parts.isEmpty
+        let number = parts.first.flatMap { Int($0) }
+        stride = isDefault ? 48 : max(1, number ?? 1)
+        strideOfKills = isDefault ? 1 : stride
+        strideOfCrashes = stride * 4
+        strideOfThorough = isDefault ? 8 : 4
+        offset = parts.count > 1 ? max(0, (Int(parts[1]) ?? 1) - 1) : Int.random(in: 0..<stride * 4)
+        only = Machine.environment("BACKUPFS_CRASH_ONLY")
+    }
+
+    func wants(_ scenario: Scenario, _ fault: Fault, of kind: String? = nil) -> Bool {
+        let name = (kind.map { "\($0) " } ?? "") + "\(scenario.name): \(fault.rawValue)"
+        return only.map { "\(name),".hasPrefix($0) } ?? true
+    }
+
+    func choose(_ plans: [PlannedFault], isImportant: Bool = false) -> [PlannedFault] {
+        let step = isImportant && plans.first?.fault == .kill ? strideOfKills : stride
+        return Swift.stride(from: offset % step, to: plans.count, by: step).map { plans[$0] }
+    }
+
+    /// Where a restore is killed whose recovery is then disturbed: from its journal on, at calls that leave another state behind.
+    func crashes(_ calls: [RecordedCall]) -> [PlannedFault] {
+        let kills = PlannedFault.all(.kill, of: calls)
+        let numbers = calls.indices.drop { !calls[$0].path.hasSuffix("/restore.journal") }.filter { number in
+            !["-shm", ".lock"].contains { calls[number].path.hasSuffix($0) } && !calls[number].path.contains("/spool/")
+        }
+        return Swift.stride(from: offset % strideOfCrashes % max(1, numbers.count), to: numbers.count, by: strideOfCrashes).map {
+            kills[numbers[$0]]
+        }
+    }
+
+    var description: String {
+        stride == 1
+            ? "all points"
+            : "every \(stride)th point, BACKUPFS_CRASH_MATRIX=\(stride):\(offset + 1); all of them: make crash-matrix"
+    }
+}

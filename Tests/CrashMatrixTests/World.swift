@@ -1,0 +1,119 @@
+import BackupCore
+import Glibc
+import SystemIO
+import TestSupport
+
+/// A store with its app's data in a folder of its own, and the program under test.
+final class World {
+    private let room: TemporaryFolder
+    /// What the fault layer watches: the store, and the app's data where that lies elsewhere.
+    let path: String
+    let inputsPath: String
+    private var jobCount = 0
+
+    var storePath: String { "\(path)/store" }
+    /// Lies where the layer does not look.
+    var logPath: String { "\(room.path)/calls" }
+
+    init() throws {
+        room = try TemporaryFolder(inMemory: true)
+        // The layer compares with paths that have no links in them.
+        guard let real = realpath(room.path, nil) else { throw Machine.Unusable("no real path of \(room.path)") }
+        defer { free(real) }
+        path = String(cString: real) + "/world"
+        inputsPath = "\(room.path)/inputs"
+        for folder in [path, inputsPath, room("scratch")] { try FileSystem.makeDirectories(folder) }
+    }
+
+    /// A copy of another one's store and app. The inputs are the other's.
+    init(copying other: World) throws {
+        room = try TemporaryFolder(inMemory: true)
+        guard let real = realpath(room.path, nil) else { throw Machine.Unusable("no real path of \(room.path)") }
+        defer { free(real) }
+        path = String(cString: real) + "/world"
+        inputsPath = other.inputsPath
+        try FileSystem.makeDirectories(room("scratch"))
+        try run(["cp", "-a", other.path, path]).requireSuccess()
+        // An app's data that does not lie in the store is named by its whole path.
+        let settings = String(decoding: try readFile("\(storePath)/store.yaml"), as: UTF8.self)
+        if settings.contains(other.path) {
+            try writeFile("\(storePath)/store.yaml", Array(settings.replacing(other.path, with: path).utf8))
+        }
+    }
+
+    // MARK: Programs
+
+    func start(_ command: [String], _ extra: [String: String] = [:]) throws -> Job {
+        jobCount += 1
+        return try Job(command, environment: Self.variables.merging(extra) { $1 }, scratch: scratch(jobCount))
+    }
+
+    @discardableResult
+    func run(_ command: [String], _ extra: [String: String] = [:]) throws -> Job.Result { try start(command, extra).wait() }
+
+    /// The program under test, with this store.
+    func backupfs(_ arguments: [String], _ extra: [String: String] = [:]) throws -> Job.Result {
+        try run([Machine.binaryPath()] + arguments + ["--store", storePath], extra)
+    }
+
+    /// A bash script that must succeed: `$S` is the store, `$W` the folder around it, `$I` that of the inputs.
+    @discardableResult
+    func shell(_ script: String) throws -> String {
+        try run(["bash", "-c", "set -euo pipefail\n\(script)"], ["S": storePath, "W": path, "I": inputsPath]).requireSuccess()
+    }
+
+    /// What a program that was started last has said so far.
+    var outputSoFar: String { Job.read(scratch(jobCount) + ".out") }
+
+    /// A folder of this world where the layer does not look.
+    func folder(_ name: String) throws -> String { try room.makeFolder(name) }
+
+    private func scratch(_ number: Int) -> String { room("scratch/\(number)") }
+
+    private static let variables = [
+        "PATH": (Machine.environment("PATH") ?? "/usr/bin:/bin") + ":/usr/sbin:/sbin", "TZ": "UTC", "LC_ALL": "C.UTF-8",
+        "HOME": "/nonexistent",
+    ]
+
+    // MARK: What is there
+
+    func exists(_ name: String) -> Bool { access("\(storePath)/\(name)", F_OK) == 0 }
+
+    /// Names in a folder of the store; none when it is not there.
+    func names(_ folder: String) -> [String] {
+        ((try? DirectoryReader(path: "\(storePath)/\(folder)").names()) ?? []).map(\.description)
+    }
+
+    /// What no operation may leave lying once the store has been opened again.
+    func leftovers() -> [String] {
+        let known: [String: Set<String>] = [
+            ".": [
+                "CACHEDIR.TAG", "app", "app.yaml", "apps", "last-error.json", "operation.lock", "repository", "restore", "spool",
+                "store.yaml", "mount.lock", "mount.log",
+            ],
+            "spool": ["CACHEDIR.TAG"], "restore": ["last.json", "last.txt"],
+            "app": ["database.sqlite", "database.sqlite-shm", "database.sqlite-wal", "photos"],
+        ]
+        return known.flatMap { folder, expected in
+            names(folder).filter { !expected.contains($0) }.map { "\(folder)/\($0)" }
+        }.sorted()
+    }
+
+    /// Drafts and notes in the repository: those of a killed process go with the next operation. Only drafts of notes stay for ten minutes, since
+    /// another host may be writing them.
+    func repositoryLeftovers() -> [String] {
+        names("repository/tmp") + names("repository/locks").filter { !$0.hasSuffix(".new") }
+    }
+
+    /// What the program says of its last restore.
+    var report: ReportExcerpt? { ReportExcerpt(Job.read("\(storePath)/restore/last.json")) }
+}
+
+extension Job.Result {
+    /// - Returns: what it printed, without the newlines at the end.
+    @discardableResult
+    func requireSuccess() throws -> String {
+        guard exitCode == 0 else { throw Machine.Unusable("exit code \(exitCode): \(text)") }
+        return trimmed
+    }
+}

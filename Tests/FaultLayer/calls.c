@@ -1,0 +1,235 @@
+// The calls of libc that change files. What the program and its libraries use is here; CrashMatrixTests compares with strace that nothing else
+// changes anything.
+#define _GNU_SOURCE
+#include "fault_layer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+
+// MARK: Opening
+
+// An open that neither makes nor empties anything changes nothing. Making needs room.
+static enum verdict consider_open(const char *call, int folder, const char *path, int flags) {
+    if ((flags & (O_CREAT | O_TRUNC)) == 0 && (flags & O_TMPFILE) != O_TMPFILE) return PROCEED;
+    int saved = errno;
+    bool makes = (flags & O_CREAT) == 0 || faccessat(folder, path, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
+    errno = saved;
+    return consider_path(call, makes ? NEEDS_ROOM : CHANGES, folder, path);
+}
+
+#define MODE_ARGUMENT(flags)                                                  \
+    mode_t mode = 0;                                                          \
+    if (((flags) & O_CREAT) != 0 || ((flags) & O_TMPFILE) == O_TMPFILE) {     \
+        va_list arguments;                                                    \
+        va_start(arguments, flags);                                           \
+        mode = va_arg(arguments, mode_t);                                     \
+        va_end(arguments);                                                    \
+    }
+
+#define OPEN(name)                                                            \
+    int name(const char *path, int flags, ...) {                              \
+        MODE_ARGUMENT(flags)                                                  \
+        if (consider_open("open", AT_FDCWD, path, flags) == FAIL) return -1;  \
+        return NEXT(name)(path, flags, mode);                                 \
+    }
+OPEN(open)
+OPEN(open64)
+
+#define OPENAT(name)                                                          \
+    int name(int folder, const char *path, int flags, ...) {                  \
+        MODE_ARGUMENT(flags)                                                  \
+        if (consider_open("open", folder, path, flags) == FAIL) return -1;    \
+        return NEXT(name)(folder, path, flags, mode);                         \
+    }
+OPENAT(openat)
+OPENAT(openat64)
+
+#define CREAT(name)                                                           \
+    int name(const char *path, mode_t mode) {                                 \
+        if (consider_open("open", AT_FDCWD, path, O_CREAT | O_TRUNC) == FAIL) return -1; \
+        return NEXT(name)(path, mode);                                        \
+    }
+CREAT(creat)
+CREAT(creat64)
+
+// MARK: Bytes
+
+ssize_t write(int descriptor, const void *bytes, size_t count) {
+    switch (consider_descriptor("write", WRITES, descriptor)) {
+        case FAIL: return -1;
+        case TEAR: NEXT(write)(descriptor, bytes, count / 2); die();
+        case PROCEED: break;
+    }
+    return NEXT(write)(descriptor, bytes, count);
+}
+
+#define PWRITE(name)                                                          \
+    ssize_t name(int descriptor, const void *bytes, size_t count, off_t offset) { \
+        switch (consider_descriptor("pwrite", WRITES, descriptor)) {          \
+            case FAIL: return -1;                                             \
+            case TEAR: NEXT(name)(descriptor, bytes, count / 2, offset); die(); \
+            case PROCEED: break;                                              \
+        }                                                                     \
+        return NEXT(name)(descriptor, bytes, count, offset);                  \
+    }
+PWRITE(pwrite)
+PWRITE(pwrite64)
+
+#define FTRUNCATE(name)                                                       \
+    int name(int descriptor, off_t size) {                                    \
+        if (consider_descriptor("ftruncate", CHANGES, descriptor) == FAIL) return -1; \
+        return NEXT(name)(descriptor, size);                                  \
+    }
+FTRUNCATE(ftruncate)
+FTRUNCATE(ftruncate64)
+
+// They return the error and leave errno alone.
+#define POSIX_FALLOCATE(name)                                                 \
+    int name(int descriptor, off_t offset, off_t length) {                    \
+        if (consider_descriptor("fallocate", NEEDS_ROOM, descriptor) == FAIL) return errno; \
+        return NEXT(name)(descriptor, offset, length);                        \
+    }
+POSIX_FALLOCATE(posix_fallocate)
+POSIX_FALLOCATE(posix_fallocate64)
+
+#define FALLOCATE(name)                                                       \
+    int name(int descriptor, int mode, off_t offset, off_t length) {          \
+        if (consider_descriptor("fallocate", NEEDS_ROOM, descriptor) == FAIL) return -1; \
+        return NEXT(name)(descriptor, mode, offset, length);                  \
+    }
+FALLOCATE(fallocate)
+FALLOCATE(fallocate64)
+
+// MARK: Durability
+
+#define ON_DESCRIPTOR(name)                                                   \
+    int name(int descriptor) {                                                \
+        if (consider_descriptor(#name, NEEDS_ROOM, descriptor) == FAIL) return -1; \
+        return NEXT(name)(descriptor);                                        \
+    }
+ON_DESCRIPTOR(fsync)
+ON_DESCRIPTOR(fdatasync)
+ON_DESCRIPTOR(syncfs)
+
+// MARK: Names
+
+int rename(const char *old, const char *new) {
+    if (consider_path("rename", NEEDS_ROOM, AT_FDCWD, new) == FAIL) return -1;
+    return NEXT(rename)(old, new);
+}
+
+int renameat(int folder, const char *old, int target, const char *new) {
+    if (consider_path("rename", NEEDS_ROOM, target, new) == FAIL) return -1;
+    return NEXT(renameat)(folder, old, target, new);
+}
+
+int renameat2(int folder, const char *old, int target, const char *new, unsigned flags) {
+    if (consider_path("rename", NEEDS_ROOM, target, new) == FAIL) return -1;
+    return NEXT(renameat2)(folder, old, target, new, flags);
+}
+
+// The program makes calls by their number that Swift's module of libc hides.
+long syscall(long number, ...) {
+    long values[6];
+    va_list arguments;
+    va_start(arguments, number);
+    // A call has six arguments at most; what is read beyond those that were given is passed on to nobody.
+    for (int index = 0; index < 6; index++) values[index] = va_arg(arguments, long);
+    va_end(arguments);
+    enum verdict verdict = PROCEED;
+    if (number == SYS_renameat2) {
+        verdict = consider_path("rename", NEEDS_ROOM, (int)values[2], (const char *)values[3]);
+    } else if (number == SYS_syncfs) {
+        verdict = consider_descriptor("syncfs", NEEDS_ROOM, (int)values[0]);
+    }
+    if (verdict == FAIL) return -1;
+    return NEXT(syscall)(number, values[0], values[1], values[2], values[3], values[4], values[5]);
+}
+
+int link(const char *old, const char *new) {
+    if (consider_path("link", NEEDS_ROOM, AT_FDCWD, new) == FAIL) return -1;
+    return NEXT(link)(old, new);
+}
+
+int linkat(int folder, const char *old, int target, const char *new, int flags) {
+    if (consider_path("link", NEEDS_ROOM, target, new) == FAIL) return -1;
+    return NEXT(linkat)(folder, old, target, new, flags);
+}
+
+int symlink(const char *text, const char *path) {
+    if (consider_path("symlink", NEEDS_ROOM, AT_FDCWD, path) == FAIL) return -1;
+    return NEXT(symlink)(text, path);
+}
+
+int symlinkat(const char *text, int folder, const char *path) {
+    if (consider_path("symlink", NEEDS_ROOM, folder, path) == FAIL) return -1;
+    return NEXT(symlinkat)(text, folder, path);
+}
+
+int mkdir(const char *path, mode_t mode) {
+    if (consider_path("mkdir", NEEDS_ROOM, AT_FDCWD, path) == FAIL) return -1;
+    return NEXT(mkdir)(path, mode);
+}
+
+int mkdirat(int folder, const char *path, mode_t mode) {
+    if (consider_path("mkdir", NEEDS_ROOM, folder, path) == FAIL) return -1;
+    return NEXT(mkdirat)(folder, path, mode);
+}
+
+int unlink(const char *path) {
+    if (consider_path("unlink", CHANGES, AT_FDCWD, path) == FAIL) return -1;
+    return NEXT(unlink)(path);
+}
+
+int unlinkat(int folder, const char *path, int flags) {
+    if (consider_path(flags & AT_REMOVEDIR ? "rmdir" : "unlink", CHANGES, folder, path) == FAIL) return -1;
+    return NEXT(unlinkat)(folder, path, flags);
+}
+
+int rmdir(const char *path) {
+    if (consider_path("rmdir", CHANGES, AT_FDCWD, path) == FAIL) return -1;
+    return NEXT(rmdir)(path);
+}
+
+// MARK: Attributes
+
+int chmod(const char *path, mode_t mode) {
+    if (consider_path("chmod", CHANGES, AT_FDCWD, path) == FAIL) return -1;
+    return NEXT(chmod)(path, mode);
+}
+
+int fchmod(int descriptor, mode_t mode) {
+    if (consider_descriptor("chmod", CHANGES, descriptor) == FAIL) return -1;
+    return NEXT(fchmod)(descriptor, mode);
+}
+
+int fchmodat(int folder, const char *path, mode_t mode, int flags) {
+    if (consider_path("chmod", CHANGES, folder, path) == FAIL) return -1;
+    return NEXT(fchmodat)(folder, path, mode, flags);
+}
+
+int fchown(int descriptor, uid_t owner, gid_t group) {
+    if (consider_descriptor("chown", CHANGES, descriptor) == FAIL) return -1;
+    return NEXT(fchown)(descriptor, owner, group);
+}
+
+int fchownat(int folder, const char *path, uid_t owner, gid_t group, int flags) {
+    if (consider_path("chown", CHANGES, folder, path) == FAIL) return -1;
+    return NEXT(fchownat)(folder, path, owner, group, flags);
+}
+
+int futimens(int descriptor, const struct timespec times[2]) {
+    if (consider_descriptor("utimens", CHANGES, descriptor) == FAIL) return -1;
+    return NEXT(futimens)(descriptor, times);
+}
+
+int utimensat(int folder, const char *path, const struct timespec times[2], int flags) {
+    if (consider_path("utimens", CHANGES, folder, path) == FAIL) return -1;
+    return NEXT(utimensat)(folder, path, times, flags);
+}

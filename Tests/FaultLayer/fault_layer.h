@@ -1,0 +1,34 @@
+// What the interposed calls ask before they do anything.
+#ifndef BACKUPFS_FAULT_LAYER_INTERNAL_H
+#define BACKUPFS_FAULT_LAYER_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+// Each class can have the faults of those before it.
+enum call_class {
+    CHANGES,     // can fail with EIO only
+    NEEDS_ROOM,  // can fail with ENOSPC as well: all that makes names or bytes, and fsync, which may be the first to look for room
+    WRITES,      // can be done by half as well
+};
+
+enum verdict {
+    PROCEED,
+    FAIL,  // errno is set
+    TEAR,  // write the first half, and call `die`
+};
+
+// Counts a call, if it is for a path below the folder. `folder` is a descriptor or AT_FDCWD, as for openat(2).
+enum verdict consider_path(const char *call, enum call_class class, int folder, const char *path);
+
+// The same for an open file.
+enum verdict consider_descriptor(const char *call, enum call_class class, int descriptor);
+
+// Ends the process without a word to anybody; does not return.
+_Noreturn void die(void);
+
+// The function that would have been called without this library.
+#define NEXT(name) ((__typeof__(&name))next_function(#name))
+void *next_function(const char *name);
+
+#endif
