@@ -85,7 +85,7 @@ struct CopyProgramTests {
                 #expect(try room.sh("cat $M/restore/last.txt").contains("expense 1 refers to unknown car 99"))
                 let told =
                     switch program.isTold {
-                    case true?: Self.words(bad, room)
+                    case true?: Self.words(bad)
                     case false?: "says nothing: see `restore/last.txt`"
                     case nil: "older versions say nothing: see `restore/last.txt`"
                     }
@@ -97,11 +97,14 @@ struct CopyProgramTests {
         }
     }
 
-    /// What the program says last, without this test's own paths.
-    private static func words(_ result: Job.Result, _ room: Room) -> String {
-        let line = result.text.split(separator: "\n").last { $0.contains(":") } ?? ""
-        let text = line.replacing("\(room.mountpoint)/", with: "").replacing("\(room.path)/", with: "")
-        return "exit code \(result.exitCode): `\(text.replacing(/\ [0-9]+ bytes|\.[A-Za-z0-9]{6}\b/, with: ""))`"
+    /// Of what the program says, the words that tell a person why. The rest hangs on its version.
+    private static let knownWords = [
+        "Invalid argument", "to a subdirectory of itself", "Bad message", "Failed writing body", "Exiting with failure status",
+    ]
+
+    private static func words(_ result: Job.Result) -> String {
+        let words = knownWords.first { result.text.contains($0) } ?? "says nothing that a person understands"
+        return "exit code \(result.exitCode), “\(words)”"
     }
 
     @Test func `a name with spaces and emoji, and the same name twice`() throws {
