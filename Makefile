@@ -77,7 +77,7 @@ bench-clean:
 	@mount-scripts/bench/clean.sh
 
 # A build of its own, in .build/fuzz, whose modules count what they reach. As arguments: bash has a SECONDS of its own.
-fuzz: test-dependencies
+fuzz: dependencies
 	@SWIFT='$(SWIFT)' nice mount-scripts/fuzz.sh '$(SECONDS)' '$(TARGETS)' '$(SEED)'
 
 # No dependency on `build`: `sudo make install` must not build as root what was built by another user.

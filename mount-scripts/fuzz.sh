@@ -87,11 +87,11 @@ END
     if [ -n "${KEEP:-}" ]; then keep "$target" "$new"; fi
 }
 
-# The corpus anew, out of the old one and what has come to it.
+# The corpus anew, out of the old one and what has come to it: an input for each thing that is reached, however often it is.
 keep() {
     local merged=$work/$1.merged
     mkdir -p "$merged"
-    "$driver" -merge=1 -max_len="$(length_limit "$1")" "$merged" "$corpora/$1" "$2" > "$work/$1.merge.log" 2>&1
+    "$driver" -set_cover_merge=1 -use_counters=0 -max_len="$(length_limit "$1")" "$merged" "$corpora/$1" "$2" > "$work/$1.merge.log" 2>&1
     rm -rf "${corpora:?}/$1"
     mv "$merged" "$corpora/$1"
     printf '%-13s %s files, %s bytes in the corpus now\n' \
