@@ -66,7 +66,8 @@ fuzz() {
     before=$(find "$findings/$target" -type f | wc -l)
     dictionary "$target" > "$work/$target.dict"
     local limit=(-max_total_time="$seconds")
-    if [ -n "${RUNS:-}" ]; then limit=(-runs="$RUNS"); fi
+    # What is not led by time, nor by the operands of comparisons, among which are addresses.
+    if [ -n "${RUNS:-}" ]; then limit=(-runs="$RUNS" -entropic=0 -use_cmp=0 -reload=0); fi
     export BACKUPFS_FUZZ_TARGET=$target BACKUPFS_FUZZ_FOLDER=$ground
     "$driver" -seed="$seed" "${limit[@]}" -timeout="$timeout_seconds" -rss_limit_mb="$memory_limit_mb" \
         -max_len="$(length_limit "$target")" -dict="$work/$target.dict" -artifact_prefix="$findings/$target/" \
