@@ -29,7 +29,7 @@ help:
 	@echo 'make bench-clean   remove what that has made'
 	@echo 'make fuzz          feed the readers of foreign files with inputs that a fuzzer makes (SECONDS=60 for each target,'
 	@echo '                   TARGETS=json,wire,zip,crafted-zip,drop,crafted-drop,journal,definition, SEED=1; RUNS=100000 in'
-	@echo '                   place of SECONDS does the same each time; KEEP=1 adds what is new to the corpora)'
+	@echo '                   place of SECONDS does the same each time; ADDRESS=1 finds wrong accesses to memory; KEEP=1 keeps new inputs)'
 	@echo 'make install       copy the program to PREFIX/bin (PREFIX=$(PREFIX), DESTDIR)'
 	@echo 'make uninstall     remove it from there'
 	@echo 'make dependencies  install only what building and mounting need'
@@ -84,7 +84,7 @@ bench-clean:
 	@mount-scripts/bench/clean.sh
 
 # A build of its own, in .build/fuzz, whose modules count what they reach. As arguments: bash has a SECONDS of its own.
-fuzz: test-dependencies
+fuzz: dependencies
 	@SWIFT='$(SWIFT)' nice mount-scripts/fuzz.sh '$(SECONDS)' '$(TARGETS)' '$(SEED)'
 
 # No dependency on `build`: `sudo make install` must not build as root what was built by another user.

@@ -66,7 +66,8 @@ fuzz() {
     before=$(find "$findings/$target" -type f | wc -l)
     dictionary "$target" > "$work/$target.dict"
     local limit=(-max_total_time="$seconds")
-    if [ -n "${RUNS:-}" ]; then limit=(-runs="$RUNS"); fi
+    # What is not led by time, nor by the operands of comparisons, among which are addresses.
+    if [ -n "${RUNS:-}" ]; then limit=(-runs="$RUNS" -entropic=0 -use_cmp=0 -reload=0); fi
     export BACKUPFS_FUZZ_TARGET=$target BACKUPFS_FUZZ_FOLDER=$ground
     "$driver" -seed="$seed" "${limit[@]}" -timeout="$timeout_seconds" -rss_limit_mb="$memory_limit_mb" \
         -max_len="$(length_limit "$target")" -dict="$work/$target.dict" -artifact_prefix="$findings/$target/" \
@@ -87,11 +88,11 @@ END
     if [ -n "${KEEP:-}" ]; then keep "$target" "$new"; fi
 }
 
-# The corpus anew, out of the old one and what has come to it.
+# The corpus anew, out of the old one and what has come to it: an input for each thing that is reached, however often it is.
 keep() {
     local merged=$work/$1.merged
     mkdir -p "$merged"
-    "$driver" -merge=1 -max_len="$(length_limit "$1")" "$merged" "$corpora/$1" "$2" > "$work/$1.merge.log" 2>&1
+    "$driver" -set_cover_merge=1 -use_counters=0 -max_len="$(length_limit "$1")" "$merged" "$corpora/$1" "$2" > "$work/$1.merge.log" 2>&1
     rm -rf "${corpora:?}/$1"
     mv "$merged" "$corpora/$1"
     printf '%-13s %s files, %s bytes in the corpus now\n' \

@@ -60,9 +60,9 @@ enum FoundationJSON {
         }
     }
 
-    /// Foundation takes a byte order mark away, also inside a document, where it belongs to a text.
+    /// Foundation takes byte order marks away, also inside a document, where they belong to a text: at its beginning, and behind escapes.
     private static func isSame(_ own: String, _ other: String) -> Bool {
-        own.unicodeScalars.drop { $0 == "\u{FEFF}" }.elementsEqual(other.unicodeScalars.drop { $0 == "\u{FEFF}" })
+        own.unicodeScalars.filter { $0 != "\u{FEFF}" }.elementsEqual(other.unicodeScalars.filter { $0 != "\u{FEFF}" })
     }
 
     private static func isSame(_ own: Value, _ other: Any) -> Bool {
@@ -70,7 +70,7 @@ enum FoundationJSON {
         case .object(let members):
             guard let dictionary = other as? [String: Any] else { return false }
             // Names that differ in normalisation only are one to Foundation.
-            let hasMark = members.contains { $0.key.unicodeScalars.first == "\u{FEFF}" }
+            let hasMark = members.contains { $0.key.unicodeScalars.contains("\u{FEFF}") }
             guard Set(members.map(\.key)).count == members.count, !hasMark else { return true }
             return dictionary.count == members.count
                 && members.allSatisfy { key, value in dictionary[key].map { isSame(value, $0) } ?? false }
