@@ -10,7 +10,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly all_targets=json,wire,zip,crafted-zip,drop,crafted-drop,journal,definition
+readonly all_targets=json,wire,zip,crafted-zip,crafted-tar,drop,crafted-drop,journal,definition
 readonly seconds=${1:-60} targets=${2:-$all_targets} seed=${3:-1}
 if [ -n "${ADDRESS:-}" ]; then
     # What is freed is kept for a while, so as to notice who still uses it.
@@ -49,6 +49,7 @@ dictionary() {
     case $1 in
         json) cat "$dictionaries/json.dict" ;;
         zip | crafted-zip) cat "$dictionaries/zip.dict" ;;
+        crafted-tar) cat "$dictionaries/tar.dict" ;;
         journal | definition) cat "$dictionaries/$1.dict" ;;
         wire) cat "$dictionaries/json.dict" && member_names ;;
         drop | crafted-drop) cat "$dictionaries/zip.dict" "$dictionaries/json.dict" && member_names ;;

@@ -10,6 +10,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case zip
     /// The description of a ZIP archive (`CraftedZIP`).
     case craftedZIP = "crafted-zip"
+    /// The description of a tar archive (`CraftedTAR`).
+    case craftedTAR = "crafted-tar"
     /// A byte that chooses app and strategy, and a file that is dropped.
     case drop
     /// A byte that chooses app and strategy, and the description of an archive that is dropped.
@@ -27,6 +29,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .wire: try WireFuzzing.run(bytes, on: ground)
         case .zip: try ZIPFuzzing.run(bytes)
         case .craftedZIP: try ZIPFuzzing.run(CraftedZIP.archive(bytes))
+        case .craftedTAR: try TARFuzzing.run(CraftedTAR.archive(bytes))
         case .drop: try DropFuzzing.run(bytes.first ?? 0, Array(bytes.dropFirst()), on: ground)
         case .craftedDrop: try DropFuzzing.run(bytes.first ?? 0, CraftedZIP.archive(Array(bytes.dropFirst())), on: ground)
         case .journal: try JournalFuzzing.run(bytes)
