@@ -68,6 +68,7 @@ struct ArchiveImport: Sendable {
                 findings: ["the archive is not a backup of \(definition.title)"])
         }
         recordsEntry = entry
+        isProven = format != .tar || Self.entry("SHA256SUMS", in: reader) != nil
     }
 
     private static func entry(_ path: String, in reader: ArchiveReader) -> ArchiveEntry? {
@@ -85,7 +86,13 @@ struct ArchiveImport: Sendable {
         entry.path.starts(with: mediaPrefix) && !damagedPaths.contains(entry.path)
     }
 
-    var warnings: [String] { reader.warnings }
+    /// A tar archive has no checksums of its own.
+    private let isProven: Bool
+
+    var warnings: [String] {
+        reader.warnings
+            + (isProven ? [] : ["A tar archive without SHA256SUMS: nothing in it proves that its files are what they were"])
+    }
 
     /// Whether the archive says what the media folder is to hold, be it nothing. One without any leaves the folder alone.
     var hasMedia: Bool { entries.contains { $0.path.starts(with: mediaPrefix) } }

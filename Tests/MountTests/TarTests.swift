@@ -139,7 +139,7 @@ struct TarTests {
         }
     }
 
-    @Test func `it cannot be written, and is not taken for a backup`() throws {
+    @Test func `it cannot be written, and can be restored`() throws {
         try Room.withMount("--sample") { room in
             try room.sh("mkdir $M/snapshots/one")
             for command in [
@@ -148,7 +148,11 @@ struct TarTests {
                 try room.fails(command, saying: "Read-only file system")
             }
             let state = try room.state()
-            try room.fails("cp $M/snapshots/one/archive.tar $M/restore/", saying: "Invalid argument")
+            try room.sh("sqlite3 $S/app/database.sqlite 'delete from expenses'; cp $M/snapshots/one/archive.tar $M/restore/")
+            #expect(try room.state() == state)
+            // The same through another disk, where its bytes are copied.
+            try room.sh("cp $M/snapshots/one/archive.tar $R/; sqlite3 $S/app/database.sqlite 'delete from expenses'")
+            try room.sh("cp $R/archive.tar $M/restore/again.tar")
             #expect(try room.state() == state)
         }
     }

@@ -29,7 +29,8 @@ struct TARDirectory {
 
     /// - Returns: `nil` for a block of zeros.
     private mutating func header(at position: UInt64) throws(BackupError) -> TARHeaderFields? {
-        guard window.size - position >= TARFormat.blockSizeBytes else {
+        // The zeros behind a content that ends with the file may be missing: then its end is beyond the file's.
+        guard position <= window.size, window.size - position >= TARFormat.blockSizeBytes else {
             throw ArchiveFailure.damaged("The archive has no end: it is cut off at byte \(position).")
         }
         let block = try window.bytes(at: position, count: Int(TARFormat.blockSizeBytes))
@@ -53,7 +54,7 @@ struct TARDirectory {
             position = dataOffset + header.size + TARFormat.paddingSize(after: header.size)
             // A global header may stand alone, and says nothing of one member.
             if kind == .global, extras.isEmpty { return position }
-            guard let next = try position <= window.size ? self.header(at: position) : nil else {
+            guard let next = try self.header(at: position) else {
                 throw ArchiveFailure.damaged("The archive ends after the extended header at byte \(dataOffset).")
             }
             header = next

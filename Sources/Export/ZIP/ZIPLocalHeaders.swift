@@ -77,6 +77,11 @@ struct ZIPLocalHeaders {
         guard agrees(values[0], record.size), agrees(values[1], record.compressedSize) else {
             throw contradiction(name, "the sizes differ")
         }
+        guard record.isDeflated || values[1] == record.compressedSize else {
+            throw ArchiveFailure.refused(
+                "The entry \(ArchiveFailure.quoted(name)) is stored with its length behind it: who reads from the front cannot find its end."
+            )
+        }
         guard agrees(UInt64(header.littleEndian(14, UInt32.self)), UInt64(record.crc32 ?? 0)) else {
             throw contradiction(name, "the CRC differs")
         }

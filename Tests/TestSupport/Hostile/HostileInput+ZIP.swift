@@ -72,6 +72,9 @@ extension HostileInput {
             "descriptor that lies", .damagedContent, "descriptor",
             "write(archive(E(b'a', flags=8, descriptor=descriptor(b'CONTENT'))))"),
         .zip(
+            "stored with its length behind it", .invalidContent, "cannot find its end",
+            "write(archive(E(b'a', flags=8, l_crc=0, l_csize=0, l_usize=0, descriptor=descriptor(b'content'))))"),
+        .zip(
             "descriptor without its signature", .damagedContent, "descriptor",
             "write(archive(E(b'a', flags=8, descriptor=bytes(16))))"),
         .zip(
