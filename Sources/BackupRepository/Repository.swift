@@ -236,10 +236,10 @@ extension Repository {
 
     /// - Throws: `notADirectory`, `repositoryDamaged`.
     public func directory(of entry: TreeEntry) throws(BackupError) -> Directory {
-        guard let totals = entry.totals else {
+        guard let stored = entry.storedDirectory else {
             throw BackupError(.notADirectory, "“\(entry.name)” is not a folder")
         }
-        return try directory(StoredDirectory(content: entry.content, totals: totals))
+        return try directory(stored)
     }
 
     public func directory(_ stored: StoredDirectory) throws(BackupError) -> Directory {

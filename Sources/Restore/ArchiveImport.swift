@@ -271,9 +271,7 @@ struct ArchiveImport: Sendable {
     }
 
     private func stage(_ entry: ArchiveEntry, at relative: [UInt8], in folder: String) throws(BackupError) {
-        if let slash = relative.lastIndex(of: UInt8(ascii: "/")) {
-            try StagedPath.makeDirectories(Array(relative[..<slash]), in: folder)
-        }
+        try StagedPath.makeDirectories(BytePath.folder(of: relative), in: folder)
         if entry.isSymbolicLink {
             return try StagedPath.createLink(relative, to: linkTarget(entry), in: folder, entry.modificationTime)
         }

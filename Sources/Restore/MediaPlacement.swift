@@ -79,8 +79,7 @@ struct MediaPlacement: Sendable {
 
     /// `beach-2.jpg`.
     private static func numbered(_ path: [UInt8], _ number: Int) -> [UInt8] {
-        let start = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
-        return path[..<start] + MediaPlan.numbered(Array(path[start...]), number)
+        BytePath.join(BytePath.folder(of: path), MediaPlan.numbered(BytePath.lastComponent(of: path), number))
     }
 
     /// Where an entry goes.

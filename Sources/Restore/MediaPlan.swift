@@ -15,7 +15,6 @@ struct MediaPlan {
         case present([UInt8])
     }
 
-    private static let slash = UInt8(ascii: "/")
     private static let nameLimitBytes = 255
     private static let endingLimitBytes = 17
 
@@ -87,12 +86,11 @@ struct MediaPlan {
     // MARK: Making it
 
     private mutating func place(_ path: [UInt8], _ entry: ArchiveEntry, _ own: Set<[UInt8]>) throws(BackupError) {
-        let slashIndex = path.lastIndex(of: Self.slash)
-        let parent = try slashIndex.map { (index) throws(BackupError) in try folder(Array(path[..<index])) } ?? []
-        let name = slashIndex.map { Array(path[($0 + 1)...]) } ?? path
+        let parent = try folder(BytePath.folder(of: path))
+        let name = BytePath.lastComponent(of: path)
         var number = 1
         while true {
-            let candidate = (parent.isEmpty ? [] : parent + [Self.slash]) + Self.numbered(name, number)
+            let candidate = BytePath.join(parent, Self.numbered(name, number))
             number += 1
             if candidate != path, own.contains(candidate) || taken.contains(candidate) { continue }
             guard let isSame = try compare(entry, with: candidate) else {
@@ -111,12 +109,11 @@ struct MediaPlan {
     private mutating func folder(_ path: [UInt8]) throws(BackupError) -> [UInt8] {
         if path.isEmpty { return path }
         if let known = folders[path] { return known }
-        let slashIndex = path.lastIndex(of: Self.slash)
-        let parent = try slashIndex.map { (index) throws(BackupError) in try folder(Array(path[..<index])) } ?? []
-        let name = slashIndex.map { Array(path[($0 + 1)...]) } ?? path
+        let parent = try folder(BytePath.folder(of: path))
+        let name = BytePath.lastComponent(of: path)
         var number = 1
         while true {
-            let candidate = (parent.isEmpty ? [] : parent + [Self.slash]) + Self.numbered(name, number)
+            let candidate = BytePath.join(parent, Self.numbered(name, number))
             number += 1
             switch try tree.find(candidate) {
             case .nothing, .folder:

@@ -112,3 +112,17 @@ struct VocabularyTests {
         #expect(found.code == .invalidContent)
     }
 }
+
+@Suite("Paths of bytes")
+struct BytePathTests {
+    @Test func `a path comes apart and together again`() {
+        for (path, folder, name) in [("a", "", "a"), ("a/b", "a", "b"), ("a/b/c.jpg", "a/b", "c.jpg"), ("", "", "")] {
+            #expect(BytePath.folder(of: Array(path.utf8)) == Array(folder.utf8))
+            #expect(BytePath.lastComponent(of: Array(path.utf8)) == Array(name.utf8))
+            #expect(BytePath.join(Array(folder.utf8), Array(name.utf8)) == Array(path.utf8))
+        }
+        #expect(BytePath.components(of: Array("a/b/c".utf8)) == ["a", "b", "c"])
+        #expect(BytePath.components(of: [0x61, 0x2F, 0xFF]) == ["a", FileName(bytes: [0xFF])])
+        #expect(BytePath.components(of: []) == [])
+    }
+}

@@ -33,6 +33,7 @@ import Testing
         (.wrongPassword, 13),
         (.usage, 22),
         (.sourceUnreadable, 5),
+        (.hookFailed, 125),
         (.interrupted, 125),
     ]
 

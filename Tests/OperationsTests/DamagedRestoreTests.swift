@@ -103,6 +103,20 @@ struct DamagedRestoreTests {
         #expect(try room.sh("ls $S/app/photos") == "2024\none.jpg")
     }
 
+    @Test func `a pipe is restored like a file`() throws {
+        let room = try Room()
+        _ = try room.makeDiary()
+        try room.sh("backupfs export --zip --store $S --output $R/a.zip >/dev/null; sqlite3 $S/app/database.sqlite 'delete from photos'")
+        try room.sh("backupfs restore - --dry-run --store $S < $R/a.zip >/dev/null")
+        let unasked = try room.run("cat $R/a.zip | backupfs restore - --store $S")
+        #expect(unasked.status == 2)
+        try room.sh("cat $R/a.zip | backupfs restore - --yes --store $S >/dev/null")
+        #expect(try room.sh("sqlite3 $S/app/database.sqlite 'select count(*) from photos'") == "3")
+        let half = try room.run("head -c 100 $R/a.zip | backupfs restore - --yes --store $S")
+        #expect(half.status == 1 && half.complaint.contains("standard input: This backup file is corrupted"))
+        #expect(try room.sh(PhotoDiary.leftovers) == "")
+    }
+
     @Test func `the log has time, result and size, and nothing of the data`() throws {
         try withDamaged(Self.flip("a.zip", Self.content)) { room in
             try room.sh("cp $R/bad $R/my-secret-car.zip")

@@ -45,9 +45,7 @@ struct DatabaseReplacement {
         let check = DatabaseSchemaCheck(connection: connection, definition: definition, path: path)
         try check.requireNothingUnnamed()
         let format = source.definition
-        if let problem = try DatabaseSchemaCheck(connection: connection, definition: format, path: path).firstProblem() {
-            throw BackupError(.notSupported, "Import failed: \(problem) in the app's database", path: path)
-        }
+        try DatabaseSchemaCheck(connection: connection, definition: format, path: path).requireNoProblem()
         let present = try countsOfPresent()
         if let marker = instructions.marker { try RestoreMarker.leave(marker, connection, path: path) }
         if format.coversWholeDatabase {

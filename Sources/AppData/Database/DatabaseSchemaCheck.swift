@@ -9,6 +9,12 @@ struct DatabaseSchemaCheck {
 
     private var tables: DatabaseTables { DatabaseTables(connection: connection, path: path) }
 
+    /// - Throws: `notSupported` for an app's database that lacks what a file's records need.
+    func requireNoProblem() throws(BackupError) {
+        guard let problem = try firstProblem() else { return }
+        throw BackupError(.notSupported, "Import failed: \(problem) in the app's database", path: path)
+    }
+
     /// - Returns: "there is no table cars", "the table cars has no column name", or `nil`.
     func firstProblem() throws(BackupError) -> String? {
         try firstProblem(

@@ -1,3 +1,5 @@
+import BackupCore
+
 /// How the files of records are called in the app's archive.
 public enum ArchiveNaming: String, Sendable, CaseIterable {
     /// As they lie in the media folder.
@@ -10,7 +12,7 @@ public enum ArchiveNaming: String, Sendable, CaseIterable {
     ///   - key: its record's, as text.
     public func name(of path: [UInt8], key: String) -> [UInt8] {
         guard self == .keyed else { return path }
-        let name = path.lastIndex(of: UInt8(ascii: "/")).map { Array(path[($0 + 1)...]) } ?? path
+        let name = BytePath.lastComponent(of: path)
         let prefix = Array("\(key)_".utf8)
         return name.starts(with: prefix) && name.count > prefix.count ? name : prefix + name
     }

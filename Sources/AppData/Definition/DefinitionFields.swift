@@ -11,8 +11,7 @@ enum DefinitionFields {
         let isMapping = node.requireMapping(keys: [
             "name", columnKey, "source", "type", "required", "nullable", "values", "currency", "minimum", "above",
             "references", "dates", "years", "default",
-            isObject ? "restored" : "media", isObject ? "key" : "mayDangle", isTold ? "value" : columnKey,
-        ])
+        ] + (isObject ? ["restored"] : ["media", "mayDangle"]) + (isTold ? ["value"] : []))
         guard isMapping else { return FieldReading(name: nil, column: "", definition: nil) }
         let name = node.required("name")?.text()
         let type = node.required("type")?.choice(FieldType.self)

@@ -32,7 +32,7 @@ public struct MediaPointer: Sendable {
     public static func paths(_ text: some Collection<UInt8>, folder: String) -> [[UInt8]] {
         let text = Array(text)
         let prefix = Array("\(folder)/".utf8)
-        let name = text.lastIndex(of: UInt8(ascii: "/")).map { Array(text[($0 + 1)...]) } ?? text
+        let name = BytePath.lastComponent(of: text)
         let own = text.starts(with: prefix) ? Array(text.dropFirst(prefix.count)) : text
         return (own == name ? [name] : [own, name]).filter(isSafe)
     }

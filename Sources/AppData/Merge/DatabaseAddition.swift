@@ -11,9 +11,7 @@ struct DatabaseAddition {
     func run(_ source: some RecordSource) throws(BackupError) -> ImportOutcome {
         try FaultInjection.reached("restore.transaction-begun")
         let format = source.definition
-        if let problem = try DatabaseSchemaCheck(connection: connection, definition: format, path: path).firstProblem() {
-            throw BackupError(.notSupported, "Import failed: \(problem) in the app's database", path: path)
-        }
+        try DatabaseSchemaCheck(connection: connection, definition: format, path: path).requireNoProblem()
         let isOther = try hasOtherFormat(format)
         if let marker = instructions.marker { try RestoreMarker.leave(marker, connection, path: path) }
         let present = try definition.format(ofDatabase: connection, path: path)

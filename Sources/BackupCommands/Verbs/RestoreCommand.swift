@@ -25,12 +25,13 @@ struct RestoreCommand: ParsableCommand {
               backupfs restore old.json --dry-run
               backupfs restore before-upgrade --yes
               backupfs restore other-phone.json --strategy merge --yes
+              ssh phone cat export.json | backupfs restore - --yes
               backupfs restore latest --target /tmp/latest
             """)
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
-    @Argument(help: ArgumentHelp("A file, or a backup's name (or \"latest\").", valueName: "file|snap"))
+    @Argument(help: ArgumentHelp("A file (\"-\" is standard input), or a backup's name (or \"latest\").", valueName: "file|snap"))
     var source: String
     @Option(
         name: .long,
@@ -61,7 +62,11 @@ struct RestoreCommand: ParsableCommand {
         defer { printer.finish() }
         if let target { return try write(store, to: target, printer) }
         let restore = RestoreRunner(store: store, restoresSettings: settings, allowsDamage: allowDamaged)
-        let content = try restore.source(named: source)
+        if source == "-" { return try restore.withStandardInput { try run(restore, $0, printer) } }
+        try run(restore, try restore.source(named: source), printer)
+    }
+
+    private func run(_ restore: RestoreRunner, _ content: ImportSource, _ printer: ProgressPrinter) throws {
         if dryRun {
             let preview = try restore.preview(content, strategy: strategy)
             show(preview.json, preview.text)

@@ -23,6 +23,9 @@ public struct TreeEntry: Hashable, Sendable {
     /// Where the file came from, for files that were read from a folder of the app.
     public let sourceIdentity: SourceIdentity?
 
+    /// The folder; `nil` for what is none.
+    public var storedDirectory: StoredDirectory? { totals.map { StoredDirectory(content: content, totals: $0) } }
+
     init(
         name: FileName, kind: Kind, mode: UInt32, modificationTime: Timestamp, content: FileContent, checksums: Checksums?,
         totals: DirectoryTotals?, sourceIdentity: SourceIdentity?

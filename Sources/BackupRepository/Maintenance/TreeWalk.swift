@@ -63,8 +63,8 @@ final class TreeWalk {
         }
         for entry in entries {
             let place = "\(path)/\(entry.name)"
-            if let totals = entry.totals {
-                if try visit(StoredDirectory(content: entry.content, totals: totals), at: place) { isHurt = true }
+            if let stored = entry.storedDirectory {
+                if try visit(stored, at: place) { isHurt = true }
             } else if try visit(entry.content, at: place) {
                 isHurt = true
             }
@@ -183,9 +183,8 @@ extension TreeWalk {
         let start = prefix.isEmpty ? [] : prefix + [UInt8(ascii: "/")]
         for entry in directory.entries {
             let path = start + entry.name.bytes
-            if let totals = entry.totals {
-                try hurtFiles(
-                    of: snapshot, StoredDirectory(content: entry.content, totals: totals), prefix: path, body)
+            if let stored = entry.storedDirectory {
+                try hurtFiles(of: snapshot, stored, prefix: path, body)
             } else if try visit(entry.content, at: "") {
                 body(HurtFile(snapshot: snapshot, path: FileName(bytes: path), isFolder: false))
             }

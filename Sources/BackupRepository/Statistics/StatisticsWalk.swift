@@ -94,8 +94,8 @@ extension StatisticsWalk {
         }
         folders[key] = Folder(owner: owner)
         for entry in try repository.directory(stored).entries {
-            if let totals = entry.totals {
-                try claim(StoredDirectory(content: entry.content, totals: totals), for: owner)
+            if let inner = entry.storedDirectory {
+                try claim(inner, for: owner)
             } else {
                 try claim(entry.content, for: owner, isStructure: false)
             }
@@ -154,8 +154,8 @@ extension StatisticsWalk {
         if isShared { folders[key]?.owner = Owner.several }
         try propagate(stored.content, isShared: isShared)
         for entry in try repository.directory(stored).entries {
-            if let totals = entry.totals {
-                try propagate(StoredDirectory(content: entry.content, totals: totals), isShared: isShared)
+            if let inner = entry.storedDirectory {
+                try propagate(inner, isShared: isShared)
             } else {
                 try propagate(entry.content, isShared: isShared)
             }

@@ -16,10 +16,7 @@ struct EarlierBackup {
     }
 
     /// A folder of its root.
-    func folder(_ name: FileName) -> StoredDirectory? {
-        guard let entry = root?.entry(named: name), let totals = entry.totals else { return nil }
-        return StoredDirectory(content: entry.content, totals: totals)
-    }
+    func folder(_ name: FileName) -> StoredDirectory? { root?.entry(named: name)?.storedDirectory }
 
     /// A file's content.
     func content(_ path: [FileName]) -> FileContent? { file(path)?.content }

@@ -45,10 +45,7 @@ final class MediaFolderTask: Sendable {
     func path(of name: FileName) -> String { relativePath.isEmpty ? name.description : "\(relativePath)/\(name)" }
 
     /// The folder `name` in the earlier snapshot.
-    func earlierFolder(_ name: FileName) -> StoredDirectory? {
-        guard let entry = earlier?.entry(named: name), let totals = entry.totals else { return nil }
-        return StoredDirectory(content: entry.content, totals: totals)
-    }
+    func earlierFolder(_ name: FileName) -> StoredDirectory? { earlier?.entry(named: name)?.storedDirectory }
 
     /// The file `name` in the earlier snapshot.
     func earlierContent(_ name: FileName) -> FileContent? {

@@ -69,9 +69,7 @@ public struct ExportOperation: Sendable {
         guard let snapshotName else { return try writeCSV(of: store.database, to: folder) }
         // A backup's rows are in its database: the same as in its export, and read the same way as those of the live data.
         let root = try store.repository.rootDirectory(of: store.snapshot(named: snapshotName))
-        let stored = root.entry(named: "media").flatMap { entry in
-            entry.totals.map { StoredDirectory(content: entry.content, totals: $0) }
-        }
+        let stored = root.entry(named: "media")?.storedDirectory
         let media = store.definition.tellsOfMedia ? stored.map { StoredMediaCatalog($0, in: store.repository) } : nil
         guard let entry = root.entry(named: "database.sqlite") else {
             throw BackupError(.notFound, "the backup has no database", path: snapshotName)

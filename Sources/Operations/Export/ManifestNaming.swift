@@ -41,11 +41,11 @@ struct ManifestNaming: Sendable {
     static func names(
         _ naming: ManifestNaming?, root: Directory, in repository: Repository
     ) throws(BackupError) -> ArchiveNames {
-        guard let naming, let media = root.entry(named: "media"), let totals = media.totals,
+        guard let naming, let media = root.entry(named: "media")?.storedDirectory,
             let data = root.entry(named: "data"), data.kind == .directory,
             let entry = try repository.directory(of: data).entry(named: FileName("\(naming.collection).json"))
         else { return .none }
-        let catalog = StoredMediaCatalog(StoredDirectory(content: media.content, totals: totals), in: repository)
+        let catalog = StoredMediaCatalog(media, in: repository)
         return try naming.names(in: StoredSource(repository.extents(of: entry.content), in: repository), catalog)
     }
 

@@ -21,7 +21,7 @@ final class LiveMediaCatalog: MediaCatalog {
     }
 
     func file(at path: [UInt8]) throws(BackupError) -> MediaFileFacts? {
-        let names = path.split(separator: UInt8(ascii: "/")).map { FileName(bytes: Array($0)) }
+        let names = BytePath.components(of: path)
         guard let item = try media.item(at: names[...]), item.status.kind == .regular else { return nil }
         return facts(of: item.status, path, earlier())
     }

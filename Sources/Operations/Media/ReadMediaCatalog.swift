@@ -14,7 +14,7 @@ struct ReadMediaCatalog: MediaCatalog {
     }
 
     private func read(_ file: MediaFileFacts) throws(BackupError) -> MediaFileFacts {
-        let names = file.path.split(separator: UInt8(ascii: "/")).map { FileName(bytes: Array($0)) }
+        let names = BytePath.components(of: file.path)
         let media = LiveMedia(path: path)
         guard let item = try media.item(at: names[...]) else { return file }
         let checksums = try known.checksums(of: item.status) { () throws(BackupError) in

@@ -20,9 +20,7 @@ final class StoredMediaCatalog: MediaCatalog {
 
     /// - Parameter path: below the folder.
     func entry(at path: [UInt8]) throws(BackupError) -> TreeEntry? {
-        let slash = path.lastIndex(of: UInt8(ascii: "/"))
-        let name = FileName(bytes: slash.map { Array(path[($0 + 1)...]) } ?? path)
-        return try folder(slash.map { Array(path[..<$0]) } ?? [])?.entry(named: name)
+        try folder(BytePath.folder(of: path))?.entry(named: FileName(bytes: BytePath.lastComponent(of: path)))
     }
 
     private func folder(_ path: [UInt8]) throws(BackupError) -> Directory? {

@@ -2,6 +2,7 @@ import AppData
 import BackupCore
 import BackupRepository
 import Export
+import Glibc
 import Restore
 import SystemIO
 
@@ -210,6 +211,15 @@ public struct RestoreRunner: Sendable {
         let snapshot = try store.snapshot(named: source)
         let table = try SnapshotArchive.table(of: snapshot, .zip, in: store.repository)
         return stored(table, name: snapshot.name.description)
+    }
+
+    /// Runs `body` with what standard input gives.
+    public func withStandardInput(_ body: (ImportSource) throws -> Void) throws {
+        let folder = try WorkFolder(in: store.paths.spool)
+        defer { folder.remove() }
+        let path = "\(folder.path)/input"
+        try StandardInput.copy(to: OwnedDescriptor.open(path, O_WRONLY | O_CREAT | O_EXCL))
+        try body(ImportSource(file: path, name: "standard input"))
     }
 
     /// A file that the repository serves.

@@ -9,7 +9,7 @@ struct SafetyRoom {
     let store: Store
 
     func add(to room: inout RoomCheck) throws(BackupError) {
-        let databaseSize = FileSystem.statusIfPresent(store.database.path)?.size ?? 0
+        let databaseSize = ["", "-wal"].reduce(0) { $0 + (FileSystem.statusIfPresent(store.database.path + $1)?.size ?? 0) }
         try room.need(databaseSize * 2, at: store.paths.spool)
         var stored = databaseSize
         if let mediaPath = store.mediaPath, FileSystem.exists(mediaPath) {

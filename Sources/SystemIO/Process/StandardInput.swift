@@ -1,0 +1,19 @@
+import BackupCore
+import Glibc
+
+/// What a pipe or a redirection gives to this program.
+public enum StandardInput {
+    private static let bufferSizeBytes = 1 << 20
+
+    /// Writes all of it into a file; returns at its end.
+    public static func copy(to file: borrowing OwnedDescriptor) throws(BackupError) {
+        var buffer = [UInt8](repeating: 0, count: bufferSizeBytes)
+        while true {
+            let count = try SystemCall.check("read", "standard input") { read(STDIN_FILENO, &buffer, buffer.count) }
+            if count == 0 { return }
+            try buffer.withUnsafeBytesThrowing { (bytes) throws(BackupError) in
+                try file.writeAll(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+            }
+        }
+    }
+}
