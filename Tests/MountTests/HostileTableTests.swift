@@ -50,7 +50,7 @@ struct HostileTableTests {
         HostileInput.exports + HostileInput.zipStructures.filter { !["empty file", "text", "prefix"].contains($0.name) }
         + HostileInput.zipContradictions
         + HostileInput.zip64Lies.filter {
-            $0.name != "huge sizes"
+            !["huge sizes", "sizes that overflow"].contains($0.name)
         } + HostileInput.zipNames.filter { $0.name != "backslash" && $0.name != "symbolic link" }
         + HostileInput.zipContents.map(withExport) + bombs + HostileInput.tars + HostileInput.databases
 

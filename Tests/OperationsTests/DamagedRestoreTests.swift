@@ -106,7 +106,8 @@ struct DamagedRestoreTests {
     @Test func `a pipe is restored like a file`() throws {
         let room = try Room()
         _ = try room.makeDiary()
-        try room.sh("backupfs export --zip --store $S --output $R/a.zip >/dev/null; sqlite3 $S/app/database.sqlite 'delete from photos'")
+        try room.sh(
+            "backupfs export --zip --store $S --output $R/a.zip >/dev/null; sqlite3 $S/app/database.sqlite 'delete from photos'")
         try room.sh("backupfs restore - --dry-run --store $S < $R/a.zip >/dev/null")
         let unasked = try room.run("cat $R/a.zip | backupfs restore - --store $S")
         #expect(unasked.status == 2)

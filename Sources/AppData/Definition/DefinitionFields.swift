@@ -8,10 +8,11 @@ enum DefinitionFields {
         _ node: DefinitionNode, columnKey: String, collectionNames: [String], isTold: Bool = false
     ) -> FieldReading {
         let isObject = columnKey == "key"
-        let isMapping = node.requireMapping(keys: [
-            "name", columnKey, "source", "type", "required", "nullable", "values", "currency", "minimum", "above",
-            "references", "dates", "years", "default",
-        ] + (isObject ? ["restored"] : ["media", "mayDangle"]) + (isTold ? ["value"] : []))
+        let isMapping = node.requireMapping(
+            keys: [
+                "name", columnKey, "source", "type", "required", "nullable", "values", "currency", "minimum", "above",
+                "references", "dates", "years", "default",
+            ] + (isObject ? ["restored"] : ["media", "mayDangle"]) + (isTold ? ["value"] : []))
         guard isMapping else { return FieldReading(name: nil, column: "", definition: nil) }
         let name = node.required("name")?.text()
         let type = node.required("type")?.choice(FieldType.self)
