@@ -32,12 +32,13 @@ struct ArchiveImport: Sendable {
     /// Where the media files go, when that is not told by their paths alone.
     private var placement: MediaPlacement?
 
-    /// - Parameter unpackedLimitBytes: what the archive may unpack to; usually what the disk has room for.
+    /// - Parameter roomBytes: what the disk has room for.
+    /// - Throws: what `ArchiveReader` throws; `noSpace` for an archive that unpacks to more than there is room for.
     init(
-        _ source: ImportSource, _ format: DroppedFormat, definition: AppDefinition, unpackedLimitBytes: UInt64,
+        _ source: ImportSource, _ format: DroppedFormat, definition: AppDefinition, roomBytes: UInt64,
         allowsDamage: Bool = false
     ) throws(BackupError) {
-        var limits = ArchiveLimits(totalSizeBytes: unpackedLimitBytes)
+        var limits = ArchiveLimits(totalSizeBytes: .max)
         limits.acceptsUnixBackslashes = true
         limits.acceptsSymbolicLinks = true
         // A folder of zeros is no bomb when we have packed it ourselves.
@@ -48,6 +49,11 @@ struct ArchiveImport: Sendable {
                 tar: source.bytes, size: source.sizeBytes, limits: limits, readsAhead: source.filePath != nil)
             : try ArchiveReader(
                 zip: source.bytes, size: source.sizeBytes, limits: limits, readsAhead: source.filePath != nil)
+        guard reader.unpackedSizeBytes <= roomBytes else {
+            throw BackupError(
+                .noSpace, "the archive unpacks to \(reader.unpackedSizeBytes) bytes, and there is room for \(roomBytes)",
+                path: source.name, remedy: "Free some space and try again; nothing was changed.")
+        }
         origin = source.origin
         name = source.name
         self.allowsDamage = allowsDamage

@@ -61,7 +61,7 @@ public struct RestoreOperation: Sendable {
         case .zip, .tar:
             let room = try FileSystem.space(at: workPath).availableBytes
             var archive = try ArchiveImport(
-                source, format, definition: definition, unpackedLimitBytes: room,
+                source, format, definition: definition, roomBytes: room,
                 allowsDamage: allowsDamage)
             let recordsPath = "\(workPath)/records"
             try archive.check(writingRecordsTo: recordsPath)

@@ -40,7 +40,7 @@ struct ArchiveImportTests {
         let definition: AppDefinition
         do { definition = try Diary.definition() } catch { throw BackupError(.invalidContent, "\(error)") }
         return try ArchiveImport(
-            ImportSource(file: folder("a.zip")), .zip, definition: definition, unpackedLimitBytes: limit)
+            ImportSource(file: folder("a.zip")), .zip, definition: definition, roomBytes: limit)
     }
 
     @Test func `an archive without an export is of something else`() throws {
@@ -145,6 +145,6 @@ struct ArchiveImportTests {
     @Test func `more than fits on the disk is refused before anything is unpacked`() throws {
         let folder = try TemporaryFolder()
         try Self.archive(folder, "add('export.json', export); add('media/a', bytes(range(256)) * 100)")
-        #expect(failure { _ = try Self.open(folder, limit: 1000) }?.code == .tooLarge)
+        #expect(failure { _ = try Self.open(folder, limit: 1000) }?.code == .noSpace)
     }
 }

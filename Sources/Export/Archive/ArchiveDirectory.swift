@@ -23,7 +23,8 @@ struct ArchiveDirectory: Sendable {
     private var names: [UInt8] = []
     /// Record numbers in the order of their names, with `/` before every other byte: what is in a folder follows it at once.
     private var sortedByName: [Int32] = []
-    private var totalSizeBytes: UInt64 = 0
+    /// What all entries unpack to.
+    private(set) var totalSizeBytes: UInt64 = 0
 
     func name(of record: Record) -> ArraySlice<UInt8> {
         names[Int(record.nameStart)..<Int(record.nameStart) + Int(record.nameLength)]

@@ -64,6 +64,9 @@ public struct ArchiveReader: Sendable {
         warnings = Self.collisions(in: directory)
     }
 
+    /// What all entries unpack to.
+    public var unpackedSizeBytes: UInt64 { directory.totalSizeBytes }
+
     /// All entries, in the archive's order.
     /// - Parameter strippingCommonFolder: leaves out the one folder that everything is in, if there is one: some programs put
     ///   a folder into an archive and others its content.

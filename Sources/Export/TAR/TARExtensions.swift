@@ -62,7 +62,9 @@ struct TARExtensions {
             guard let record = PAXRecords.first(of: rest) else { throw Self.refused(offset, "a malformed extended header") }
             let place = offset + UInt64(record.value.startIndex - data.startIndex)
             // The last one counts for some programs, and the first for others.
-            guard seen.insert(record.keyword).inserted else { throw Self.refused(offset, "\(record.keyword) twice") }
+            guard seen.insert(record.keyword).inserted else {
+                throw Self.refused(offset, "\(MessageText.shortened(record.keyword)) twice")
+            }
             try apply(record.keyword, record.value, at: place, isGlobal: isGlobal)
             rest = rest[record.end...]
         }
