@@ -181,7 +181,7 @@ struct ArchiveImport: Sendable {
         let check = ManifestCheck(
             mediaPrefix: mediaPrefix, isComplete: isComplete, pointer: pointer, archivePath: name, digests: digests,
             sizes: Dictionary(mediaFiles.map { ($0.entry.path, $0.entry.size) }) { first, _ in first },
-            allowsDamage: allowsDamage)
+            allowsDamage: allowsDamage, leftOut: damagedPaths)
         let found = try check.run(manifest)
         for loss in found.losses {
             if let path = loss.path { damagedPaths.insert(path) }

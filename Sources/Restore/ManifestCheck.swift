@@ -16,6 +16,8 @@ struct ManifestCheck {
     let sizes: [[UInt8]: UInt64]
     /// Whether files that are not as the export says are left out, instead of the archive being refused.
     let allowsDamage: Bool
+    /// Files that have been left out already, and told of.
+    let leftOut: Set<[UInt8]>
 
     struct Result {
         /// Those whose files are there, with the paths at which they are.
@@ -32,6 +34,7 @@ struct ManifestCheck {
         for entry in manifest {
             try requireInside(entry)
             guard let path = place(of: entry) else {
+                if places(of: entry).contains(where: leftOut.contains) { continue }
                 let message = "\(MessageText.name(entry.archivePath)) of \(entry.label) is not in the archive"
                 if !isComplete {
                     result.warnings.append(message)
@@ -66,8 +69,11 @@ struct ManifestCheck {
     /// Where the file is: at the path that the export names, or, in a folder that somebody has packed as it lay, under its record's own name.
     private func place(of entry: ManifestEntry) -> [UInt8]? {
         if sizes[entry.archivePath] != nil { return entry.archivePath }
-        let own = pointer?.paths(entry.recordPath) ?? [entry.recordPath]
-        return own.lazy.map { mediaPrefix + $0 }.first { sizes[$0] != nil }
+        return places(of: entry).first { sizes[$0] != nil }
+    }
+
+    private func places(of entry: ManifestEntry) -> [[UInt8]] {
+        [entry.archivePath] + (pointer?.paths(entry.recordPath) ?? [entry.recordPath]).map { mediaPrefix + $0 }
     }
 
     private func requireInside(_ entry: ManifestEntry) throws(BackupError) {

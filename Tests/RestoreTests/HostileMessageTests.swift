@@ -42,7 +42,7 @@ struct HostileMessageTests {
                 md5: nil, sha256: nil)
             let check = ManifestCheck(
                 mediaPrefix: Array("media/".utf8), isComplete: isComplete, pointer: nil, archivePath: "a.zip", digests: [:],
-                sizes: sizes, allowsDamage: false)
+                sizes: sizes, allowsDamage: false, leftOut: [])
             return failure { _ = try check.run([entry]) }
         }
         let path = "media/" + String(repeating: "\u{1B}[2J\n", count: 30)

@@ -51,9 +51,7 @@ public final class Job {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        SpawnExtensions.resetSignals(in: &attributes)
-        posix_spawnattr_setpgroup(&attributes, 0)
-        posix_spawnattr_setflags(&attributes, Int16(SpawnExtensions.resettingSignals | Int32(POSIX_SPAWN_SETPGROUP)))
+        SpawnExtensions.leadGroup(in: &attributes)
 
         var process: pid_t = 0
         let code = Self.withStrings(command) { arguments in

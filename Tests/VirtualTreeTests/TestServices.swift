@@ -120,7 +120,7 @@ final class TestServices: TreeServices {
         let bytes =
             switch submission.content {
             case .spooled(let path): try FileSystem.readFile(path)
-            case .stored(let table): try Self.content(table, in: repository)
+            case .stored(let table): try repository.readAll(table)
             }
         let text = String(decoding: bytes, as: UTF8.self)
         let refusal = state.withLock { state in
@@ -130,14 +130,6 @@ final class TestServices: TreeServices {
         if let refusal { throw refusal }
         guard text.hasSuffix(".") else { throw BackupError(.invalidContent, "it does not end with a full stop") }
         return DropOutcome(text: Array("fine: \(text)".utf8), json: Array("{}".utf8))
-    }
-
-    private static func content(_ table: ExtentTable, in repository: Repository) throws(BackupError) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: Int(table.size))
-        _ = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
-            try repository.read(table, at: 0, into: buffer)
-        }
-        return bytes
     }
 
     func restoreReports() -> [ReportText] { state.withLock { $0.reports } }

@@ -27,15 +27,17 @@ extension Repository {
         return hasher.finish()
     }
 
-    /// Gives all bytes of a served file to `sink`, in order, in bounded memory.
+    /// Gives all bytes of a served file, or its first `limit`, to `sink`, in order, in bounded memory.
     public func copy(
-        _ table: ExtentTable, to sink: (UnsafeRawBufferPointer) throws(BackupError) -> Void
+        _ table: ExtentTable, upTo limit: UInt64 = .max, to sink: (UnsafeRawBufferPointer) throws(BackupError) -> Void
     ) throws(BackupError) {
         var buffer = [UInt8](repeating: 0, count: 1 << 20)
         var offset: UInt64 = 0
-        while offset < table.size {
+        let end = min(table.size, limit)
+        while offset < end {
+            let size = Int(min(UInt64(buffer.count), end - offset))
             let count = try buffer.withUnsafeMutableBytesThrowing { (bytes) throws(BackupError) in
-                try read(table, at: offset, into: bytes)
+                try read(table, at: offset, into: UnsafeMutableRawBufferPointer(rebasing: bytes[..<size]))
             }
             guard count > 0 else { throw BackupError(.repositoryDamaged, "a file ends too early") }
             try buffer.withUnsafeBytesThrowing(count: count) { (bytes) throws(BackupError) in try sink(bytes) }

@@ -224,6 +224,6 @@ public struct RestoreRunner: Sendable {
 
     /// A file that the repository serves.
     public func stored(_ table: ExtentTable, name: String) -> ImportSource {
-        ImportSource(stored: StoredBytes(table, in: store.repository), sizeBytes: table.size, name: name)
+        ImportSource(stored: StoredSource(table, in: store.repository), sizeBytes: table.size, name: name)
     }
 }

@@ -25,6 +25,8 @@ extension Store {
     /// Tells how a restore went, and forgets it only then.
     func conclude(_ report: RestoreReport) throws(BackupError) {
         try writeReport(report)
+        // After the report: a restore that cannot be told of is concluded again later.
+        OperationLog(path: paths.operationLog).note(report)
         guard report.result != .unfinished, FileSystem.exists(paths.restoreJournal) else { return }
         try RestoreRecovery.forget(journalPath: paths.restoreJournal)
     }
@@ -37,7 +39,6 @@ extension Store {
 
     /// `restore/last.json` and `restore/last.txt`.
     private func writeReport(_ report: RestoreReport) throws(BackupError) {
-        OperationLog(path: paths.operationLog).note(report)
         try FileSystem.writeFileAtomically(paths.lastRestoreJSON, report.json.prettyText)
         try FileSystem.writeFileAtomically(paths.lastRestoreText, Array(report.text.utf8))
     }

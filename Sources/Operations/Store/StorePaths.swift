@@ -36,7 +36,7 @@ public struct StorePaths: Sendable {
 
     /// Drafts of files that only the holder of the operation lock replaces.
     func operationDrafts() throws(BackupError) -> [String] {
-        let names = [restoreJournal, operationRecord, lastErrorRecord, migrationRecord].map(FileSystem.lastComponent)
+        let names = [restoreJournal, hookRecord, operationRecord, lastErrorRecord, migrationRecord].map(FileSystem.lastComponent)
         return try FileSystem.drafts(of: names, in: root)
             + FileSystem.drafts(of: [lastRestoreJSON, lastRestoreText].map(FileSystem.lastComponent), in: restoreReports)
     }

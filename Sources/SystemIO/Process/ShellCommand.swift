@@ -75,10 +75,7 @@ public struct ShellCommand: Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        SpawnExtensions.resetSignals(in: &attributes)
-        // A group of its own, so that all of it can be ended.
-        posix_spawnattr_setpgroup(&attributes, 0)
-        posix_spawnattr_setflags(&attributes, Int16(SpawnExtensions.resettingSignals | Int32(POSIX_SPAWN_SETPGROUP)))
+        SpawnExtensions.leadGroup(in: &attributes)
         var process: pid_t = 0
         let arguments = Self.strings(["/bin/sh", "-c", text])
         let variables = Self.strings(environment.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" })

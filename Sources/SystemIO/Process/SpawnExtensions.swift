@@ -23,6 +23,13 @@ public enum SpawnExtensions {
         _ = backupfs_spawn_change_folder(&actions, path)
     }
 
+    /// The started program leads a process group of its own, by which all that it starts can be ended, and blocks and ignores no signal.
+    public static func leadGroup(in attributes: inout posix_spawnattr_t) {
+        resetSignals(in: &attributes)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        posix_spawnattr_setflags(&attributes, Int16(resettingSignals | Int32(POSIX_SPAWN_SETPGROUP)))
+    }
+
     /// The started program gets no descriptor from `first` on.
     public static func closeDescriptors(from first: Int32, in actions: inout posix_spawn_file_actions_t) {
         backupfs_spawn_close_from(&actions, first)

@@ -86,15 +86,7 @@ final class DropContent: Sendable {
         try state.withLock { (state) throws(BackupError) in
             guard case .stored(let table, _, let count) = state.kind else { return }
             let file = try OwnedDescriptor.open(spoolPath, O_WRONLY | O_TRUNC)
-            var offset: UInt64 = 0
-            while offset < count {
-                let part = UInt64(Self.bufferSizeBytes)
-                let copied = try Self.copy(min(part, count - offset), to: file, at: offset) {
-                    (buffer) throws(BackupError) in try repository.read(table, at: offset, into: buffer)
-                }
-                guard copied > 0 else { throw BackupError(.inputOutput, "the file became shorter while it was read") }
-                offset += copied
-            }
+            try repository.copy(table, upTo: count) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
             state.kind = .spooled
         }
     }
@@ -108,13 +100,17 @@ final class DropContent: Sendable {
         try spool()
         let file = try OwnedDescriptor.open(spoolPath, O_WRONLY)
         var done: UInt64 = 0
+        var bytes = [UInt8](repeating: 0, count: Self.bufferSizeBytes)
         while done < min(count, Self.copyLimitBytes) {
-            let part = min(UInt64(Self.bufferSizeBytes), count - done)
-            let copied = try Self.copy(part, to: file, at: offset + done) { (buffer) throws(BackupError) in
-                try source.read(at: sourceOffset + done, into: buffer)
+            let part = Int(min(UInt64(bytes.count), count - done))
+            let copied = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
+                try source.read(at: sourceOffset + done, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<part]))
             }
             if copied == 0 { break }
-            done += copied
+            try bytes.withUnsafeBytesThrowing(count: copied) { (buffer) throws(BackupError) in
+                try file.writeAll(buffer, at: offset + done)
+            }
+            done += UInt64(copied)
         }
         return done
     }
@@ -134,17 +130,5 @@ final class DropContent: Sendable {
             state.number += 1
             return end - offset
         }
-    }
-
-    private static func copy(
-        _ count: UInt64, to file: borrowing OwnedDescriptor, at offset: UInt64,
-        _ read: (UnsafeMutableRawBufferPointer) throws(BackupError) -> Int
-    ) throws(BackupError) -> UInt64 {
-        var bytes = [UInt8](repeating: 0, count: Int(count))
-        let size = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in try read(buffer) }
-        try bytes.withUnsafeBytesThrowing { (buffer) throws(BackupError) in
-            try file.writeAll(UnsafeRawBufferPointer(rebasing: buffer[..<size]), at: offset)
-        }
-        return UInt64(size)
     }
 }
