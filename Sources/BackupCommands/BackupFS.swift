@@ -22,8 +22,8 @@ public struct BackupFS: ParsableCommand {
             InitCommand.self, MountCommand.self, UnmountCommand.self, BackupCommand.self, SnapshotsCommand.self,
             ListCommand.self, RestoreCommand.self, ExportCommand.self, DiffCommand.self, FindCommand.self, TagCommand.self,
             PinCommand.self, UnpinCommand.self, StatsCommand.self, VerifyCommand.self, StatusCommand.self, CheckCommand.self,
-            PasswordCommand.self,
-            ForgetCommand.self, PruneCommand.self, UnlockCommand.self, AppCommand.self,
+            PasswordCommand.self, ConfigCommand.self, CancelCommand.self,
+            DeleteCommand.self, ForgetCommand.self, PruneCommand.self, UnlockCommand.self, AppCommand.self,
         ],
         defaultSubcommand: MountCommand.self)
 
@@ -35,6 +35,7 @@ public struct BackupFS: ParsableCommand {
         signal(SIGPIPE, SIG_IGN)
         do {
             var command = try parseAsRoot()
+            CancellingSignals.enable()
             try command.run()
             Glibc.exit(ExitStatus.success.rawValue)
         } catch let error as BackupError {

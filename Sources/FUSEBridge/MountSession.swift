@@ -12,7 +12,7 @@ public final class MountSession: Sendable {
         case unmounted
         /// `requestEnd` was called.
         case requested
-        /// SIGTERM, SIGINT or SIGHUP.
+        /// A signal that nobody reacts to in another way.
         case signal(Int32)
     }
 
@@ -43,14 +43,20 @@ public final class MountSession: Sendable {
 
     /// Mounts, serves until the end, and unmounts. Call it once.
     /// - Parameters:
-    ///   - endsOnSignals: whether SIGTERM, SIGINT and SIGHUP end the mount. Only one session of a process may ask for that; while
-    ///     it runs, these signals do nothing else.
+    ///   - endsOnSignals: whether SIGTERM, SIGINT, SIGHUP and SIGUSR1 end the mount. Only one session of a process may ask for that;
+    ///     while it runs, these signals do nothing else.
+    ///   - reactions: what to do at some of these signals instead of ending; called on this thread.
+    ///   - onEnding: called on this thread when the mount is about to end, before it waits for requests that are being served; with the
+    ///     reason, which is `nil` for an error.
     ///   - onReady: called on this thread as soon as the mount answers: what runs after it finds the tree. If it throws, the
     ///     mount ends and the error is thrown on.
     /// - Returns: why it ended. Requests that ran then have been answered, and the mountpoint is free. Handles and look-ups that the
     ///   kernel still held are not given back one by one: the tree must let go of them by itself.
     /// - Throws: `inputOutput` when the kernel would not mount or the connection broke; nothing is left mounted then either.
-    public func run(endsOnSignals: Bool = true, onReady: () throws(BackupError) -> Void) throws(BackupError) -> End {
+    public func run(
+        endsOnSignals: Bool = true, reactions: [Int32: () -> Void] = [:], onEnding: (End?) -> Void = { _ in },
+        onReady: () throws(BackupError) -> Void
+    ) throws(BackupError) -> End {
         let session = try mount()
         let entry = (try? MountTable.current())?.entry(at: mountpoint)
         let isRelaying = endsOnSignals && SignalRelay.begin(writer: events.writer.rawValue)
@@ -75,7 +81,8 @@ public final class MountSession: Sendable {
             unmount(session, entry)
             throw error
         }
-        let end = Result { () throws(BackupError) in try waitForEnd(onReady) }
+        let end = Result { () throws(BackupError) in try waitForEnd(reactions, onReady) }
+        onEnding(try? end.get())
         // Before the threads that serve: it may be waiting for somebody whom they have to answer.
         notifier?.end()
         let failure = loop.end()
@@ -136,14 +143,18 @@ public final class MountSession: Sendable {
     }
 
     /// Waits until the mount has ended or shall end.
-    private func waitForEnd(_ onReady: () throws(BackupError) -> Void) throws(BackupError) -> End {
+    private func waitForEnd(
+        _ reactions: [Int32: () -> Void], _ onReady: () throws(BackupError) -> Void
+    ) throws(BackupError) -> End {
         while true {
             var byte: UInt8 = 0
             guard read(events.reader.rawValue, &byte, 1) == 1 else { continue }
             switch Event(rawValue: byte) {
             case .loopEnded: return .unmounted
             case .requested: return .requested
-            case nil: return .signal(Int32(byte))
+            case nil:
+                guard let react = reactions[Int32(byte)] else { return .signal(Int32(byte)) }
+                react()
             case .ready:
                 ReadAhead.raise(mountpoint: mountpoint)
                 try onReady()

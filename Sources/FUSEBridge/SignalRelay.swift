@@ -1,9 +1,9 @@
 import Glibc
 import Synchronization
 
-/// Turns the signals that ask a program to end into bytes in a pipe, so that they can be waited for along with other things.
+/// Turns the signals that ask a program to do something into bytes in a pipe, so that they can be waited for along with other things.
 enum SignalRelay {
-    private static let signals: [Int32] = [SIGTERM, SIGINT, SIGHUP]
+    private static let signals: [Int32] = [SIGTERM, SIGINT, SIGHUP, SIGUSR1]
 
     /// Where the handler writes to; -1 while nobody waits. An atomic, since a handler may take no lock.
     private static let descriptor = Atomic<Int32>(-1)

@@ -153,8 +153,13 @@ public struct RestoreOperation: Sendable {
             }
         } catch {
             report(OperationProgress(phase: Self.rollingBackMessage))
-            try undoUnlessCommitted(journal, error)
+            try Cancellation.shielded { () throws(BackupError) in try undoUnlessCommitted(journal, error) }
         }
+        // What has been committed cannot be cancelled any more.
+        try Cancellation.shielded { () throws(BackupError) in try finish(&journal) }
+    }
+
+    private func finish(_ journal: inout RestoreJournal) throws(BackupError) {
         if let media = journal.media { try MediaExchange.publish(media) }
         try FaultInjection.reached("restore.media-published")
         journal.state = .published

@@ -88,7 +88,7 @@ struct LifecycleTests {
         }
     }
 
-    @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
+    @Test(arguments: [SIGTERM, SIGINT])
     func `a signal ends a foreground mount cleanly`(signal: Int32) throws {
         try Room.use { room in
             try room.sh("backupfs init --store $S")

@@ -27,27 +27,36 @@ enum DatabaseCopy {
         // Nothing to protect: the file is thrown away unless the copy ends well, and whoever keeps it syncs it.
         sqlite3_exec(target, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF", nil, nil, nil)
         // The source is inside its read transaction, so that the copy is of that transaction's state, whoever writes meanwhile.
-        try copyPages(from: source, path: path, to: target, targetPath: destination)
+        try copyPages(from: source, path: path, to: target, targetPath: destination, pagesPerStep: 4_096)
     }
 
     /// Copies all pages in one transaction of the target's.
     /// - Parameters:
     ///   - path, targetPath: named in errors.
+    ///   - pagesPerStep: after so many it can be cancelled; only for a source that is inside a transaction. All at once if negative.
     ///   - busyTimeoutSeconds: how long to wait for those who have a database locked, which the interface does not by itself.
     static func copyPages(
-        from source: OpaquePointer?, path: String, to target: OpaquePointer?, targetPath: String, busyTimeoutSeconds: Double = 0
+        from source: OpaquePointer?, path: String, to target: OpaquePointer?, targetPath: String, pagesPerStep: Int32 = -1,
+        busyTimeoutSeconds: Double = 0
     ) throws(BackupError) {
         guard let backup = sqlite3_backup_init(target, "main", source, "main") else {
             throw DatabaseFailure.last(target, path: targetPath)
         }
         let end = SystemClock.monotonicNanoseconds() + UInt64(busyTimeoutSeconds * 1e9)
-        var result = sqlite3_backup_step(backup, -1)
-        while result == SQLITE_BUSY || result == SQLITE_LOCKED, SystemClock.monotonicNanoseconds() < end {
-            usleep(20_000)
-            result = sqlite3_backup_step(backup, -1)
+        var result = sqlite3_backup_step(backup, pagesPerStep)
+        var isCancelled = false
+        while !isCancelled {
+            if result == SQLITE_BUSY || result == SQLITE_LOCKED, SystemClock.monotonicNanoseconds() < end {
+                usleep(20_000)
+            } else if result != SQLITE_OK {
+                break
+            }
+            isCancelled = Cancellation.current?.isCancelled ?? false
+            if !isCancelled { result = sqlite3_backup_step(backup, pagesPerStep) }
         }
         // Whatever went wrong has been rolled back by then.
         let finished = sqlite3_backup_finish(backup)
+        if isCancelled { try Cancellation.check() }
         guard result == SQLITE_DONE else {
             throw DatabaseFailure.error(code: result, reason: String(cString: sqlite3_errstr(result)), path: path)
         }

@@ -1,5 +1,6 @@
 import BackupCore
 import GRDBSQLite
+import SystemIO
 
 /// A prepared statement for loops over many rows, straight on SQLite's C interface; used by one thread, while its connection is
 /// open. Indices of parameters begin at 1 and of columns at 0, as in C.
@@ -21,7 +22,9 @@ final class DatabaseStatement {
     deinit { sqlite3_finalize(handle) }
 
     /// - Returns: false when there are no more rows.
+    /// - Throws: `interrupted` as well, in a thread whose operation was cancelled.
     func step() throws(BackupError) -> Bool {
+        try Cancellation.check()
         switch sqlite3_step(handle) {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
@@ -33,7 +36,9 @@ final class DatabaseStatement {
     func reset() { sqlite3_reset(handle) }
 
     /// Runs it once, for its effect, and makes it ready for the next time.
+    /// - Throws: `interrupted` as well, in a thread whose operation was cancelled.
     func run() throws(BackupError) {
+        try Cancellation.check()
         let result = sqlite3_step(handle)
         if result != SQLITE_DONE && result != SQLITE_ROW {
             let failure = DatabaseFailure.last(connection, path: path)

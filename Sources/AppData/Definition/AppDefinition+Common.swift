@@ -9,6 +9,7 @@ extension AppDefinition {
         let media: MediaDefinition?
         let archiveLayout: [ArchiveRule]
         let migrations: [MigrationDefinition]
+        let schedule: Schedule
         let retention: RetentionDefinition
         /// The default first.
         let strategies: [ImportStrategy]

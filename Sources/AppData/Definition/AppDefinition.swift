@@ -38,6 +38,8 @@ public struct AppDefinition: Sendable {
     public let media: MediaDefinition?
     public let archiveLayout: [ArchiveRule]
     public let migrations: [MigrationDefinition]
+    /// When backups are made by themselves, if the store's settings do not say.
+    public let schedule: Schedule
     public let retention: RetentionDefinition
     public let defaultStrategy: ImportStrategy
     /// All that the app has, the default first.

@@ -48,7 +48,7 @@ enum AppDefinitionReader {
         guard
             root.requireMapping(keys: [
                 "format", "name", "title", "schemaVersion", "minimumSchemaVersion", "fileNames", "strategy", "strategies",
-                "retention",
+                "schedule", "retention",
                 "wholeDatabase", "schemaDrift", "style", "dateNumbers", "envelope", "metadata", "settings", "collections",
                 "wireFormats",
                 "media",
@@ -61,6 +61,7 @@ enum AppDefinitionReader {
         let versions = versions(root)
         let fileNames = root.required("fileNames").flatMap(fileNames)
         let strategies = DefinitionMergeRules.strategies(root)
+        let schedule = root.optional("schedule").map(schedule)
         let retention = root.required("retention").flatMap(retention)
         let media = root.optional("media").flatMap(media)
         let archiveLayout = archiveLayout(root)
@@ -75,8 +76,8 @@ enum AppDefinitionReader {
         let definition = formats.definition(
             AppDefinition.Common(
                 name: name, title: title, fileNames: fileNames, media: media, archiveLayout: archiveLayout,
-                migrations: migrations, retention: retention, strategies: strategies, legacyFiles: legacyFiles,
-                digest: digest))
+                migrations: migrations, schedule: schedule ?? .off, retention: retention, strategies: strategies,
+                legacyFiles: legacyFiles, digest: digest))
         return definition.replacing(secrets: DefinitionSecrets.read(root, formats: definition.formats))
     }
 
@@ -131,11 +132,23 @@ enum AppDefinitionReader {
     }
 
     private static func retention(_ node: DefinitionNode) -> RetentionDefinition? {
-        guard node.requireMapping(keys: ["keepLast", "keepWithinDays", "safetyKeepLast"]) else { return nil }
+        guard node.requireMapping(keys: ["keepLast", "keepWithinDays", "counted", "safetyKeepLast"]) else { return nil }
         let keepLast = node.optional("keepLast")?.quotedInteger(in: counts)
         let keepWithinDays = node.optional("keepWithinDays")?.quotedInteger(in: counts)
         guard let safetyKeepLast = node.required("safetyKeepLast")?.quotedInteger(in: counts) else { return nil }
-        return RetentionDefinition(keepLast: keepLast, keepWithinDays: keepWithinDays, safetyKeepLast: safetyKeepLast)
+        let counted = node.optional("counted").flatMap { $0.choice(CountedBackups.self) }
+        return RetentionDefinition(
+            keepLast: keepLast, keepWithinDays: keepWithinDays, safetyKeepLast: safetyKeepLast, counted: counted ?? .unnamed)
+    }
+
+    private static func schedule(_ node: DefinitionNode) -> Schedule {
+        guard let text = node.text() else { return .off }
+        do {
+            return try Schedule(parsing: text)
+        } catch {
+            node.note("is no schedule: “\(text)”", remedy: error.remedy ?? "Write off.")
+            return .off
+        }
     }
 
     private static func media(_ node: DefinitionNode) -> MediaDefinition? {

@@ -112,7 +112,8 @@ struct WireFormatReading {
             writtenVersion: versions.upperBound, dateNumbers: dateNumbers, coversWholeDatabase: schemaDrift != nil,
             schemaDrift: schemaDrift ?? .refuse, fileNames: common.fileNames, envelope: layout.envelope, metadata: metadata,
             settings: settings, collections: layout.collections, media: common.media, archiveLayout: common.archiveLayout,
-            migrations: common.migrations, retention: common.retention, defaultStrategy: common.strategies.first ?? .replace,
+            migrations: common.migrations, schedule: common.schedule, retention: common.retention,
+            defaultStrategy: common.strategies.first ?? .replace,
             strategies: common.strategies, legacyFiles: common.legacyFiles, digest: common.digest)
     }
 }

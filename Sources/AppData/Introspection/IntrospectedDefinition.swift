@@ -50,6 +50,8 @@ public struct IntrospectedDefinition: Sendable {
             "  backup: \"\(stem)_backup_{stamp}.json\"",
             "  safety: \"\(stem)_safety_{stamp}.json\"",
             "strategy: replace",
+            "# When backups are made by themselves; the settings of a store may say otherwise.",
+            "schedule: daily",
             "retention:",
             "  safetyKeepLast: \"3\"",
             "",

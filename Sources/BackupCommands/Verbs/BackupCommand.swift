@@ -10,10 +10,12 @@ struct BackupCommand: ParsableCommand {
         commandName: "backup",
         abstract: "Back up now.",
         discussion: """
-            Prints the new backup's name. Exit code 3: the backup was made, but some file could not be read.
+            Prints the new backup's name. Exit code 3: the backup was made, but some file could not be read. With --if-due it is the backup of
+            the store's schedule, made only when it is due and something has changed: for a timer, where the store is not always mounted.
 
             Example:
               backupfs backup --label before-upgrade --tag manual
+              backupfs backup --if-due
             """)
 
     @OptionGroup var store: StoreOptions
@@ -24,6 +26,14 @@ struct BackupCommand: ParsableCommand {
     var tag: String?
     @Flag(name: .long, help: "Only say what would be backed up.")
     var dryRun = false
+    @Flag(name: .long, help: "Back up only if the schedule says that it is time.")
+    var ifDue = false
+
+    func validate() throws {
+        if ifDue, label != nil || tag != nil || dryRun {
+            throw ValidationError("--if-due takes neither --label, --tag nor --dry-run.")
+        }
+    }
 
     func run() throws {
         if let tag { try SnapshotTag.check(tag) }
@@ -42,8 +52,12 @@ struct BackupCommand: ParsableCommand {
                     + (store.mediaPath.map { " and the media folder \($0)" } ?? "") + ".")
             return
         }
-        let result = try BackupOperation(store: store).run(label: label, tag: tag, progress: printer.handler)
+        let made =
+            try ifDue
+            ? runIfDue(store, printer) : BackupOperation(store: store).run(label: label, tag: tag, progress: printer.handler)
         printer.finish()
+        guard let result = made else { return }
+        MountRecord.letMountNotice(store.paths)
         report(
             .members([
                 "message_type": .text("summary"), "snapshot": .text(result.snapshot.name.description),
@@ -53,6 +67,7 @@ struct BackupCommand: ParsableCommand {
                 "bytes": .integer(result.snapshot.record.root.totals.byteCount),
                 "bytes_stored": .integer(result.storedBytes), "unreadable": .array(result.unreadable.map { .text($0) }),
                 "missing": .array(result.missing.map { .text($0) }),
+                "removed": .array(result.removed.map { .text($0.name.description) }),
             ]),
             text: result.snapshot.name.description)
         if !result.missing.isEmpty, !output.json {
@@ -61,6 +76,25 @@ struct BackupCommand: ParsableCommand {
             if result.missing.count > 10 { Terminal.complain("  … (manifest.json has more)") }
         }
         if let incompleteness = result.incompleteness { throw incompleteness }
+    }
+
+    /// - Returns: `nil` when none was made, which has been told.
+    private func runIfDue(_ store: Store, _ printer: ProgressPrinter) throws -> BackupResult? {
+        switch try AutomaticBackup(store: store).runIfDue(isStart: true, progress: printer.handler) {
+        case .made(let result): return result
+        case .off: skipped("off", "There is no schedule.", next: nil)
+        case .notDue(let next):
+            skipped("not_due", next.map { "Not due until \(SystemClock.localText($0))." } ?? "Never due again.", next: next)
+        case .unchanged(let name): skipped("unchanged", "Nothing has changed since the backup \(name).", next: nil)
+        }
+        return nil
+    }
+
+    private func skipped(_ reason: String, _ text: String, next: Timestamp?) {
+        report(
+            .members([
+                "message_type": .text("skipped"), "reason": .text(reason), "next": .optional(next.map { ISO8601.format($0) }),
+            ]), text: text)
     }
 
     private func report(_ document: OrderedJSON, text: String) {

@@ -10,7 +10,7 @@ struct ForgetCommand: ParsableCommand {
         commandName: "forget",
         abstract: "Remove old backups, by a rule or by name.",
         discussion: """
-            Without names and rules, the rule of the app's definition applies. Each --keep option keeps what it says; the rest is removed.
+            Without names and rules, the rule of the store's settings applies, or else of the app's definition. Each --keep option keeps what it says; the rest is removed.
             The newest backup and pinned ones are always kept. Safety backups are left alone unless they are named.
 
             Example:
@@ -60,7 +60,7 @@ struct ForgetCommand: ParsableCommand {
         let operation = ForgetOperation(store: store)
         let plan =
             !names.isEmpty
-            ? try operation.plan(names: names) : policy.isEmpty ? try operation.planByDefinition() : try operation.plan(policy)
+            ? try operation.plan(names: names) : policy.isEmpty ? try operation.planByRule() : try operation.plan(policy)
         if !output.json, !dryRun, !yes, !plan.removed.isEmpty { Terminal.complain(Self.table(plan)) }
         if !dryRun, !yes, !plan.removed.isEmpty {
             try Consent.require(
@@ -104,13 +104,11 @@ struct ForgetCommand: ParsableCommand {
 
     private static func limit(_ text: String?, _ option: String) throws(BackupError) -> RetentionPolicy.Limit? {
         guard let text else { return nil }
-        if text == "unlimited" { return .unlimited }
-        guard let number = Int(text), (1...1_000_000).contains(number) else {
-            throw BackupError(
-                .usage, "\(option) takes a number from 1 on, or unlimited, not “\(text)”",
-                remedy: "Leave the option out to keep nothing by it.")
+        do {
+            return try RetentionPolicy.Limit(parsing: text)
+        } catch {
+            throw BackupError(error.code, "\(option) \(error.message)", remedy: error.remedy)
         }
-        return .count(number)
     }
 
     private static func table(_ plan: ForgetOperation.Plan) -> String {

@@ -100,7 +100,11 @@ struct MountCommand: ParsableCommand {
         // Where the system has no watches left, the kernel asks each second.
         let watch = try? store.repository.watchSnapshots { tree.lookForChanges() }
         defer { watch?.end() }
-        _ = try session.run { () throws(BackupError) in try channel?.reportReady() }
+        let daemon = MountDaemon(store: store, isReadOnly: mountOptions.isReadOnly)
+        _ = try session.run(reactions: daemon.reactions, onEnding: daemon.end) { () throws(BackupError) in
+            try channel?.reportReady()
+            daemon.begin()
+        }
     }
 
     /// The default store comes into being with its first mount; one that was named must be there.

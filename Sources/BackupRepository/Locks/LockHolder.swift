@@ -78,6 +78,9 @@ public struct LockHolder: Hashable, Sendable {
     /// Whether its process has ended, for a holder of this kernel. A process of another container may not be seen from here.
     var hasEnded: Bool { HostIdentity.startTicks(of: process) != processStart }
 
+    /// Whether its process runs, and can be sent a signal from here.
+    public var runsHere: Bool { isOfThisKernel && !hasEnded }
+
     /// The same holder, said to do something else.
     public func renamed(_ operation: String) -> LockHolder {
         var holder = self

@@ -14,6 +14,8 @@ public final class BackupWriter: Sendable {
     public let workers = WorkerPool(queueLimit: 16)
     /// Kept for as long as packs may be written.
     private let lock: Mutex<RepositoryLock?>
+    /// Of the operation that makes the backup: other threads work for it as well.
+    private let cancellation = Cancellation.current
 
     init(repository: Repository, packSizeBytes: UInt64) throws(BackupError) {
         self.repository = repository
@@ -65,6 +67,7 @@ public final class BackupWriter: Sendable {
     ) throws(BackupError) -> StoredFile {
         let blocks = ContentPipeline.makeBlocks()
         let first = blocks.take()
+        try cancellation?.check()
         first.count = try source.read(at: 0, into: first.writableBytes)
         try progress(UInt64(first.count))
         if first.count < ContentPipeline.blockSizeBytes {
@@ -76,6 +79,7 @@ public final class BackupWriter: Sendable {
             store: store, pool: workers, blocks: blocks, cutter: makeCutter(policy), policy: policy,
             base: makeMatcher(policy, earlier))
         return try pipeline.run(first: first) { (offset, block) throws(BackupError) in
+            try cancellation?.check()
             let count = try source.read(at: offset, into: block)
             try progress(UInt64(count))
             return count
@@ -87,6 +91,7 @@ public final class BackupWriter: Sendable {
     /// - Throws: `invalidArgument` for names that occur twice or cannot be stored; `repositoryDamaged` when what was taken over is
     ///   not in the repository.
     public func store(_ entries: some Sequence<TreeEntry>) throws(BackupError) -> StoredDirectory {
+        try cancellation?.check()
         let entries = Array(entries)
         try requireStored(entries.map(\.content))
         var compacted: [TreeEntry] = []
@@ -178,6 +183,7 @@ public final class BackupWriter: Sendable {
     public func publishChunks() throws(BackupError) {
         guard isOpen else { throw BackupError(.invalidArgument, "a backup is written to after it was finished") }
         try store.publishAll()
+        try cancellation?.check()
     }
 
     /// Makes the backup durable and then visible: data packs, metadata packs, catalog, record, each complete before the next begins.
@@ -188,6 +194,7 @@ public final class BackupWriter: Sendable {
         do {
             try requireStored([record.root.content])
             try store.publishAll()
+            try cancellation?.check()
             try FaultInjection.reached("backup.catalog-updated")
             // From the moment in which the record may have become visible, the packs must stay, whatever happens.
             try lock.withLock { $0 }?.requireHeld()

@@ -22,17 +22,42 @@ public struct BackupOperation: Sendable {
         defer { withExtendedLifetime(lock) {} }
         // A restore of another process that died between the records and the media: a backup of that would mix two states.
         try store.recoverRestore()
-        return try store.monitor.run("backup", phase: Self.phase, progress) { (report) throws(BackupError) in
-            try make(.snapshot, label: label, tag: tag, report)
+        let result = try store.monitor.run("backup", phase: Self.phase, progress) { (report) throws(BackupError) in
+            try makeAndRemoveOld(label: label, tag: tag, report)
         }
+        guard let result else { throw BackupError(.invalidArgument, "the backup was not made") }
+        return result
+    }
+
+    /// A backup, and the end of those that the rule of retention no longer keeps. For whoever holds the operation lock.
+    /// - Returns: `nil` when nothing has changed since `earlier`.
+    func makeAndRemoveOld(
+        label: String?, tag: String?, unlessAs earlier: Snapshot? = nil, _ report: @escaping ProgressHandler
+    ) throws(BackupError) -> BackupResult? {
+        guard var result = try make(.snapshot, label: label, tag: tag, unlessAs: earlier, report) else { return nil }
+        // The backup is there, whatever becomes of the others: the next one looks again.
+        try? Cancellation.shielded { () throws(BackupError) in
+            result.removed = try ForgetOperation(store: store).removeOld(report)
+        }
+        return result
     }
 
     /// For whoever holds the operation lock.
     func make(
         _ kind: SnapshotKind, label: String?, tag: String?, _ report: @escaping ProgressHandler
     ) throws(BackupError) -> BackupResult {
+        guard let result = try make(kind, label: label, tag: tag, unlessAs: nil, report) else {
+            throw BackupError(.invalidArgument, "the backup was not made")
+        }
+        return result
+    }
+
+    private func make(
+        _ kind: SnapshotKind, label: String?, tag: String?, unlessAs unchanged: Snapshot?, _ report: @escaping ProgressHandler
+    ) throws(BackupError) -> BackupResult? {
         try store.repository.refresh()
         try store.database.check()
+        try FaultInjection.reached("backup.begun")
         let createdAt = SystemClock.now()
         let name = try snapshotName(kind, label, createdAt)
         let writer = try store.repository.makeWriter()
@@ -54,6 +79,7 @@ public struct BackupOperation: Sendable {
         try writer.publishChunks()
         let layout = store.definition.archivePrefixes
         let directory = try store.repository.directory(root)
+        if let unchanged, parts.unreadable.isEmpty, isSame(directory, as: unchanged) { return nil }
         let naming = ManifestNaming(records.facts.definition)
         let archives = try ArchiveSizes(
             of: directory, layout: layout, names: ManifestNaming.names(naming, root: directory, in: store.repository),
@@ -69,6 +95,27 @@ public struct BackupOperation: Sendable {
         return BackupResult(
             snapshot: try writer.commit(record), storedBytes: storedBytes, unreadable: parts.unreadable,
             missing: records.facts.missingFiles.lines)
+    }
+
+    /// Whether a backup holds just these records and files. The export is not compared: it tells when it was made.
+    private func isSame(_ root: Directory, as snapshot: Snapshot) -> Bool {
+        guard let earlier = try? store.repository.rootDirectory(of: snapshot) else { return false }
+        let names: [FileName] = ["data", "database.sqlite", "media"]
+        return names.allSatisfy { name in
+            guard let now = root.entry(named: name), let then = earlier.entry(named: name) else {
+                return root.entry(named: name) == nil && earlier.entry(named: name) == nil
+            }
+            return name == "data" ? isSameData(now, then) : now.content == then.content
+        }
+    }
+
+    /// The folder's own content holds the times of its files.
+    private func isSameData(_ now: TreeEntry, _ then: TreeEntry) -> Bool {
+        guard let now = try? store.repository.directory(of: now), let then = try? store.repository.directory(of: then) else {
+            return false
+        }
+        return now.entries.map(\.name) == then.entries.map(\.name)
+            && now.entries.map(\.content) == then.entries.map(\.content)
     }
 
     /// A parent that can no longer be read is none: that must not keep a new backup from being made.

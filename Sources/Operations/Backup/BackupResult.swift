@@ -11,6 +11,9 @@ public struct BackupResult: Sendable {
     /// Media files that records name, and that are not there: as the app has it.
     public let missing: [String]
 
+    /// Backups that the rule of retention no longer keeps.
+    public internal(set) var removed: [Snapshot] = []
+
     /// What to say of a backup that was made, but is not whole; `nil` when it is.
     public var incompleteness: BackupError? {
         guard !unreadable.isEmpty else { return nil }

@@ -20,6 +20,14 @@ enum SnapshotStamp {
         return candidates(at: time).first { !taken.contains($0) } ?? RandomToken.make()
     }
 
+    /// Whether a name is one that a backup gets when nobody gives it another.
+    static func isStamp(_ name: FileName) -> Bool {
+        let parts = name.description.split(separator: "_", omittingEmptySubsequences: false)
+        guard parts.count == 2 || (parts.count == 3 && Int(parts[2]).map { $0 > 1 } == true) else { return false }
+        let shape = (parts[0] + "_" + parts[1]).map { $0.isASCII && $0.isNumber ? "0" : $0 }
+        return String(shape) == "0000-00-00_00-00-00"
+    }
+
     static func of(_ snapshot: Snapshot) -> String {
         snapshot.record.attributes[attribute] ?? SystemClock.localStamp(snapshot.creationTime)
     }

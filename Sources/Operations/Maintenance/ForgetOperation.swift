@@ -24,31 +24,62 @@ public struct ForgetOperation: Sendable {
 
     public init(store: Store) { self.store = store }
 
-    /// By what the app's definition asks for. Safety backups are not touched.
-    /// - Throws: `usage` when it asks for nothing.
-    public func planByDefinition() throws(BackupError) -> Plan {
-        let retention = store.definition.retention
-        guard retention.keepLast != nil || retention.keepWithinDays != nil else {
+    /// By what the store's settings ask for, or else the app's definition. Safety backups are not touched.
+    /// - Throws: `usage` when they ask for nothing.
+    public func planByRule() throws(BackupError) -> Plan {
+        guard let plan = try planByRuleIfAny() else {
             throw BackupError(
-                .usage, "the app \(store.definition.name) has no rule which backups are kept",
+                .usage, "neither the settings nor the app \(store.definition.name) have a rule which backups are kept",
                 remedy: "Give --keep-last or another --keep option, or the names of backups.")
         }
-        return try plan { candidates in retention.decide(candidates, now: SystemClock.now()) }
+        return plan
+    }
+
+    private func planByRuleIfAny() throws(BackupError) -> Plan? {
+        let settings = store.settings.retention
+        let definition = store.definition.retention
+        guard !settings.policy.isEmpty || definition.keepLast != nil || definition.keepWithinDays != nil else { return nil }
+        return try plan(counting: settings.counted ?? definition.counted) { candidates in
+            let now = SystemClock.now()
+            return settings.policy.isEmpty
+                ? definition.decide(candidates, now: now) : settings.policy.decide(candidates, now: now)
+        }
+    }
+
+    /// Removes what the rule no longer keeps. For whoever holds the operation lock.
+    /// - Returns: the backups that were removed.
+    func removeOld(_ report: ProgressHandler) throws(BackupError) -> [Snapshot] {
+        guard store.settings.retention.isOn, let plan = try planByRuleIfAny() else { return [] }
+        return try remove(plan, report)
     }
 
     /// By a policy. Safety backups are not touched.
     public func plan(_ policy: RetentionPolicy) throws(BackupError) -> Plan {
-        try plan { candidates in policy.decide(candidates, now: SystemClock.now()) }
+        try plan(counting: .all) { candidates in policy.decide(candidates, now: SystemClock.now()) }
     }
 
-    private func plan(_ decide: ([RetentionCandidate]) -> [RetentionDecision]) throws(BackupError) -> Plan {
+    private func plan(
+        counting counted: CountedBackups, _ decide: ([RetentionCandidate]) -> [RetentionDecision]
+    ) throws(BackupError) -> Plan {
         try store.repository.refresh()
         let snapshots = store.repository.snapshots(kind: .snapshot)
+        let candidates = snapshots.filter(counted.includes)
         let decisions = decide(
-            snapshots.map {
+            candidates.map {
                 RetentionCandidate(name: $0.name, creationTime: $0.creationTime, tags: $0.tags, isPinned: $0.isPinned)
             })
-        return Plan(items: zip(snapshots, decisions).map { Plan.Item(snapshot: $0, reasons: $1.reasons) })
+        var reasons = Dictionary(zip(candidates.map(\.id), decisions.map(\.reasons))) { first, _ in first }
+        if let newest = snapshots.last, reasons[newest.id]?.isEmpty == true { reasons[newest.id] = ["newest backup"] }
+        return Plan(items: snapshots.map { Plan.Item(snapshot: $0, reasons: reasons[$0.id] ?? [counted.reasonToKeepOthers]) })
+    }
+
+    /// All but pinned ones and safety backups.
+    public func planAll() throws(BackupError) -> Plan {
+        try store.repository.refresh()
+        return Plan(
+            items: store.repository.snapshots(kind: .snapshot).map {
+                Plan.Item(snapshot: $0, reasons: $0.isPinned ? ["pinned"] : [])
+            })
     }
 
     /// Just the named ones; a safety backup has the name that it has in `safety/`.
@@ -88,19 +119,41 @@ public struct ForgetOperation: Sendable {
         let lock = try store.lockForOperation()
         defer { withExtendedLifetime(lock) {} }
         return try store.monitor.run("forget", phase: "Removing backups...", progress) { (report) throws(BackupError) in
-            try store.repository.refresh()
-            var removed: [Snapshot] = []
-            for snapshot in plan.removed {
-                guard let now = store.repository.snapshot(id: snapshot.id), !now.isPinned else { continue }
-                report(
-                    OperationProgress(
-                        phase: "Removing backups...", processedItems: UInt64(removed.count),
-                        totalItems: UInt64(plan.removed.count)))
-                try store.repository.removeSnapshot(snapshot.id)
-                removed.append(snapshot)
-                try FaultInjection.reached("forget.removed")
-            }
-            return removed
+            try remove(plan, report)
+        }
+    }
+
+    private func remove(_ plan: Plan, _ report: ProgressHandler) throws(BackupError) -> [Snapshot] {
+        try store.repository.refresh()
+        var removed: [Snapshot] = []
+        for snapshot in plan.removed {
+            try Cancellation.check()
+            guard let now = store.repository.snapshot(id: snapshot.id), !now.isPinned else { continue }
+            report(
+                OperationProgress(
+                    phase: "Removing backups...", processedItems: UInt64(removed.count),
+                    totalItems: UInt64(plan.removed.count)))
+            try store.repository.removeSnapshot(snapshot.id)
+            removed.append(snapshot)
+            try FaultInjection.reached("forget.removed")
+        }
+        return removed
+    }
+}
+
+extension CountedBackups {
+    fileprivate func includes(_ snapshot: Snapshot) -> Bool {
+        switch self {
+        case .automatic: snapshot.tags.contains(AutomaticBackup.tag)
+        case .unnamed: SnapshotStamp.isStamp(snapshot.name)
+        case .all: true
+        }
+    }
+
+    fileprivate var reasonToKeepOthers: String {
+        switch self {
+        case .automatic: "not automatic"
+        case .unnamed, .all: "has a name"
         }
     }
 }

@@ -14,7 +14,12 @@ public struct PruneOperation: Sendable {
         if isDryRun { return try RepositoryPrune(store.repository, maxUnused: maxUnused, progress: progress).plan() }
         let lock = try store.lockForOperation()
         defer { withExtendedLifetime(lock) {} }
-        return try store.monitor.run("prune", phase: "Pruning...", progress) { (report) throws(BackupError) in
+        return try runLocked(maxUnused: maxUnused, progress: progress)
+    }
+
+    /// For whoever holds the operation lock.
+    func runLocked(maxUnused: UnusedLimit, progress: ProgressHandler?) throws(BackupError) -> PruneSummary {
+        try store.monitor.run("prune", phase: "Pruning...", progress) { (report) throws(BackupError) in
             try RepositoryPrune(store.repository, maxUnused: maxUnused, progress: report).run()
         }
     }

@@ -6,6 +6,21 @@ public struct RetentionPolicy: Sendable, Equatable {
     public enum Limit: Sendable, Equatable {
         case count(Int)
         case unlimited
+
+        /// A number from 1 on, or `unlimited`.
+        /// - Throws: `usage`.
+        public init(parsing text: String) throws(BackupError) {
+            if text == "unlimited" {
+                self = .unlimited
+                return
+            }
+            guard let number = Int(text), (1...1_000_000).contains(number) else {
+                throw BackupError(
+                    .usage, "takes a number from 1 on, or unlimited, not “\(MessageText.shortened(text))”",
+                    remedy: "Leave it out to keep nothing by it.")
+            }
+            self = .count(number)
+        }
     }
 
     public var last: Limit?

@@ -10,6 +10,7 @@ public final class OperationMonitor: Sendable {
         var startedAt: Timestamp?
         var progress: OperationProgress?
         var lastWrittenAt: Timestamp?
+        var cancellation: Cancellation?
     }
 
     private let recordPath: String
@@ -21,23 +22,45 @@ public final class OperationMonitor: Sendable {
         self.errorPath = errorPath
     }
 
-    /// Runs an operation under a name, passing its progress on.
+    /// Runs an operation under a name, passing its progress on. It can be cancelled meanwhile: by `cancel`, or by a signal where
+    /// `CancellingSignals` are enabled.
     /// - Parameter handler: told of progress as well.
     func run<Result>(
         _ name: String, phase: String, _ handler: ProgressHandler?,
         _ body: (_ report: @escaping ProgressHandler) throws(BackupError) -> Result
     ) throws(BackupError) -> Result {
-        state.withLock { $0 = State(name: name, startedAt: SystemClock.now(), progress: OperationProgress(phase: phase)) }
+        let cancellation = Cancellation()
+        state.withLock {
+            $0 = State(
+                name: name, startedAt: SystemClock.now(), progress: OperationProgress(phase: phase), cancellation: cancellation)
+        }
         note(OperationProgress(phase: phase), handler)
         defer {
             state.withLock { $0 = State() }
             try? FileSystem.removeFile(recordPath)
         }
         do {
-            return try body { [self] progress in note(progress, handler) }
+            return try CancellingSignals.run { () throws(BackupError) in
+                try cancellation.run { () throws(BackupError) in
+                    try body { [self] progress in note(progress, handler) }
+                }
+            }
         } catch {
-            recordFailure(of: name, error)
+            // What somebody has cancelled has not failed.
+            if error.code != .interrupted { recordFailure(of: name, error) }
             throw error
+        }
+    }
+
+    /// Ends the operation of this process as soon as it can end.
+    /// - Parameter name: only if that is what runs.
+    /// - Returns: whether there is one.
+    @discardableResult
+    public func cancel(_ name: String? = nil) -> Bool {
+        state.withLock { state in
+            guard let cancellation = state.cancellation, name == nil || name == state.name else { return false }
+            cancellation.request()
+            return true
         }
     }
 

@@ -1,12 +1,14 @@
 import AppData
 import BackupCore
 import BackupRepository
+import Glibc
+import Synchronization
 import SystemIO
 
 /// The folder that ties it together: settings, spool, journal and, by default, the repository and the app's own data.
 public final class Store: Sendable {
     public let paths: StorePaths
-    public let settings: StoreSettings
+    private let currentSettings: Mutex<StoreSettings>
     public let definition: AppDefinition
     public let database: AppDatabase
     public let repository: Repository
@@ -36,7 +38,8 @@ public final class Store: Sendable {
 
     private init(paths: StorePaths, secret: RepositorySecretSource?) throws(BackupError) {
         self.paths = paths
-        settings = try StoreSettings.read(paths.settings)
+        let settings = try StoreSettings.read(paths.settings)
+        currentSettings = Mutex(settings)
         definition = try Self.definition(settings.app, in: paths)
         repository = try Repository.open(at: paths.resolve(settings.repositoryPath), secret: secret)
         mediaPath = settings.mediaPath.map { paths.resolve($0) }
@@ -49,6 +52,29 @@ public final class Store: Sendable {
         CacheDirectoryTag.mark(paths.spool)
     }
 
+    /// As they stand in `store.yaml`, but for what a store is opened with.
+    public var settings: StoreSettings { currentSettings.withLock { $0 } }
+
+    /// When backups are made by themselves.
+    public var schedule: Schedule {
+        if let text = Environment.schedule, let schedule = try? Schedule(parsing: text) { return schedule }
+        return settings.schedule ?? definition.schedule
+    }
+
+    /// Reads the settings anew. What a store is opened with stays: app, database, media folder, repository. Settings that cannot be read
+    /// leave all as it was; `backupfs config check` tells why.
+    public func reloadSettings() {
+        guard let read = try? StoreSettings.read(paths.settings) else { return }
+        currentSettings.withLock { settings in
+            let opened = settings
+            settings = read
+            settings.app = opened.app
+            settings.databasePath = opened.databasePath
+            settings.mediaPath = opened.mediaPath
+            settings.repositoryPath = opened.repositoryPath
+        }
+    }
+
     /// A built-in app, or a definition file of the store.
     static func definition(_ app: String, in paths: StorePaths) throws(BackupError) -> AppDefinition {
         guard app.hasSuffix(".yaml") else { return try AppDefinition.builtIn(named: app) }
@@ -58,9 +84,35 @@ public final class Store: Sendable {
     /// The number of records of each collection, as of now.
     public func counts() throws(BackupError) -> [RecordCount] { try countCache.counts(of: database) }
 
-    /// Takes the store for one operation; released with the value.
+    /// Takes the store for one operation that somebody asks for; released with the value. A backup that the store is just making by itself gives
+    /// way.
     /// - Throws: `busy` while another operation runs, in this process or another.
     func lockForOperation() throws(BackupError) -> AdvisoryLock {
+        let end = SystemClock.monotonicNanoseconds() + Self.yieldingTimeoutNanoseconds
+        var hasAsked = false
+        while true {
+            do {
+                return try lockQuietly()
+            } catch let error where error.code == .busy {
+                if !hasAsked { hasAsked = endAutomaticBackup() }
+                guard hasAsked, SystemClock.monotonicNanoseconds() < end else { throw error }
+                usleep(20_000)
+            }
+        }
+    }
+
+    private static let yieldingTimeoutNanoseconds: UInt64 = 10_000_000_000
+
+    /// - Returns: whether an automatic backup is what runs; it has been asked to end then.
+    private func endAutomaticBackup() -> Bool {
+        if monitor.cancel(AutomaticBackup.operationName) { return true }
+        guard isOperationRunning, monitor.recordedOperation() == AutomaticBackup.operationName else { return false }
+        return RunningOperation(paths: paths)?.cancel() ?? false
+    }
+
+    /// The same for what nobody has asked for: nobody gives way to it.
+    /// - Throws: `busy` while another operation runs, in this process or another.
+    func lockQuietly() throws(BackupError) -> AdvisoryLock {
         do {
             let lock = try AdvisoryLock(path: paths.operationLock)
             // For those who come meanwhile; of no use to anybody afterwards.
@@ -88,7 +140,7 @@ public final class Store: Sendable {
         guard
             [paths.restoreJournal, paths.hookRecord, paths.operationRecord].contains(where: FileSystem.exists)
                 || !leftovers.isEmpty,
-            let lock = try? lockForOperation()
+            let lock = try? lockQuietly()
         else { return }
         try withExtendedLifetime(lock) { () throws(BackupError) in
             try recoverRestore()
@@ -104,7 +156,7 @@ public final class Store: Sendable {
     /// cannot be read, or is in use, stays as well: whatever needs it says what is wrong with it.
     private func upgradeOwnDatabase() {
         guard !settings.databasePath.hasPrefix("/"), !definition.migrations.isEmpty,
-            (try? database.hasPendingMigrations()) == true, let lock = try? lockForOperation()
+            (try? database.hasPendingMigrations()) == true, let lock = try? lockQuietly()
         else { return }
         withExtendedLifetime(lock) { _ = try? AppDatabase.create(at: database.path, definition: definition) }
     }

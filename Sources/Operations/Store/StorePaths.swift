@@ -28,6 +28,8 @@ public struct StorePaths: Sendable {
     var hookRecord: String { "\(root)/restore.hook" }
     /// One line for each operation that has ended.
     public var operationLog: String { "\(root)/backupfs.log" }
+    /// What the schedule has done so far.
+    var scheduleState: String { "\(root)/schedule.state" }
     /// When the files of the app's older versions were migrated.
     var migrationRecord: String { "\(root)/migrated" }
     var restoreReports: String { "\(root)/restore" }
@@ -36,7 +38,8 @@ public struct StorePaths: Sendable {
 
     /// Drafts of files that only the holder of the operation lock replaces.
     func operationDrafts() throws(BackupError) -> [String] {
-        let names = [restoreJournal, hookRecord, operationRecord, lastErrorRecord, migrationRecord].map(FileSystem.lastComponent)
+        let names = [restoreJournal, hookRecord, operationRecord, lastErrorRecord, scheduleState, migrationRecord].map(
+            FileSystem.lastComponent)
         return try FileSystem.drafts(of: names, in: root)
             + FileSystem.drafts(of: [lastRestoreJSON, lastRestoreText].map(FileSystem.lastComponent), in: restoreReports)
     }

@@ -6,7 +6,8 @@ import Synchronization
 /// environment variable `BACKUPFS_FAULT` a point costs one comparison.
 ///
 /// `BACKUPFS_FAULT=name` kills the process (SIGKILL) at the point's first passing, `name:3` at its third,
-/// `name=fail` makes it throw an input/output error, `name=pause:PATH` makes it wait for as long as PATH exists.
+/// `name=fail` makes it throw an input/output error, `name=pause:PATH` makes it wait for as long as PATH exists, or until
+/// the operation is cancelled.
 public enum FaultInjection {
     private struct Plan: Sendable {
         enum Action: Sendable { case kill, fail, pause(String) }
@@ -47,7 +48,13 @@ public enum FaultInjection {
         switch plan.action {
         case .kill: kill(getpid(), SIGKILL)
         case .fail: throw BackupError(.inputOutput, "an injected fault at \(point)")
-        case .pause(let path): while access(path, F_OK) == 0 { usleep(2_000) }
+        case .pause(let path):
+            while access(path, F_OK) == 0 {
+                usleep(2_000)
+                try Cancellation.check()
+                // A thread that works for the operation without knowing it: the operation's own thread finds out.
+                if Cancellation.current == nil, Cancellation.isProcessEnding { return }
+            }
         }
     }
 }

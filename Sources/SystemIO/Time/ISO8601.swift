@@ -61,7 +61,7 @@ public enum ISO8601 {
 
     /// Days from 1970-01-01 in the proleptic Gregorian calendar (Howard Hinnant, "chrono-Compatible Low-Level Date
     /// Algorithms", days_from_civil).
-    private static func daysSinceEpoch(year: Int, month: Int, day: Int) -> Int {
+    public static func daysSinceEpoch(year: Int, month: Int, day: Int) -> Int {
         let shifted = month <= 2 ? year - 1 : year
         let era = (shifted >= 0 ? shifted : shifted - 399) / 400
         let yearOfEra = shifted - era * 400
@@ -70,7 +70,7 @@ public enum ISO8601 {
     }
 
     /// The inverse (civil_from_days in the same paper).
-    private static func date(daysSinceEpoch days: Int) -> (year: Int, month: Int, day: Int) {
+    public static func date(daysSinceEpoch days: Int) -> (year: Int, month: Int, day: Int) {
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let dayOfEra = shifted - era * 146_097

@@ -25,6 +25,8 @@ final class Room {
             "HOME": "\(path)/home",
             "XDG_DATA_HOME": "\(path)/data", "TMPDIR": "\(path)/tmp", "TZ": "UTC", "LC_ALL": "C.UTF-8", "R": path,
             "S": "\(path)/store", "M": "\(path)/mnt", "BACKUPFS_TEST_ROOM": path,
+            // What a test does not ask for does not happen.
+            "BACKUPFS_SCHEDULE": "off",
         ]
     }
 

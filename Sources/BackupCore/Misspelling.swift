@@ -1,8 +1,8 @@
 /// Finds what somebody meant who wrote a word that is not known.
-enum Misspelling {
+public enum Misspelling {
     /// - Returns: the known word that is nearest to `word`, if it is near: one letter in three may be wrong, missing, one too many, or
     ///   exchanged with its neighbour; of a word with three letters or more, the rest may be missing. Case does not count.
-    static func nearest(to word: String, among known: [String]) -> String? {
+    public static func nearest(to word: String, among known: [String]) -> String? {
         let written = Array(word.lowercased().utf8)
         guard !written.isEmpty, written.count <= 64 else { return nil }
         var best: (word: String, distance: Int)?

@@ -1,0 +1,137 @@
+import BackupCore
+import SystemIO
+
+/// Times of the local calendar, written as systemd.time(7) has it: `Mon..Fri 03:30`, `*-*-01 00:00:00`, `daily`.
+///
+/// Weekdays, date and time of day, each of which may be missing; then it is any day, and midnight. Not taken: time zones, and days that are
+/// counted from the end of a month (`~`).
+public struct CalendarExpression: Sendable, Equatable {
+    /// As it was written.
+    public let text: String
+    /// 0 is Monday; empty for all.
+    private var weekdays: Set<Int> = []
+    private var years: CalendarField
+    private var months: CalendarField
+    private var days: CalendarField
+    private var hours: CalendarField
+    private var minutes: CalendarField
+    private var seconds: CalendarField
+
+    private static let words = [
+        "minutely": "*-*-* *:*:00", "hourly": "*-*-* *:00:00", "daily": "*-*-* 00:00:00", "weekly": "Mon *-*-* 00:00:00",
+        "monthly": "*-*-01 00:00:00", "quarterly": "*-01,04,07,10-01 00:00:00", "semiannually": "*-01,07-01 00:00:00",
+        "yearly": "*-01-01 00:00:00", "annually": "*-01-01 00:00:00",
+    ]
+    private static let weekdayNames = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+    /// The 29th of February falls on each weekday within so many days, over a year like 2100 as well.
+    private static let searchLimitDays = 41 * 366
+
+    /// - Throws: `usage`, saying what can be written.
+    public init(parsing text: String) throws(BackupError) {
+        self.text = text
+        guard let any = CalendarField(parsing: "*", in: 0...9999), let zero = CalendarField(parsing: "0", in: 0...0) else {
+            throw Self.unusable(text)
+        }
+        (years, months, days) = (any, any, any)
+        (hours, minutes, seconds) = (zero, zero, zero)
+        let expanded = Self.words[text.lowercased()] ?? text
+        var rest = expanded.split(separator: " ")[...]
+        if let first = rest.first, first.first?.isLetter == true {
+            guard let found = Self.weekdays(first) else { throw Self.unusable(text) }
+            weekdays = found
+            rest = rest.dropFirst()
+        }
+        if let first = rest.first, first.contains("-") {
+            guard readDate(first) else { throw Self.unusable(text) }
+            rest = rest.dropFirst()
+        }
+        if let first = rest.first, first.contains(":") {
+            guard readTime(first) else { throw Self.unusable(text) }
+            rest = rest.dropFirst()
+        }
+        guard rest.isEmpty, !expanded.split(separator: " ").isEmpty else { throw Self.unusable(text) }
+        guard next(after: SystemClock.now()) != nil else {
+            throw BackupError(
+                .usage, "“\(text)” is no schedule: there is no such day to come", remedy: "Write days that the calendar has.")
+        }
+    }
+
+    private static func unusable(_ text: String) -> BackupError {
+        let meant = Misspelling.nearest(to: text, among: words.keys.sorted() + ["off"])
+        return BackupError(
+            .usage, "“\(text)” is no schedule",
+            remedy: meant.map { "Did you mean \($0)?" }
+                ?? "Write off, daily, weekly, every 24h, or days and a time such as Mon..Fri 03:30 or *-*-01 12:00.")
+    }
+
+    private static func weekdays(_ text: Substring) -> Set<Int>? {
+        func number(_ name: Substring) -> Int? {
+            let name = name.lowercased()
+            return weekdayNames.firstIndex { $0 == name || (name.utf8.count == 3 && $0.hasPrefix(name)) }
+        }
+        var found: Set<Int> = []
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let ends = part.split(separator: "..", omittingEmptySubsequences: false)
+            guard ends.count <= 2, let first = number(ends[0]), let last = number(ends[ends.count - 1]) else { return nil }
+            // Sat..Mon goes over the end of the week.
+            for step in 0...(last - first + 7) % 7 { found.insert((first + step) % 7) }
+        }
+        return found
+    }
+
+    private mutating func readDate(_ text: Substring) -> Bool {
+        var parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        if parts.count == 2 { parts.insert("*", at: 0) }
+        guard parts.count == 3, let years = CalendarField(parsing: parts[0], in: 1970...9999),
+            let months = CalendarField(parsing: parts[1], in: 1...12), let days = CalendarField(parsing: parts[2], in: 1...31)
+        else { return false }
+        (self.years, self.months, self.days) = (years, months, days)
+        return true
+    }
+
+    private mutating func readTime(_ text: Substring) -> Bool {
+        var parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        if parts.count == 2 { parts.append("0") }
+        guard parts.count == 3, let hours = CalendarField(parsing: parts[0], in: 0...23),
+            let minutes = CalendarField(parsing: parts[1], in: 0...59), let seconds = CalendarField(parsing: parts[2], in: 0...59)
+        else { return false }
+        (self.hours, self.minutes, self.seconds) = (hours, minutes, seconds)
+        return true
+    }
+
+    /// The first such time after `time`. A time that the clock shows twice, when summer time ends, is one, and one that it leaves out, when
+    /// summer time begins, is as much later.
+    /// - Returns: `nil` when there is none any more.
+    public func next(after time: Timestamp) -> Timestamp? {
+        let today = LocalTime(time).dayNumber
+        // The day before as well: what the clock left out of it may lie in this one.
+        for number in today - 1...today + Self.searchLimitDays {
+            let day = LocalTime(dayNumber: number)
+            guard years.contains(day.year), months.contains(day.month), days.contains(day.day),
+                weekdays.isEmpty || weekdays.contains(day.weekday)
+            else { continue }
+            if let found = first(on: day, after: time.seconds) { return Timestamp(seconds: found, nanoseconds: 0) }
+        }
+        return nil
+    }
+
+    private func first(on day: LocalTime, after limit: Int64) -> Int64? {
+        var postponed: Int64?
+        var time = day
+        for hour in 0...23 where hours.contains(hour) {
+            time.hour = hour
+            for minute in 0...59 where minutes.contains(minute) {
+                time.minute = minute
+                for second in 0...59 where seconds.contains(second) {
+                    time.second = second
+                    let (instant, exists) = time.instant
+                    guard instant > limit else { continue }
+                    if exists { return min(instant, postponed ?? instant) }
+                    // Times that follow may come before one that has been put off.
+                    postponed = min(instant, postponed ?? instant)
+                }
+            }
+        }
+        return postponed
+    }
+}

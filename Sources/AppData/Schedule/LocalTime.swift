@@ -1,0 +1,76 @@
+import BackupCore
+import Glibc
+import SystemIO
+
+/// A day and a time of day as the local calendar and clock have it.
+struct LocalTime {
+    var year: Int
+    var month: Int
+    var day: Int
+    var hour: Int
+    var minute: Int
+    var second: Int
+
+    init(year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0) {
+        self.year = year
+        self.month = month
+        self.day = day
+        self.hour = hour
+        self.minute = minute
+        self.second = second
+    }
+
+    init(_ time: Timestamp) {
+        var seconds = time_t(time.seconds)
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        self.init(parts)
+    }
+
+    private init(_ parts: tm) {
+        self.init(
+            year: Int(parts.tm_year) + 1900, month: Int(parts.tm_mon) + 1, day: Int(parts.tm_mday), hour: Int(parts.tm_hour),
+            minute: Int(parts.tm_min), second: Int(parts.tm_sec))
+    }
+
+    /// When that is, in seconds since 1970. Of a time that comes twice, when summer time ends, it is the first.
+    /// - Returns: also whether the clock shows that time at all: when summer time begins, it leaves some out, and it is then as much later.
+    var instant: (seconds: Int64, exists: Bool) {
+        // First as summer time, which comes first where both do.
+        for isSummerTime: Int32 in [1, 0] {
+            let (seconds, found) = instant(isSummerTime: isSummerTime)
+            if found.isSame(as: self) { return (seconds, true) }
+        }
+        return (instant(isSummerTime: 0).seconds, false)
+    }
+
+    private func instant(isSummerTime: Int32) -> (seconds: Int64, found: LocalTime) {
+        var parts = tm()
+        parts.tm_year = Int32(year - 1900)
+        parts.tm_mon = Int32(month - 1)
+        parts.tm_mday = Int32(day)
+        parts.tm_hour = Int32(hour)
+        parts.tm_min = Int32(minute)
+        parts.tm_sec = Int32(second)
+        parts.tm_isdst = isSummerTime
+        let seconds = mktime(&parts)
+        return (Int64(seconds), LocalTime(parts))
+    }
+
+    private func isSame(as other: LocalTime) -> Bool {
+        (year, month, day) == (other.year, other.month, other.day)
+            && (hour, minute, second) == (other.hour, other.minute, other.second)
+    }
+
+    /// Days since 1970-01-01.
+    var dayNumber: Int { ISO8601.daysSinceEpoch(year: year, month: month, day: day) }
+
+    /// The beginning of a day.
+    init(dayNumber: Int) {
+        let date = ISO8601.date(daysSinceEpoch: dayNumber)
+        self.init(year: date.year, month: date.month, day: date.day)
+    }
+
+    /// 0 is Monday.
+    var weekday: Int { ((dayNumber + 3) % 7 + 7) % 7 }
+}

@@ -1,0 +1,74 @@
+import BackupCore
+
+/// When backups are made by themselves.
+public enum Schedule: Sendable, Equatable {
+    case off
+    /// So long after the one before, in seconds.
+    case interval(Int64, text: String)
+    /// At times of the local calendar, each once, whatever the clock does.
+    case calendar(CalendarExpression)
+
+    /// An hour that a clock is set back, and a little: what was done in what is now the future is believed so far.
+    private static let clockTolerance: Int64 = 25 * 3600
+
+    /// Reads `off`, `every 24h` (`m`, `h`, `d`, `w`; several, as `1h30m`; a minute to 366 days), or what `CalendarExpression` takes.
+    /// - Throws: `usage`, saying what can be written.
+    public init(parsing text: String) throws(BackupError) {
+        let words = text.split(separator: " ").map { $0.lowercased() }
+        if words == ["off"] {
+            self = .off
+        } else if words.first == "every" {
+            guard let seconds = Self.seconds(words.dropFirst().joined()) else {
+                throw BackupError(
+                    .usage, "“\(text)” is no schedule: after every there is a length of time from a minute to 366 days",
+                    remedy: "Write it like every 24h, every 90m or every 2d.")
+            }
+            self = .interval(seconds, text: words.joined(separator: " "))
+        } else {
+            self = .calendar(try CalendarExpression(parsing: text))
+        }
+    }
+
+    private static func seconds(_ text: String) -> Int64? {
+        var rest = text[...]
+        var sum: Int64 = 0
+        while !rest.isEmpty {
+            let digits = rest.prefix { $0.isASCII && $0.isNumber }
+            rest = rest.dropFirst(digits.count)
+            guard let number = Int64(digits), number <= 1_000_000, let unit = rest.popFirst() else { return nil }
+            switch unit {
+            case "m": sum += number * 60
+            case "h": sum += number * 3600
+            case "d": sum += number * 86_400
+            case "w": sum += number * 604_800
+            default: return nil
+            }
+        }
+        return (60...366 * 86_400).contains(sum) ? sum : nil
+    }
+
+    /// As it can be read again.
+    public var text: String {
+        switch self {
+        case .off: "off"
+        case .interval(_, let text): text
+        case .calendar(let expression): expression.text
+        }
+    }
+
+    /// When the next backup is due.
+    /// - Parameter last: when the one before was due or made; one that seems to lie in the future was made before the clock was set
+    ///   back, and does not keep the next one from being made.
+    /// - Returns: a time that may have passed already; `nil` for never.
+    public func next(after last: Timestamp, now: Timestamp) -> Timestamp? {
+        switch self {
+        case .off: return nil
+        case .interval(let seconds, _):
+            let start = min(last, now)
+            return Timestamp(seconds: start.seconds + seconds, nanoseconds: start.nanoseconds)
+        case .calendar(let expression):
+            let isBelievable = last.seconds <= now.seconds + Self.clockTolerance
+            return expression.next(after: isBelievable ? last : now)
+        }
+    }
+}

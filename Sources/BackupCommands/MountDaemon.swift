@@ -1,0 +1,47 @@
+import BackupCore
+import FUSEBridge
+import Glibc
+import Operations
+import Synchronization
+import SystemIO
+
+/// What goes on beside the mount, in the process that serves it: backups by the schedule, and reactions to signals.
+final class MountDaemon: Sendable {
+    private let store: Store
+    private let isReadOnly: Bool
+    private let scheduler = Mutex<BackupScheduler?>(nil)
+
+    /// - Parameter isReadOnly: whether nothing is to be changed.
+    init(store: Store, isReadOnly: Bool) {
+        self.store = store
+        self.isReadOnly = isReadOnly
+        // The mount has its own.
+        CancellingSignals.enable(false)
+    }
+
+    /// Once the mount answers: what is due must keep nobody waiting.
+    func begin() {
+        guard !isReadOnly else { return }
+        // Without a thread to spare the mount is of more use than none; the status tells that a backup is overdue.
+        let started = try? BackupScheduler(store: store)
+        scheduler.withLock { $0 = started }
+    }
+
+    /// SIGHUP reads the settings anew, and SIGUSR1 cancels what runs. In the foreground of a terminal, SIGHUP says that the terminal has gone.
+    var reactions: [Int32: () -> Void] {
+        var reactions: [Int32: () -> Void] = [SIGUSR1: { [store] in _ = store.monitor.cancel() }]
+        if !Terminal.isInputTerminal {
+            reactions[SIGHUP] = { [self] in
+                store.reloadSettings()
+                scheduler.withLock { $0 }?.wake()
+            }
+        }
+        return reactions
+    }
+
+    /// When the mount is about to end: after a signal, whatever runs ends first, with nothing half done.
+    func end(_ reason: MountSession.End?) {
+        if case .signal = reason { store.monitor.cancel() }
+        scheduler.withLock { $0 }?.end()
+    }
+}

@@ -1,0 +1,52 @@
+import ArgumentParser
+import BackupCore
+import Export
+import Glibc
+import Operations
+import SystemIO
+
+struct CancelCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cancel",
+        abstract: "End the operation that is running on the store.",
+        discussion: """
+            A backup, a restore or whatever else runs ends as soon as it can, and nothing of it is left half done. Returns when it has ended.
+            What can no longer be taken back is finished instead.
+
+            Example:
+              backupfs cancel
+            """)
+
+    private static let timeoutSeconds = 60
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        // The repository is not needed, nor its password.
+        let path = try store.path()
+        guard let operation = try RunningOperation.of(storeAt: path) else {
+            return report("Nothing is running.", name: nil)
+        }
+        guard operation.cancel() else {
+            throw BackupError(
+                .accessDenied, "the operation cannot be cancelled: \(operation.description)", path: path,
+                remedy: "Cancel it as the user who runs it.")
+        }
+        for _ in 0..<Self.timeoutSeconds * 50 {
+            guard try RunningOperation.of(storeAt: path) == operation else {
+                return report("Ended: \(operation.name)", name: operation.name)
+            }
+            usleep(20_000)
+        }
+        throw BackupError(
+            .busy, "it has been asked to end, and still runs: \(operation.description)", path: path,
+            remedy: "It may be finishing what can no longer be taken back. Wait, and look with: backupfs status")
+    }
+
+    private func report(_ text: String, name: String?) {
+        guard output.json else { return Terminal.say(text) }
+        Terminal.say(
+            OrderedJSON.members(["message_type": .text("cancelled"), "operation": .optional(name)]).compactText + [10])
+    }
+}

@@ -1,0 +1,23 @@
+import ArgumentParser
+import BackupCore
+import Operations
+
+struct ConfigUnsetCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unset",
+        abstract: "Take a setting back to what it is by itself.",
+        discussion: """
+            In store.yaml its line becomes a comment.
+
+            Example:
+              backupfs config unset schedule
+            """)
+
+    @OptionGroup var store: StoreOptions
+    @Argument(help: ArgumentHelp("The setting's name.", valueName: "name"))
+    var name: String
+
+    func run() throws {
+        try SettingsFile(storeAt: store.path()).set(SettingsFile.setting(named: name), nil)
+    }
+}

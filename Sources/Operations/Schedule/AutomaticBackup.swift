@@ -1,0 +1,148 @@
+import AppData
+import BackupCore
+import BackupRepository
+import SystemIO
+
+/// The backups that a store makes by itself: which is due when, and making it.
+public struct AutomaticBackup: Sendable {
+    /// The name under which it runs. Whoever wants to do something else ends it: it is made up for soon.
+    static let operationName = "automatic backup"
+    /// What its snapshots are tagged with. Without the tag, one is a backup like any other.
+    public static let tag = "automatic"
+
+    /// What became of it.
+    public enum Outcome: Sendable {
+        /// There is no schedule.
+        case off
+        /// Due at that time, or never.
+        case notDue(Timestamp?)
+        case made(BackupResult)
+        /// Nothing has changed since the newest backup, which has this name.
+        case unchanged(FileName)
+    }
+
+    private static let firstRetrySeconds: Int64 = 300
+    private static let longestRetrySeconds: Int64 = 6 * 3600
+    /// After it gave way to somebody.
+    private static let yieldedRetrySeconds: Int64 = 60
+    private static let pruneIntervalSeconds: Int64 = 7 * 86_400
+
+    private let store: Store
+
+    public init(store: Store) { self.store = store }
+
+    private var schedule: Schedule { store.schedule }
+
+    /// What has been done so far. A store that has none yet begins with its newest backup, or now.
+    private func state(_ now: Timestamp) -> ScheduleState {
+        if let state = ScheduleState.read(store.paths.scheduleState), state.schedule == schedule.text { return state }
+        let newest = store.repository.snapshots(kind: .snapshot).last?.creationTime
+        return ScheduleState(schedule: schedule.text, handledAt: newest ?? now)
+    }
+
+    /// When the next one is due.
+    /// - Parameter isStart: whether one that failed is due at once, since something has just begun.
+    /// - Returns: a time that may have passed already; `nil` for never.
+    public func next(now: Timestamp, isStart: Bool = false) -> Timestamp? {
+        guard schedule != .off else { return nil }
+        return next(state(now), now, isStart: isStart)
+    }
+
+    private func next(_ state: ScheduleState, _ now: Timestamp, isStart: Bool) -> Timestamp? {
+        let regular = schedule.next(after: state.handledAt, now: now)
+        if state.failureCount > 0, isStart { return now }
+        guard let retryAt = state.retryAt else { return regular }
+        // A clock that was set back does not make anybody wait longer than he would have to.
+        let retry = min(retryAt, Timestamp(seconds: now.seconds + Self.longestRetrySeconds))
+        return regular.map { min($0, retry) } ?? retry
+    }
+
+    /// Writes down where the schedule begins, so that it is the same after the next start.
+    func begin(now: Timestamp) {
+        guard schedule != .off else { return }
+        let state = state(now)
+        guard ScheduleState.read(store.paths.scheduleState) != state else { return }
+        try? state.write(to: store.paths.scheduleState)
+    }
+
+    /// Makes the backup that is due, if one is.
+    /// - Parameter isStart: whether one that failed before is tried again at once.
+    /// - Throws: `busy` while another operation runs; what a backup throws: it is then tried again later. `interrupted` when it gave way to somebody.
+    public func runIfDue(isStart: Bool, progress: ProgressHandler? = nil) throws(BackupError) -> Outcome {
+        let now = SystemClock.now()
+        guard schedule != .off else { return .off }
+        try store.repository.refresh()
+        begin(now: now)
+        guard let due = next(now: now, isStart: isStart), due <= now else {
+            return .notDue(next(now: now, isStart: isStart))
+        }
+        let lock = try store.lockQuietly()
+        return try withExtendedLifetime(lock) { () throws(BackupError) in
+            // Another process may have made it just now.
+            try store.repository.refresh()
+            var state = state(now)
+            guard let due = next(state, now, isStart: isStart), due <= now else {
+                return .notDue(next(state, now, isStart: isStart))
+            }
+            return try run(&state, now, progress)
+        }
+    }
+
+    private func run(
+        _ state: inout ScheduleState, _ now: Timestamp, _ progress: ProgressHandler?
+    ) throws(BackupError) -> Outcome {
+        do throws(BackupError) {
+            let outcome = try make(&state, progress)
+            state.handledAt = now
+            state.failureCount = 0
+            state.retryAt = nil
+            state.finishedAt = SystemClock.now()
+            try? state.write(to: store.paths.scheduleState)
+            return outcome
+        } catch {
+            if error.code == .interrupted {
+                state.retryAt = Timestamp(seconds: now.seconds + Self.yieldedRetrySeconds)
+            } else {
+                state.result = .failed
+                state.failureCount += 1
+                let doublings = min(state.failureCount - 1, 10)
+                let delay = min(Self.firstRetrySeconds << Int64(doublings), Self.longestRetrySeconds)
+                state.retryAt = Timestamp(seconds: now.seconds + delay)
+                state.finishedAt = SystemClock.now()
+                // This one is no longer due by the schedule, but by the retry.
+                state.handledAt = now
+            }
+            try? state.write(to: store.paths.scheduleState)
+            throw error
+        }
+    }
+
+    private func make(_ state: inout ScheduleState, _ progress: ProgressHandler?) throws(BackupError) -> Outcome {
+        try store.recoverRestore()
+        let skipsUnchanged = store.settings.skipsUnchanged
+        let newest = store.repository.snapshots(kind: .snapshot).last
+        let result = try store.monitor.run(Self.operationName, phase: BackupOperation.phase, progress) {
+            (report) throws(BackupError) in
+            try BackupOperation(store: store).makeAndRemoveOld(
+                label: nil, tag: Self.tag, unlessAs: skipsUnchanged ? newest : nil, report)
+        }
+        guard let result else {
+            state.result = .skipped
+            return newest.map { .unchanged($0.name) } ?? .notDue(nil)
+        }
+        state.result = .made
+        if !result.removed.isEmpty { state.needsPrune = true }
+        pruneNowAndThen(&state, progress)
+        return .made(result)
+    }
+
+    /// Gives back the room of what was removed, once a week. What goes wrong with it is told by its own error; the backup is there.
+    private func pruneNowAndThen(_ state: inout ScheduleState, _ progress: ProgressHandler?) {
+        guard store.settings.retention.prunes, state.needsPrune else { return }
+        let now = SystemClock.now()
+        if let prunedAt = state.prunedAt, prunedAt <= now, now.seconds - prunedAt.seconds < Self.pruneIntervalSeconds { return }
+        guard (try? PruneOperation(store: store).runLocked(maxUnused: .standard, progress: progress)) != nil else { return }
+        state.needsPrune = false
+        state.prunedAt = now
+    }
+}

@@ -1,0 +1,67 @@
+import BackupCore
+import SystemIO
+
+/// Makes the backups of a store's schedule while the store is mounted, in a thread of its own. It says nothing to anybody: how it went stands in the
+/// status and in the log.
+public final class BackupScheduler: Sendable {
+    /// How long it sleeps at most: clocks jump, and settings change.
+    private static let longestWait: UInt64 = 30_000_000_000
+    /// While somebody else's operation runs.
+    private static let busyWait: UInt64 = 5_000_000_000
+    /// After each attempt, whatever was the matter.
+    private static let shortestWait: UInt64 = 1_000_000_000
+
+    private struct State {
+        var isEnding = false
+        var isWoken = false
+    }
+
+    private let store: Store
+    private let state = Monitor(State())
+    private let thread: SystemThread
+
+    /// Starts it. What is due is made at once.
+    /// - Throws: `inputOutput` when the system has no thread to give.
+    public init(store: Store) throws(BackupError) {
+        self.store = store
+        thread = try SystemThread { [state] in Self.run(store, state) }
+    }
+
+    /// Makes it look again now: the settings may have changed.
+    public func wake() { state.changeWakingAll { $0.isWoken = true } }
+
+    /// Ends it. A backup that it is just making is cancelled, and made up for at the next start. Call it once.
+    public func end() {
+        state.changeWakingAll { $0.isEnding = true }
+        store.monitor.cancel(AutomaticBackup.operationName)
+        thread.join()
+    }
+
+    private static func run(_ store: Store, _ state: Monitor<State>) {
+        var isStart = true
+        while !state.withLock({ $0.isEnding }) {
+            store.reloadSettings()
+            let wait = turn(store, state, isStart: isStart)
+            isStart = false
+            _ = state.wait(until: { $0.isEnding || $0.isWoken }, forNanoseconds: wait)
+            state.withLock { $0.isWoken = false }
+        }
+    }
+
+    /// - Returns: how long to wait until the next.
+    private static func turn(_ store: Store, _ state: Monitor<State>, isStart: Bool) -> UInt64 {
+        do throws(BackupError) {
+            let automatic = AutomaticBackup(store: store)
+            switch try automatic.runIfDue(isStart: isStart) {
+            case .notDue(let next?):
+                let now = SystemClock.now()
+                guard next > now else { return shortestWait }
+                let seconds = min(UInt64(next.seconds - now.seconds + 1), longestWait / 1_000_000_000)
+                return max(seconds * 1_000_000_000, shortestWait)
+            case .off, .notDue(nil), .made, .unchanged: return longestWait
+            }
+        } catch {
+            return error.code == .busy ? busyWait : longestWait
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import BackupCore
+import SystemIO
+
+/// What the schedule of a store has done so far: `schedule.state`, lines of text, `key: value`.
+struct ScheduleState: Sendable, Equatable {
+    /// How an automatic backup ended.
+    enum Result: String, Sendable {
+        case made
+        /// Nothing had changed.
+        case skipped
+        case failed
+    }
+
+    /// The schedule that `handledAt` belongs to: another one begins anew.
+    var schedule: String
+    /// Backups that were due up to then have been made.
+    var handledAt: Timestamp
+    var result: Result?
+    var finishedAt: Timestamp?
+    /// In a row.
+    var failureCount = 0
+    /// When one that failed, or that gave way to somebody, is tried again.
+    var retryAt: Timestamp?
+    /// Backups have been removed whose room has not been given back.
+    var needsPrune = false
+    var prunedAt: Timestamp?
+
+    init(schedule: String, handledAt: Timestamp) {
+        self.schedule = schedule
+        self.handledAt = handledAt
+    }
+
+    /// - Returns: `nil` when there is none, or none that can be read.
+    static func read(_ path: String) -> ScheduleState? {
+        guard let bytes = try? FileSystem.readFile(path, limitBytes: 1 << 16) else { return nil }
+        var values: [Substring: String] = [:]
+        let text = String(decoding: bytes, as: UTF8.self)
+        for line in text.split(separator: "\n") {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            values[line[..<colon]] = String(line[line.index(after: colon)...].drop { $0 == " " })
+        }
+        guard let schedule = values["schedule"], let handledAt = values["handled-at"].flatMap({ ISO8601.parse($0) }) else {
+            return nil
+        }
+        var state = ScheduleState(schedule: schedule, handledAt: handledAt)
+        state.result = values["result"].flatMap { Result(rawValue: $0) }
+        state.finishedAt = values["finished-at"].flatMap { ISO8601.parse($0) }
+        state.failureCount = values["failures"].flatMap { Int($0) } ?? 0
+        state.retryAt = values["retry-at"].flatMap { ISO8601.parse($0) }
+        state.needsPrune = values["needs-prune"] == "yes"
+        state.prunedAt = values["pruned-at"].flatMap { ISO8601.parse($0) }
+        return state
+    }
+
+    func write(to path: String) throws(BackupError) {
+        var lines = ["schedule: \(schedule)", "handled-at: \(ISO8601.format(handledAt))"]
+        if let result { lines.append("result: \(result.rawValue)") }
+        if let finishedAt { lines.append("finished-at: \(ISO8601.format(finishedAt))") }
+        if failureCount > 0 { lines.append("failures: \(failureCount)") }
+        if let retryAt { lines.append("retry-at: \(ISO8601.format(retryAt))") }
+        if needsPrune { lines.append("needs-prune: yes") }
+        if let prunedAt { lines.append("pruned-at: \(ISO8601.format(prunedAt))") }
+        try FileSystem.writeFileAtomically(path, Array((lines.joined(separator: "\n") + "\n").utf8))
+    }
+}

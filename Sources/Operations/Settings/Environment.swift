@@ -1,0 +1,13 @@
+import Glibc
+
+/// What environment variables say about a store.
+enum Environment {
+    /// `BACKUPFS_SCHEDULE`: goes before the settings.
+    static var schedule: String? { text("BACKUPFS_SCHEDULE") }
+
+    private static func text(_ name: String) -> String? {
+        guard let value = getenv(name) else { return nil }
+        let text = String(cString: value)
+        return text.isEmpty ? nil : text
+    }
+}

@@ -1,0 +1,103 @@
+import AppData
+
+/// What can be set in `store.yaml`, in the order in which it stands there.
+public enum SettingName: String, CaseIterable, Sendable {
+    case formatVersion
+    case app
+    case database
+    case repository
+    case media
+    case schedule
+    case skipUnchanged = "skip-unchanged"
+    case retention
+    case counted = "retention-counts"
+    case keepLast = "keep-last"
+    case keepHourly = "keep-hourly"
+    case keepDaily = "keep-daily"
+    case keepWeekly = "keep-weekly"
+    case keepMonthly = "keep-monthly"
+    case keepYearly = "keep-yearly"
+    case keepWithin = "keep-within"
+    case prune
+    case beforeRestore = "before-restore"
+    case afterRestore = "after-restore"
+    case hookTimeoutSeconds = "hook-timeout-seconds"
+
+    /// Whether a store cannot be without it.
+    var isRequired: Bool {
+        switch self {
+        case .formatVersion, .app, .database, .repository: true
+        default: false
+        }
+    }
+
+    /// Whether a mount that is running goes by a change at once, and not by what it was mounted with.
+    public var appliesAtOnce: Bool {
+        switch self {
+        case .formatVersion, .app, .database, .repository, .media: false
+        default: true
+        }
+    }
+
+    /// What to say above it in `store.yaml`; empty where the comment of the one before is about it as well.
+    var comment: [String] {
+        switch self {
+        case .formatVersion: ["Settings of this backupfs store. Paths are absolute, or relative to this file's folder."]
+        case .app: ["The app whose data is backed up: a built-in app, or a definition file beside this one."]
+        case .database: ["The app's SQLite database."]
+        case .repository: ["Where the backups are kept."]
+        case .media: ["The app's media folder."]
+        case .schedule:
+            [
+                "When backups are made by themselves, in local time: off, daily, weekly, every 24h, Mon..Fri 03:30, *-*-01 12:00 (as systemd's",
+                "OnCalendar has it). Without it: as the app's definition says.",
+            ]
+        case .skipUnchanged: ["Whether a backup that is due is left out when nothing has changed since the newest one."]
+        case .retention:
+            ["Whether old backups are removed after each new one. The newest, pinned ones, and safety backups always stay."]
+        case .counted:
+            [
+                "Which are counted and removed: automatic (made by the schedule), unnamed (called by their time), or all. Without it: as the",
+                "app's definition says.",
+            ]
+        case .keepLast:
+            [
+                "What stays: the newest 5, the newest of each of the last 7 days, …, all of the last year. What one of them keeps stays. Without",
+                "any of them: as the app's definition says.",
+            ]
+        case .prune: ["Whether the room of removed backups is given back, once a week."]
+        case .beforeRestore:
+            [
+                "Commands around a restore, run by /bin/sh: to stop a service, and to start it again. When the first fails, nothing is restored."
+            ]
+        case .keepHourly, .keepDaily, .keepWeekly, .keepMonthly, .keepYearly, .keepWithin, .afterRestore, .hookTimeoutSeconds:
+            []
+        }
+    }
+
+    /// What stands in `store.yaml`, behind a `#`, while it is not set.
+    var example: String {
+        switch self {
+        case .formatVersion: StoreSettings.formatVersion
+        case .app: "ev-charging-tracker"
+        case .database: "app/database.sqlite"
+        case .repository: "repository"
+        case .media: "app/media"
+        case .schedule: "daily"
+        case .skipUnchanged: "yes"
+        case .retention: "on"
+        case .counted: CountedBackups.unnamed.rawValue
+        case .keepLast: "5"
+        case .keepHourly: "24"
+        case .keepDaily: "7"
+        case .keepWeekly: "4"
+        case .keepMonthly: "12"
+        case .keepYearly: "unlimited"
+        case .keepWithin: "1y"
+        case .prune: "on"
+        case .beforeRestore: "systemctl stop my-app"
+        case .afterRestore: "systemctl start my-app"
+        case .hookTimeoutSeconds: "\(HookSettings.defaultTimeoutSeconds)"
+        }
+    }
+}

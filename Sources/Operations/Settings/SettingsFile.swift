@@ -1,0 +1,120 @@
+import AppData
+import BackupCore
+import BackupRepository
+import SystemIO
+
+/// The `store.yaml` of a store that need not be opened for it, nor be in order: for those who look at settings and change them.
+public struct SettingsFile: Sendable {
+    /// Where a value is from.
+    public enum Origin: String, Sendable {
+        case file = "store.yaml"
+        case environment = "environment"
+        case definition = "app"
+        case standard = "default"
+    }
+
+    /// A setting as it is in force.
+    public struct Value: Sendable {
+        public let name: SettingName
+        public let text: String
+        public let origin: Origin
+    }
+
+    private let paths: StorePaths
+
+    public var path: String { paths.settings }
+
+    /// - Throws: `noRepository` when there is no store.
+    public init(storeAt path: String) throws(BackupError) {
+        paths = StorePaths(root: path)
+        guard FileSystem.exists(paths.settings) else { throw Store.notThere(path) }
+    }
+
+    /// - Throws: `invalidContent` for a name that is not known.
+    public static func setting(named word: String) throws(BackupError) -> SettingName {
+        guard let name = SettingName(rawValue: word) else {
+            let error = SettingsText.unknown(word, path: nil)
+            throw BackupError(.usage, error.message, remedy: error.remedy)
+        }
+        return name
+    }
+
+    /// All settings that have a value, in their order.
+    /// - Throws: what is wrong with the file.
+    public func values() throws(BackupError) -> [Value] {
+        let text = try SettingsText.read(path)
+        let settings = try StoreSettings(text)
+        let definition = try Store.definition(settings.app, in: paths)
+        return SettingName.allCases.compactMap { name in
+            if name == .schedule, let schedule = Environment.schedule {
+                return Value(name: name, text: schedule, origin: .environment)
+            }
+            if let entry = text.entries[name] { return Value(name: name, text: entry.value, origin: .file) }
+            return standard(name, settings, definition)
+        }
+    }
+
+    private func standard(_ name: SettingName, _ settings: StoreSettings, _ definition: AppDefinition) -> Value? {
+        switch name {
+        case .schedule: return Value(name: name, text: definition.schedule.text, origin: .definition)
+        case .counted: return Value(name: name, text: definition.retention.counted.rawValue, origin: .definition)
+        case .keepLast:
+            guard settings.retention.policy.isEmpty, let count = definition.retention.keepLast else { return nil }
+            return Value(name: name, text: "\(count)", origin: .definition)
+        case .keepWithin:
+            guard settings.retention.policy.isEmpty, let days = definition.retention.keepWithinDays else { return nil }
+            return Value(name: name, text: "\(days)d", origin: .definition)
+        case .skipUnchanged, .retention, .prune, .hookTimeoutSeconds:
+            return Value(name: name, text: name.example, origin: .standard)
+        case .formatVersion, .app, .database, .repository, .media, .keepHourly, .keepDaily, .keepWeekly, .keepMonthly,
+            .keepYearly,
+            .beforeRestore, .afterRestore:
+            return nil
+        }
+    }
+
+    /// Changes a setting; the comments of the file stay. Durable when it returns.
+    /// - Parameter value: `nil` for none.
+    /// - Throws: `invalidContent` for a value that cannot be, and then nothing is changed; `usage` for what no store can be without.
+    public func set(_ name: SettingName, _ value: String?) throws(BackupError) {
+        guard name != .formatVersion, value != nil || !name.isRequired else {
+            throw BackupError(
+                .usage, "\(name.rawValue) cannot be \(value == nil ? "taken away" : "changed")", path: path,
+                remedy: "Make another store with: backupfs init")
+        }
+        var text = try SettingsText.read(path)
+        try text.set(name, value)
+        let settings = try StoreSettings(text)
+        if name == .app { _ = try Store.definition(settings.app, in: paths) }
+        try FileSystem.writeFileAtomically(path, Array(text.text.utf8))
+    }
+
+    /// What is wrong with the settings, or with what they name.
+    public func problems() -> [BackupError] {
+        do throws(BackupError) {
+            let settings = try StoreSettings.read(path)
+            let definition = try Store.definition(settings.app, in: paths)
+            var problems: [BackupError] = []
+            func note(_ name: SettingName, _ problem: String, _ path: String) {
+                problems.append(
+                    BackupError(.notFound, "\(name.rawValue): \(problem)", path: path, remedy: "Change it, or make it."))
+            }
+            let database = paths.resolve(settings.databasePath)
+            if !FileSystem.exists(database) { note(.database, "there is no file", database) }
+            let repository = paths.resolve(settings.repositoryPath)
+            if !Repository.exists(at: repository) { note(.repository, "there is no repository", repository) }
+            if let media = settings.mediaPath.map(paths.resolve) {
+                if FileSystem.statusIfPresent(media)?.kind != .directory { note(.media, "there is no folder", media) }
+                if definition.media == nil {
+                    problems.append(
+                        BackupError(
+                            .usage, "media: the app \(definition.name) has no media folder", path: path, remedy: "Remove it."))
+                }
+            }
+            if let text = Environment.schedule { _ = try Schedule(parsing: text) }
+            return problems
+        } catch {
+            return [error]
+        }
+    }
+}

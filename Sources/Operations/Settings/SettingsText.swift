@@ -1,0 +1,112 @@
+import BackupCore
+import SystemIO
+import Yams
+
+/// The text of a `store.yaml`: names and values, each on a line of its own, and the comments of whoever edits it.
+struct SettingsText {
+    /// One setting as it stands there.
+    struct Entry {
+        let value: String
+        /// From 1.
+        let line: Int
+    }
+
+    let path: String
+    private(set) var text: String
+    private(set) var entries: [SettingName: Entry]
+
+    /// - Throws: `invalidContent` naming the line.
+    init(_ text: String, path: String) throws(BackupError) {
+        self.text = text
+        self.path = path
+        entries = try Self.entries(text, path)
+    }
+
+    static func read(_ path: String) throws(BackupError) -> SettingsText {
+        try SettingsText(String(decoding: try FileSystem.readFile(path, limitBytes: 1 << 20), as: UTF8.self), path: path)
+    }
+
+    private static func entries(_ text: String, _ path: String) throws(BackupError) -> [SettingName: Entry] {
+        let node: Yams.Node?
+        do {
+            node = try Yams.compose(yaml: text, .basic)
+        } catch {
+            throw BackupError(.invalidContent, "the settings are not valid YAML: \(error)", path: path)
+        }
+        guard let mapping = node?.mapping else {
+            throw BackupError(.invalidContent, "the settings are empty", path: path, remedy: "Make the store anew with init.")
+        }
+        var entries: [SettingName: Entry] = [:]
+        for (key, value) in mapping {
+            guard let word = key.string, let value = value.scalar?.string else {
+                throw BackupError(.invalidContent, "every setting is a name and a text", path: path)
+            }
+            guard let name = SettingName(rawValue: word) else { throw unknown(word, path: path) }
+            entries[name] = Entry(value: value, line: key.mark?.line ?? 1)
+        }
+        return entries
+    }
+
+    func line(of name: SettingName) -> Int { entries[name]?.line ?? 0 }
+
+    static func unknown(_ word: String, path: String?) -> BackupError {
+        let names = SettingName.allCases.map(\.rawValue)
+        let meant = Misspelling.nearest(to: word, among: names)
+        return BackupError(
+            .invalidContent, "the setting \(MessageText.shortened(word)) is not known", path: path,
+            remedy: meant.map { "Did you mean \($0)?" } ?? "Remove it. There are: \(names.joined(separator: ", ")).")
+    }
+
+    /// Writes a setting into its line, or where a comment shows what it may look like, or at the end; what stands around it stays.
+    /// - Parameter value: `nil` makes a comment of it.
+    /// - Throws: `invalidContent` when the text is written in a way that only a person can change.
+    mutating func set(_ name: SettingName, _ value: String?) throws(BackupError) {
+        guard value != nil || entries[name] != nil else { return }
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let shown = "# \(name.rawValue):"
+        if let entry = entries[name] {
+            let old = lines[entry.line - 1]
+            lines[entry.line - 1] = value.map { "\(name.rawValue): \(Self.quoted($0))" } ?? "# \(old)"
+        } else if let value {
+            let line = "\(name.rawValue): \(Self.quoted(value))"
+            if let index = lines.firstIndex(where: { $0.hasPrefix(shown) }) {
+                lines[index] = line
+            } else {
+                if lines.last == "" { lines.removeLast() }
+                lines += name.comment.map { "# \($0)" } + [line, ""]
+            }
+        }
+        let changed = lines.joined(separator: "\n")
+        var expected = entries.mapValues(\.value)
+        expected[name] = value
+        guard let entries = try? Self.entries(changed, path), entries.mapValues(\.value) == expected else {
+            throw BackupError(
+                .invalidContent, "\(name.rawValue) is written in a way that cannot be changed by a program", path: path,
+                remedy: "Change it with an editor, and look with: backupfs config check")
+        }
+        text = changed
+        self.entries = entries
+    }
+
+    /// A new file with all that can be set, what is not set as a comment.
+    static func text(_ values: [SettingName: String]) -> String {
+        SettingName.allCases.map { name in
+            let comment = name.comment.map { "# \($0)\n" }.joined()
+            let line = values[name].map { "\(name.rawValue): \(quoted($0))" } ?? "# \(name.rawValue): \(quoted(name.example))"
+            return comment + line + "\n"
+        }.joined()
+    }
+
+    private static func quoted(_ text: String) -> String {
+        var output = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\\", "\"": output += "\\\(scalar)"
+            // YAML folds line feeds and takes no other control characters as they are.
+            case "\0"..<" ", "\u{7F}"..."\u{9F}": output += "\\x" + Hexadecimal.encode([UInt8(scalar.value)])
+            default: output.unicodeScalars.append(scalar)
+            }
+        }
+        return output + "\""
+    }
+}

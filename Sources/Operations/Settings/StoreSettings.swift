@@ -1,0 +1,95 @@
+import AppData
+import BackupCore
+import SystemIO
+
+/// `store.yaml`: which app the store is for, where its parts lie, and what happens by itself. Paths are absolute or relative to the store's
+/// folder.
+public struct StoreSettings: Sendable, Equatable {
+    /// The store layout this program writes and reads.
+    static let formatVersion = "1"
+
+    /// A built-in app's name, or the name of a definition file in the store.
+    public var app: String
+    public var databasePath: String
+    /// `nil` when the app has no media folder.
+    public var mediaPath: String?
+    public var repositoryPath: String
+    /// `nil` for what the app's definition says.
+    public var schedule: Schedule?
+    /// Whether a backup that is due is left out when nothing has changed.
+    public var skipsUnchanged = true
+    public var retention = RetentionSettings()
+    public var hooks = HookSettings()
+
+    public init(app: String, databasePath: String, mediaPath: String?, repositoryPath: String) {
+        self.app = app
+        self.databasePath = databasePath
+        self.mediaPath = mediaPath
+        self.repositoryPath = repositoryPath
+    }
+
+    /// - Throws: `invalidContent` naming the key; `unsupportedVersion`.
+    static func read(_ path: String) throws(BackupError) -> StoreSettings { try StoreSettings(.read(path)) }
+
+    /// - Throws: `invalidContent`: its findings are all that is wrong; `unsupportedVersion`.
+    init(_ text: SettingsText) throws(BackupError) {
+        let values = text.entries.mapValues(\.value)
+        if let version = values[.formatVersion], version != Self.formatVersion {
+            throw BackupError(
+                .unsupportedVersion, "the store has format version \(version); this program reads \(Self.formatVersion)",
+                path: text.path, remedy: "Use a newer backupfs.")
+        }
+        for name in SettingName.allCases where name.isRequired && values[name] == nil {
+            throw BackupError(.invalidContent, "the setting \(name.rawValue) is missing", path: text.path)
+        }
+        self.init(
+            app: values[.app] ?? "", databasePath: values[.database] ?? "", mediaPath: values[.media],
+            repositoryPath: values[.repository] ?? "")
+        var problems: [BackupError] = []
+        for (name, value) in values.sorted(by: { text.line(of: $0.key) < text.line(of: $1.key) }) {
+            do {
+                try take(name, value)
+            } catch {
+                problems.append(
+                    BackupError(
+                        .invalidContent, "line \(text.line(of: name)): \(name.rawValue): \(error.message)", path: text.path,
+                        remedy: error.remedy))
+            }
+        }
+        guard let first = problems.first else { return }
+        throw BackupError(
+            .invalidContent, first.message, path: text.path, remedy: first.remedy,
+            findings: problems.count == 1 ? [] : problems.map(\.message))
+    }
+
+    private mutating func take(_ name: SettingName, _ value: String) throws(BackupError) {
+        switch name {
+        case .formatVersion, .app, .database, .repository, .media: return
+        case .schedule: schedule = try Schedule(parsing: value)
+        case .skipUnchanged: skipsUnchanged = try SettingValue.yesOrNo(value)
+        case .beforeRestore: hooks.beforeRestore = value
+        case .afterRestore: hooks.afterRestore = value
+        case .hookTimeoutSeconds:
+            hooks.timeoutSeconds = try SettingValue.number(value, in: 1...HookSettings.timeoutLimitSeconds, of: "seconds")
+        case .retention: retention.isOn = try SettingValue.onOrOff(value)
+        case .prune: retention.prunes = try SettingValue.onOrOff(value)
+        case .counted: retention.counted = try SettingValue.word(value, CountedBackups.self)
+        case .keepLast: retention.policy.last = try RetentionPolicy.Limit(parsing: value)
+        case .keepHourly: retention.policy.hourly = try RetentionPolicy.Limit(parsing: value)
+        case .keepDaily: retention.policy.daily = try RetentionPolicy.Limit(parsing: value)
+        case .keepWeekly: retention.policy.weekly = try RetentionPolicy.Limit(parsing: value)
+        case .keepMonthly: retention.policy.monthly = try RetentionPolicy.Limit(parsing: value)
+        case .keepYearly: retention.policy.yearly = try RetentionPolicy.Limit(parsing: value)
+        case .keepWithin: retention.policy.within = try RetentionPeriod(parsing: value)
+        }
+    }
+
+    /// The text of a new `store.yaml`, with comments for whoever opens it.
+    var yaml: String {
+        var values: [SettingName: String] = [
+            .formatVersion: Self.formatVersion, .app: app, .database: databasePath, .repository: repositoryPath,
+        ]
+        values[.media] = mediaPath
+        return SettingsText.text(values)
+    }
+}

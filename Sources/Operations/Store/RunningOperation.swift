@@ -1,0 +1,42 @@
+import BackupCore
+import BackupRepository
+import Glibc
+import SystemIO
+
+/// The operation that some process of this machine runs on a store.
+public struct RunningOperation: Sendable, Equatable {
+    /// What it is called.
+    public let name: String
+    private let holder: LockHolder
+
+    /// - Returns: `nil` when none runs, or it cannot be told which.
+    init?(paths: StorePaths) {
+        guard AdvisoryLock.isHeld(path: paths.operationLock),
+            let note = try? FileSystem.readFile(paths.operationLock, limitBytes: 1 << 16),
+            let holder = LockHolder(decoding: note),
+            holder.runsHere
+        else { return nil }
+        let monitor = OperationMonitor(recordPath: paths.operationRecord, errorPath: paths.lastErrorRecord)
+        name = monitor.recordedOperation() ?? holder.operation
+        self.holder = holder
+    }
+
+    /// The one that runs on the store at `path`, which is not opened for that.
+    /// - Returns: `nil` when none runs.
+    /// - Throws: `noRepository` when there is no store.
+    public static func of(storeAt path: String) throws(BackupError) -> RunningOperation? {
+        let paths = StorePaths(root: path)
+        guard FileSystem.exists(paths.settings) else { throw Store.notThere(path) }
+        return RunningOperation(paths: paths)
+    }
+
+    /// Whether it is the same run.
+    public static func == (left: RunningOperation, right: RunningOperation) -> Bool { left.holder == right.holder }
+
+    /// For people.
+    public var description: String { holder.renamed(name).description }
+
+    /// Asks its process to end it: SIGUSR1, which means that to all of ours.
+    /// - Returns: whether it could be asked.
+    public func cancel() -> Bool { kill(holder.process, SIGUSR1) == 0 }
+}

@@ -1,0 +1,98 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// Backups that a mount makes by itself, and what it does when it is told to stop.
+@Suite(.enabled(if: !Machine.skipsMountedTests)) struct ScheduledMountTests {
+    /// A store whose schedule has begun on a day, and what changes between its mounts.
+    private func room(_ body: (Room) throws -> Void) throws {
+        try Room.use { room in
+            room.variables["BACKUPFS_SCHEDULE"] = nil
+            try room.sh("backupfs init --store $S; backupfs backup --if-due --store $S", ["BACKUPFS_NOW": "2026-01-10T10:00:00Z"])
+            try body(room)
+        }
+    }
+
+    private func wait(_ room: Room, until script: String) throws {
+        try room.sh("for i in $(seq 300); do \(script) && exit 0; sleep 0.1; done; cat $S/schedule.state; exit 1")
+    }
+
+    @Test func `what was missed is made up for, silently, and seen in the mount`() throws {
+        try room { room in
+            let output = try room.sh("backupfs mount --store $S $M 2>&1", ["BACKUPFS_NOW": "2026-01-12T09:00:00Z"])
+            #expect(output == "")
+            try wait(room, until: "[ -e $M/snapshots/2026-01-12_09-00-00/export.json ]")
+            #expect(try room.sh("getfattr --only-values -n user.backupfs.tag $M/snapshots/latest/") == "automatic")
+            #expect(try room.sh("cat $S/mount.log") == "")
+            try room.unmount()
+            // The same day again, and one that is not asked for.
+            try room.sh(
+                "backupfs mount --store $S $M; sleep 1; ls $M/snapshots | wc -l", ["BACKUPFS_NOW": "2026-01-12T23:00:00Z"])
+            #expect(try room.sh("ls $M/snapshots | paste -sd' '") == "2026-01-12_09-00-00 latest")
+            try room.unmount()
+        }
+    }
+
+    @Test func `a read-only mount makes none`() throws {
+        try room { room in
+            try room.sh("backupfs mount -o ro --store $S $M; sleep 1.5", ["BACKUPFS_NOW": "2026-01-12T09:00:00Z"])
+            #expect(try room.sh("ls $M/snapshots") == "")
+            try room.unmount()
+        }
+    }
+
+    @Test func `SIGHUP brings new settings into force at once`() throws {
+        try room { room in
+            try room.sh("backupfs mount --store $S $M", ["BACKUPFS_NOW": "2026-01-10T20:00:00Z"])
+            try room.sh("sleep 0.5; backupfs config set schedule '19:00' --store $S; rm $S/schedule.state")
+            try room.sh("printf 'schedule: 19:00\\nhandled-at: 2026-01-10T10:00:00Z\\n' > $S/schedule.state")
+            let daemon = try #require(room.daemons.first)
+            #expect(kill(daemon, SIGHUP) == 0)
+            try wait(room, until: "[ -e $M/snapshots/2026-01-10_20-00-00 ]")
+            #expect(room.mounts == [room.mountpoint])
+            try room.unmount()
+        }
+    }
+
+    /// The backup waits at its beginning, so that there is something to end.
+    @Test(arguments: [
+        "backupfs umount --store $S", "kill -TERM $(cat $R/daemon)", "mkdir $M/snapshots/mine; backupfs umount --store $S",
+    ])
+    func `a backup that it is making gives way, and is made up for at the next start`(script: String) throws {
+        try room { room in
+            let now = "2026-01-12T09:00:00Z"
+            try room.sh(
+                "touch $R/pause; backupfs mount --store $S $M",
+                ["BACKUPFS_NOW": now, "BACKUPFS_FAULT": "backup.begun=pause:\(room.path)/pause"])
+            try wait(room, until: "[ -s $S/operation.json ]")
+            #expect(try room.sh("grep -o 'automatic backup' $M/status.json") == "automatic backup")
+            try room.write("\(try #require(room.daemons.first))", to: "daemon")
+            try room.sh(script)
+            #expect(room.waitForProcesses())
+            #expect(
+                try room.sh("! [ -e $S/last-error.json ]; cat $S/schedule.state").contains(
+                    "retry-at: 2026-01-12T09:01:00Z"))
+            try room.sh(
+                "rm $R/pause; sqlite3 $S/app/database.sqlite \"UPDATE app_metadata SET value = 'x' WHERE key = 'device_name'\"")
+            try room.sh("backupfs mount --store $S $M", ["BACKUPFS_NOW": "2026-01-12T09:02:00Z"])
+            try wait(room, until: "[ -e $M/snapshots/2026-01-12_09-02-00 ]")
+            try room.unmount()
+        }
+    }
+
+    @Test func `backupfs cancel ends what somebody does in the mount`() throws {
+        try Room.use { room in
+            try room.sh("backupfs init --store $S")
+            try room.sh(
+                "touch $R/pause; backupfs mount --store $S $M", ["BACKUPFS_FAULT": "backup.begun=pause:\(room.path)/pause"])
+            let job = try room.start("mkdir $M/snapshots/one")
+            try wait(room, until: "[ -s $S/operation.json ]")
+            #expect(try room.sh("backupfs cancel --store $S") == "Ended: backup")
+            let result = try job.wait()
+            #expect(result.exitCode == 1 && result.text.contains("Operation canceled"), "\(result.text)")
+            #expect(try room.sh("ls $M/snapshots") == "")
+            try room.sh("rm $R/pause; mkdir $M/snapshots/one; ls $M/snapshots/one/export.json")
+            try room.unmount()
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What runs is ended by a signal or by another command, and leaves nothing half done.
+struct CancellationTests {
+    /// Runs a command that stops at a point, and a second script meanwhile; gives both outputs and the exit code of the first.
+    private func whilePaused(at point: String, _ command: String, _ meanwhile: String, in room: Room) throws -> String {
+        try room.sh(
+            """
+            touch $R/pause
+            # Or else it ignores SIGINT.
+            set -m
+            BACKUPFS_FAULT="\(point)=pause:$R/pause" \(command) > $R/first 2>&1 & first=$!
+            for i in $(seq 500); do [ -s $S/operation.json ] && break; sleep 0.01; done
+            sleep 0.2
+            \(meanwhile)
+            wait $first && code=0 || code=$?
+            cat $R/first; echo "exit $code"
+            """, ["OWN": room.path])
+    }
+
+    static let points = ["backup.begun", "backup.pack-written", "backup.catalog-updated", "backup.record-written"]
+
+    @Test(arguments: points, ["kill -INT $first", "kill -TERM $first", "backupfs cancel --store $S"])
+    func `a backup is cancelled at any point`(point: String, how: String) throws {
+        let room = try Room()
+        _ = try room.makeDiary()
+        try room.sh("backupfs backup --label one --store $S; printf 1 > $S/app/photos/new.jpg")
+        let state = try room.sh("find $S/repository/packs $S/repository/snapshots $S/spool -type f | sort")
+        let text = try whilePaused(at: point, "backupfs backup --label two --store $S", how, in: room)
+        #expect(text.contains("backupfs: cancelled; nothing was changed") && text.hasSuffix("exit 130"), "\(text)")
+        #expect(text.contains("Ended: backup") == how.contains("cancel"))
+        #expect(try room.sh("find $S/repository/packs $S/repository/snapshots $S/spool -type f | sort") == state)
+        #expect(try room.sh("ls $S") == "app\napp.yaml\noperation.lock\nrepository\nrestore\nspool\nstore.yaml")
+        #expect(
+            try room.sh("backupfs backup --label two --store $S; backupfs check --read-data --store $S | tail -1")
+                == "two\nNo damage was found.")
+    }
+
+    @Test(arguments: [
+        "restore.safety-made", "restore.media-staged", "restore.journal-written", "restore.rows-inserted",
+        "restore.before-commit",
+    ])
+    func `a restore that is cancelled leaves the old data`(point: String) throws {
+        let room = try Room()
+        _ = try room.makeDiary()
+        try room.sh(
+            "backupfs backup --label one --store $S; rm $S/app/photos/one.jpg; sqlite3 $S/app/database.sqlite 'delete from photos'"
+        )
+        let state = try room.sh(PhotoDiary.describe)
+        let text = try whilePaused(at: point, "backupfs restore one --yes --store $S", "backupfs cancel --store $S", in: room)
+        #expect(text.contains("cancelled; nothing was changed") && text.hasSuffix("exit 130"), "\(text)")
+        #expect(try room.sh(PhotoDiary.describe) == state)
+        #expect(
+            try room.sh("ls $S/spool; ls $S | grep -c journal || true") == "CACHEDIR.TAG\n0"
+                || room.sh("ls -A $S/spool") == "CACHEDIR.TAG")
+        #expect(try room.sh("jq -r .result $S/restore/last.json") == "failed")
+    }
+
+    @Test(arguments: ["restore.committed", "restore.media-published", "restore.journal-published"])
+    func `a restore that is committed is finished`(point: String) throws {
+        let room = try Room()
+        _ = try room.makeDiary()
+        let state = try room.sh(PhotoDiary.describe)
+        try room.sh(
+            "backupfs backup --label one --store $S; rm $S/app/photos/one.jpg; sqlite3 $S/app/database.sqlite 'delete from photos'"
+        )
+        let text = try whilePaused(
+            at: point, "backupfs restore one --yes --store $S", "kill -INT $first; sleep 0.2; rm $R/pause", in: room)
+        #expect(text.hasSuffix("exit 0"), "\(text)")
+        #expect(try room.sh(PhotoDiary.describe) == state)
+        #expect(try room.sh("jq -r .result $S/restore/last.json") == "success")
+    }
+
+    @Test func `nothing runs, nothing is cancelled`() throws {
+        let room = try Room()
+        try room.sh("backupfs init --store $S >/dev/null")
+        #expect(
+            try room.sh("backupfs cancel --store $S; backupfs cancel --json --store $S")
+                == "Nothing is running.\n{\"message_type\":\"cancelled\",\"operation\":null}")
+        #expect(try room.run("backupfs cancel --store $R/none").status == 10)
+    }
+
+    @Test func `a backup that is made by itself gives way`() throws {
+        let room = try Room()
+        try room.sh("backupfs init --store $S >/dev/null")
+        try room.sh("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": "2026-01-10T10:00:00Z"])
+        let text = try whilePaused(
+            at: "backup.begun", "env BACKUPFS_NOW=2026-01-11T10:00:00Z backupfs backup --if-due --store $S",
+            "backupfs status --json --store $S | jq -r .operation.operation; backupfs backup --label mine --store $S", in: room)
+        #expect(text == "automatic backup\nmine\nbackupfs: cancelled; nothing was changed\nexit 130", "\(text)")
+        #expect(try room.sh("grep -E 'retry|failures' $S/schedule.state") == "retry-at: 2026-01-11T10:01:00Z")
+        #expect(try room.sh("ls $S | grep -c last-error || true") == "0")
+        // It is made up for.
+        #expect(
+            try room.sh("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": "2026-01-11T10:01:00Z"])
+                == "Nothing has changed since the backup mine.")
+    }
+}
