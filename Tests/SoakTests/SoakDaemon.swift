@@ -78,12 +78,18 @@ final class SoakDaemon: Sendable {
         }
         if let job {
             for _ in 0..<200 where umount2(world.mountpoint, 0) != 0 { usleep(50_000) }
+            // Another mount namespace that somebody has made meanwhile has a copy of the mount, and keeps it alive.
+            for _ in 0..<100 where !Self.hasEnded(job.process) { usleep(100_000) }
+            if !Self.hasEnded(job.process) { job.send(SIGTERM) }
             let result = try world.finish(job, limitSeconds: 60)
             if result.exitCode != 0 { noteAccident(result) }
         }
         cleaner.send(SIGTERM)
         _ = try cleaner.wait()
     }
+
+    /// Whether it only waits to be asked how it ended.
+    private static func hasEnded(_ process: pid_t) -> Bool { Job.read("/proc/\(process)/stat").contains(") Z ") }
 
     private func noteAccident(_ result: Job.Result) {
         state.withLock { $0.accidents.append("the mount ended by itself (exit code \(result.exitCode)): \(result.text)") }

@@ -9,6 +9,8 @@ struct SoakOperation {
     let script: String
     /// The backup that it reads, which may be deleted or renamed meanwhile.
     var snapshot: String?
+    /// A second one.
+    var otherSnapshot: String?
     /// Whether it goes through the mount, whose process may be killed meanwhile.
     var usesMount = true
     /// Whether what it reads is another file after each of the app's changes.
@@ -62,7 +64,7 @@ struct SoakOperation {
             return .incomplete
         }
         if readsLive, result.text.contains("Stale file handle") { return .stale }
-        if let snapshot, !world.hasSnapshot(snapshot) { return .gone }
+        if [snapshot, otherSnapshot].compactMap({ $0 }).contains(where: { !world.hasSnapshot($0) }) { return .gone }
         return .unexpected
     }
 

@@ -65,12 +65,13 @@ enum SoakUsers {
             let other = world.snapshots.randomElement(using: &random) ?? name
             return SoakOperation(
                 kind: "diff", script: "exec backupfs diff --store $S $N \(other) >/dev/null",
-                snapshot: world.hasSnapshot(other) ? name : other,
+                snapshot: name, otherSnapshot: other,
                 usesMount: false)
         case 9: return SoakOperation(kind: "read live", script: "python3 $R/verify.py $M/live", readsLive: true)
         default:
             return SoakOperation(
-                kind: "read status", script: "jq -e .app $M/status.json >/dev/null; ls -l $M $M/exports $M/safety >/dev/null")
+                kind: "read status",
+                script: "jq -e .app $M/status.json >/dev/null; ls -l $M >/dev/null; ls $M/exports $M/safety >/dev/null")
         }
     }
 
