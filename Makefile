@@ -10,7 +10,7 @@ RELEASE_BINARY = .build/release/backupfs
 DEBUG_BINARY = .build/debug/backupfs
 
 .DEFAULT_GOAL := build
-.PHONY: help build mount umount test crash-matrix check lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz install uninstall clean
+.PHONY: help build mount umount test crash-matrix check lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz soak install uninstall clean
 
 help:
 	@echo 'make               build $(RELEASE_BINARY)'
@@ -30,6 +30,8 @@ help:
 	@echo 'make fuzz          feed the readers of foreign files with inputs that a fuzzer makes (SECONDS=60 for each target,'
 	@echo '                   TARGETS=json,wire,zip,crafted-zip,drop,crafted-drop,journal,definition, SEED=1; RUNS=100000 in'
 	@echo '                   place of SECONDS does the same each time; ADDRESS=1 finds wrong accesses to memory; KEEP=1 keeps new inputs)'
+	@echo 'make soak          back up, read, restore, prune and kill all at once, MINUTES=10 of it, then look at everything (SEED=7 makes'
+	@echo '                   the same choices again; what failed stays in TMPDIR)'
 	@echo 'make install       copy the program to PREFIX/bin (PREFIX=$(PREFIX), DESTDIR)'
 	@echo 'make uninstall     remove it from there'
 	@echo 'make dependencies  install only what building and mounting need'
@@ -86,6 +88,11 @@ bench-clean:
 # A build of its own, in .build/fuzz, whose modules count what they reach. As arguments: bash has a SECONDS of its own.
 fuzz: dependencies
 	@SWIFT='$(SWIFT)' nice mount-scripts/fuzz.sh '$(SECONDS)' '$(TARGETS)' '$(SEED)'
+
+# `nice`: it keeps all processors busy. Its figures are the lines that begin with "soak:".
+soak: test-fuse check
+	BACKUPFS_STRICT=1 BACKUPFS_BINARY=$(CURDIR)/$(DEBUG_BINARY) BACKUPFS_SOAK_MINUTES=$(or $(MINUTES),10) BACKUPFS_SOAK_SEED=$(SEED) \
+		mount-scripts/run-tests.sh nice $(SWIFT_COMMAND) test --skip-build --disable-xctest --filter SoakTests
 
 # No dependency on `build`: `sudo make install` must not build as root what was built by another user.
 install:

@@ -100,6 +100,9 @@ let package = Package(
         .testTarget(
             name: "CrashMatrixTests", dependencies: ["TestSupport", "SystemIO", "BackupCore", "CSQLite", "backupfs"],
             swiftSettings: settings),
+        // Runs as long as `make soak MINUTES=…` says; otherwise only its measures are tested.
+        .testTarget(
+            name: "SoakTests", dependencies: ["TestSupport", "SystemIO", "BackupCore", "backupfs"], swiftSettings: settings),
         .testTarget(
             name: "BackupRepositoryTests", dependencies: ["TestSupport", "BackupRepository", "SystemIO", "BackupCore"],
             exclude: ["Fixtures"],

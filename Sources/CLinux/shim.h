@@ -3,6 +3,8 @@
 #define BACKUPFS_CLINUX_SHIM_H
 #include <fcntl.h>
 #include <malloc.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
@@ -55,5 +57,12 @@ static inline int backupfs_is_locked(int descriptor) {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(descriptor, 36 /* F_OFD_GETLK */, &lock) == -1) return -1;
     return lock.l_type != F_UNLCK;
+}
+// prctl(2) with PR_SET_DUMPABLE, which is variadic: 0 when it was taken.
+static inline int backupfs_forbid_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
+// No core file, and no way back (setrlimit(2)).
+static inline int backupfs_forbid_core_files(void) {
+    struct rlimit none = {0, 0};
+    return setrlimit(RLIMIT_CORE, &none);
 }
 #endif

@@ -66,6 +66,7 @@ public enum BackgroundMount {
     public static func inheritedSecret() throws(BackupError) -> SecretBytes? {
         guard let text = getenv(secretVariable).map({ String(cString: $0) }), let number = Int32(text) else { return nil }
         unsetenv(secretVariable)
+        ProcessSecrecy.begin()
         return try readSecret(OwnedDescriptor(owning: number, path: "pipe"))
     }
 

@@ -158,6 +158,41 @@ import Testing
         try expectIndependentlySound()
     }
 
+    /// A prune leaves a little of what is unused in its pack: a difference may then lie there whose base is gone. Nobody needs it.
+    @Test func anUnusedDifferenceWithoutItsBaseIsNoDamage() throws {
+        let repository = try Repository.create(at: path)
+        func add(_ name: FileName, _ number: UInt64, withPages: Bool) throws {
+            let writer = try repository.makeWriter()
+            let earlier = try repository.snapshot(named: "a").flatMap {
+                try repository.rootDirectory(of: $0).entry(named: "pages")
+            }
+            func entry(_ name: FileName, _ bytes: [UInt8], _ policy: ChunkingPolicy) throws -> TreeEntry {
+                .file(
+                    name: name, mode: 0o600, modificationTime: Timestamp(seconds: 5),
+                    stored: try writer.store(
+                        MemorySource(bytes), policy: policy, earlier: name == "pages" ? earlier?.content : nil))
+            }
+            var entries = name == "a" ? [] : [try entry("kept", Self.file(3), .media)]
+            if withPages { entries.append(try entry("pages", Self.pages(number), .database(pageSizeBytes: 4096))) }
+            try writer.commit(named: name, entries: entries, seconds: 1000 + Int64(number))
+        }
+        try add("a", 0, withPages: true)
+        try add("b", 1, withPages: true)
+        try add("c", 2, withPages: false)
+        for name in ["a", "b"] as [FileName] { try repository.removeSnapshot(#require(repository.snapshot(named: name)).id) }
+        let pruned = try RepositoryPrune(repository, maxUnused: .percent(60)).run()
+        #expect(pruned.removedPackCount >= 1 && pruned.rewrittenPackCount == 0)
+        let left = try repository.packs().flatMap { try repository.packIndex(of: $0).entries }
+        let names = Set(left.map(\.id))
+        #expect(left.contains { entry in entry.base.map { !names.contains($0) } ?? false }, "one is there without its base")
+        #expect(try check(repository).isSound)
+        #expect(try repository.file("kept", in: "c") == Self.file(3))
+        // The next backup does not rely on it.
+        try add("d", 1, withPages: true)
+        #expect(try repository.file("pages", in: "d") == Self.pages(1))
+        #expect(try check(repository).isSound)
+    }
+
     @Test func whereDamageHidesWhatIsNeededNothingIsTaken() throws {
         let repository = try make()
         try repository.removeSnapshot(try #require(repository.snapshot(named: "a")).id)

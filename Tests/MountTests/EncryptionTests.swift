@@ -43,7 +43,8 @@ struct EncryptionTests {
             try room.sh("mkdir $M/snapshots/first")
             let daemon = try #require(room.daemons.first)
             let seen = Job.read("/proc/\(daemon)/cmdline") + Job.read("/proc/\(daemon)/environ")
-            #expect(!seen.contains("xyzzy") && seen.contains("BACKUPFS_PASSWORD_FILE"))
+            // Only root can read the environment of a process that has a key.
+            #expect(!seen.contains("xyzzy") && seen.contains("BACKUPFS_PASSWORD_FILE") == Machine.isRoot)
             // The pipe that the key came through is closed: what is open is that of the signals.
             let key = try room.sh("sed -n 's/^wrapped: //p' $S/repository/key")
             #expect(key.count == 120)

@@ -60,6 +60,44 @@ struct FileWritingTests {
                 == "/dev/full: could not write: No space left on device. Free some space and try again; nothing was changed.")
     }
 
+    /// The draft's name can be guessed, and a folder may be open to others.
+    @Test func `a draft never goes through a link that somebody has planted`() throws {
+        let folder = try TemporaryFolder()
+        try writeFile(folder("victim"), Array("untouched".utf8))
+        try shell("ln -s victim \"$1/f.tmp-$2\"; ln \"$1/victim\" \"$1/g.tmp-$2\"", folder.path, "\(getpid())")
+        try FileSystem.writeFileAtomically(folder("f"), [1])
+        try FileSystem.writeFileAtomically(folder("g"), [2])
+        #expect(try readFile(folder("victim")) == Array("untouched".utf8))
+        #expect(try readFile(folder("f")) == [1] && readFile(folder("g")) == [2])
+        #expect(try DirectoryReader(path: folder.path).names() == ["f", "g", "victim"])
+    }
+
+    @Test func `a lock never goes through a link that somebody has planted`() throws {
+        let folder = try TemporaryFolder()
+        try writeFile(folder("victim"), [])
+        try shell(
+            "chmod 644 \"$1/victim\"; ln -s victim \"$1/l\"; ln -s nothing \"$1/m\"; ln \"$1/victim\" \"$1/h\"", folder.path)
+        #expect(throws: BackupError.self) { try AdvisoryLock(path: folder("l")) }
+        #expect(throws: BackupError.self) { try AdvisoryLock(path: folder("m")) }
+        #expect(access(folder("nothing"), F_OK) != 0)
+        // By another name of the file its mode does not change either.
+        _ = try AdvisoryLock(path: folder("h"))
+        #expect(try Self.mode(folder("victim")) == 0o644)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `what was a file when it was listed, and is a pipe or a device now, is not waited for`() throws {
+        let folder = try TemporaryFolder()
+        try shell("mkfifo \"$1/pipe\"; ln -s /dev/zero \"$1/link\"; echo content > \"$1/file\"", folder.path)
+        let reader = try DirectoryReader(path: folder.path)
+        #expect(
+            failure { _ = try reader.openFile("pipe") }?.description.hasSuffix("pipe: is neither a file nor a folder nor a link")
+                == true)
+        #expect(throws: BackupError.self) { _ = try reader.openFile("link") }
+        #expect(try reader.openFile("file").readExactly(at: 0, count: 7) == Array("content".utf8))
+        #expect(failure { _ = try DirectoryReader(path: "/dev").openFile("null") }?.code == .notSupported)
+    }
+
     @Test func `what a crash left under the temporary name does no harm`() throws {
         let folder = try TemporaryFolder()
         try writeFile(folder("f.tmp-\(getpid())"), [UInt8](repeating: 9, count: 100))

@@ -2,9 +2,9 @@ import Glibc
 import SystemIO
 
 /// A program that was started, in a process group of its own; its output goes to files, so that nobody has to drain a pipe.
-public final class Job {
+public final class Job: Sendable {
     /// How a program ended.
-    public struct Result {
+    public struct Result: Sendable {
         /// 128 and the signal's number when a signal ended it, as shells say it.
         public let exitCode: Int32
         public let output: String
@@ -83,6 +83,12 @@ public final class Job {
         return Result(
             exitCode: signal == 0 ? (status >> 8) & 0xFF : 128 + signal, output: Self.read(outputPath),
             errors: Self.read(errorsPath))
+    }
+
+    /// For whoever starts thousands.
+    public func removeOutput() {
+        unlink(outputPath)
+        unlink(errorsPath)
     }
 
     public func send(_ signal: Int32) { kill(process, signal) }

@@ -1,5 +1,6 @@
 import BackupCore
 import GRDB
+import GRDBSQLite
 import Glibc
 import SystemIO
 
@@ -61,6 +62,8 @@ public struct AppDatabase: Sendable {
                 path: path, configuration: configuration(isReadOnly: false, busyTimeoutSeconds: busyTimeoutSeconds))
             defer { try? queue.close() }
             try queue.writeWithoutTransaction { database in
+                // The migrations' SQL may be a stranger's, and is for this file: it attaches no other.
+                sqlite3_limit(database.sqliteConnection, SQLITE_LIMIT_ATTACHED, 0)
                 _ = try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
             }
             var migrator = DatabaseMigrator()

@@ -8,6 +8,7 @@ enum PasswordFile {
 
     /// - Throws: `usage` when the first line is empty or too long; `notFound` and so on.
     static func read(_ path: String) throws(BackupError) -> SecretBytes {
+        ProcessSecrecy.begin()
         let descriptor = try OwnedDescriptor.open(path, O_RDONLY)
         var count = 0
         var failure: Int32 = 0

@@ -2,7 +2,8 @@
 public struct ArchiveMember: Sendable {
     /// Path in the archive, components joined by `/`, no leading slash; folders end with `/`.
     public let path: [UInt8]
-    /// Permission bits and file type, as in `st_mode`.
+    /// Permission bits and file type, as in `st_mode`; without set-user-ID and set-group-ID, since an archive tells no owners: unpacked by root, the
+    /// file would run as root.
     public let mode: UInt32
     public let modificationTime: Timestamp
     public let size: UInt64
@@ -15,7 +16,7 @@ public struct ArchiveMember: Sendable {
         path: [UInt8], mode: UInt32, modificationTime: Timestamp, size: UInt64, crc32: UInt32, content: [ContentPiece]
     ) {
         self.path = path
-        self.mode = mode
+        self.mode = mode & ~0o6000
         self.modificationTime = modificationTime
         self.size = size
         self.crc32 = crc32

@@ -78,6 +78,9 @@ public struct TreeEntry: Hashable, Sendable {
     /// Size in bytes as stat(2) tells it: of a file, or of a link's target; 0 for folders.
     public var size: UInt64 { kind == .directory ? 0 : content.size }
 
+    /// The permission bits of a copy. Not set-user-ID and set-group-ID: owners are not kept, so a copy that root makes would run as root.
+    public var restoredPermissions: UInt32 { mode & 0o1777 }
+
     /// Where a symbolic link points to.
     public var linkTarget: [UInt8]? { kind == .symbolicLink ? content.literalBytes : nil }
 

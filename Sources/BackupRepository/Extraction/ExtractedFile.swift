@@ -12,9 +12,6 @@ final class ExtractedFile: Sendable {
         var hasFailed = false
     }
 
-    /// Set-user-ID and set-group-ID.
-    private static let specialBits: UInt32 = 0o6000
-
     private let entry: TreeEntry
     private let folder: ExtractedFolder
     private let ledger: ExtractionLedger
@@ -26,7 +23,7 @@ final class ExtractedFile: Sendable {
         self.entry = entry
         self.folder = folder
         self.ledger = ledger
-        descriptor = try folder.handle.createFile(entry.name, permissions: mode_t(entry.mode & 0o7777))
+        descriptor = try folder.handle.createFile(entry.name, permissions: mode_t(entry.restoredPermissions))
     }
 
     var hasFailed: Bool { state.withLock { $0.hasFailed } }
@@ -64,8 +61,6 @@ final class ExtractedFile: Sendable {
             return
         }
         do {
-            // An ordinary user's write takes them from a file (write(2)).
-            if entry.mode & Self.specialBits != 0 { try descriptor.setPermissions(mode_t(entry.mode & 0o7777)) }
             try descriptor.setModificationTime(entry.modificationTime)
             ledger.add(files: 1, bytes: size)
         } catch {

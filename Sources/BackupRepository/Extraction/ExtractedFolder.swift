@@ -9,7 +9,7 @@ final class ExtractedFolder: Sendable {
     /// Seen from the folder that is extracted, with a slash at its end; empty for that folder itself.
     let path: [UInt8]
     private let parent: ExtractedFolder?
-    private let mode: UInt32?
+    private let permissions: UInt32?
     private let modificationTime: Timestamp
     private let ledger: ExtractionLedger
 
@@ -19,7 +19,7 @@ final class ExtractedFolder: Sendable {
         self.ledger = ledger
         path = []
         parent = nil
-        mode = nil
+        permissions = nil
         modificationTime = Timestamp(seconds: 0)
     }
 
@@ -28,15 +28,15 @@ final class ExtractedFolder: Sendable {
         handle = try parent.handle.makeFolder(entry.name)
         path = parent.path + entry.name.bytes + [UInt8(ascii: "/")]
         self.parent = parent
-        mode = entry.mode
+        permissions = entry.restoredPermissions
         modificationTime = entry.modificationTime
         ledger = parent.ledger
     }
 
     deinit {
-        guard let mode else { return }
+        guard let permissions else { return }
         do {
-            try handle.finish(permissions: mode_t(mode & 0o7777), modificationTime: modificationTime)
+            try handle.finish(permissions: mode_t(permissions), modificationTime: modificationTime)
         } catch {
             ledger.add(error, path: path.dropLast())
         }

@@ -41,10 +41,10 @@ public struct RepositoryCheck {
         }
         checkCatalog(inventory)
         if let readData { readPacks(readData.select(inventory.packs), &inventory) }
-        checkBases(inventory)
+        let baseless = withoutBase(inventory)
         summary.packCount = inventory.packs.count + inventory.unreadable.count
         summary.chunkCount = inventory.chunkCount
-        try checkTrees(snapshots, inventory)
+        try checkTrees(snapshots, inventory, baseless)
         return summary
     }
 
@@ -139,7 +139,9 @@ public struct RepositoryCheck {
     }
 
     /// Every chunk that is stored against a base needs it, and needs it whole.
-    private mutating func checkBases(_ inventory: PackInventory) {
+    /// - Returns: those that do not have it.
+    private func withoutBase(_ inventory: PackInventory) -> [(row: Int, chunk: PackEntry, pack: PackID)] {
+        var found: [(row: Int, chunk: PackEntry, pack: PackID)] = []
         var lastRead: (pack: PackID, entries: [PackEntry])?
         for row in inventory.table.rows.indices {
             guard inventory.table.base(ofRow: row) != nil, !inventory.table.isDamaged(row), !inventory.table.isUsable(row) else {
@@ -151,16 +153,23 @@ public struct RepositoryCheck {
             // The table has no whole names: the index has.
             if lastRead?.pack != pack.id { lastRead = (try? repository.packIndex(of: pack.id).entries).map { (pack.id, $0) } }
             guard let entry = lastRead?.entries[row - pack.firstRow] else { continue }
-            find(
-                .chunk,
-                repository.chunkReader.damage(
-                    entry.stored(in: pack.id, at: 0),
-                    "its base \(entry.base?.hexadecimal ?? "") is in no intact pack, or is itself stored against a base"),
-                pack: pack.id, chunk: entry.id)
+            found.append((row, entry, pack.id))
         }
+        return found
     }
 
-    private mutating func checkTrees(_ snapshots: [Snapshot], _ inventory: consuming PackInventory) throws(BackupError) {
+    private mutating func tell(_ chunk: PackEntry, of pack: PackID) {
+        find(
+            .chunk,
+            repository.chunkReader.damage(
+                chunk.stored(in: pack, at: 0),
+                "its base \(chunk.base?.hexadecimal ?? "") is in no intact pack, or is itself stored against a base"),
+            pack: pack, chunk: chunk.id)
+    }
+
+    private mutating func checkTrees(
+        _ snapshots: [Snapshot], _ inventory: consuming PackInventory, _ baseless: [(row: Int, chunk: PackEntry, pack: PackID)]
+    ) throws(BackupError) {
         var problems: [TreeWalk.Problem] = []
         let walk = TreeWalk(repository, inventory) { problems.append($0) }
         var hurt: [Snapshot] = []
@@ -171,6 +180,8 @@ public struct RepositoryCheck {
             if try walk.visit(snapshot) { hurt.append(snapshot) }
         }
         summary.snapshotCount = snapshots.count
+        // A prune leaves a little of what is unused where it lies, and takes the bases that only such chunks have: that is no damage.
+        for (row, chunk, pack) in baseless where walk.inventory.table.isNeeded(row) { tell(chunk, of: pack) }
         for problem in problems {
             switch problem {
             case .missing(let id):

@@ -50,7 +50,7 @@ final class MediaFile: ByteSource {
         _ name: FileName, _ path: String, in folder: borrowing DirectoryReader
     ) throws(BackupError) -> SharedFile {
         do {
-            return try SharedFile(folder.open(name, O_RDONLY))
+            return try SharedFile(folder.openFile(name))
         } catch {
             throw BackupError(.sourceUnreadable, error.message, path: path)
         }

@@ -91,6 +91,6 @@ final class ExtractedTreeCheck: Sendable {
         if abs(status.modificationTime.seconds - entry.modificationTime.seconds) >= Self.timeStepSeconds {
             add(path, "its modification time is not the recorded one")
         }
-        if status.mode & 0o7777 != entry.mode & 0o7777 { add(path, "its mode is not the recorded one") }
+        if status.mode & 0o7777 != entry.restoredPermissions { add(path, "its mode is not the recorded one") }
     }
 }

@@ -91,6 +91,6 @@ extension FolderHandle {
         // A folder that may not be written to cannot be moved: “..” changes.
         try source.move(entry.name, to: self, isFolder: entry.kind == .directory)
         guard entry.kind == .directory else { return }
-        try open(entry.name)?.finish(permissions: mode_t(entry.mode & 0o7777), modificationTime: entry.modificationTime)
+        try open(entry.name)?.finish(permissions: mode_t(entry.restoredPermissions), modificationTime: entry.modificationTime)
     }
 }

@@ -48,7 +48,7 @@ struct LiveMedia: Sendable {
     func open(_ path: ArraySlice<FileName>, expected: FileStatus) throws(BackupError) -> SharedFile {
         guard let name = path.last else { throw BackupError(.isADirectory, "this is a folder") }
         let file = try withFolder(path.dropLast()) { (reader: borrowing DirectoryReader) throws(BackupError) in
-            try SharedFile(reader.open(name, O_RDONLY))
+            try SharedFile(reader.openFile(name))
         }
         guard file.size == expected.size else {
             throw BackupError(.inputOutput, "the file changed while it was opened", path: name.description, remedy: "Try again.")

@@ -20,10 +20,11 @@ public final class Store: Sendable {
 
     /// Opens a store and finishes what a crash interrupted.
     /// - Parameter secret: asked for the password or key if the repository is encrypted, and only then.
-    /// - Throws: `noRepository` when there is no store; `wrongPassword`.
+    /// - Throws: `noRepository` when there is no store; `notPermitted` when somebody else could have written its settings; `wrongPassword`.
     public static func open(_ path: String, secret: RepositorySecretSource? = nil) throws(BackupError) -> Store {
         let paths = StorePaths(root: path)
         guard FileSystem.exists(paths.settings) else { throw notThere(path) }
+        try StoreTrust.check(paths)
         let store = try Store(paths: paths, secret: secret)
         try store.recover()
         store.upgradeOwnDatabase()

@@ -9,11 +9,14 @@ public final class AdvisoryLock: Sendable {
     private let descriptor: OwnedDescriptor
 
     /// Takes the lock without waiting.
+    ///
+    /// A symbolic link is refused, and a file that has another name as well keeps its mode: whoever can plant either in the folder would otherwise
+    /// have us change a file of his choice.
     /// - Throws: `busy` when somebody else has it.
     public init(path: String, exclusive: Bool = true) throws(BackupError) {
-        let descriptor = try OwnedDescriptor.open(path, O_RDWR | O_CREAT, permissions: 0o600)
+        let descriptor = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_NOFOLLOW, permissions: 0o600)
         // A umask may have taken the owner's own bits from a new file; one that belongs to somebody else stays as it is.
-        _ = fchmod(descriptor.rawValue, 0o600)
+        if try descriptor.status().linkCount <= 1 { _ = fchmod(descriptor.rawValue, 0o600) }
         if SystemCall.retrying({ backupfs_lock(descriptor.rawValue, exclusive ? 1 : 0) }) == -1 {
             if errno == EAGAIN || errno == EACCES {
                 throw BackupError(
@@ -31,7 +34,7 @@ public final class AdvisoryLock: Sendable {
     /// Whether somebody holds the lock now, in whatever way. Takes nothing.
     /// - Returns: false also when the file is not there.
     public static func isHeld(path: String) -> Bool {
-        guard let descriptor = try? OwnedDescriptor.open(path, O_RDONLY) else { return false }
+        guard let descriptor = try? OwnedDescriptor.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else { return false }
         return SystemCall.retrying({ backupfs_is_locked(descriptor.rawValue) }) == 1
     }
 }

@@ -34,6 +34,17 @@ public struct DirectoryReader: ~Copyable, Sendable {
         return OwnedDescriptor(owning: number, path: fullPath)
     }
 
+    /// A file for reading, and nothing else: what was a file when it was listed may be a pipe by now, whose opening would wait for a writer, or a
+    /// device, whose opening may do anything.
+    /// - Throws: `notSupported` for what is no file; `notFound` and so on.
+    public borrowing func openFile(_ name: FileName) throws(BackupError) -> OwnedDescriptor {
+        let file = try open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY)
+        guard try file.status().kind == .regular else {
+            throw BackupError(.notSupported, "is neither a file nor a folder nor a link", path: "\(path)/\(name)")
+        }
+        return file
+    }
+
     /// mkdirat(2), for the owner only; nothing happens when something of that name is there.
     public borrowing func makeDirectoryIfMissing(_ name: FileName) throws(BackupError) {
         let fullPath = "\(path)/\(name)"

@@ -153,7 +153,7 @@ public enum FileSystem {
     public static func writeFileAtomically(_ path: String, _ bytes: [UInt8], permissions: mode_t = 0o600) throws(BackupError) {
         let temporary = path + draftMark + "\(getpid())"
         do {
-            let descriptor = try OwnedDescriptor.open(temporary, O_WRONLY | O_CREAT | O_TRUNC, permissions: permissions)
+            let descriptor = try makeDraft(temporary, permissions)
             try descriptor.writeAll(bytes)
             try descriptor.synchronize()
             try rename(temporary, to: path)
@@ -162,6 +162,17 @@ public enum FileSystem {
             throw error
         }
         try synchronizeDirectory(parentPath(path))
+    }
+
+    /// A new file and no other: what has its name already (a crash left it, or somebody planted a link there) is removed, not written to.
+    private static func makeDraft(_ path: String, _ permissions: mode_t) throws(BackupError) -> OwnedDescriptor {
+        let flags = O_WRONLY | O_CREAT | O_EXCL
+        do {
+            return try OwnedDescriptor.open(path, flags, permissions: permissions)
+        } catch let error where error.code == .alreadyExists {
+            try removeFile(path)
+            return try OwnedDescriptor.open(path, flags, permissions: permissions)
+        }
     }
 
     /// Space of the file system that holds `path`.

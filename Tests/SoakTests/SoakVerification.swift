@@ -1,0 +1,51 @@
+import TestSupport
+
+/// What must be right when everything has come to rest.
+struct SoakVerification {
+    let world: SoakWorld
+
+    /// - Returns: what is wrong.
+    func problems(_ tell: (String) -> Void) throws -> [String] {
+        var problems: [String] = []
+        func require(_ what: String, _ script: String) throws {
+            let result = try world.run(script)
+            if result.exitCode != 0 || result.text.contains("WRONG") {
+                problems.append("\(what): exit code \(result.exitCode): \(result.text)")
+            }
+        }
+        // What the last killed command left is finished by whoever comes next.
+        try require("a backup after all", "mkdir $M/snapshots/last")
+        let snapshots = world.snapshots
+        for name in snapshots {
+            let folder = "$M/snapshots/\(name)"
+            try require("sha256sum of \(name)", "cd \(folder); sha256sum --quiet --strict -c SHA256SUMS")
+            try require("database and export of \(name)", "python3 $R/verify.py \(folder)")
+            try require("archive.zip of \(name)", "unzip -tqq \(folder)/archive.zip")
+        }
+        for name in try world.sh("ls $M/safety").split(separator: "\n") {
+            try require("safety backup \(name)", "unzip -tqq \"$M/safety/\(name)\"")
+        }
+        // The newest backup is what the app has now: nobody writes any more.
+        try require("the app's database", "[ \"$(sqlite3 -readonly $S/app/database.sqlite 'pragma integrity_check')\" = ok ]")
+        try require(
+            "the app's records",
+            """
+            cmp <(sqlite3 -readonly $S/app/database.sqlite 'select token, text, weight from notes order by token') \
+            <(sqlite3 -readonly $M/snapshots/last/database.sqlite 'select token, text, weight from notes order by token')
+            """)
+        try require("the app's photos", "diff -r $S/app/photos $M/snapshots/last/media")
+        try require("check --read-data", "backupfs check --store $S --read-data")
+        try require("verify --all", "backupfs verify --store $S --all")
+        try require(
+            "what is left lying",
+            """
+            for place in spool app; do find $S/$place -mindepth 1 -maxdepth 1 ! -name CACHEDIR.TAG ! -name 'database.sqlite*' ! -name photos \
+            ! -name draft ! -name 'drop-*' -printf 'WRONG left in %p\\n'; done; find $S -name '*.tmp-*' -printf 'WRONG draft %p\\n'
+            """)
+        let records = try world.sh("sqlite3 -readonly $S/app/database.sqlite 'select count(*) from notes'")
+        let photos = try world.sh("find $S/app/photos -type f | wc -l")
+        let size = try world.sh("du -sm $S/repository | cut -f1")
+        tell("verified: \(snapshots.count) snapshots; \(records) notes, \(photos) photos, a repository of \(size) MiB")
+        return problems
+    }
+}
