@@ -45,12 +45,15 @@ public final class MountSession: Sendable {
     /// - Parameters:
     ///   - endsOnSignals: whether SIGTERM, SIGINT and SIGHUP end the mount. Only one session of a process may ask for that; while
     ///     it runs, these signals do nothing else.
+    ///   - onEnding: called on this thread when the mount begins to end; requests that run then are still to be answered.
     ///   - onReady: called on this thread as soon as the mount answers: what runs after it finds the tree. If it throws, the
     ///     mount ends and the error is thrown on.
     /// - Returns: why it ended. Requests that ran then have been answered, and the mountpoint is free. Handles and look-ups that the
     ///   kernel still held are not given back one by one: the tree must let go of them by itself.
     /// - Throws: `inputOutput` when the kernel would not mount or the connection broke; nothing is left mounted then either.
-    public func run(endsOnSignals: Bool = true, onReady: () throws(BackupError) -> Void) throws(BackupError) -> End {
+    public func run(
+        endsOnSignals: Bool = true, onEnding: () -> Void = {}, onReady: () throws(BackupError) -> Void
+    ) throws(BackupError) -> End {
         let session = try mount()
         let entry = (try? MountTable.current())?.entry(at: mountpoint)
         let isRelaying = endsOnSignals && SignalRelay.begin(writer: events.writer.rawValue)
@@ -76,6 +79,7 @@ public final class MountSession: Sendable {
             throw error
         }
         let end = Result { () throws(BackupError) in try waitForEnd(onReady) }
+        onEnding()
         // Before the threads that serve: it may be waiting for somebody whom they have to answer.
         notifier?.end()
         let failure = loop.end()
