@@ -10,7 +10,8 @@ RELEASE_BINARY = .build/release/backupfs
 DEBUG_BINARY = .build/debug/backupfs
 
 .DEFAULT_GOAL := build
-.PHONY: help build mount umount test crash-matrix check lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz install uninstall clean
+.PHONY: help build mount umount test crash-matrix check lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz \
+	install uninstall clean
 
 help:
 	@echo 'make               build $(RELEASE_BINARY)'
@@ -30,8 +31,8 @@ help:
 	@echo 'make fuzz          feed the readers of foreign files with inputs that a fuzzer makes (SECONDS=60 for each target,'
 	@echo '                   TARGETS=json,wire,zip,crafted-zip,drop,crafted-drop,journal,definition, SEED=1; RUNS=100000 in'
 	@echo '                   place of SECONDS does the same each time; ADDRESS=1 finds wrong accesses to memory; KEEP=1 keeps new inputs)'
-	@echo 'make install       copy the program to PREFIX/bin (PREFIX=$(PREFIX), DESTDIR)'
-	@echo 'make uninstall     remove it from there'
+	@echo 'make install       install the program, man pages, completions, units and the mount helper (PREFIX=$(PREFIX), DESTDIR, SBINDIR=/usr/sbin)'
+	@echo 'make uninstall     remove them from there'
 	@echo 'make dependencies  install only what building and mounting need'
 	@echo 'make clean         remove what was built'
 
@@ -88,12 +89,13 @@ fuzz: dependencies
 	@SWIFT='$(SWIFT)' nice mount-scripts/fuzz.sh '$(SECONDS)' '$(TARGETS)' '$(SEED)'
 
 # No dependency on `build`: `sudo make install` must not build as root what was built by another user.
+install uninstall: export BINARY = $(CURDIR)/$(RELEASE_BINARY)
+install uninstall: export PREFIX := $(PREFIX)
 install:
-	@test -x $(RELEASE_BINARY) || { echo 'Nothing is built yet. Run: make' >&2; exit 1; }
-	install -D -s -m 755 $(RELEASE_BINARY) $(DESTDIR)$(PREFIX)/bin/backupfs
+	@mount-scripts/install.sh install
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/backupfs
+	@mount-scripts/install.sh uninstall
 
 clean:
 	rm -rf .build

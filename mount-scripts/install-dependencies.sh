@@ -18,6 +18,7 @@ libsqlite3-dev        pkg-config --exists sqlite3
 sqlite3               command -v sqlite3
 attr                  command -v getfattr
 unzip                 command -v unzip
+jq                    command -v jq
 EOF_LIST
 }
 
@@ -27,7 +28,6 @@ rsync                 command -v rsync
 zip                   command -v zip
 p7zip-full|7zip       command -v 7z
 libarchive-tools      command -v bsdtar
-jq                    command -v jq
 python3               command -v python3
 python3-cryptography  python3 -c __import__('cryptography')
 python3-jsonschema    python3 -c __import__('jsonschema')
@@ -39,6 +39,10 @@ openssh-client        command -v sftp
 openssh-sftp-server   test -x /usr/lib/openssh/sftp-server
 strace                command -v strace
 shellcheck            command -v shellcheck
+systemd               command -v systemd-analyze
+groff-base            command -v groff
+zsh                   command -v zsh
+fish                  command -v fish
 EOF_LIST
 }
 
