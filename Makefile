@@ -8,10 +8,11 @@ SWIFT_COMMAND = $(shell SWIFT='$(SWIFT)' mount-scripts/find-swift.sh)
 RELEASE = -c release --static-swift-stdlib --product backupfs
 RELEASE_BINARY = .build/release/backupfs
 DEBUG_BINARY = .build/debug/backupfs
+PACKAGE_FOLDER = .build/package
 
 .DEFAULT_GOAL := build
 .PHONY: help build mount umount test crash-matrix check lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz \
-	install uninstall clean
+	install uninstall deb test-deb clean
 
 help:
 	@echo 'make               build $(RELEASE_BINARY)'
@@ -33,6 +34,8 @@ help:
 	@echo '                   place of SECONDS does the same each time; ADDRESS=1 finds wrong accesses to memory; KEEP=1 keeps new inputs)'
 	@echo 'make install       install the program, man pages, completions, units and the mount helper (PREFIX=$(PREFIX), DESTDIR, SBINDIR=/usr/sbin)'
 	@echo 'make uninstall     remove them from there'
+	@echo 'make deb           make a Debian package in $(PACKAGE_FOLDER)'
+	@echo 'make test-deb      install it in a clean Debian, try it there, and remove it (as root)'
 	@echo 'make dependencies  install only what building and mounting need'
 	@echo 'make clean         remove what was built'
 
@@ -96,6 +99,15 @@ install:
 
 uninstall:
 	@mount-scripts/install.sh uninstall
+
+deb: build
+	@mount-scripts/install-dependencies.sh package
+	@mount-scripts/package/build-deb.sh $(RELEASE_BINARY) $(PACKAGE_FOLDER)
+
+# Not among the tests of `make test`: it makes a whole Debian first. No dependency on `deb`, as for `install`.
+test-deb:
+	@mount-scripts/install-dependencies.sh package-test
+	@mount-scripts/package/test-deb.sh "$$(ls -t $(PACKAGE_FOLDER)/*.deb 2>/dev/null | head -n 1)"
 
 clean:
 	rm -rf .build

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing: install-dependencies.sh build|test|bench|records
+# Installs what is missing: install-dependencies.sh build|test|bench|records|package|package-test
 # Nothing is asked of the package manager when everything is there already.
 set -euo pipefail
 
@@ -46,6 +46,21 @@ fish                  command -v fish
 EOF_LIST
 }
 
+# For `make deb`.
+package_packages() {
+    cat <<'EOF_LIST'
+dpkg-dev              command -v dpkg-shlibdeps
+binutils              command -v strip
+EOF_LIST
+}
+
+# For `make test-deb`.
+package_test_packages() {
+    cat <<'EOF_LIST'
+mmdebstrap            command -v mmdebstrap
+EOF_LIST
+}
+
 # For the benchmark of records alone.
 record_packages() {
     cat <<'EOF_LIST'
@@ -81,6 +96,8 @@ list_packages() {
         test) test_packages ;;
         bench) bench_packages ;;
         records) record_packages ;;
+        package) package_packages ;;
+        package-test) package_test_packages ;;
     esac
 }
 
