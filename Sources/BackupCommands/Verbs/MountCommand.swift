@@ -114,6 +114,8 @@ struct MountCommand: ParsableCommand {
         defer { watch?.end() }
         let status = "Serves \(path) on \(session.mountpoint)"
         _ = try session.run(onEnding: { tell(manager, .stopping) }) { () throws(BackupError) in
+            // Not before: an automount lets only its own group of processes look at the folder while it is being mounted on.
+            if channel != nil { setsid() }
             try channel?.reportReady()
             tell(manager, .ready(status: status))
         }
