@@ -8,9 +8,11 @@ SWIFT_COMMAND = $(shell SWIFT='$(SWIFT)' mount-scripts/find-swift.sh)
 RELEASE = -c release --static-swift-stdlib --product backupfs
 RELEASE_BINARY = .build/release/backupfs
 DEBUG_BINARY = .build/debug/backupfs
+PACKAGE_FOLDER = .build/package
 
 .DEFAULT_GOAL := build
-.PHONY: help build mount umount test crash-matrix check lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz soak install uninstall clean
+.PHONY: help build mount umount test crash-matrix check lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz soak \
+	install uninstall deb test-deb clean
 
 help:
 	@echo 'make               build $(RELEASE_BINARY)'
@@ -32,8 +34,10 @@ help:
 	@echo '                   place of SECONDS does the same each time; ADDRESS=1 finds wrong accesses to memory; KEEP=1 keeps new inputs)'
 	@echo 'make soak          back up, read, restore, prune and kill all at once, MINUTES=10 of it, then look at everything (SEED=7 makes'
 	@echo '                   the same choices again; what failed stays in TMPDIR)'
-	@echo 'make install       copy the program to PREFIX/bin (PREFIX=$(PREFIX), DESTDIR)'
-	@echo 'make uninstall     remove it from there'
+	@echo 'make install       install the program, man pages, completions, units and the mount helper (PREFIX=$(PREFIX), DESTDIR, SBINDIR=/usr/sbin)'
+	@echo 'make uninstall     remove them from there'
+	@echo 'make deb           make a Debian package in $(PACKAGE_FOLDER)'
+	@echo 'make test-deb      install it in a clean Debian, try it there, and remove it (as root)'
 	@echo 'make dependencies  install only what building and mounting need'
 	@echo 'make clean         remove what was built'
 
@@ -95,12 +99,22 @@ soak: test-fuse check
 		mount-scripts/run-tests.sh nice $(SWIFT_COMMAND) test --skip-build --disable-xctest --filter SoakTests
 
 # No dependency on `build`: `sudo make install` must not build as root what was built by another user.
+install uninstall: export BINARY = $(CURDIR)/$(RELEASE_BINARY)
+install uninstall: export PREFIX := $(PREFIX)
 install:
-	@test -x $(RELEASE_BINARY) || { echo 'Nothing is built yet. Run: make' >&2; exit 1; }
-	install -D -s -m 755 $(RELEASE_BINARY) $(DESTDIR)$(PREFIX)/bin/backupfs
+	@mount-scripts/install.sh install
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/backupfs
+	@mount-scripts/install.sh uninstall
+
+deb: build
+	@mount-scripts/install-dependencies.sh package
+	@mount-scripts/package/build-deb.sh $(RELEASE_BINARY) $(PACKAGE_FOLDER)
+
+# Not among the tests of `make test`: it makes a whole Debian first. No dependency on `deb`, as for `install`.
+test-deb:
+	@mount-scripts/install-dependencies.sh package-test
+	@mount-scripts/package/test-deb.sh "$$(ls -t $(PACKAGE_FOLDER)/*.deb 2>/dev/null | head -n 1)"
 
 clean:
 	rm -rf .build

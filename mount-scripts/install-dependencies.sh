@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing: install-dependencies.sh build|test|bench|records
+# Installs what is missing: install-dependencies.sh build|test|bench|records|package|package-test
 # Nothing is asked of the package manager when everything is there already.
 set -euo pipefail
 
@@ -18,6 +18,7 @@ libsqlite3-dev        pkg-config --exists sqlite3
 sqlite3               command -v sqlite3
 attr                  command -v getfattr
 unzip                 command -v unzip
+jq                    command -v jq
 EOF_LIST
 }
 
@@ -27,7 +28,6 @@ rsync                 command -v rsync
 zip                   command -v zip
 p7zip-full|7zip       command -v 7z
 libarchive-tools      command -v bsdtar
-jq                    command -v jq
 python3               command -v python3
 python3-cryptography  python3 -c __import__('cryptography')
 python3-jsonschema    python3 -c __import__('jsonschema')
@@ -39,6 +39,25 @@ openssh-client        command -v sftp
 openssh-sftp-server   test -x /usr/lib/openssh/sftp-server
 strace                command -v strace
 shellcheck            command -v shellcheck
+systemd               command -v systemd-analyze
+groff-base            command -v groff
+zsh                   command -v zsh
+fish                  command -v fish
+EOF_LIST
+}
+
+# For `make deb`.
+package_packages() {
+    cat <<'EOF_LIST'
+dpkg-dev              command -v dpkg-shlibdeps
+binutils              command -v strip
+EOF_LIST
+}
+
+# For `make test-deb`.
+package_test_packages() {
+    cat <<'EOF_LIST'
+mmdebstrap            command -v mmdebstrap
 EOF_LIST
 }
 
@@ -77,6 +96,8 @@ list_packages() {
         test) test_packages ;;
         bench) bench_packages ;;
         records) record_packages ;;
+        package) package_packages ;;
+        package-test) package_test_packages ;;
     esac
 }
 

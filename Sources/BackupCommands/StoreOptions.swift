@@ -8,7 +8,7 @@ struct StoreOptions: ParsableArguments {
         name: .long,
         help: ArgumentHelp(
             "The store's folder (default: $BACKUPFS_STORE, else $XDG_DATA_HOME/backupfs, else ~/.local/share/backupfs).",
-            valueName: "dir"))
+            valueName: "dir"), completion: .directory)
     var store: String?
     @OptionGroup var passwords: PasswordOptions
 

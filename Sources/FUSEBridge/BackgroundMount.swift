@@ -2,8 +2,8 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Mounts in the background: this program is started anew in a session of its own, and whoever started it waits until the mount
-/// answers or has failed. (A program that has threads cannot be split by fork(2).)
+/// Mounts in the background: this program is started anew, and whoever started it waits until the mount answers, when the new one begins a
+/// session of its own, or has failed. (A program that has threads cannot be split by fork(2).)
 public enum BackgroundMount {
     /// Names, in the started program's environment, the descriptor that it reports to.
     static let environmentVariable = "BACKUPFS_READY_DESCRIPTOR"
@@ -101,7 +101,7 @@ public enum BackgroundMount {
         let descriptors = [log.rawValue, log.rawValue, report.rawValue]
         guard let secret else {
             return try ProgramStart.spawn(
-                executable, arguments: [name] + arguments, environment: variables, descriptors: descriptors, startsSession: true)
+                executable, arguments: [name] + arguments, environment: variables, descriptors: descriptors, startsSession: false)
         }
         precondition(secret.count <= secretByteCountLimit, "a pipe would not take it")
         let pipe = try Pipe()
@@ -109,7 +109,7 @@ public enum BackgroundMount {
         let source = try OwnedDescriptor.duplicate(pipe.reader, from: 10)
         return try ProgramStart.spawn(
             executable, arguments: [name] + arguments, environment: variables + ["\(secretVariable)=\(secretDescriptor)"],
-            descriptors: descriptors + [source.rawValue], startsSession: true)
+            descriptors: descriptors + [source.rawValue], startsSession: false)
     }
 
     /// The last line that went to the log, to be shown at once.

@@ -19,7 +19,8 @@ public enum Mountpoint {
         guard value.st_mode & S_IFMT == S_IFDIR else {
             throw BackupError(.notADirectory, "the mountpoint is not a folder", path: path, remedy: "Name an empty folder.")
         }
-        if let entry = try MountTable.current().entry(at: mountpoint), entry.isFUSE {
+        let entry = try MountTable.current().entry(at: mountpoint)
+        if let entry, entry.isFUSE {
             if entry.fileSystemType == options.fileSystemType {
                 throw BackupError(
                     .busy, "backupfs is mounted here already", path: path, remedy: "`backupfs umount \(path)` unmounts it.")
@@ -33,6 +34,8 @@ public enum Mountpoint {
                 .accessDenied, "a user can mount only on a folder that he may write to", path: path,
                 remedy: "Name a folder of your own, or mount as root.")
         }
+        // Whoever opens the folder of an automount waits for the very mount that is being made here. It is empty in any case.
+        if entry?.fileSystemType == "autofs" { return mountpoint }
         if !options.allowsNonEmptyMountpoint, try !DirectoryReader(path: mountpoint).names().isEmpty {
             throw BackupError(
                 .notEmpty, "the mountpoint is not empty: what is in it would be hidden", path: path,

@@ -51,6 +51,17 @@ import Testing
         }
     }
 
+    /// `init` writes all settings, those that are not set as comments.
+    @Test func `every setting of a store stands in the document of the settings`() throws {
+        let folder = try TemporaryFolder()
+        try run(["\(Machine.binaryPath())", "init", "--store", folder("store"), "--app", "photo-library", "--media", folder("")])
+        let settings = String(decoding: try folder.read("store/store.yaml"), as: UTF8.self)
+        let names = settings.matches(of: /(?m)^(?:# )?([A-Za-z-]+):\s/).map { String($0.1) }
+        #expect(Set(names).isSuperset(of: ["formatVersion", "app", "database", "media", "repository", "after-restore"]))
+        let text = try Document(path: "\(Machine.projectPath)/Docs/settings.md").text
+        for name in names { #expect(text.contains("\n| `\(name)` |"), "Docs/settings.md: \(name)") }
+    }
+
     private static func check(_ help: String, _ verb: String, _ section: Substring) {
         let options = help.matches(of: /(?m)^  (?:(-[a-z]), )?(-{1,2}[a-z-]+)/)
             .flatMap { [$0.1, $0.2].compactMap { $0.map(String.init) } }

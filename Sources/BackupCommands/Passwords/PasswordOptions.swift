@@ -13,18 +13,20 @@ struct PasswordOptions: ParsableArguments {
         name: .long,
         help: ArgumentHelp(
             "A file whose first line is the password of an encrypted repository (default: $\(fileVariable), else asked for).",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     var passwordFile: String?
 
     init() {}
 
     /// Opens a store, and its repository with the password if it needs one. Every command opens stores through here.
-    /// - Parameter masterKey: the repository's key, where another process has opened it already.
+    /// - Parameters:
+    ///   - masterKey: the repository's key, where another process has opened it already.
+    ///   - asks: whether somebody at the terminal may be asked.
     /// - Throws: `wrongPassword`; `usage` when a file is named for a repository that has no password.
-    func open(_ storePath: String, masterKey: SecretBytes? = nil) throws(BackupError) -> Store {
+    func open(_ storePath: String, masterKey: SecretBytes? = nil, asks: Bool = true) throws(BackupError) -> Store {
         let store = try Store.open(storePath) { (repository) throws(BackupError) in
             if let masterKey { return .masterKey(masterKey) }
-            return .password(try password(of: repository))
+            return .password(try password(of: repository, asks: asks))
         }
         // Whoever counts on encryption must not go on without it.
         if passwordFile != nil, !store.repository.isEncrypted {
@@ -36,9 +38,9 @@ struct PasswordOptions: ParsableArguments {
     }
 
     /// The password of a repository that is there.
-    func password(of repository: String) throws(BackupError) -> SecretBytes {
+    func password(of repository: String, asks: Bool = true) throws(BackupError) -> SecretBytes {
         if let named = try fromFile() { return named }
-        guard Terminal.isInputTerminal else {
+        guard asks, Terminal.isInputTerminal else {
             throw BackupError(
                 .wrongPassword, "the repository is encrypted, and no password was given", path: repository,
                 remedy: "Name a file that holds it with --password-file or \(Self.fileVariable), or run this on a terminal.")

@@ -19,9 +19,9 @@ struct DiffCommand: ParsableCommand {
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
-    @Argument(help: ArgumentHelp("The older state.", valueName: "a"))
+    @Argument(help: ArgumentHelp("The older state.", valueName: "a"), completion: .snapshot)
     var old: String
-    @Argument(help: ArgumentHelp("The newer state.", valueName: "b"))
+    @Argument(help: ArgumentHelp("The newer state.", valueName: "b"), completion: .snapshot)
     var new: String
     @Option(
         name: .long,

@@ -20,7 +20,8 @@ struct ExportCommand: ParsableCommand {
             """)
 
     @OptionGroup var store: StoreOptions
-    @Argument(help: ArgumentHelp("A backup's name, or \"latest\" (default: the live data).", valueName: "snap"))
+    @Argument(
+        help: ArgumentHelp("A backup's name, or \"latest\" (default: the live data).", valueName: "snap"), completion: .snapshot)
     var snapshot: String?
     @Flag(name: .long, help: "The app's own export format (the default).")
     var json = false
@@ -28,9 +29,13 @@ struct ExportCommand: ParsableCommand {
     var zip = false
     @Flag(name: .long, help: "Everything, as one tar archive.")
     var tar = false
-    @Option(name: .long, help: ArgumentHelp("One CSV file for each collection, into this folder.", valueName: "dir"))
+    @Option(
+        name: .long, help: ArgumentHelp("One CSV file for each collection, into this folder.", valueName: "dir"),
+        completion: .directory)
     var csv: String?
-    @Option(name: [.short, .long], help: ArgumentHelp("The file to write; \"-\" for standard output.", valueName: "file"))
+    @Option(
+        name: [.short, .long], help: ArgumentHelp("The file to write; \"-\" for standard output.", valueName: "file"),
+        completion: .file())
     var output: String?
 
     func validate() throws {

@@ -23,7 +23,9 @@ struct FindCommand: ParsableCommand {
     @OptionGroup var output: OutputOptions
     @Argument(help: ArgumentHelp("What to find.", valueName: "pattern"))
     var pattern: String
-    @Argument(help: ArgumentHelp("Backups to look into (default: all, safety backups included).", valueName: "snap"))
+    @Argument(
+        help: ArgumentHelp("Backups to look into (default: all, safety backups included).", valueName: "snap"),
+        completion: .snapshot)
     var snapshots: [String] = []
 
     func run() throws {

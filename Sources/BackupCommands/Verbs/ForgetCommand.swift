@@ -20,7 +20,7 @@ struct ForgetCommand: ParsableCommand {
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
-    @Argument(help: ArgumentHelp("Backups to remove.", valueName: "snap"))
+    @Argument(help: ArgumentHelp("Backups to remove.", valueName: "snap"), completion: .snapshot)
     var names: [String] = []
     @Option(name: [.long, .customShort("l")], help: ArgumentHelp("Keep the newest N, or \"unlimited\".", valueName: "n"))
     var keepLast: String?

@@ -26,13 +26,17 @@ struct InitCommand: ParsableCommand {
             """
             The app: a built-in one, or a definition file (NAME.yaml). Without it, the built-in one whose tables the --database has, or else \
             every table of it; without --database \(StoreCreation.defaultApp).
-            """))
+            """), completion: .file())
     var app: String?
-    @Option(name: .long, help: ArgumentHelp("The app's SQLite database, left where it lies.", valueName: "file"))
+    @Option(
+        name: .long, help: ArgumentHelp("The app's SQLite database, left where it lies.", valueName: "file"), completion: .file())
     var database: String?
-    @Option(name: .long, help: ArgumentHelp("The app's media folder, left where it lies.", valueName: "dir"))
+    @Option(
+        name: .long, help: ArgumentHelp("The app's media folder, left where it lies.", valueName: "dir"), completion: .directory)
     var media: String?
-    @Option(name: .long, help: ArgumentHelp("Where the repository goes, or an existing one to go on with.", valueName: "path"))
+    @Option(
+        name: .long, help: ArgumentHelp("Where the repository goes, or an existing one to go on with.", valueName: "path"),
+        completion: .directory)
     var repository: String?
     @Flag(name: .long, help: "Encrypt the new repository with a password.")
     var encrypt = false

@@ -19,7 +19,8 @@ struct ListCommand: ParsableCommand {
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
-    @Argument(help: ArgumentHelp("The backup, and optionally a folder or file in it.", valueName: "snap[:path]"))
+    @Argument(
+        help: ArgumentHelp("The backup, and optionally a folder or file in it.", valueName: "snap[:path]"), completion: .snapshot)
     var place: String
 
     func run() throws {

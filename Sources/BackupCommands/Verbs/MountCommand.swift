@@ -16,7 +16,7 @@ struct MountCommand: ParsableCommand {
             Mount options: ro, rw; allow_other, allow_root (let others in); uid=N, gid=N (who owns the files); store=DIR; password_file=FILE;
             nonempty; auto_unmount; fsname=NAME, subtype=NAME; max_read=BYTES; suid, dev, exec, sync, dirsync and their opposites; noatime, nodiratime; context=.
             Those for mount(8) and systemd (x-..., _netdev, nofail, noauto, user, defaults, ...) are taken and ignored.
-            In /etc/fstab: STORE MOUNTPOINT fuse.backupfs OPTIONS 0 0
+            In /etc/fstab: STORE MOUNTPOINT backupfs OPTIONS 0 0
 
             Example:
               backupfs mount /mnt/backups
@@ -31,7 +31,7 @@ struct MountCommand: ParsableCommand {
         name: .customShort("o"),
         help: ArgumentHelp("Mount options, separated by commas, as in fstab; store=DIR names the store.", valueName: "options"))
     var options: [String] = []
-    @Argument(help: ArgumentHelp("The empty folder to mount on.", valueName: "mountpoint"))
+    @Argument(help: ArgumentHelp("The empty folder to mount on.", valueName: "mountpoint"), completion: .directory)
     var first: String
     /// mount(8) gives a source and a mountpoint, then options.
     @Argument(help: .hidden)
@@ -55,9 +55,11 @@ struct MountCommand: ParsableCommand {
 
     func run() throws {
         let channel = BackgroundMount.readinessChannel()
+        let manager = serviceManager()
         MemoryHeaps.useOne()
         do {
-            try mount(channel)
+            // Only what stays in the foreground is the service; a mount in the background belongs to whoever else asked for it.
+            try mount(channel, foreground && channel == nil ? manager : nil)
         } catch {
             // In the background nobody reads standard error: whoever started this is told.
             if let channel, let error = error as? BackupError { channel.report(error) }
@@ -65,7 +67,17 @@ struct MountCommand: ParsableCommand {
         }
     }
 
-    private func mount(_ channel: ReadinessChannel?) throws {
+    /// Whoever waits in vain for a word ends this program by and by; until then the mount is of use.
+    private func serviceManager() -> ServiceManager? {
+        do throws(BackupError) {
+            return try ServiceManager.takeFromEnvironment()
+        } catch {
+            if foreground { Terminal.complain("backupfs: \(error.description)") }
+            return nil
+        }
+    }
+
+    private func mount(_ channel: ReadinessChannel?, _ manager: ServiceManager?) throws {
         let mountOptions = try MountOptions(parsing: options)
         try FUSEAvailability.check(mountOptions)
         let namedStore = store.store ?? mountOptions.storePath ?? sourceStore
@@ -101,10 +113,22 @@ struct MountCommand: ParsableCommand {
         let watch = try? store.repository.watchSnapshots { tree.lookForChanges() }
         defer { watch?.end() }
         let daemon = MountDaemon(store: store, isReadOnly: mountOptions.isReadOnly)
-        _ = try session.run(reactions: daemon.reactions, onEnding: daemon.end) { () throws(BackupError) in
+        let status = "Serves \(path) on \(session.mountpoint)"
+        func endDaemon(_ reason: MountSession.End?) {
+            tell(manager, .stopping)
+            daemon.end(reason)
+        }
+        _ = try session.run(reactions: daemon.reactions, onEnding: endDaemon) { () throws(BackupError) in
+            // Not before: an automount lets only its own group of processes look at the folder while it is being mounted on.
+            if channel != nil { setsid() }
             try channel?.reportReady()
+            tell(manager, .ready(status: status))
             daemon.begin()
         }
+    }
+
+    private func tell(_ manager: ServiceManager?, _ state: ServiceManager.State) {
+        do throws(BackupError) { try manager?.tell(state) } catch { Terminal.complain("backupfs: \(error.description)") }
     }
 
     /// The default store comes into being with its first mount; one that was named must be there.

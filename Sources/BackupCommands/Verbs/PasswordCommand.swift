@@ -19,7 +19,8 @@ struct PasswordCommand: ParsableCommand {
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
-    @Option(name: .long, help: ArgumentHelp("A file whose first line is the new password.", valueName: "file"))
+    @Option(
+        name: .long, help: ArgumentHelp("A file whose first line is the new password.", valueName: "file"), completion: .file())
     var newPasswordFile: String?
 
     func run() throws {

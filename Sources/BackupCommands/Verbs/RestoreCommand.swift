@@ -31,11 +31,14 @@ struct RestoreCommand: ParsableCommand {
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
-    @Argument(help: ArgumentHelp("A file (\"-\" is standard input), or a backup's name (or \"latest\").", valueName: "file|snap"))
+    @Argument(
+        help: ArgumentHelp("A file (\"-\" is standard input), or a backup's name (or \"latest\").", valueName: "file|snap"),
+        completion: .file())
     var source: String
     @Option(
         name: .long,
-        help: ArgumentHelp("Write the backup's files into this folder, and leave the app's data alone.", valueName: "dir"))
+        help: ArgumentHelp("Write the backup's files into this folder, and leave the app's data alone.", valueName: "dir"),
+        completion: .directory)
     var target: String?
     @Option(
         name: .long,

@@ -25,7 +25,7 @@ struct StatsCommand: ParsableCommand {
     @OptionGroup var output: OutputOptions
     @Flag(name: .long, help: "Tell what the records are like, and not how much room they take.")
     var records = false
-    @Argument(help: ArgumentHelp("Backups' names, or \"latest\" (default: all).", valueName: "snap"))
+    @Argument(help: ArgumentHelp("Backups' names, or \"latest\" (default: all).", valueName: "snap"), completion: .snapshot)
     var snapshots: [String] = []
 
     func validate() throws {

@@ -18,7 +18,7 @@ struct TagCommand: ParsableCommand {
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
-    @Argument(help: ArgumentHelp("Backups' names, or \"latest\".", valueName: "snap"))
+    @Argument(help: ArgumentHelp("Backups' names, or \"latest\".", valueName: "snap"), completion: .snapshot)
     var snapshots: [String]
     @Option(name: .long, help: ArgumentHelp("A tag to add; may be given several times.", valueName: "tag"))
     var add: [String] = []

@@ -19,7 +19,7 @@ struct UnmountCommand: ParsableCommand {
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
-    @Argument(help: "Where it is mounted.")
+    @Argument(help: "Where it is mounted.", completion: .directory)
     var mountpoint: String?
 
     func run() throws {

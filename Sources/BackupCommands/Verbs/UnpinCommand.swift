@@ -11,7 +11,7 @@ struct UnpinCommand: ParsableCommand {
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
-    @Argument(help: ArgumentHelp("Backups' names, or \"latest\".", valueName: "snap"))
+    @Argument(help: ArgumentHelp("Backups' names, or \"latest\".", valueName: "snap"), completion: .snapshot)
     var snapshots: [String]
 
     func run() throws { try Pinning.run(store, snapshots, isPinned: false, output) }

@@ -21,7 +21,7 @@ struct VerifyCommand: ParsableCommand {
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
-    @Argument(help: ArgumentHelp("Backups' names, or \"latest\".", valueName: "snap"))
+    @Argument(help: ArgumentHelp("Backups' names, or \"latest\".", valueName: "snap"), completion: .snapshot)
     var snapshots: [String] = []
     @Flag(name: .long, help: "All backups, safety backups included.")
     var all = false

@@ -1,5 +1,4 @@
 import Foundation
-import SystemIO
 import TestSupport
 import Testing
 
@@ -94,15 +93,5 @@ struct ConfigTests {
         let result = try room.run("backupfs config set schedule weekly --store $S")
         #expect(result.status == 1 && result.complaint.contains("cannot be changed by a program"), "\(result)")
         #expect(try room.sh("cmp $R/before $S/store.yaml && echo same") == "same")
-    }
-
-    /// Each setting stands in the table of Docs/settings.md.
-    @Test func `the document has all settings`() throws {
-        let room = try room()
-        let document = try FileSystem.readFile("\(Machine.projectPath)/Docs/settings.md")
-        let text = String(decoding: document, as: UTF8.self)
-        let names = try room.sh("grep -oE '^#? ?[a-zA-Z-]+: \"' $S/store.yaml | tr -d '#: \"'").split(separator: "\n")
-        #expect(names.count == 20)
-        for name in names { #expect(text.contains("`\(name)`"), "\(name)") }
     }
 }

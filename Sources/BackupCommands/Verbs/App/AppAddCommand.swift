@@ -18,9 +18,9 @@ struct AppAddCommand: ParsableCommand {
             """)
 
     @OptionGroup var output: OutputOptions
-    @Option(name: .long, help: ArgumentHelp("The app's SQLite database.", valueName: "file"))
+    @Option(name: .long, help: ArgumentHelp("The app's SQLite database.", valueName: "file"), completion: .file())
     var database: String
-    @Option(name: .long, help: ArgumentHelp("The app's media folder, if it has one.", valueName: "dir"))
+    @Option(name: .long, help: ArgumentHelp("The app's media folder, if it has one.", valueName: "dir"), completion: .directory)
     var media: String?
     @Option(
         name: .long,
@@ -30,7 +30,8 @@ struct AppAddCommand: ParsableCommand {
     @Option(
         name: [.customShort("o"), .customLong("output")],
         help: ArgumentHelp(
-            "The definition's file; NAME.yaml in the current folder if not given, - for standard output.", valueName: "file"))
+            "The definition's file; NAME.yaml in the current folder if not given, - for standard output.", valueName: "file"),
+        completion: .file())
     var file: String?
 
     func run() throws {

@@ -18,11 +18,12 @@ struct AppCheckCommand: ParsableCommand {
             """)
 
     @OptionGroup var output: OutputOptions
-    @Argument(help: ArgumentHelp("Definitions' files.", valueName: "file"))
+    @Argument(help: ArgumentHelp("Definitions' files.", valueName: "file"), completion: .file())
     var files: [String]
     @Option(
         name: .long,
-        help: ArgumentHelp("A database of the app: has it the tables and columns that the definition names?", valueName: "file"))
+        help: ArgumentHelp("A database of the app: has it the tables and columns that the definition names?", valueName: "file"),
+        completion: .file())
     var database: String?
 
     func validate() throws {

@@ -20,7 +20,7 @@ struct AppMigrateCommand: ParsableCommand {
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
-    @Argument(help: ArgumentHelp("The folder with the old files.", valueName: "dir"))
+    @Argument(help: ArgumentHelp("The folder with the old files.", valueName: "dir"), completion: .directory)
     var folder: String
     @Flag(name: .long, help: "Only say what would happen.")
     var dryRun = false

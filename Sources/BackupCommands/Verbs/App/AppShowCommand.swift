@@ -19,7 +19,7 @@ struct AppShowCommand: ParsableCommand {
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
-    @Argument(help: ArgumentHelp("A built-in app's name, or a definition's file.", valueName: "name|file"))
+    @Argument(help: ArgumentHelp("A built-in app's name, or a definition's file.", valueName: "name|file"), completion: .file())
     var app: String?
 
     func run() throws {

@@ -1,0 +1,88 @@
+import TestSupport
+import Testing
+
+/// Completions as the shells ask for them.
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct CompletionTests {
+    /// Calls the function as bash does when the tabulator key is pressed after the last word.
+    fileprivate static let press = """
+        set +e
+        source $I/share/bash-completion/completions/backupfs
+        press() {
+            COMP_WORDS=("$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMP_LINE="${COMP_WORDS[*]}"; COMP_POINT=${#COMP_LINE}; COMPREPLY=()
+            _backupfs backupfs "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+            printf '%s\\n' "${COMPREPLY[@]}" | sort
+        }
+        cd $R/folder
+
+        """
+
+    private func withStore(_ body: (Room) throws -> Void) throws {
+        try Room.withInstallation { room in
+            try room.sh(
+                """
+                backupfs init --store $S; backupfs backup --store $S --label monday; backupfs backup --store $S --label 'two words'
+                mkdir -p $R/folder/place; touch $R/folder/file.json
+                """)
+            try body(room)
+        }
+    }
+
+    @Test func `bash offers verbs, options and what they take`() throws {
+        try withStore { (room) throws in
+            #expect(try room.sh(CompletionTests.press + "complete -p backupfs") == "complete -o filenames -F _backupfs backupfs")
+            #expect(Set(try room.offered("backupfs ''")).isSuperset(of: CommandTests.verbs))
+            #expect(try room.offered("backupfs pr") == ["prune"])
+            #expect(
+                Set(try room.offered("backupfs app ''")).isSuperset(of: ["add", "check", "list", "migrate", "schema", "show"]))
+            // Not those for tests.
+            #expect(try room.offered("backupfs init --s") == ["--sample", "--store"])
+            #expect(try room.offered("backupfs restore --strategy ''") == ["merge", "replace", "skip"])
+            #expect(try room.offered("backupfs restore ''") == ["file.json", "place"])
+            for command in ["mount", "umount", "status --store", "restore --target"] {
+                #expect(try room.offered("backupfs \(command) ''") == ["place"], "\(command)")
+            }
+            #expect(try room.offered("backupfs export -o f") == ["file.json"])
+        }
+    }
+
+    @Test func `bash offers the names of backups, and never asks for a password`() throws {
+        try withStore { room in
+            let names = ["latest", "monday", "two words"]
+            for command in ["ls", "pin", "diff", "diff monday", "tag", "export", "verify"] {
+                #expect(try room.offered("backupfs \(command) --store $S ''") == names, "\(command)")
+            }
+            room.variables["BACKUPFS_STORE"] = room.storePath
+            #expect(try room.offered("backupfs ls ''") == names)
+            #expect(try room.offered("backupfs pin t") == ["two words"])
+            room.variables["BACKUPFS_STORE"] = "\(room.path)/none"
+            #expect(try room.offered("backupfs ls ''") == [])
+            try room.sh("echo secret > $R/password; backupfs init --store $R/secret --encrypt --password-file $R/password")
+            try room.sh("backupfs backup --store $R/secret --label hidden --password-file $R/password")
+            room.variables["BACKUPFS_STORE"] = "\(room.path)/secret"
+            #expect(try room.offered("backupfs ls ''") == [])
+            room.variables["BACKUPFS_PASSWORD_FILE"] = "\(room.path)/password"
+            #expect(try room.offered("backupfs ls ''") == ["hidden", "latest"])
+        }
+    }
+
+    @Test func `zsh and fish take theirs`() throws {
+        try withStore { room in
+            try room.sh("zsh -n $I/share/zsh/site-functions/_backupfs; fish -n $I/share/fish/vendor_completions.d/backupfs.fish")
+            #expect(try room.sh("head -1 $I/share/zsh/site-functions/_backupfs") == "#compdef backupfs")
+            let fish = try room.sh(
+                """
+                fish --no-config -c 'source $I/share/fish/vendor_completions.d/backupfs.fish
+                complete -C "backupfs pr"; complete -C "backupfs restore --strategy "' | cut -f1
+                """)
+            #expect(fish == "prune\nreplace\nmerge\nskip")
+        }
+    }
+}
+
+extension Room {
+    /// What bash offers where these words have been typed, sorted.
+    fileprivate func offered(_ words: String, at place: SourceLocation = #_sourceLocation) throws -> [String] {
+        try sh(CompletionTests.press + "press \(words)", at: place).split(separator: "\n").map(String.init)
+    }
+}

@@ -1,0 +1,111 @@
+import TestSupport
+import Testing
+
+/// What `make install` installs, as far as it is not run.
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct InstallTests {
+    @Test func `everything is installed where it belongs, runs, and is removed again`() throws {
+        try Room.withInstallation { room in
+            let files = try room.sh("cd $I; find . -type f ! -path '*/doc/*' | sort").split(separator: "\n")
+            #expect(
+                files == [
+                    "./bin/backupfs", "./lib/systemd/system/backupfs-backup@.service",
+                    "./lib/systemd/system/backupfs-backup@.timer", "./lib/systemd/system/backupfs@.service",
+                    "./lib/systemd/user/backupfs-backup.service", "./lib/systemd/user/backupfs-backup.timer",
+                    "./lib/systemd/user/backupfs.service", "./sbin/mount.backupfs", "./share/backupfs/bookmark.sh",
+                    "./share/backupfs/health.sh", "./share/backupfs/updatedb.sh",
+                    "./share/bash-completion/completions/backupfs", "./share/fish/vendor_completions.d/backupfs.fish",
+                    "./share/man/man1/backupfs.1", "./share/man/man5/backupfs.yaml.5", "./share/man/man8/mount.backupfs.8",
+                    "./share/zsh/site-functions/_backupfs",
+                ])
+            #expect(try room.sh("$I/bin/backupfs --version") == room.sh("backupfs --version"))
+            #expect(
+                try room.sh("cd $I/share/doc/backupfs; ls README.md Docs/guide.md Docs/decisions/README.md").contains("guide"))
+            #expect(try room.sh("grep -rl '@BINDIR@' $I || echo none") == "none")
+            try room.sh("touch $I/bin/other")
+            try room.install("uninstall")
+            #expect(try room.sh("cd $I; find . -type f") == "./bin/other")
+            #expect(try room.sh("cd $I/share; ls . doc").contains("backupfs") == false)
+        }
+    }
+
+    @Test func `DESTDIR stands for the root of the system and is in none of the files`() throws {
+        try Room.withInstallation { room in
+            try room.sh(
+                """
+                BINARY=$(realpath $R/bin/backupfs) PREFIX=/opt/backupfs DESTDIR=$R/root \
+                '\(Machine.projectPath)/mount-scripts/install.sh' install
+                """)
+            #expect(try room.sh("ls $R/root") == "opt\nusr")
+            #expect(try room.sh("ls $R/root/usr/sbin") == "mount.backupfs")
+            #expect(try room.sh("grep -h '^program=' $R/root/usr/sbin/mount.backupfs") == "program=/opt/backupfs/bin/backupfs")
+            #expect(try room.sh("grep -rIl \"$R\" $R/root || echo none") == "none")
+            try room.fails(
+                "BINARY=$R/none '\(Machine.projectPath)/mount-scripts/install.sh' install", saying: "Run: make", exitCode: 1)
+        }
+    }
+
+    @Test func `systemd has nothing against the units`() throws {
+        try Room.withInstallation { room in
+            // It says what is wrong and ends with 0 all the same.
+            let system = """
+                SYSTEMD_UNIT_PATH=$I/lib/systemd/system: systemd-analyze verify --man=no \
+                backupfs@cars.service backupfs-backup@cars.service backupfs-backup@cars.timer 2>&1
+                """
+            #expect(try room.sh(system) == "")
+            let user = """
+                SYSTEMD_UNIT_PATH=$I/lib/systemd/user: XDG_RUNTIME_DIR=$R/tmp systemd-analyze --user verify --man=no \
+                backupfs.service backupfs-backup.service backupfs-backup.timer 2>&1
+                """
+            #expect(try room.sh(user) == "")
+            try room.sh("echo Nonsense=1 >> $I/lib/systemd/system/backupfs@.service")
+            #expect(try room.sh(system).contains("Nonsense"))
+        }
+    }
+
+    /// What would hide the mount from everybody else.
+    @Test func `the service that mounts gets no mounts of its own`() throws {
+        try Room.withInstallation { room in
+            for unit in ["system/backupfs@.service", "user/backupfs.service"] {
+                let words = try room.sh("grep -v '^#' $I/lib/systemd/\(unit) | cut -d= -f1 | sort -u").split(separator: "\n")
+                for word in words {
+                    #expect(
+                        !word.hasPrefix("Private") && !word.hasPrefix("Protect") && !word.hasSuffix("Paths")
+                            && !["MountFlags", "RootDirectory", "TemporaryFileSystem", "DynamicUser", "ProcSubset"].contains(
+                                word),
+                        "\(unit): \(word)")
+                }
+                #expect(words.contains("ExecStart") && words.contains("Type"))
+            }
+        }
+    }
+
+    @Test func `man pages are sound and tell of every verb, option, setting and exit code`() throws {
+        try Room.withInstallation { room in
+            for page in ["man1/backupfs.1", "man5/backupfs.yaml.5", "man8/mount.backupfs.8"] {
+                // Everything it warns of.
+                #expect(try room.sh("groff -man -Tutf8 -Kutf8 -ww -z $I/share/man/\(page) 2>&1") == "", "\(page)")
+                #expect(try room.sh("head -1 $I/share/man/\(page)").contains("\"1970-01-02\" \"backupfs "), "\(page)")
+            }
+            let text = try room.sh("groff -man -Tutf8 -Kutf8 -P-cbou $I/share/man/man1/backupfs.1")
+            for verb in CommandTests.verbs {
+                #expect(text.contains("   backupfs \(verb)\n"), "\(verb)")
+                let options = try room.sh("backupfs \(verb) --help").matches(of: /(?m)^  (?:-[a-z], )?(--[a-z-]+)/).map(\.1)
+                #expect(!options.isEmpty)
+                for option in options { #expect(text.contains(option), "\(verb) \(option)") }
+            }
+            #expect(text.contains("   backupfs app migrate\n"))
+            #expect(!text.contains("--sample-expenses"), "hidden")
+            for code in ["0", "1", "2", "3", "10", "11", "12", "130"] {
+                #expect(try text.contains(Regex("\n       \(code) +[a-z]")), "exit code \(code)")
+            }
+            for option in ["allow_other, allow_root", "password_file=FILE", "max_read=BYTES", "BACKUPFS_STORE"] {
+                #expect(text.contains("\n       \(option)"), "\(option)")
+            }
+            let definition = try room.sh("cat $I/share/man/man5/backupfs.yaml.5")
+            for word in ["hook\\-timeout\\-seconds", "wholeDatabase", "keepOnReplace", "mayDangle"] {
+                #expect(definition.contains("\n\\fB\(word)\\fP\n"), "\(word)")
+            }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+import TestSupport
+import Testing
+
+extension Room {
+    /// Where `installProgram` puts things: `$I`. The mount helper is alone in `$I/sbin`.
+    private var installationPath: String { "\(path)/installed" }
+
+    /// Runs a test with everything that `make install` installs, in the room.
+    static func withInstallation(_ body: (Room) throws -> Void) throws {
+        try use { room in
+            room.variables["I"] = room.installationPath
+            try room.install("install")
+            try body(room)
+        }
+    }
+
+    /// What the Makefile does, with the program under test.
+    func install(_ action: String) throws {
+        try sh(
+            """
+            BINARY=$(realpath $R/bin/backupfs) PREFIX=$I SBINDIR=$I/sbin SOURCE_DATE_EPOCH=86400 \
+            '\(Machine.projectPath)/mount-scripts/install.sh' \(action)
+            """)
+    }
+
+    /// Runs a script, which must succeed, with mounts of its own: nothing that it mounts is seen elsewhere, or stays. Instead of the system's helpers
+    /// for mount(8) there is only ours. Needs root.
+    @discardableResult
+    func inNamespace(_ script: String) throws -> String {
+        try write("set -eu -o pipefail\nmount --bind $I/sbin $(realpath /sbin)\n\(script)", to: "inside.sh")
+        return try sh("unshare --mount --propagation private bash $R/inside.sh 2>&1")
+    }
+}

@@ -1,0 +1,108 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// The mount in the foreground, as a service of systemd sees it.
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct ServiceTests {
+    /// A service manager: writes down what it is told, each message on a line. Begins when `$R/told` is there, ends with `STOPPING=1`.
+    private static let manager = """
+        import os, socket, sys
+        name = sys.argv[1]
+        receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        receiver.bind("\\0" + name[1:] if name[0] == "@" else name)
+        with open(os.environ["R"] + "/told", "w") as log:
+            message = ""
+            while message != "STOPPING=1":
+                message = receiver.recv(4096).decode()
+                print(message.replace("\\n", "|"), file=log, flush=True)
+        """
+
+    private func withManager(_ address: String, _ body: (Room, Job) throws -> Void) throws {
+        try Room.use { room in
+            try room.sh("backupfs init --store $S --sample")
+            try room.write(Self.manager, to: "manager.py")
+            let manager = try room.start("exec python3 $R/manager.py \(address)")
+            try room.wait(for: "\(room.path)/told")
+            try body(room, manager)
+            kill(manager.process, SIGKILL)
+            _ = try manager.wait()
+        }
+    }
+
+    private func waitForWord(_ word: String, _ room: Room) throws {
+        try room.sh("for turn in $(seq 1 400); do grep -q '\(word)' $R/told && exit; sleep 0.05; done; cat $R/told; exit 1")
+    }
+
+    @Test(arguments: ["$R/notify", "@backupfs-test-$$"], ["SIGTERM", "fusermount3"])
+    func `it says when the mount answers and when it ends`(address: String, end: String) throws {
+        // The name of an abstract socket is one of the machine's.
+        let address = address.replacing("$$", with: "\(getpid())-\(end)")
+        try withManager(address) { room, manager in
+            let mount = try room.start("NOTIFY_SOCKET=\(address) exec backupfs mount --foreground --store $S $M")
+            try waitForWord("READY=1", room)
+            #expect(room.mounts == [room.mountpoint])
+            try room.sh("cd $M; ls; cat status.json | jq .app")
+            if end == "SIGTERM" { mount.send(SIGTERM) } else { try room.sh("fusermount3 -u $M") }
+            #expect(try mount.wait().exitCode == 0)
+            _ = try manager.wait()
+            #expect(
+                Job.read("\(room.path)/told").split(separator: "\n")
+                    == ["READY=1|STATUS=Serves \(room.storePath) on \(room.mountpoint)", "STOPPING=1"])
+            #expect(room.mounts == [])
+        }
+    }
+
+    @Test func `commands of a restore do not speak for the service`() throws {
+        try withManager("$R/notify") { room, _ in
+            try room.sh("echo \"before-restore: \\\"env > $R/environment\\\"\" >> $S/store.yaml")
+            let mount = try room.start("NOTIFY_SOCKET=$R/notify exec backupfs mount -f --store $S $M")
+            try waitForWord("READY=1", room)
+            try room.sh("cp $M/live/export.json $R/; cp $R/export.json $M/restore/")
+            let names = try room.sh("cut -d= -f1 $R/environment").split(separator: "\n")
+            #expect(names.contains("PATH") && !names.contains("NOTIFY_SOCKET"))
+            mount.send(SIGTERM)
+            #expect(try mount.wait().exitCode == 0)
+        }
+    }
+
+    @Test func `a mount in the background is nobody's service`() throws {
+        try withManager("$R/notify") { room, _ in
+            try room.sh("NOTIFY_SOCKET=$R/notify backupfs mount --store $S $M; ls $M")
+            // In a session of its own, so that a terminal's signals do not reach it.
+            for daemon in room.daemons { #expect(getsid(daemon) == daemon) }
+            #expect(room.daemons.count == 1)
+            try room.sh("backupfs umount --store $S")
+            #expect(room.mounts == [])
+            #expect(Job.read("\(room.path)/told") == "")
+        }
+    }
+
+    @Test func `a manager that cannot be told is complained of, and the mount serves`() throws {
+        try Room.use { room in
+            try room.sh("backupfs init --store $S")
+            for address in ["$R/nobody", "nonsense", "vsock:2:1234"] {
+                let mount = try room.start("NOTIFY_SOCKET=\(address) exec backupfs mount -f --store $S $M")
+                try room.wait(for: "\(room.mountpoint)/README.txt")
+                try room.sh("ls $M/snapshots")
+                mount.send(SIGTERM)
+                let result = try mount.wait()
+                #expect(result.exitCode == 0)
+                let reason =
+                    address == "$R/nobody"
+                    ? "could not tell the service manager: No such file or directory"
+                    : "$NOTIFY_SOCKET names no socket that can be written to"
+                #expect(result.errors.contains(reason), "\(address): \(result.text)")
+            }
+        }
+    }
+
+    @Test func `the store that cannot be opened is an error before anything is said`() throws {
+        try withManager("$R/notify") { room, _ in
+            try room.fails(
+                "NOTIFY_SOCKET=$R/notify backupfs mount -f --store $R/none $M", saying: "there is no backupfs store here",
+                exitCode: 10)
+            #expect(Job.read("\(room.path)/told") == "")
+        }
+    }
+}
