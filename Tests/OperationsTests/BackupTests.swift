@@ -149,6 +149,23 @@ struct BackupTests {
         #expect(listed == "media/2024/summer/ media/2024/summer/three.jpg media/2024/two.jpg")
     }
 
+    /// The folder has been listed when the backup waits.
+    @Test func `what the app deletes meanwhile is left out, and nobody is told`() throws {
+        let room = try Room()
+        _ = try room.makeDiary()
+        let result = try room.sh(
+            """
+            touch $R/pause; printf 1 > $S/app/photos/gone.jpg; mkdir $S/app/photos/away; printf 2 > $S/app/photos/away/x
+            BACKUPFS_FAULT="backup.media-listed=pause:$R/pause" backupfs backup --label one --store $S 2>&1 & backup=$!
+            for i in $(seq 500); do [ -s $S/operation.json ] && break; sleep 0.01; done
+            sleep 0.2; rm -r $S/app/photos/gone.jpg $S/app/photos/away $R/pause
+            wait $backup; echo "exit $?"; backupfs ls one:media --store $S | awk '{print $NF}' | xargs
+            """)
+        #expect(
+            result
+                == "one\nexit 0\nmedia/2024/ media/2024/summer/ media/2024/summer/three.jpg media/2024/two.jpg media/one.jpg")
+    }
+
     @Test func `a file that never stands still is left out rather than torn`() throws {
         let room = try Room()
         let store = try room.makeDiary()

@@ -138,14 +138,25 @@ struct ExportTests {
         #expect(
             document.keys.sorted() == [
                 "app", "databaseError", "lastBackup", "lastError", "nextBackup", "operation", "records", "remote", "retention",
-                "safetyBackupCount", "snapshotCount",
+                "safetyBackupCount", "schedule", "snapshotCount",
                 "state", "store", "title",
             ])
         #expect(document["state"] as? String == "idle")
         #expect(document["snapshotCount"] as? Int == 1)
         #expect((document["lastBackup"] as? [String: Any])?["name"] as? String == "one")
         #expect((document["records"] as? [String: Int])?["expenses"] == 10)
-        #expect(document["retention"] as? [String: Int] == ["keepLast": 5, "keepWithinDays": 30, "safetyKeepLast": 3])
+        let retention = try #require(document["retention"] as? [String: Any])
+        #expect(retention["keepLast"] as? Int == 5 && retention["keepWithinDays"] as? Int == 30)
+        #expect(retention["safetyKeepLast"] as? Int == 3 && retention["counts"] as? String == "unnamed")
+        #expect(retention["on"] as? Bool == true && retention["settings"] is NSNull)
+        #expect(document["schedule"] as? String == "daily")
+        let next = try room.sh(
+            "backupfs status --json --store $S | jq -r .nextBackup", ["TZ": "UTC", "BACKUPFS_NOW": "2026-01-11T10:00:00Z"])
+        #expect(next == "2026-01-12T00:00:00Z")
+        try room.sh("backupfs config set keep-daily 7 --store $S; backupfs config set keep-within 1y --store $S")
+        #expect(
+            try room.sh("backupfs status --json --store $S | jq -c '.retention | [.keepLast, .settings]'")
+                == #"[null,{"keep-daily":"7","keep-within":"1y"}]"#)
         #expect(document["operation"] is NSNull && document["remote"] is NSNull && document["lastError"] is NSNull)
         let lines = try StatusDocument(of: store).lines
         #expect(lines.first == "EV Charging Tracker (ev-charging-tracker)")

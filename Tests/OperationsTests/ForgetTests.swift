@@ -124,6 +124,9 @@ import Testing
         func names() throws -> String {
             try room.sh("backupfs snapshots --store $S --json | jq -r '[.[].name] | join(\" \")'")
         }
+        // All of them have names, and are left alone unless the settings say otherwise.
+        #expect(try room.sh("backupfs forget --dry-run --store $S").hasSuffix("Would remove 0 backups."))
+        try room.sh("backupfs config set retention-counts all --store $S")
         // By the definition: the newest five; the diary has no limit of days.
         #expect(try room.sh("backupfs forget --dry-run --store $S").hasSuffix("Would remove 9 backups."))
         #expect(try room.run("backupfs forget --store $S </dev/null").status == 2)

@@ -76,6 +76,7 @@ final class MediaBackup: Sendable {
     private func walk(_ task: MediaFolderTask, _ names: [FileName]) throws(BackupError) {
         var batch: [FileName] = []
         var batchBytes: UInt64 = 0
+        try FaultInjection.reached("backup.media-listed")
         for name in names where !MediaFolder.isOurs(name) {
             guard !group.hasFailed, !walking.hasFailed else { return }
             try notingUnreadable(name, in: task) { () throws(BackupError) in
@@ -189,6 +190,15 @@ final class MediaBackup: Sendable {
 
     private func reportProgress() { report(state.withLock { $0.progress }) }
 
+    private func isGone(_ name: FileName, in task: MediaFolderTask) -> Bool {
+        do {
+            _ = try task.reader.status(name)
+            return false
+        } catch {
+            return error.code == .notFound
+        }
+    }
+
     /// Notes that a file cannot be read, and goes on; a repository that cannot be written ends the backup.
     private func notingUnreadable(
         _ name: FileName, in task: MediaFolderTask, _ body: () throws(BackupError) -> Void
@@ -197,6 +207,8 @@ final class MediaBackup: Sendable {
             try body()
         } catch {
             guard error.code == .sourceUnreadable else { throw error }
+            // What the app has deleted meanwhile is not in the backup, as if that had begun a moment later.
+            guard !isGone(name, in: task) else { return }
             let path = task.path(of: name)
             state.withLock { $0.unreadable.append("\(path): \(error.message)") }
         }

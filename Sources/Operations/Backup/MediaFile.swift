@@ -73,6 +73,7 @@ final class MediaFile: ByteSource {
         do {
             return try body()
         } catch {
+            guard error.code != .interrupted else { throw error }
             throw BackupError(.sourceUnreadable, error.message, path: path())
         }
     }

@@ -7,6 +7,13 @@ public struct RetentionPolicy: Sendable, Equatable {
         case count(Int)
         case unlimited
 
+        var text: String {
+            switch self {
+            case .count(let count): "\(count)"
+            case .unlimited: "unlimited"
+            }
+        }
+
         /// A number from 1 on, or `unlimited`.
         /// - Throws: `usage`.
         public init(parsing text: String) throws(BackupError) {
@@ -37,6 +44,17 @@ public struct RetentionPolicy: Sendable, Equatable {
     public init() {}
 
     public var isEmpty: Bool { self == RetentionPolicy() }
+
+    /// What it says, as the settings have it.
+    var description: [(name: String, value: String)] {
+        let limits = [
+            ("keep-last", last), ("keep-hourly", hourly), ("keep-daily", daily), ("keep-weekly", weekly),
+            ("keep-monthly", monthly),
+            ("keep-yearly", yearly),
+        ]
+        return limits.compactMap { name, limit in limit.map { (name, $0.text) } }
+            + (within.map { [("keep-within", $0.text)] } ?? [])
+    }
 }
 
 /// A length of time as people count it: a month before March 31 is the last of February or a day or two after it, as restic has it.

@@ -27,7 +27,7 @@ public struct StatusDocument: Sendable {
             counts = nil
             problem = error
         }
-        let retention = store.definition.retention
+        let next = AutomaticBackup(store: store).next(now: SystemClock.now())
 
         json = .members([
             "app": .text(store.definition.name),
@@ -36,16 +36,13 @@ public struct StatusDocument: Sendable {
             "state": .text(isRunning ? "running" : "idle"),
             "operation": operation ?? .null,
             "lastBackup": newest.map(Self.describe) ?? .null,
-            "nextBackup": .null,
+            "schedule": .text(store.schedule.text),
+            "nextBackup": .optional(next.map { ISO8601.format($0.wholeSeconds) }),
             "snapshotCount": .integer(snapshots.count),
             "safetyBackupCount": .integer(safety.count),
             "records": counts.map { .object($0.map { .init($0.name, .integer($0.count)) }) } ?? .null,
             "databaseError": .optional(problem?.description),
-            "retention": .members([
-                "keepLast": retention.keepLast.map { .integer($0) } ?? .null,
-                "keepWithinDays": retention.keepWithinDays.map { .integer($0) } ?? .null,
-                "safetyKeepLast": .integer(retention.safetyKeepLast),
-            ]),
+            "retention": Self.retention(store),
             "remote": .null,
             "lastError": failure ?? .null,
         ])
@@ -55,6 +52,7 @@ public struct StatusDocument: Sendable {
         } else {
             lines.append("Last backup: never")
         }
+        if let next { lines.append("Next backup: \(SystemClock.localText(next)) (\(store.schedule.text))") }
         lines.append("Backups: \(snapshots.count)")
         lines.append("Safety backups: \(safety.count)")
         if let counts { lines.append("Records: " + counts.map { "\($0.count) \($0.plural)" }.joined(separator: ", ")) }
@@ -71,6 +69,20 @@ public struct StatusDocument: Sendable {
     }
 
     /// A document that this program wrote, as it is.
+    /// What is kept: by the settings if they say, else by the definition.
+    private static func retention(_ store: Store) -> OrderedJSON {
+        let settings = store.settings.retention
+        let definition = store.definition.retention
+        let isOwn = !settings.policy.isEmpty
+        let rule = settings.policy.description.map { OrderedJSON.Member($0.name, .text($0.value)) }
+        return .members([
+            "on": .boolean(settings.isOn), "counts": .text((settings.counted ?? definition.counted).rawValue),
+            "keepLast": isOwn ? .null : definition.keepLast.map { .integer($0) } ?? .null,
+            "keepWithinDays": isOwn ? .null : definition.keepWithinDays.map { .integer($0) } ?? .null,
+            "settings": isOwn ? .object(rule) : .null, "safetyKeepLast": .integer(definition.safetyKeepLast),
+        ])
+    }
+
     private static func recorded(_ text: [UInt8]?) -> OrderedJSON? {
         text.flatMap { OrderedJSON.verbatim($0) }
     }

@@ -19,12 +19,14 @@ final class LiveFile: FileNode {
 
     /// - Throws: `stale` when the state that was found is gone: whoever looks again finds the new one.
     private func entry() throws(BackupError) -> LiveEntry {
+        guard let version else { return try context.liveEntry(.file, at: path) }
+        // What was found a moment ago: the app may write all the time, and each look would be at something newer.
+        if let held = context.live.heldEntry(at: path, version: version) { return held }
         let entry = try context.liveEntry(.file, at: path)
-        guard let version, entry.version != version else { return entry }
-        guard let recent = context.live.recentEntry(at: path, version: version) else {
+        guard entry.version == version else {
             throw BackupError(.stale, "the file has just changed", path: name, remedy: "Try again.")
         }
-        return recent
+        return entry
     }
 
     private var name: String { "live/" + path.map(\.description).joined(separator: "/") }

@@ -2,18 +2,24 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// The views of the app's data that the tree shows: the newest, and for a moment the one before, since a file that was just found is then opened,
-/// and the app may have written in between.
+/// The views of the app's data that the tree shows: the newest, and for a moment those before, since a file that was just found is then opened,
+/// and the app may have written in between, and others have looked.
 final class LiveViews: Sendable {
+    private struct Previous: Sendable {
+        let view: any LiveView
+        /// Until when it is kept.
+        let endNanoseconds: UInt64
+    }
+
     private struct State: Sendable {
         var newest: (any LiveView)?
-        var previous: (any LiveView)?
-        /// When the newest became so.
-        var changeNanoseconds: UInt64 = 0
+        /// The latest first.
+        var previous: [Previous] = []
     }
 
     /// Views take room on the disk.
     private static let previousNanoseconds: UInt64 = 2_000_000_000
+    private static let previousLimit = 4
 
     private let services: any TreeServices
     private let state = Mutex(State())
@@ -26,12 +32,16 @@ final class LiveViews: Sendable {
     /// What is at `path` now; `nil` when nothing is.
     func entry(at path: [FileName]) throws(BackupError) -> LiveEntry? { try view(for: path).entry(at: path) }
 
-    /// What was at `path` a moment ago, in this version.
-    func recentEntry(at path: [FileName], version: UInt64) -> LiveEntry? {
+    /// What was at `path` in this version when somebody looked last, or a moment before. The app is not asked.
+    func heldEntry(at path: [FileName], version: UInt64) -> LiveEntry? {
         let now = SystemClock.monotonicNanoseconds()
-        let previous = state.withLock { now - $0.changeNanoseconds < Self.previousNanoseconds ? $0.previous : nil }
-        guard let entry = try? previous?.entry(at: path), entry.version == version else { return nil }
-        return entry
+        let views = state.withLock { state in
+            [state.newest].compactMap { $0 } + state.previous.filter { now < $0.endNanoseconds }.map(\.view)
+        }
+        for view in views {
+            if let entry = try? view.entry(at: path), entry.version == version { return entry }
+        }
+        return nil
     }
 
     private func view(for path: [FileName]) throws(BackupError) -> any LiveView {
@@ -39,13 +49,13 @@ final class LiveViews: Sendable {
         let view = try services.liveView()
         let now = SystemClock.monotonicNanoseconds()
         state.withLock { state in
-            if state.newest !== view {
-                state.previous = state.newest
-                state.newest = view
-                state.changeNanoseconds = now
-            } else if now - state.changeNanoseconds >= Self.previousNanoseconds {
-                state.previous = nil
+            state.previous.removeAll { now >= $0.endNanoseconds }
+            guard state.newest !== view else { return }
+            if let newest = state.newest {
+                state.previous.insert(Previous(view: newest, endNanoseconds: now + Self.previousNanoseconds), at: 0)
+                if state.previous.count > Self.previousLimit { state.previous.removeLast() }
             }
+            state.newest = view
         }
         return view
     }
