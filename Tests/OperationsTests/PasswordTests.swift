@@ -18,38 +18,6 @@ struct PasswordTests {
         return room
     }
 
-    /// Runs a command on a terminal of its own and answers what it asks.
-    private static let onTerminal = """
-        import os, pty, sys
-        answers = sys.argv[1].encode().decode("unicode_escape").split("|")
-        process, terminal = pty.fork()
-        if process == 0:
-            os.execvp(sys.argv[2], sys.argv[2:])
-        shown = b""
-        for answer in answers:
-            # It asks, and only then listens.
-            while not shown.rstrip(b" ").endswith(b":"):
-                shown += os.read(terminal, 1000)
-            os.write(terminal, answer.encode())
-            shown += b"<answered>"
-        while True:
-            try:
-                more = os.read(terminal, 1000)
-            except OSError:
-                break
-            if not more:
-                break
-            shown += more
-        status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-        sys.stdout.write(shown.decode().replace("\\r", ""))
-        sys.exit(status)
-        """
-
-    private func onTerminal(_ room: Room, _ answers: String, _ command: String) throws -> Room.Result {
-        try Self.onTerminal.write(toFile: room("terminal.py"), atomically: true, encoding: .utf8)
-        return try room.run("python3 $R/terminal.py '\(answers)' \(command)")
-    }
-
     @Test func `the password comes from a file, a pipe or a variable that names a file`() throws {
         let room = try makeRoom()
         for way in [
@@ -98,29 +66,29 @@ struct PasswordTests {
 
     @Test func `a terminal is asked, and does not show what is typed`() throws {
         let room = try makeRoom()
-        let result = try onTerminal(room, "correct horse\\n", "backupfs snapshots --store $S")
+        let result = try room.onTerminal("correct horse\\n", "backupfs snapshots --store $S")
         #expect(result.status == 0, "\(result.output)\(result.complaint)")
         #expect(result.output.hasPrefix("Password of \(room.storePath)/repository: <answered>\nName "), "\(result.output)")
         // Ctrl-U takes back the line, backspace a character of two bytes.
-        #expect(try onTerminal(room, "nonsense\\x15correct hors\\u00fc\\x7fe\\n", "backupfs snapshots --store $S").status == 0)
-        #expect(try onTerminal(room, "nonsense\\n", "backupfs snapshots --store $S").status == 12)
-        #expect(try onTerminal(room, "\\n", "backupfs snapshots --store $S").status == 2)
-        #expect(try onTerminal(room, "corr\\x03", "backupfs snapshots --store $S").status == 130)
+        #expect(try room.onTerminal("nonsense\\x15correct hors\\u00fc\\x7fe\\n", "backupfs snapshots --store $S").status == 0)
+        #expect(try room.onTerminal("nonsense\\n", "backupfs snapshots --store $S").status == 12)
+        #expect(try room.onTerminal("\\n", "backupfs snapshots --store $S").status == 2)
+        #expect(try room.onTerminal("corr\\x03", "backupfs snapshots --store $S").status == 130)
         // The terminal is as it was, also after Ctrl-C.
-        let echo = try onTerminal(room, "corr\\x03", "bash -c 'backupfs snapshots --store $S; stty -a'")
+        let echo = try room.onTerminal("corr\\x03", "bash -c 'backupfs snapshots --store $S; stty -a'")
         #expect(
             echo.output.contains(" echo ") && echo.output.contains(" icanon ") && echo.output.contains("isig "), "\(echo.output)")
     }
 
     @Test func `a new password is asked for twice`() throws {
         let room = try Room()
-        let differing = try onTerminal(room, "one\\n|two\\n", "backupfs init --encrypt --store $S")
+        let differing = try room.onTerminal("one\\n|two\\n", "backupfs init --encrypt --store $S")
         #expect(differing.status == 2 && differing.output.contains("the two passwords differ"), "\(differing.output)")
         #expect(try room.sh("ls -d $S 2>/dev/null || echo none") == "none")
-        let made = try onTerminal(room, "one\\n|one\\n", "backupfs init --encrypt --store $S")
+        let made = try room.onTerminal("one\\n|one\\n", "backupfs init --encrypt --store $S")
         #expect(made.status == 0 && made.output.contains("The backups are encrypted."), "\(made.output)")
         #expect(!made.output.contains("one"))
-        let changed = try onTerminal(room, "one\\n|three\\n|three\\n", "backupfs passwd --store $S")
+        let changed = try room.onTerminal("one\\n|three\\n|three\\n", "backupfs passwd --store $S")
         #expect(changed.output.hasSuffix("The password of \(room.storePath)/repository has been changed.\n"), "\(changed.output)")
         try room.sh("echo three | backupfs snapshots --store $S --password-file /dev/stdin")
         let noTerminal = try room.run("backupfs init --encrypt --store $R/other </dev/null")

@@ -43,20 +43,23 @@ enum DatabaseCopy {
             throw DatabaseFailure.last(target, path: targetPath)
         }
         let end = SystemClock.monotonicNanoseconds() + UInt64(busyTimeoutSeconds * 1e9)
-        var result = sqlite3_backup_step(backup, pagesPerStep)
-        var isCancelled = false
-        while !isCancelled {
-            if result == SQLITE_BUSY || result == SQLITE_LOCKED, SystemClock.monotonicNanoseconds() < end {
-                usleep(20_000)
-            } else if result != SQLITE_OK {
+        var result = SQLITE_OK
+        var isBusy = false
+        var cancelled: BackupError?
+        repeat {
+            do {
+                try Cancellation.check()
+            } catch {
+                cancelled = error
                 break
             }
-            isCancelled = Cancellation.current?.isCancelled ?? false
-            if !isCancelled { result = sqlite3_backup_step(backup, pagesPerStep) }
-        }
+            if isBusy { usleep(20_000) }
+            result = sqlite3_backup_step(backup, pagesPerStep)
+            isBusy = result == SQLITE_BUSY || result == SQLITE_LOCKED
+        } while result == SQLITE_OK || isBusy && SystemClock.monotonicNanoseconds() < end
         // Whatever went wrong has been rolled back by then.
         let finished = sqlite3_backup_finish(backup)
-        if isCancelled { try Cancellation.check() }
+        if let cancelled { throw cancelled }
         guard result == SQLITE_DONE else {
             throw DatabaseFailure.error(code: result, reason: String(cString: sqlite3_errstr(result)), path: path)
         }

@@ -22,19 +22,15 @@ public struct BackupOperation: Sendable {
         defer { withExtendedLifetime(lock) {} }
         // A restore of another process that died between the records and the media: a backup of that would mix two states.
         try store.recoverRestore()
-        let result = try store.monitor.run("backup", phase: Self.phase, progress) { (report) throws(BackupError) in
-            try makeAndRemoveOld(label: label, tag: tag, report)
+        return try store.monitor.run("backup", phase: Self.phase, progress) { (report) throws(BackupError) in
+            let result = try make(.snapshot, label: label, tag: tag, report)
+            return removingOld(result, report)
         }
-        guard let result else { throw BackupError(.invalidArgument, "the backup was not made") }
-        return result
     }
 
-    /// A backup, and the end of those that the rule of retention no longer keeps. For whoever holds the operation lock.
-    /// - Returns: `nil` when nothing has changed since `earlier`.
-    func makeAndRemoveOld(
-        label: String?, tag: String?, unlessAs earlier: Snapshot? = nil, _ report: @escaping ProgressHandler
-    ) throws(BackupError) -> BackupResult? {
-        guard var result = try make(.snapshot, label: label, tag: tag, unlessAs: earlier, report) else { return nil }
+    /// Ends those that the rule of retention no longer keeps after a new one. For whoever holds the operation lock.
+    func removingOld(_ result: BackupResult, _ report: @escaping ProgressHandler) -> BackupResult {
+        var result = result
         // The backup is there, whatever becomes of the others: the next one looks again.
         try? Cancellation.shielded { () throws(BackupError) in
             result.removed = try ForgetOperation(store: store).removeOld(report)
@@ -52,7 +48,9 @@ public struct BackupOperation: Sendable {
         return result
     }
 
-    private func make(
+    /// For whoever holds the operation lock.
+    /// - Returns: `nil` when nothing has changed since `unchanged`.
+    func make(
         _ kind: SnapshotKind, label: String?, tag: String?, unlessAs unchanged: Snapshot?, _ report: @escaping ProgressHandler
     ) throws(BackupError) -> BackupResult? {
         try store.repository.refresh()

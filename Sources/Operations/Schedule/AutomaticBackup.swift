@@ -41,13 +41,12 @@ public struct AutomaticBackup: Sendable {
     }
 
     /// When the next one is due.
-    /// - Parameter isStart: whether one that failed is due at once, since something has just begun.
     /// - Returns: a time that may have passed already; `nil` for never.
-    public func next(now: Timestamp, isStart: Bool = false) -> Timestamp? {
-        guard schedule != .off else { return nil }
-        return next(state(now), now, isStart: isStart)
+    public func next(now: Timestamp) -> Timestamp? {
+        schedule == .off ? nil : next(state(now), now, isStart: false)
     }
 
+    /// - Parameter isStart: whether one that failed is due at once, since something has just begun.
     private func next(_ state: ScheduleState, _ now: Timestamp, isStart: Bool) -> Timestamp? {
         let regular = schedule.next(after: state.handledAt, now: now)
         if state.failureCount > 0, isStart { return now }
@@ -57,12 +56,11 @@ public struct AutomaticBackup: Sendable {
         return regular.map { min($0, retry) } ?? retry
     }
 
-    /// Writes down where the schedule begins, so that it is the same after the next start.
-    func begin(now: Timestamp) {
-        guard schedule != .off else { return }
+    /// What has been done so far; where the schedule only begins, that is written down, so that it is the same after the next start.
+    private func begunState(_ now: Timestamp) -> ScheduleState {
         let state = state(now)
-        guard ScheduleState.read(store.paths.scheduleState) != state else { return }
-        try? state.write(to: store.paths.scheduleState)
+        if ScheduleState.read(store.paths.scheduleState) != state { try? state.write(to: store.paths.scheduleState) }
+        return state
     }
 
     /// Makes the backup that is due, if one is.
@@ -72,18 +70,15 @@ public struct AutomaticBackup: Sendable {
         let now = SystemClock.now()
         guard schedule != .off else { return .off }
         try store.repository.refresh()
-        begin(now: now)
-        guard let due = next(now: now, isStart: isStart), due <= now else {
-            return .notDue(next(now: now, isStart: isStart))
-        }
+        let due = next(begunState(now), now, isStart: isStart)
+        guard let due, due <= now else { return .notDue(due) }
         let lock = try store.lockQuietly()
         return try withExtendedLifetime(lock) { () throws(BackupError) in
             // Another process may have made it just now.
             try store.repository.refresh()
             var state = state(now)
-            guard let due = next(state, now, isStart: isStart), due <= now else {
-                return .notDue(next(state, now, isStart: isStart))
-            }
+            let due = next(state, now, isStart: isStart)
+            guard let due, due <= now else { return .notDue(due) }
             return try run(&state, now, progress)
         }
     }
@@ -123,8 +118,10 @@ public struct AutomaticBackup: Sendable {
         let newest = store.repository.snapshots(kind: .snapshot).last
         let result = try store.monitor.run(Self.operationName, phase: BackupOperation.phase, progress) {
             (report) throws(BackupError) in
-            try BackupOperation(store: store).makeAndRemoveOld(
-                label: nil, tag: Self.tag, unlessAs: skipsUnchanged ? newest : nil, report)
+            let operation = BackupOperation(store: store)
+            let made = try operation.make(
+                .snapshot, label: nil, tag: Self.tag, unlessAs: skipsUnchanged ? newest : nil, report)
+            return made.map { operation.removingOld($0, report) }
         }
         guard let result else {
             state.result = .skipped

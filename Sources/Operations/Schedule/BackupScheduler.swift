@@ -41,7 +41,7 @@ public final class BackupScheduler: Sendable {
         var isStart = true
         while !state.withLock({ $0.isEnding }) {
             store.reloadSettings()
-            let wait = turn(store, state, isStart: isStart)
+            let wait = turn(store, isStart: isStart)
             isStart = false
             _ = state.wait(until: { $0.isEnding || $0.isWoken }, forNanoseconds: wait)
             state.withLock { $0.isWoken = false }
@@ -49,10 +49,9 @@ public final class BackupScheduler: Sendable {
     }
 
     /// - Returns: how long to wait until the next.
-    private static func turn(_ store: Store, _ state: Monitor<State>, isStart: Bool) -> UInt64 {
+    private static func turn(_ store: Store, isStart: Bool) -> UInt64 {
         do throws(BackupError) {
-            let automatic = AutomaticBackup(store: store)
-            switch try automatic.runIfDue(isStart: isStart) {
+            switch try AutomaticBackup(store: store).runIfDue(isStart: isStart) {
             case .notDue(let next?):
                 let now = SystemClock.now()
                 guard next > now else { return shortestWait }

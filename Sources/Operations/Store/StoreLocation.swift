@@ -1,5 +1,4 @@
 import BackupCore
-import Glibc
 import SystemIO
 
 /// Which store a command works on.
@@ -7,19 +6,13 @@ public enum StoreLocation {
     /// `explicit`, else `$BACKUPFS_STORE`, else `$XDG_DATA_HOME/backupfs`, else `~/.local/share/backupfs`; absolute.
     public static func resolve(_ explicit: String?) throws(BackupError) -> String {
         if let explicit, !explicit.isEmpty { return FileSystem.absolutePath(explicit) }
-        if let path = environment("BACKUPFS_STORE") { return FileSystem.absolutePath(path) }
-        if let data = environment("XDG_DATA_HOME"), data.hasPrefix("/") { return "\(data)/backupfs" }
-        if let home = environment("HOME"), home.hasPrefix("/") { return "\(home)/.local/share/backupfs" }
+        if let path = Environment.text("BACKUPFS_STORE") { return FileSystem.absolutePath(path) }
+        if let data = Environment.text("XDG_DATA_HOME"), data.hasPrefix("/") { return "\(data)/backupfs" }
+        if let home = Environment.text("HOME"), home.hasPrefix("/") { return "\(home)/.local/share/backupfs" }
         throw BackupError(
             .usage, "no store is named and there is no home folder to find the default one in", remedy: "Give --store DIR.")
     }
 
     /// Whether there is a store at a path.
     public static func hasStore(_ path: String) -> Bool { FileSystem.exists(StorePaths(root: path).settings) }
-
-    private static func environment(_ name: String) -> String? {
-        guard let value = getenv(name) else { return nil }
-        let text = String(cString: value)
-        return text.isEmpty ? nil : text
-    }
 }

@@ -39,13 +39,11 @@ enum StoreTrust {
     /// The user, root, and for root the user who has become root by sudo(8): he could have given himself whatever the store would give him.
     private static var owners: Set<UInt32> {
         var owners: Set<UInt32> = [0, geteuid()]
-        if geteuid() == 0, let user = variableText("SUDO_UID").flatMap({ UInt32($0) }) { owners.insert(user) }
+        if geteuid() == 0, let user = Environment.text("SUDO_UID").flatMap({ UInt32($0) }) { owners.insert(user) }
         return owners
     }
 
     private static func isNamed(_ store: String) -> Bool {
-        (variableText(variable) ?? "").split(separator: ":").contains { FileSystem.absolutePath(String($0)) == store }
+        (Environment.text(variable) ?? "").split(separator: ":").contains { FileSystem.absolutePath(String($0)) == store }
     }
-
-    private static func variableText(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 }

@@ -16,24 +16,8 @@ struct DeleteTests {
 
     /// Types an answer at a terminal, and gives what was shown there and the exit code.
     private func type(_ answer: String, _ arguments: String, in room: Room) throws -> String {
-        try room.sh(
-            """
-            python3 - <<'END'
-            import os, pty, sys
-            pid, terminal = pty.fork()
-            if pid == 0: os.execvp("backupfs", "backupfs \(arguments)".split() + ["--store", os.environ["S"]])
-            text = b""
-            while b"]: " not in text: text += os.read(terminal, 4096)
-            os.write(terminal, b"\(answer)\\n")
-            try:
-                while True:
-                    part = os.read(terminal, 4096)
-                    if not part: break
-                    text += part
-            except OSError: pass
-            print(text.decode().replace("\\r", "") + "exit " + str(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])))
-            END
-            """)
+        let result = try room.onTerminal(answer + "\\n", "backupfs \(arguments) --store $S")
+        return result.output + "exit \(result.status)"
     }
 
     @Test func `one is deleted when the question is answered by its button`() throws {

@@ -1,0 +1,36 @@
+import Foundation
+
+extension Room {
+    private static let onTerminal = """
+        import os, pty, sys
+        answers = sys.argv[1].encode().decode("unicode_escape").split("|")
+        process, terminal = pty.fork()
+        if process == 0:
+            os.execvp(sys.argv[2], sys.argv[2:])
+        shown = b""
+        for answer in answers:
+            # It asks, and only then listens.
+            while not shown.rstrip(b" ").endswith(b":"):
+                shown += os.read(terminal, 1000)
+            os.write(terminal, answer.encode())
+            shown += b"<answered>"
+        while True:
+            try:
+                more = os.read(terminal, 1000)
+            except OSError:
+                break
+            if not more:
+                break
+            shown += more
+        status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        sys.stdout.write(shown.decode().replace("\\r", ""))
+        sys.exit(status)
+        """
+
+    /// Runs a command on a terminal of its own and answers what it asks.
+    /// - Parameter answers: with `|` between them, and a line feed where one is typed.
+    func onTerminal(_ answers: String, _ command: String) throws -> Result {
+        try Self.onTerminal.write(toFile: self("terminal.py"), atomically: true, encoding: .utf8)
+        return try run("python3 $R/terminal.py '\(answers)' \(command)")
+    }
+}
