@@ -11,7 +11,7 @@ DEBUG_BINARY = .build/debug/backupfs
 PACKAGE_FOLDER = .build/package
 
 .DEFAULT_GOAL := build
-.PHONY: help build mount umount test crash-matrix check lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz soak \
+.PHONY: help build mount umount test crash-matrix check translations lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz soak \
 	install uninstall deb test-deb clean
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo 'make crash-matrix  kill, fill and break each call of restores that changes a file, all of them: about an hour'
 	@echo '                   (BACKUPFS_CRASH_ONLY="merge, archive with media: kill": what begins so)'
 	@echo 'make check         formatting, house rules, a build in which warnings are errors'
+	@echo 'make translations  after texts were changed: bring the catalogs in Sources/CTranslations in step with them'
 	@echo 'make bench         compare with restic and BorgBackup, the mount with others, exports and imports with sqlite3 and Python,'
 	@echo '                   and write Docs/benchmarks.md: over an hour, 30 GB (SECTIONS=backups,mounts,records: one alone keeps what'
 	@echo '                   was found of the others; ROUNDS=3, SCALE=0.05 for a trial, CORPORA=a,b,c,'
@@ -73,6 +74,12 @@ tidy:
 
 check: lint tidy test-dependencies
 	BACKUPFS_STRICT=1 $(SWIFT_COMMAND) build --build-tests
+	@SWIFT='$(SWIFT)' mount-scripts/translations.sh check
+
+# After texts were changed: puts what is new into the catalogs, for somebody to translate, and takes out what is gone.
+translations: toolchain
+	BACKUPFS_STRICT=1 $(SWIFT_COMMAND) build
+	@SWIFT='$(SWIFT)' mount-scripts/translations.sh update
 
 test: test-fuse check
 	BACKUPFS_STRICT=1 BACKUPFS_BINARY=$(CURDIR)/$(DEBUG_BINARY) mount-scripts/run-tests.sh $(SWIFT_COMMAND) test --disable-xctest

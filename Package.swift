@@ -44,8 +44,13 @@ let package = Package(
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
 
+        // The translations, as bytes.
+        .target(name: "CTranslations", exclude: ["de.po", "kk.po", "ru.po", "tr.po"]),
+
         .target(name: "BackupCore", swiftSettings: settings),
-        .target(name: "SystemIO", dependencies: ["BackupCore", "CISAL", "CLinux", "CZlib", "COpenSSL"], swiftSettings: settings),
+        .target(
+            name: "SystemIO", dependencies: ["BackupCore", "CISAL", "CLinux", "CTranslations", "CZlib", "COpenSSL"],
+            swiftSettings: settings),
         .target(
             name: "BackupRepository",
             dependencies: [

@@ -53,7 +53,7 @@ public struct BackupFS: ParsableCommand {
             let isSuccess = exitCode(for: error).isSuccess
             let text = fullMessage(for: error)
             if !text.isEmpty {
-                if isSuccess { Terminal.say(text) } else { Terminal.complain(text) }
+                if isSuccess { Terminal.say(verbatim: text) } else { Terminal.complain(verbatim: text) }
             }
             Glibc.exit(isSuccess ? ExitStatus.success.rawValue : ExitStatus.usage.rawValue)
         }

@@ -40,12 +40,14 @@ enum MountRecord {
             return BackupError(
                 .locked, "an earlier mount of the store has been unmounted, but the process that serves it has not ended",
                 path: paths.root,
-                remedy: "Something still uses it, perhaps in a container or another mount namespace; end that, or the process "
-                    + "itself with SIGTERM.")
+                remedy: """
+                    Something still uses it, perhaps in a container or another mount namespace; end that, or the process \
+                    itself with SIGTERM.
+                    """)
         }
-        let place = mountpoint(paths).map { " on \($0)" } ?? ""
         return BackupError(
-            .locked, "the store is mounted already\(place)", path: paths.root,
+            .locked, mountpoint(paths).map { "the store is mounted already on \($0)" } ?? "the store is mounted already",
+            path: paths.root,
             remedy: "Use that mount, or unmount it first with: backupfs umount")
     }
 

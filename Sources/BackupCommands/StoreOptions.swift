@@ -16,5 +16,9 @@ struct StoreOptions: ParsableArguments {
 
     func path() throws(BackupError) -> String { try StoreLocation.resolve(store) }
 
-    func open() throws(BackupError) -> Store { try passwords.open(path()) }
+    func open() throws(BackupError) -> Store {
+        let store = try passwords.open(path())
+        Terminal.language = store.language
+        return store
+    }
 }

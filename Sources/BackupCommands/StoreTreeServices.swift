@@ -11,13 +11,11 @@ import VirtualTree
 final class StoreTreeServices: TreeServices {
     private let store: Store
     private let live: LiveData
-    private let readmeText: [UInt8]
 
     /// - Throws: when the spool cannot be cleared of what an earlier mount left in it.
     init(store: Store) throws(BackupError) {
         self.store = store
         live = LiveData(store: store)
-        readmeText = store.readme
         // The mount lock is held: dropped files of another mount cannot be there.
         let spool = try DirectoryReader(path: store.paths.spool)
         for name in try spool.names() where name.description.hasPrefix("drop-") {
@@ -25,7 +23,9 @@ final class StoreTreeServices: TreeServices {
         }
     }
 
-    func readme() -> [UInt8] { readmeText }
+    func readme() -> [UInt8] { store.readme }
+
+    func text(_ message: Message) -> String { store.language.text(message) }
 
     func status() throws(BackupError) -> [UInt8] { try StatusDocument(of: store).json.prettyText }
 
@@ -78,7 +78,7 @@ final class StoreTreeServices: TreeServices {
             case .restore: try runner.run(source, progress: nil)
             case .strategy(let name): try runner.run(source, strategy: ImportStrategy(rawValue: name), progress: nil)
             }
-        return DropOutcome(text: Array(report.text.utf8), json: report.json.prettyText)
+        return DropOutcome(text: Array("\(text(report.text))\n".utf8), json: report.json.prettyText)
     }
 
     func restoreReports() -> [ReportText] {

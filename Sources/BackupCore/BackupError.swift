@@ -45,16 +45,16 @@ public struct BackupError: Error, Sendable, CustomStringConvertible {
 
     public let code: Code
     /// What happened, as a sentence for a person, without the path unless the sentence needs it.
-    public let message: String
+    public let message: Message
     /// Which file or folder it happened to.
     public let path: String?
     /// What to do next.
-    public let remedy: String?
+    public let remedy: Message?
     /// All findings, when a validation collected several; `message` is then the first of them.
-    public let findings: [String]
+    public let findings: [Message]
 
     public init(
-        _ code: Code, _ message: String, path: String? = nil, remedy: String? = nil, findings: [String] = []
+        _ code: Code, _ message: Message, path: String? = nil, remedy: Message? = nil, findings: [Message] = []
     ) {
         self.code = code
         self.message = message
@@ -69,17 +69,25 @@ public struct BackupError: Error, Sendable, CustomStringConvertible {
     }
 
     /// Findings that the message does not say already.
-    public var details: [String] { findings.filter { !message.hasSuffix($0) } }
+    public var details: [Message] {
+        let told = message.english
+        return findings.filter { !told.hasSuffix($0.english) }
+    }
 
     /// Everything but the path, for a person: the message, the findings and the remedy, a line each.
-    public var fullText: String {
-        ([message] + details.map { "- \($0)" } + (remedy.map { [$0] } ?? [])).joined(separator: "\n") + "\n"
+    public var fullText: Message {
+        .joined(
+            [message] + details.map { .joined([.verbatim("- "), $0], separator: "") } + (remedy.map { [$0] } ?? []),
+            separator: "\n")
     }
 
     /// One line: `path: message. remedy`.
-    public var description: String {
-        var text = path.map { "\($0): \(message)" } ?? message
-        if let remedy { text += text.hasSuffix(".") ? " \(remedy)" : ". \(remedy)" }
-        return text
+    public var summary: Message {
+        let told: Message = path.map { "\($0): \(message)" } ?? message
+        guard let remedy else { return told }
+        return message.english.hasSuffix(".") ? "\(told) \(remedy)" : "\(told). \(remedy)"
     }
+
+    /// The summary in English.
+    public var description: String { summary.english }
 }

@@ -2,12 +2,12 @@
 /// is theirs to decide.
 public struct OperationProgress: Sendable {
     /// What it does now, in the words of the source documents ("Creating backup...").
-    public var phase: String
+    public var phase: Message
     public var processedItems: UInt64
     public var totalItems: UInt64
     public var processedBytes: UInt64
 
-    public init(phase: String, processedItems: UInt64 = 0, totalItems: UInt64 = 0, processedBytes: UInt64 = 0) {
+    public init(phase: Message, processedItems: UInt64 = 0, totalItems: UInt64 = 0, processedBytes: UInt64 = 0) {
         self.phase = phase
         self.processedItems = processedItems
         self.totalItems = totalItems

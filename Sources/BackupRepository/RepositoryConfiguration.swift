@@ -101,13 +101,13 @@ struct RepositoryConfiguration: Hashable, Sendable {
         return number
     }
 
-    private static func damaged(_ what: String) -> BackupError {
+    private static func damaged(_ what: Message) -> BackupError {
         BackupError(
             .repositoryDamaged, "the repository's config \(what)",
             remedy: "Copy this file back from another copy of the repository, if there is one.")
     }
 
-    private static func unsupported(_ what: String) -> BackupError {
+    private static func unsupported(_ what: Message) -> BackupError {
         BackupError(
             .unsupportedVersion, "this program does not know the repository's format: \(what)",
             remedy: "Use a newer version of backupfs.")

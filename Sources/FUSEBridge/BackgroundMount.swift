@@ -40,8 +40,9 @@ public enum BackgroundMount {
         if case .failed(let error) = report { throw error }
         throw BackupError(
             .inputOutput,
-            "the mount ended before it was ready (exit code \(exitCode))"
-                + lastWords(logPath, from: logSize),
+            .joined(
+                ["the mount ended before it was ready (exit code \(exitCode))", .verbatim(lastWords(logPath, from: logSize))],
+                separator: ""),
             remedy: "See \(logPath), or mount with -f to stay in the foreground.")
     }
 

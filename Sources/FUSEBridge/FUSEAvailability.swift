@@ -22,8 +22,10 @@ public enum FUSEAvailability {
         case ENOENT, ENODEV, ENXIO:
             throw BackupError(
                 .notSupported, "this machine has no FUSE", path: device,
-                remedy: "Load it with `modprobe fuse`, as root; in a container, start that with --device /dev/fuse and "
-                    + "--cap-add SYS_ADMIN.")
+                remedy: """
+                    Load it with `modprobe fuse`, as root; in a container, start that with --device /dev/fuse and \
+                    --cap-add SYS_ADMIN.
+                    """)
         case EACCES, EPERM:
             throw BackupError(
                 .accessDenied, "this user may not use FUSE", path: device,

@@ -22,9 +22,11 @@ enum ReadinessReport {
         guard case .failed(let error) = self else { return [Self.readyMark] }
         var writer = ByteWriter()
         writer.append(Self.failureMark)
-        for text in [error.code.rawValue, error.message, error.path ?? "", error.remedy ?? ""] { writer.append(text) }
-        writer.append(UInt32(error.findings.count))
-        for finding in error.findings { writer.append(finding) }
+        writer.append(error.code.rawValue)
+        writer.append(error.path ?? "")
+        let messages = [error.message, error.remedy ?? .verbatim("")] + error.findings
+        writer.append(UInt32(messages.count))
+        for message in messages { writer.append(message) }
         return writer.bytes
     }
 
@@ -32,14 +34,13 @@ enum ReadinessReport {
         var reader = ByteReader(bytes[1...])
         do {
             let code = BackupError.Code(rawValue: try reader.readText())
-            let message = try reader.readText()
             let path = try reader.readText()
-            let remedy = try reader.readText()
-            var findings: [String] = []
-            for _ in 0..<(try reader.read(UInt32.self)) { findings.append(try reader.readText()) }
-            guard let code, reader.isAtEnd else { return nil }
+            var messages: [Message] = []
+            for _ in 0..<(try reader.read(UInt32.self)) { messages.append(try reader.readMessage()) }
+            guard let code, messages.count >= 2, reader.isAtEnd else { return nil }
+            let remedy = messages[1].english.isEmpty ? nil : messages[1]
             return BackupError(
-                code, message, path: path.isEmpty ? nil : path, remedy: remedy.isEmpty ? nil : remedy, findings: findings)
+                code, messages[0], path: path.isEmpty ? nil : path, remedy: remedy, findings: Array(messages[2...]))
         } catch {
             return nil
         }

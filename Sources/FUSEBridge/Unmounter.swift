@@ -55,7 +55,7 @@ public enum Unmounter {
         if result.exitCode == 0 { return }
         if result.message.contains("busy") { throw busy(mountpoint) }
         let lines = result.message.split(separator: "\n")
-        let reason = lines.first.map(String.init) ?? "fusermount3 ended with exit code \(result.exitCode)"
+        let reason: Message = lines.first.map { .verbatim(String($0)) } ?? "fusermount3 ended with exit code \(result.exitCode)"
         throw BackupError(
             .notPermitted, "could not unmount: \(reason)", path: mountpoint,
             remedy: "Only the user who mounted it, or root, can unmount it.")

@@ -28,7 +28,7 @@ struct ArchiveImport: Sendable {
     private let allowsDamage: Bool
     private var damagedPaths: Set<[UInt8]> = []
     /// What is left out, each with the reason.
-    private(set) var leftOut: [String] = []
+    private(set) var leftOut: [Message] = []
     /// Where the media files go, when that is not told by their paths alone.
     private var placement: MediaPlacement?
 
@@ -95,7 +95,7 @@ struct ArchiveImport: Sendable {
     /// A tar archive has no checksums of its own.
     private let isProven: Bool
 
-    var warnings: [String] {
+    var warnings: [Message] {
         reader.warnings
             + (isProven ? [] : ["A tar archive without SHA256SUMS: nothing in it proves that its files are what they were"])
     }
@@ -177,7 +177,7 @@ struct ArchiveImport: Sendable {
     /// - Throws: `damagedContent` whose findings are all files that are not as the export says; `invalidContent` for a name that leaves the folder.
     mutating func place(
         _ manifest: [ManifestEntry], isComplete: Bool, pointer: MediaPointer?
-    ) throws(BackupError) -> (warnings: [String], recordPaths: [FieldValue: [UInt8]]) {
+    ) throws(BackupError) -> (warnings: [Message], recordPaths: [FieldValue: [UInt8]]) {
         let check = ManifestCheck(
             mediaPrefix: mediaPrefix, isComplete: isComplete, pointer: pointer, archivePath: name, digests: digests,
             sizes: Dictionary(mediaFiles.map { ($0.entry.path, $0.entry.size) }) { first, _ in first },
@@ -319,7 +319,7 @@ struct ArchiveImport: Sendable {
         return true
     }
 
-    private func damaged(_ finding: String) -> BackupError {
+    private func damaged(_ finding: Message) -> BackupError {
         BackupError(.damagedContent, ImportMessages.corruptedFile, path: name, findings: [finding])
     }
 }

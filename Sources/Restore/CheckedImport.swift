@@ -1,4 +1,5 @@
 import AppData
+import BackupCore
 import Export
 
 /// A dropped file that was checked whole and can be restored.
@@ -17,10 +18,10 @@ public struct CheckedImport: Sendable {
     let records: Records
     let archive: ArchiveImport?
     /// What was found of the archive's media.
-    var mediaWarnings: [String] = []
+    var mediaWarnings: [Message] = []
 
     /// What is damaged or missing and was left out on demand, each with the reason.
-    public var leftOut: [String] { archive?.leftOut ?? [] }
+    public var leftOut: [Message] { archive?.leftOut ?? [] }
 
     /// The app's, in the form that the file has.
     var definition: AppDefinition {
@@ -31,5 +32,5 @@ public struct CheckedImport: Sendable {
     }
 
     /// Everything that should be said, though it does not stop a restore.
-    public var warnings: [String] { summary.warnings + (archive?.warnings ?? []) + mediaWarnings }
+    public var warnings: [Message] { summary.warnings + (archive?.warnings ?? []) + mediaWarnings }
 }

@@ -22,20 +22,20 @@ struct ManifestCheck {
     struct Result {
         /// Those whose files are there, with the paths at which they are.
         var entries: [(entry: ManifestEntry, path: [UInt8])] = []
-        var warnings: [String] = []
+        var warnings: [Message] = []
         /// What is left out and why; the path is that of a file that is there.
-        var losses: [(path: [UInt8]?, reason: String)] = []
+        var losses: [(path: [UInt8]?, reason: Message)] = []
     }
 
     /// - Throws: `damagedContent` whose findings are all files that are not as the export says; `invalidContent` for a name that leaves the folder.
     func run(_ manifest: [ManifestEntry]) throws(BackupError) -> Result {
         var result = Result()
-        var findings: [String] = []
+        var findings: [Message] = []
         for entry in manifest {
             try requireInside(entry)
             guard let path = place(of: entry) else {
                 if places(of: entry).contains(where: leftOut.contains) { continue }
-                let message = "\(MessageText.name(entry.archivePath)) of \(entry.label) is not in the archive"
+                let message: Message = "\(MessageText.name(entry.archivePath)) of \(entry.label) is not in the archive"
                 if !isComplete {
                     result.warnings.append(message)
                 } else if allowsDamage {
@@ -56,7 +56,10 @@ struct ManifestCheck {
         }
         if result.warnings.count > Self.findingLimit {
             let count = result.warnings.count - Self.findingLimit
-            result.warnings = result.warnings.prefix(Self.findingLimit) + ["\(count) more files are not in the archive"]
+            result.warnings.removeLast(count)
+            result.warnings.append(
+                .plural(
+                    count, one: "\(count) more file is not in the archive", other: "\(count) more files are not in the archive"))
         }
         guard findings.isEmpty else {
             throw BackupError(
@@ -87,7 +90,7 @@ struct ManifestCheck {
             path: archivePath)
     }
 
-    private func difference(_ entry: ManifestEntry, _ path: [UInt8]) -> String? {
+    private func difference(_ entry: ManifestEntry, _ path: [UInt8]) -> Message? {
         if let size = entry.sizeBytes, let found = sizes[path], size != found {
             return "\(MessageText.name(path)) of \(entry.label) has \(found) bytes, the export says \(size)"
         }

@@ -35,7 +35,7 @@ private final class PlacingVisitor: RecordVisitor {
     func visit(settings: RecordBuffer) throws(BackupError) { try next.visit(settings: settings) }
     func beginCollection(_ collection: Int) throws(BackupError) { try next.beginCollection(collection) }
     func visit(unknownField path: String) throws(BackupError) { try next.visit(unknownField: path) }
-    func visit(misplaced message: String) throws(BackupError) { try next.visit(misplaced: message) }
+    func visit(misplaced message: Message) throws(BackupError) { try next.visit(misplaced: message) }
 
     func visit(record: RecordBuffer, of collection: Int) throws(BackupError) {
         if collection == pointer.collection, pointer.hasFile(record), let path = paths[record.value(keyIndex)] {

@@ -8,8 +8,8 @@ import SystemIO
 /// one transaction, and the media published after it. Any failure leaves the old state, and so does a crash (`RestoreJournal`).
 public struct RestoreOperation: Sendable {
     /// Phases in the words of the app's own documents.
-    public static let importingPhase = "Importing data..."
-    static let rollingBackMessage = "Import failed. Restoring previous data..."
+    public static let importingPhase: Message = "Importing data..."
+    static let rollingBackMessage: Message = "Import failed. Restoring previous data..."
 
     let database: AppDatabase
     let mediaPath: String?

@@ -1,4 +1,5 @@
 import AppData
+import BackupCore
 import Export
 
 /// An outcome for programs and for people.
@@ -33,20 +34,20 @@ extension RestoreOutcome {
     }
 
     /// One sentence, for all strategies but `replace`.
-    var message: String {
+    var message: Message {
         let total = { (count: KeyPath<CollectionOutcome, Int>) in records.collections.reduce(0) { $0 + $1[keyPath: count] } }
         return "Added \(total(\.added)), updated \(total(\.updated)) and skipped \(total(\.skipped)) records."
     }
 
     /// A line for each collection.
-    var lines: [String] {
-        let meaning =
+    var lines: [Message] {
+        let meaning: Message =
             switch records.strategy {
             case .replace: "what was there goes"
             case .merge: "what was there gets the file's values"
             case .skip: "what was there stays as it is"
             }
-        var lines = ["With \(records.strategy.rawValue) (\(meaning)):"]
+        var lines: [Message] = ["With \(records.strategy.rawValue) (\(meaning)):"]
         for each in records.collections {
             lines.append("  \(RestoreReport.capitalised(each.plural)): \(Self.text(each, records.strategy))")
         }
@@ -54,19 +55,20 @@ extension RestoreOutcome {
         return lines
     }
 
-    private static func text(_ outcome: CollectionOutcome, _ strategy: ImportStrategy) -> String {
-        var parts = ["\(outcome.added) added"]
+    private static func text(_ outcome: CollectionOutcome, _ strategy: ImportStrategy) -> Message {
+        var parts: [Message] = ["\(outcome.added) added"]
         if strategy != .replace || outcome.updated > 0 { parts.append("\(outcome.updated) updated") }
         if strategy != .replace || outcome.skipped > 0 { parts.append("\(outcome.skipped) skipped") }
         if outcome.kept > 0 { parts.append("\(outcome.kept) kept") }
         if strategy == .replace { parts.append("\(outcome.removed) removed") }
-        return parts.joined(separator: ", ")
+        return .joined(parts)
     }
 
-    private static func text(_ media: MediaOutcome, _ strategy: ImportStrategy) -> String {
+    private static func text(_ media: MediaOutcome, _ strategy: ImportStrategy) -> Message {
         if strategy == .replace { return "\(media.added) added" }
-        return [
-            "\(media.added) added", "\(media.renamed) added under another name", "\(media.alreadyThere) already there",
-        ].joined(separator: ", ") + (media.skipped > 0 ? ", \(media.skipped) skipped" : "")
+        return .joined(
+            [
+                "\(media.added) added", "\(media.renamed) added under another name", "\(media.alreadyThere) already there",
+            ] + (media.skipped > 0 ? ["\(media.skipped) skipped"] : []))
     }
 }

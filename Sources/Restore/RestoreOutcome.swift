@@ -1,4 +1,5 @@
 import AppData
+import BackupCore
 
 /// What a restore did with records and media, or would do.
 public struct RestoreOutcome: Sendable, Equatable {
@@ -7,7 +8,7 @@ public struct RestoreOutcome: Sendable, Equatable {
     public let media: MediaOutcome?
 
     /// What the definition wants to be said, as warnings.
-    var notes: [String] {
+    var notes: [Message] {
         let count = records.furtherNoteCount
         return records.notes + (count > 0 ? ["\(count) more of the same kind."] : [])
     }

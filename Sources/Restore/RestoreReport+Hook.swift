@@ -1,3 +1,4 @@
+import BackupCore
 import Export
 
 extension RestoreReport {
@@ -21,7 +22,7 @@ extension RestoreReport {
         public var isSuccess: Bool { exitCode == 0 && !hasTimedOut }
 
         /// How it ended, in words.
-        public var told: String {
+        public var told: Message {
             if hasTimedOut { return "it took too long and was ended" }
             return exitCode > 128 ? "ended by signal \(exitCode - 128)" : "exit code \(exitCode)"
         }
@@ -35,7 +36,7 @@ extension RestoreReport {
             ])
         }
 
-        var lines: [String] {
+        var lines: [Message] {
             isSuccess ? [] : ["Warning: the command \(name) failed: \(told)"] + outputLines.map { "- \($0)" }
         }
     }

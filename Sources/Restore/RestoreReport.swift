@@ -21,7 +21,7 @@ public struct RestoreReport: Sendable {
         case preview
     }
 
-    static let deletionWarning = "Importing will DELETE ALL existing data. This cannot be undone."
+    static let deletionWarning: Message = "Importing will DELETE ALL existing data. This cannot be undone."
 
     public var result: Result
     public var fileName: String
@@ -60,14 +60,19 @@ public struct RestoreReport: Sendable {
     }
 
     /// One sentence.
-    var message: String {
+    var message: Message {
         if let error { return error.message }
         switch result {
         case .success: return successMessage
         case .preview: return "The file can be restored."
         case .completed:
-            return "The restore was interrupted after the data had been \(wasDone), and has been finished."
-        case .undone: return "The restore was interrupted before the data had been \(wasDone). The data is as it was."
+            return strategy == .replace
+                ? "The restore was interrupted after the data had been replaced, and has been finished."
+                : "The restore was interrupted after the data had been changed, and has been finished."
+        case .undone:
+            return strategy == .replace
+                ? "The restore was interrupted before the data had been replaced. The data is as it was."
+                : "The restore was interrupted before the data had been changed. The data is as it was."
         case .refused, .failed: return "The data was not imported."
         case .unfinished: return "The restore could not be finished yet."
         }
@@ -83,9 +88,9 @@ public struct RestoreReport: Sendable {
             "strategy": .text(strategy.rawValue),
             "startedAt": .text(ISO8601.format(startedAt.wholeSeconds)),
             "finishedAt": .text(ISO8601.format(finishedAt.wholeSeconds)),
-            "message": .text(message),
-            "errors": .array(errors.map { .text($0) }),
-            "warnings": .array(warnings.map { .text($0) }),
+            "message": .text(message.english),
+            "errors": .array(errors.map { .text($0.english) }),
+            "warnings": .array(warnings.map { .text($0.english) }),
             "source": summary == nil
                 ? .null
                 : .members([
@@ -101,7 +106,7 @@ public struct RestoreReport: Sendable {
             "unknownFields": .object(
                 (summary?.unknownFields ?? [:]).sorted { $0.key < $1.key }.map { .init($0.key, .integer($0.value)) }),
             "safetyBackup": .optional(safetyBackup), "sizeBytes": sizeBytes.map { .integer($0) } ?? .null,
-            "leftOut": .array((checked?.leftOut ?? []).map { .text($0) }), "hooks": .array(hooks.map(\.json)),
+            "leftOut": .array((checked?.leftOut ?? []).map { .text($0.english) }), "hooks": .array(hooks.map(\.json)),
         ])
         guard case .object(let fixed) = members else { return members }
         let other = others.map { OrderedJSON.Member($0.records.strategy.rawValue, .object($0.members)) }
@@ -109,24 +114,23 @@ public struct RestoreReport: Sendable {
             fixed + (outcome?.members ?? []) + (others.isEmpty ? [] : [.init("otherStrategies", .object(other))]))
     }
 
-    private var wasDone: String { strategy == .replace ? "replaced" : "changed" }
-
-    private var successMessage: String {
+    private var successMessage: Message {
         if strategy != .replace, let outcome { return outcome.message }
         return checked?.summary.successMessage ?? "The data was imported."
     }
 
-    private var warnings: [String] { (checked?.warnings ?? []) + (outcome?.notes ?? []) }
+    private var warnings: [Message] { (checked?.warnings ?? []) + (outcome?.notes ?? []) }
 
-    private var errors: [String] {
+    private var errors: [Message] {
         guard let error else { return [] }
         return [error.message] + details
     }
 
-    private var details: [String] { error?.details ?? [] }
+    private var details: [Message] { error?.details ?? [] }
 
-    public var text: String {
-        var lines: [String] = []
+    /// For a person, some lines.
+    public var text: Message {
+        var lines: [Message] = []
         switch result {
         case .success, .completed: lines.append("\(fileName): \(message)")
         case .preview: lines.append("\(fileName): can be restored. Nothing was changed.")
@@ -134,7 +138,7 @@ public struct RestoreReport: Sendable {
         case .unfinished: lines.append("\(fileName): not finished. \(message)")
         case .undone: lines.append("\(fileName): \(message)")
         }
-        lines.append("Time: \(SystemClock.localText(finishedAt))")
+        lines.append("Time: \(SystemClock.localTime(finishedAt))")
         if let summary = checked?.summary {
             if let device = summary.deviceName { lines.append("Source device: \(MessageText.shortened(device))") }
             if let time = summary.createdAt { lines.append("Export date: \(ISO8601.format(time))") }
@@ -146,7 +150,10 @@ public struct RestoreReport: Sendable {
                     "\(Self.capitalised(range.plural)) from \(ISO8601.format(range.earliest)) to \(ISO8601.format(range.latest))")
             }
             for (field, count) in summary.unknownFields.sorted(by: { $0.key < $1.key }) {
-                lines.append("Unknown field, ignored: \(field) (\(count) times)")
+                lines.append(
+                    .plural(
+                        count, one: "Unknown field, ignored: \(field) (\(count) time)",
+                        other: "Unknown field, ignored: \(field) (\(count) times)"))
             }
         }
         for outcome in [outcome].compactMap({ $0 }) + others { lines += outcome.lines }
@@ -167,7 +174,7 @@ public struct RestoreReport: Sendable {
                 lines.append("Undo with: cp safety/\(safetyBackup) \(undoFolder)")
             }
         }
-        return lines.joined(separator: "\n") + "\n"
+        return .joined(lines, separator: "\n")
     }
 
     static func capitalised(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }

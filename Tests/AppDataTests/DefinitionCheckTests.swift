@@ -126,29 +126,29 @@ import Testing
             meda: {folder: photos}
             """
         let expected = [
-            #"line 1: the definition.format must be in quotes ("1"). Write "1"."#,
+            #"line 1: format must be in quotes ("1"). Write "1"."#,
             "line 2: the definition has no member called titel. Did you mean title?",
-            "line 3: the definition.name must be of lower-case letters, digits and hyphens. Write 1 to 64 of them, such as photo-diary.",
-            #"line 5: the definition.minimumSchemaVersion must not be above schemaVersion. Write "2" or less."#,
-            #"line 6: the definition.fileNames.export must be a file's name with {stamp} or {compactStamp} in it once. Write it like "notes_{stamp}.json"."#,
-            "line 6: the definition.fileNames has no safety. Add the member safety.",
-            #"line 7: the definition.retention.safetyKeepLast must be in quotes ("1"). Write "three"."#,
-            "line 8: the definition.envelope[2] names repair, which is neither a collection nor the metadata or settings. "
+            "line 3: name must be of lower-case letters, digits and hyphens. Write 1 to 64 of them, such as photo-diary.",
+            #"line 5: minimumSchemaVersion must not be above schemaVersion. Write "2" or less."#,
+            #"line 6: fileNames.export must be a file's name with {stamp} or {compactStamp} in it once. Write it like "notes_{stamp}.json"."#,
+            "line 6: fileNames has no safety. Add the member safety.",
+            #"line 7: retention.safetyKeepLast must be in quotes ("1"). Write "three"."#,
+            "line 8: envelope[2] names repair, which is neither a collection nor the metadata or settings. "
                 + "Did you mean repairs?",
-            "line 11: the definition.metadata has no member called tabel. Did you mean table?",
-            "line 15: the definition.collections[0] has the field or column built twice. Name each field and each column once.",
-            "line 17: the definition.collections[0].key names ident, which is not a field. Choose one of: id, kind, built.",
-            "line 21: the definition.collections[0].fields[0].type must be one of integer, double, text, decimalText, boolean, date, epochMilliseconds, dates, uuid, any. "
+            "line 11: metadata has no member called tabel. Did you mean table?",
+            "line 15: collections[0] has the field or column built twice. Name each field and each column once.",
+            "line 17: collections[0].key names ident, which is not a field. Choose one of: id, kind, built.",
+            "line 21: collections[0].fields[0].type must be one of integer, double, text, decimalText, boolean, date, epochMilliseconds, dates, uuid, any. "
                 + "Did you mean integer?",
-            "line 22: the definition.collections[0].fields[1] has no member called colum. Did you mean column?",
-            "line 22: the definition.collections[0].fields[1].values[2] repeats car. Leave it out.",
-            "line 22: the definition.collections[0].fields[1].minimum is for numbers only. "
+            "line 22: collections[0].fields[1] has no member called colum. Did you mean column?",
+            "line 22: collections[0].fields[1].values[2] repeats car. Leave it out.",
+            "line 22: collections[0].fields[1].minimum is for numbers only. "
                 + "Leave it out, or write type: integer, double or decimalText.",
-            "line 23: the definition.collections[0].fields[2].dates must be one of any, notInFuture, withinYears. "
+            "line 23: collections[0].fields[2].dates must be one of any, notInFuture, withinYears. "
                 + "Choose one of: any, notInFuture, withinYears.",
-            "line 31: the definition.collections[1].fields[1] has no member called refrences. Did you mean references?",
-            "line 32: the definition.collections[1].fields[2].nullable must be true or false. Write true, or false.",
-            "line 32: the definition.collections[1].fields[2].references must name a collection and its key (cars.id). "
+            "line 31: collections[1].fields[1] has no member called refrences. Did you mean references?",
+            "line 32: collections[1].fields[2].nullable must be true or false. Write true, or false.",
+            "line 32: collections[1].fields[2].references must name a collection and its key (cars.id). "
                 + "Did you mean cars?",
             "line 33: the definition has no member called meda. Did you mean media?",
         ]
@@ -158,7 +158,7 @@ import Testing
         // Loading throws the first, and tells the others.
         let error = try #require(throws: BackupError.self) { try AppDefinition.load(yaml: yaml, path: "garage.yaml") }
         #expect(error.code == .invalidContent && error.path == "garage.yaml")
-        #expect(error.message == #"line 1: the definition.format must be in quotes ("1")"#)
+        #expect(error.message == #"line 1: format must be in quotes ("1")"#)
         #expect(error.remedy == #"Write "1"."#)
         #expect(error.findings.count == expected.count && error.findings[0] == error.message)
         #expect(error.details.count == expected.count - 1)
@@ -201,10 +201,10 @@ import Testing
         #expect(check.problems == [] && check.definition != nil)
         #expect(
             check.warnings.map(\.text) == [
-                "line 17: the definition.metadata has no integer with source: schemaVersion, so that no export could be restored",
-                "line 21: the definition.metadata.fields[0] has source: creationTime, which is no text",
-                "line 38: the definition.collections[0].fields[0].source does nothing in a collection",
-                "line 40: the definition.collections[0].fields[2].years does nothing without dates: withinYears",
+                "line 17: metadata has no integer with source: schemaVersion, so that no export could be restored",
+                "line 21: metadata.fields[0] has source: creationTime, which is no text",
+                "line 38: collections[0].fields[0].source does nothing in a collection",
+                "line 40: collections[0].fields[2].years does nothing without dates: withinYears",
             ])
     }
 
@@ -214,7 +214,7 @@ import Testing
         let scalar = Self.complete.replacing("media: {folder: photos}", with: "media: photos")
         #expect(
             Self.texts(scalar) == [
-                "line 58: the definition.media must have members (archiveNames, folder, storageView). Write its members, one a line."
+                "line 58: media must have members (archiveNames, folder, storageView). Write its members, one a line."
             ])
         let text = Self.complete.replacing("envelope: [about, cars, repairs, preferences]", with: "envelope: about")
         #expect(Self.texts(text).count == 1)

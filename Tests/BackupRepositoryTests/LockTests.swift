@@ -44,7 +44,7 @@ import Testing
             try body()
             return nil
         } catch let error as BackupError {
-            return error.code == .busy ? error.message : "\(error)"
+            return error.code == .busy ? error.message.english : "\(error)"
         } catch { return "\(error)" }
     }
 

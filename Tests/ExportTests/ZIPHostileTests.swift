@@ -42,8 +42,8 @@ struct ZIPHostileTests {
         case .invalidContent:
             #expect(
                 error.message == "Invalid file format. Please select a valid backup file."
-                    || error.message == "Import failed: " + finding)
-        default: #expect(error.message == "Import failed: " + finding)
+                    || error.message == "Import failed: \(finding)")
+        default: #expect(error.message == "Import failed: \(finding)")
         }
     }
 

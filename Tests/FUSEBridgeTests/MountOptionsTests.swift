@@ -62,7 +62,7 @@ import Testing
             try MountOptions(parsing: ["rw,\(option)"])
         } throws: { error in
             let error = error as? BackupError
-            return error?.code == .usage && error?.message == message
+            return error?.code == .usage && error?.message.english == message
         }
     }
 

@@ -89,8 +89,8 @@ import Testing
         #expect(
             text.output == """
                 wrong.yaml:3: the definition has no member called titel. Did you mean title?
-                wrong.yaml:31: the definition.collections[0].fields[2] has no member called nulable. Did you mean nullable?
-                wrong.yaml:31: the definition.collections[0].fields[2].type must be one of integer, double, text, decimalText, boolean, \
+                wrong.yaml:31: collections[0].fields[2] has no member called nulable. Did you mean nullable?
+                wrong.yaml:31: collections[0].fields[2].type must be one of integer, double, text, decimalText, boolean, \
                 date, epochMilliseconds, dates, uuid, any. Did you mean text?
                 diary.yaml: no problems
                 none.yaml: could not open the file: No such file or directory
@@ -115,7 +115,7 @@ import Testing
         #expect(
             refused.status == 1
                 && refused.complaint.contains("line 3: the definition has no member called titel. Did you mean title?"))
-        #expect(refused.complaint.contains("\n  line 31: the definition.collections[0].fields[2] has no member called nulable"))
+        #expect(refused.complaint.contains("\n  line 31: collections[0].fields[2] has no member called nulable"))
     }
 
     @Test func `check compares with a database`() throws {

@@ -78,7 +78,7 @@ struct RestoreDrillTests {
             let forged = try Self.forge(name, like: snapshot, in: store, files: [(file, try readFile(room(path)))])
             let outcome = try drill.run(forged, progress: nil)
             #expect(outcome.verifiedAt == nil && store.repository.snapshot(id: forged.id)?.verifiedAt == nil)
-            return outcome.findings
+            return outcome.findings.map(\.english)
         }
         #expect(
             try findings("other", "database.sqlite", "other.sqlite") == [
@@ -121,7 +121,7 @@ struct RestoreDrillTests {
                     name: entry.name, mode: entry.mode, modificationTime: entry.modificationTime, content: entry.content,
                     checksums: change(checksums))
             }
-            return try RestoreDrill(store: store).run(forged, progress: nil).findings
+            return try RestoreDrill(store: store).run(forged, progress: nil).findings.map(\.english)
         }
         let other = SHA256Hasher.hash([1])
         #expect(
@@ -138,7 +138,7 @@ struct RestoreDrillTests {
             "backupfs init --store $S --sample >/dev/null; sqlite3 $S/app/database.sqlite 'update expenses set car_id = 99 where id = 7'"
         )
         let store = try Store.open(room.storePath)
-        let findings = try RestoreDrill(store: store).run(try Self.backUp(store, "one"), progress: nil).findings
+        let findings = try RestoreDrill(store: store).run(try Self.backUp(store, "one"), progress: nil).findings.map(\.english)
         #expect(findings.contains("export.json: expense 7 refers to unknown car 99"), "\(findings)")
     }
 

@@ -99,7 +99,7 @@ struct RestoringTests {
         let report = try RestoreRunner(store: store).preview(ImportSource(file: room("live.zip")))
         withExtendedLifetime(lock) {}
         #expect(report.result == .preview)
-        #expect(report.text.hasSuffix("Importing will DELETE ALL existing data. This cannot be undone.\n"))
+        #expect(report.text.hasSuffix("Importing will DELETE ALL existing data. This cannot be undone."))
         #expect(report.text.contains("Photos: 3\n"))
         #expect(try room.sh(PhotoDiary.describe) == old)
         #expect(store.repository.snapshots().isEmpty && !FileSystem.exists(store.paths.lastRestoreJSON))

@@ -72,7 +72,7 @@ struct ArchiveImportTests {
             let error = failure { try Self.check(folder) }
             #expect(error?.code == .damagedContent, "\(lines)")
             #expect(error?.message == "This backup file is corrupted and cannot be restored.")
-            #expect(error?.findings == [finding])
+            #expect(error?.findings.map(\.english) == [finding])
         }
     }
 

@@ -14,7 +14,7 @@ struct HostileMessageTests {
 
     private static func requirePlain(_ error: BackupError?) throws {
         let error = try #require(error)
-        for text in [error.message] + error.findings {
+        for text in ([error.message] + error.findings).map(\.english) {
             #expect(text.utf8.count < 2_000, "\(text.utf8.count)")
             #expect(!text.unicodeScalars.contains { $0.properties.generalCategory == .control }, "\(text.prefix(500))")
         }

@@ -37,7 +37,9 @@ struct RestoreOperationTests {
         #expect(checked.summary.recordCounts == [1])
         var savedAt = ""
         let phases = Mutex<[String]>([])
-        try operation.run(checked, fileName: "a.zip", report: { progress in phases.withLock { $0.append(progress.phase) } }) {
+        try operation.run(
+            checked, fileName: "a.zip", report: { progress in phases.withLock { $0.append(progress.phase.english) } }
+        ) {
             () throws(BackupError) in
             savedAt =
                 (try? folder.sh(
@@ -118,7 +120,7 @@ struct RestoreOperationTests {
             let phases = Mutex<[String]>([])
             let error = failure {
                 try operation.run(
-                    checked, fileName: "a.zip", report: { progress in phases.withLock { $0.append(progress.phase) } }
+                    checked, fileName: "a.zip", report: { progress in phases.withLock { $0.append(progress.phase.english) } }
                 ) { Self.id }
             }
             #expect(error != nil, "\(sabotage)")

@@ -74,6 +74,8 @@ final class TestServices: TreeServices {
         _ = try writer.commit(record)
     }
 
+    func text(_ message: Message) -> String { message.english }
+
     func readme() -> [UInt8] { Array("Read me\n".utf8) }
     func status() throws(BackupError) -> [UInt8] { Array(state.withLock { $0.status }.utf8) }
     func liveView() throws(BackupError) -> any LiveView {
@@ -135,7 +137,9 @@ final class TestServices: TreeServices {
     func restoreReports() -> [ReportText] { state.withLock { $0.reports } }
 
     var submissions: [String] { state.withLock { $0.submissions } }
-    func refuse(_ code: BackupError.Code?) { state.withLock { $0.refusal = code.map { BackupError($0, "refused: \($0)") } } }
+    func refuse(_ code: BackupError.Code?) {
+        state.withLock { $0.refusal = code.map { BackupError($0, "refused: \($0.rawValue)") } }
+    }
 }
 
 /// `live/` with one file and a folder.

@@ -31,7 +31,9 @@ public struct DatabaseFit: Sendable, Equatable {
                 problems.append(
                     DefinitionProblem(
                         line: table.line, message: "the database has no table \(table.name)",
-                        remedy: Self.remedy(for: table.name, "table", among: names)))
+                        remedy: Self.remedy(
+                            for: table.name, "Make the table, or take it out of the definition.",
+                            "Make the table, or name another one.", among: names)))
                 continue
             }
             let columns = try present.columns(of: table.name)
@@ -41,7 +43,9 @@ public struct DatabaseFit: Sendable, Equatable {
                 problems.append(
                     DefinitionProblem(
                         line: column.line, message: "the table \(table.name) has no column \(column.name)",
-                        remedy: Self.remedy(for: column.name, "column", among: unnamed)))
+                        remedy: Self.remedy(
+                            for: column.name, "Make the column, or take it out of the definition.",
+                            "Make the column, or name another one.", among: unnamed)))
             }
             guard table.isWrittenWhole, !unnamed.isEmpty else { continue }
             warnings.append(
@@ -56,11 +60,14 @@ public struct DatabaseFit: Sendable, Equatable {
         unmentionedTables = names.filter { !mentioned.contains($0) }
     }
 
-    private static func remedy(for name: String, _ kind: String, among known: [String]) -> String {
+    /// - Parameters:
+    ///   - none: what to do when there is nothing that could be meant.
+    ///   - some: what to do otherwise.
+    private static func remedy(for name: String, _ none: Message, _ some: Message, among known: [String]) -> Message {
         if let meant = Misspelling.nearest(to: name, among: known) { return "Did you mean \(meant)?" }
-        guard !known.isEmpty else { return "Make the \(kind), or take it out of the definition." }
+        guard !known.isEmpty else { return none }
         let shown = known.prefix(shownNameLimit).joined(separator: ", ") + (known.count > shownNameLimit ? ", …" : "")
-        return "Make the \(kind), or name another one. There are: \(shown)."
+        return "\(some) There are: \(shown)."
     }
 }
 

@@ -126,8 +126,10 @@ struct DatabaseReplacement {
                 guard try broken.step() else { continue }
                 throw BackupError(
                     .invalidContent,
-                    "Import failed: the \(collection.singular) \(MessageText.shortened(broken.text(0))), which is kept, refers to a "
-                        + "\(target.singular) that is not in the file", path: path,
+                    """
+                    Import failed: the \(collection.singular) \(MessageText.shortened(broken.text(0))), which is kept, refers to a \
+                    \(target.singular) that is not in the file
+                    """, path: path,
                     remedy: "Take the reference out of it in the app, and restore again.")
             }
         }

@@ -16,7 +16,7 @@ struct DatabaseSchemaCheck {
     }
 
     /// - Returns: "there is no table cars", "the table cars has no column name", or `nil`.
-    func firstProblem() throws(BackupError) -> String? {
+    func firstProblem() throws(BackupError) -> Message? {
         try firstProblem(
             objects
                 + definition.collections.filter { $0.source == .table }.map {
@@ -25,13 +25,13 @@ struct DatabaseSchemaCheck {
     }
 
     /// The same for the tables of metadata and settings alone.
-    func firstMissingObject() throws(BackupError) -> String? { try firstProblem(objects) }
+    func firstMissingObject() throws(BackupError) -> Message? { try firstProblem(objects) }
 
     private var objects: [(table: String, columns: [String])] {
         [definition.metadata, definition.settings].compactMap { $0?.table.map { ($0, ["key", "value"]) } }
     }
 
-    private func firstProblem(_ needed: [(table: String, columns: [String])]) throws(BackupError) -> String? {
+    private func firstProblem(_ needed: [(table: String, columns: [String])]) throws(BackupError) -> Message? {
         for (table, columns) in needed {
             guard try tables.contains(table) else { return "there is no table \(table)" }
             let present = try tables.columns(of: table)
@@ -58,8 +58,10 @@ struct DatabaseSchemaCheck {
                 guard try values.step() else { continue }
                 throw BackupError(
                     .notSupported,
-                    "Import failed: the table \(table) has the column \(column), which the app's definition does not name; "
-                        + "a restore would lose its values",
+                    """
+                    Import failed: the table \(table) has the column \(column), which the app's definition does not name; \
+                    a restore would lose its values
+                    """,
                     path: path, remedy: "Add the column to the definition. Backups hold it: database.sqlite is always whole.")
             }
         }

@@ -61,7 +61,7 @@ public struct DroppedDatabase: RecordSource, Sendable {
     /// - Returns: the wire format that the data came in.
     private func check(_ connection: OpaquePointer?) throws(BackupError) -> AppDefinition {
         var format = definition
-        var problem: String?
+        var problem: Message?
         do throws(BackupError) {
             let statement = try DatabaseStatement(connection, "PRAGMA quick_check(1)", path: path)
             guard try statement.step(), statement.text(0) == "ok" else { throw damaged() }

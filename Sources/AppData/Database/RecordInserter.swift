@@ -91,7 +91,7 @@ final class RecordInserter: RecordVisitor {
         try insert(settings, of: object)
     }
 
-    func visit(misplaced message: String) throws(BackupError) { throw refusal(message) }
+    func visit(misplaced message: Message) throws(BackupError) { throw refusal(message) }
 
     /// The database's own schema version, whatever version the file was of.
     func insertSchemaVersion() throws(BackupError) {
@@ -148,7 +148,7 @@ final class RecordInserter: RecordVisitor {
         return refusal("\(definition.collections[collection].singular): \(problem)")
     }
 
-    private func refusal(_ message: String) -> BackupError {
+    private func refusal(_ message: Message) -> BackupError {
         BackupError(.invalidContent, "Import failed: \(message)", path: path)
     }
 }

@@ -12,7 +12,7 @@ enum AppDefinitionReader {
         let findings = DefinitionFindings()
         let definition = parse(yaml, findings).flatMap { node in
             read(
-                DefinitionNode(node: node, place: "the definition", findings: findings),
+                DefinitionNode(node: node, place: "", findings: findings),
                 digest: SHA256Hasher.hash(Array(yaml.utf8)))
         }
         return DefinitionCheck(
@@ -21,8 +21,9 @@ enum AppDefinitionReader {
     }
 
     private static func parse(_ yaml: String, _ findings: DefinitionFindings) -> Node? {
-        func refuse(_ line: Int, _ message: String, _ remedy: String = "Correct the YAML; the mistake may be in the line before.")
-        {
+        func refuse(
+            _ line: Int, _ message: Message, _ remedy: Message = "Correct the YAML; the mistake may be in the line before."
+        ) {
             findings.add(DefinitionProblem(line: line, message: message, remedy: remedy))
         }
         do {
@@ -32,14 +33,14 @@ enum AppDefinitionReader {
             switch error {
             case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
                 .composer(_, let problem, let mark, _):
-                refuse(mark.line, problem)
+                refuse(mark.line, .verbatim(problem))
             case .duplicatedKeysInMapping(let names, let context):
                 let list = names.sorted().joined(separator: ", ")
                 refuse(context.mark.line, "\(list) is there more than once", "Remove all but one.")
-            default: refuse(1, "\(error)")
+            default: refuse(1, .verbatim("\(error)"))
             }
         } catch {
-            refuse(1, "\(error)")
+            refuse(1, .verbatim("\(error)"))
         }
         return nil
     }

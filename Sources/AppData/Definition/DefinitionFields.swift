@@ -58,8 +58,8 @@ enum DefinitionFields {
     private static func value(_ member: DefinitionNode, _ type: FieldType?) -> MediaValue? {
         guard let value = member.choice(MediaValue.self) else { return nil }
         if let type, !value.types.contains(type) {
-            member.note(
-                "is no \(type.rawValue)", remedy: "Write type: \(value.types.map(\.rawValue).joined(separator: " or ")).")
+            let types = value.types.map(\.rawValue).joined(separator: "|")
+            member.note("is no \(type.rawValue)", remedy: "Write type: \(types).")
         }
         return value
     }

@@ -5,18 +5,20 @@ import Yams
 /// look-up is then `nil`.
 struct DefinitionNode {
     let node: Node
-    /// The dotted name of the place, for messages.
+    /// The dotted name of the place, for messages; empty for the whole definition.
     let place: String
     let findings: DefinitionFindings
 
     var line: Int { node.mark?.line ?? 1 }
 
-    func note(_ message: String, remedy: String) {
-        findings.add(DefinitionProblem(line: line, message: "\(place) \(message)", remedy: remedy))
+    private var told: Message { place.isEmpty ? "the definition" : .verbatim(place) }
+
+    func note(_ message: Message, remedy: Message) {
+        findings.add(DefinitionProblem(line: line, message: "\(told) \(message)", remedy: remedy))
     }
 
-    func warn(_ message: String, remedy: String) {
-        findings.add(warning: DefinitionProblem(line: line, message: "\(place) \(message)", remedy: remedy))
+    func warn(_ message: Message, remedy: Message) {
+        findings.add(warning: DefinitionProblem(line: line, message: "\(told) \(message)", remedy: remedy))
     }
 
     /// - Parameter allowed: in the order in which people are told of them.
@@ -34,7 +36,7 @@ struct DefinitionNode {
             if let meant { findings.noteMisspelling(of: meant, at: place) }
             findings.add(
                 DefinitionProblem(
-                    line: key.mark?.line ?? line, message: "\(place) has no member called \(name)",
+                    line: key.mark?.line ?? line, message: "\(told) has no member called \(name)",
                     remedy: meant.map { "Did you mean \($0)?" } ?? "What can be here: \(allowed.joined(separator: ", "))."))
         }
         return true
@@ -141,7 +143,7 @@ struct DefinitionNode {
         return text
     }
 
-    static func suggestion(for word: String, among words: [String]) -> String {
+    static func suggestion(for word: String, among words: [String]) -> Message {
         if let meant = Misspelling.nearest(to: word, among: words) { return "Did you mean \(meant)?" }
         return words.isEmpty ? "There is none to name yet." : "Choose one of: \(words.joined(separator: ", "))."
     }

@@ -5,19 +5,19 @@ public struct DefinitionProblem: Sendable, Equatable {
     /// Counted from 1.
     public let line: Int
     /// A sentence for a person, without the line and without a full stop: "the definition has no title".
-    public let message: String
+    public let message: Message
     /// What to do about it, as a sentence with a full stop.
-    public let remedy: String
+    public let remedy: Message
 
     /// Sentences that name what is there: of any length, and with whatever is in it, in a file that is something else.
     private static let textLimit = 1_000
 
-    public init(line: Int, message: String, remedy: String) {
+    public init(line: Int, message: Message, remedy: Message) {
         self.line = line
-        self.message = MessageText.shortened(message, limit: Self.textLimit)
-        self.remedy = MessageText.shortened(remedy, limit: Self.textLimit)
+        self.message = message.shortened(limit: Self.textLimit)
+        self.remedy = remedy.shortened(limit: Self.textLimit)
     }
 
     /// "line 3: the definition has no title".
-    public var text: String { "line \(line): \(message)" }
+    public var text: Message { "line \(line): \(message)" }
 }

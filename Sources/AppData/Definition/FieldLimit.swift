@@ -1,3 +1,5 @@
+import BackupCore
+
 /// A number that a field's value must not go below.
 public struct FieldLimit: Sendable, Equatable {
     public let value: Double
@@ -16,7 +18,7 @@ public struct FieldLimit: Sendable, Equatable {
     public func allows(_ number: Double) -> Bool { isInclusive ? number >= value : number > value }
 
     /// "must not be negative", "must be above 0".
-    var requirement: String {
+    var requirement: Message {
         if isInclusive { return value == 0 ? "must not be negative" : "must be at least \(text)" }
         return "must be above \(text)"
     }

@@ -34,13 +34,15 @@ public struct NoteTemplate: Sendable, Equatable {
     }
 
     /// The sentence about one record. Values of any length are shortened: it goes to terminals and logs.
-    func text(of record: RecordBuffer) -> String {
-        parts.map { part in
+    func text(of record: RecordBuffer) -> Message {
+        var message = Message.StringInterpolation(literalCapacity: 0, interpolationCount: parts.count)
+        for part in parts {
             switch part {
-            case .text(let text): text
-            case .field(let index): MessageText.shortened(Self.text(record.value(index)))
+            case .text(let text): message.appendLiteral(text)
+            case .field(let index): message.appendInterpolation(MessageText.shortened(Self.text(record.value(index))))
             }
-        }.joined()
+        }
+        return Message(stringInterpolation: message)
     }
 
     private static func text(_ value: FieldValue) -> String {

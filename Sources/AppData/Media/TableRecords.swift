@@ -43,5 +43,5 @@ private final class TableVisitor: RecordVisitor {
     }
 
     func visit(unknownField path: String) throws(BackupError) { try next.visit(unknownField: path) }
-    func visit(misplaced message: String) throws(BackupError) { try next.visit(misplaced: message) }
+    func visit(misplaced message: Message) throws(BackupError) { try next.visit(misplaced: message) }
 }

@@ -43,10 +43,14 @@ struct DatabaseAddition {
             guard try reader.count(of: index) > 0 else { continue }
             throw BackupError(
                 .notSupported,
-                "Import failed: the file is of schema version \(format.schemaVersion), and the data of version \(present.schemaVersion), "
-                    + "whose \(collection.plural) have another form", path: path,
-                remedy: "Use the strategy replace, or a file of a version from \(present.formatVersions.lowerBound) to "
-                    + "\(present.formatVersions.upperBound).")
+                """
+                Import failed: the file is of schema version \(format.schemaVersion), and the data of version \(present.schemaVersion), \
+                whose \(collection.plural) have another form
+                """, path: path,
+                remedy: """
+                    Use the strategy replace, or a file of a version from \(present.formatVersions.lowerBound) to \
+                    \(present.formatVersions.upperBound).
+                    """)
         }
         return true
     }

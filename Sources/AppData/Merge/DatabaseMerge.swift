@@ -76,8 +76,10 @@ struct DatabaseMerge {
             guard counted.readCount == expected, present == before[number] + counted.added else {
                 throw BackupError(
                     .invalidContent,
-                    "Import failed: of \(expected) \(collection.plural) \(counted.readCount) were read, and \(present) instead of "
-                        + "\(before[number] + counted.added) are in the database", path: path)
+                    """
+                    Import failed: of \(expected) \(collection.plural) \(counted.readCount) were read, and \(present) instead of \
+                    \(before[number] + counted.added) are in the database
+                    """, path: path)
             }
         }
     }

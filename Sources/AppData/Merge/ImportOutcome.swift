@@ -1,3 +1,5 @@
+import BackupCore
+
 /// What an import did, or, when it ran on a copy, what it would do.
 public struct ImportOutcome: Sendable, Equatable {
     /// Notes after which they are only counted.
@@ -7,7 +9,7 @@ public struct ImportOutcome: Sendable, Equatable {
     /// The file's collections in their order, then those that only the data had.
     public internal(set) var collections: [CollectionOutcome]
     /// What the definition wants to be said of records that were updated.
-    public private(set) var notes: [String] = []
+    public private(set) var notes: [Message] = []
     /// How many more there would be.
     public private(set) var furtherNoteCount = 0
 
@@ -20,7 +22,7 @@ public struct ImportOutcome: Sendable, Equatable {
         self.init(strategy: strategy, collections: definition.collections.map(CollectionOutcome.init(of:)))
     }
 
-    mutating func note(_ text: String) {
+    mutating func note(_ text: Message) {
         if notes.count < Self.noteLimit { notes.append(text) } else { furtherNoteCount += 1 }
     }
 

@@ -80,8 +80,10 @@ final class MergeIndex {
             guard scratch.changedRowCount == 1 else {
                 throw BackupError(
                     .notSupported,
-                    "Import failed: two \(collection.plural) in the database have the \(collection.keyField.name) "
-                        + record.value(collection.keyIndex).messageText,
+                    """
+                    Import failed: two \(collection.plural) in the database have the \(collection.keyField.name) \
+                    \(record.value(collection.keyIndex).messageText)
+                    """,
                     path: path, remedy: "Records can only be told apart by a key that is unique. Correct the data first.")
             }
         }

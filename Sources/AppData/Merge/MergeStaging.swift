@@ -26,5 +26,5 @@ final class MergeStaging: RecordVisitor {
         try indices[collection].add(record)
     }
 
-    func visit(misplaced message: String) throws(BackupError) { try inserter.visit(misplaced: message) }
+    func visit(misplaced message: Message) throws(BackupError) { try inserter.visit(misplaced: message) }
 }

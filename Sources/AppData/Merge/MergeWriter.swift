@@ -86,7 +86,7 @@ final class MergeWriter: RecordVisitor {
         }
     }
 
-    func visit(misplaced message: String) throws(BackupError) { try inserter.visit(misplaced: message) }
+    func visit(misplaced message: Message) throws(BackupError) { try inserter.visit(misplaced: message) }
 
     private func rename(_ record: RecordBuffer, _ fields: [Int], _ names: MediaNames, isSkipped: Bool) {
         for index in fields where record.kind(index) == .text {

@@ -4,7 +4,7 @@ import BackupCore
 enum FieldConformance {
     /// - Returns: "cost must be a text with a decimal number, not a number"; `nil` when it fits. Null and missing are fine for a
     ///   nullable field and for one that is not required.
-    static func problem(_ buffer: RecordBuffer, _ index: Int, _ field: FieldDefinition) -> String? {
+    static func problem(_ buffer: RecordBuffer, _ index: Int, _ field: FieldDefinition) -> Message? {
         let kind = buffer.kind(index)
         if field.type.holds(kind) { return nil }
         switch (field.type, kind) {
@@ -17,7 +17,7 @@ enum FieldConformance {
         }
     }
 
-    private static func name(of type: FieldType) -> String {
+    private static func name(of type: FieldType) -> Message {
         switch type {
         case .integer: "a whole number"
         case .double: "a number"
@@ -32,7 +32,7 @@ enum FieldConformance {
         }
     }
 
-    static func name(of kind: RecordBuffer.Kind) -> String {
+    static func name(of kind: RecordBuffer.Kind) -> Message {
         switch kind {
         case .missing: "missing"
         case .null: "null"

@@ -11,7 +11,7 @@ public protocol RecordVisitor: AnyObject {
     /// A member that the definition does not know: `cars.color`, or `comment` in the outermost object.
     func visit(unknownField path: String) throws(BackupError)
     /// Something stands where it cannot: "cars must be an array, not an object".
-    func visit(misplaced message: String) throws(BackupError)
+    func visit(misplaced message: Message) throws(BackupError)
 }
 
 extension RecordVisitor {
@@ -19,5 +19,5 @@ extension RecordVisitor {
     public func visit(settings: RecordBuffer) throws(BackupError) {}
     public func beginCollection(_ collection: Int) throws(BackupError) {}
     public func visit(unknownField path: String) throws(BackupError) {}
-    public func visit(misplaced message: String) throws(BackupError) {}
+    public func visit(misplaced message: Message) throws(BackupError) {}
 }

@@ -5,7 +5,7 @@ struct FieldChecker {
     let now: Timestamp
 
     /// - Returns: what is wrong, beginning with the field's name; `nil` when nothing is.
-    func problem(_ buffer: RecordBuffer, _ index: Int, _ field: FieldDefinition) -> String? {
+    func problem(_ buffer: RecordBuffer, _ index: Int, _ field: FieldDefinition) -> Message? {
         if let problem = FieldConformance.problem(buffer, index, field) { return problem }
         if buffer.isNullOrMissing(index) { return nil }
         switch field.type {
@@ -26,32 +26,32 @@ struct FieldChecker {
         }
     }
 
-    private func limitProblem(_ number: Double, _ field: FieldDefinition) -> String? {
+    private func limitProblem(_ number: Double, _ field: FieldDefinition) -> Message? {
         guard let limit = field.limit, !limit.allows(number) else { return nil }
         return "\(field.name) \(limit.requirement)"
     }
 
-    private func decimalProblem(_ bytes: UnsafeRawBufferPointer, _ field: FieldDefinition) -> String? {
+    private func decimalProblem(_ bytes: UnsafeRawBufferPointer, _ field: FieldDefinition) -> Message? {
         guard let number = DecimalText.value(bytes) else {
             return "\(field.name) \"\(MessageText.shortened(bytes))\" is not a decimal number"
         }
         return limitProblem(number, field)
     }
 
-    private func dateProblem(_ bytes: UnsafeRawBufferPointer, _ field: FieldDefinition) -> String? {
+    private func dateProblem(_ bytes: UnsafeRawBufferPointer, _ field: FieldDefinition) -> Message? {
         guard let date = DateText.time(bytes) else {
             return "\(field.name) \"\(MessageText.shortened(bytes))\" is not an ISO 8601 date with a time zone"
         }
         return lateProblem(date, MessageText.shortened(bytes), field)
     }
 
-    private func lateProblem(_ date: Timestamp, _ text: String, _ field: FieldDefinition) -> String? {
+    private func lateProblem(_ date: Timestamp, _ text: String, _ field: FieldDefinition) -> Message? {
         guard date > field.dateRule.latest(now: now) else { return nil }
         if case .withinYears(let years) = field.dateRule { return "\(field.name) \(text) is more than \(years) years ahead" }
         return "\(field.name) \(text) is in the future"
     }
 
-    private func textProblem(_ bytes: UnsafeRawBufferPointer, _ field: FieldDefinition) -> String? {
+    private func textProblem(_ bytes: UnsafeRawBufferPointer, _ field: FieldDefinition) -> Message? {
         if let allowed = field.allowedValues, !allowed.contains(bytes) {
             return "\(field.name) \"\(MessageText.shortened(bytes))\" is not known"
         }

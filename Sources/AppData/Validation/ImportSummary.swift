@@ -30,7 +30,7 @@ public struct ImportSummary: Sendable {
     /// One for each collection, in the definition's order.
     public let counts: [CollectionCount]
     public let dateRange: DateRange?
-    public let warnings: [String]
+    public let warnings: [Message]
     /// How often each member that the definition does not know occurs: `cars.color`. At most 100 names.
     public let unknownFields: [String: Int]
 
@@ -41,7 +41,7 @@ public struct ImportSummary: Sendable {
     public var recordCounts: [Int] { counts.map(\.count) }
 
     /// `Imported 1 cars, 1 expenses, 1 maintenance records, 1 notifications.`
-    public var successMessage: String {
-        "Imported " + toldCounts.map { "\($0.count) \($0.plural)" }.joined(separator: ", ") + "."
+    public var successMessage: Message {
+        "Imported \(toldCounts.map { "\($0.count) \($0.plural)" }.joined(separator: ", "))."
     }
 }

@@ -8,9 +8,9 @@ final class ValidationVisitor: RecordVisitor {
     private let definition: AppDefinition
     private let checker: FieldChecker
     private let plans: [ValidationPlan]
-    private var findings: [String] = []
+    private var findings: [Message] = []
     private var isIncompatible = false
-    private var warnings: [String] = []
+    private var warnings: [Message] = []
     private var schemaVersion: Int?
     private var createdAt: Timestamp?
     private var metadataTexts: [String: String] = [:]
@@ -23,7 +23,7 @@ final class ValidationVisitor: RecordVisitor {
     private let counts: [Counter]
     private let keys: [KeySet]
     /// For each collection: keys referred to that had not been seen, and who did so first.
-    private var pendingReferences: [[FieldValue: String]]
+    private var pendingReferences: [[FieldValue: RecordLabel]]
     private var isReported: [Set<FieldValue>]
     private var earliest: Timestamp?
     private var latest: Timestamp?
@@ -44,7 +44,7 @@ final class ValidationVisitor: RecordVisitor {
         isReported = Array(repeating: [], count: count)
     }
 
-    private func add(_ finding: String) throws(BackupError) {
+    private func add(_ finding: Message) throws(BackupError) {
         findings.append(finding)
         if findings.count >= ImportValidator.findingLimit { throw failure() }
     }
@@ -148,16 +148,16 @@ final class ValidationVisitor: RecordVisitor {
     private func noteMissingColumn(_ fieldIndex: Int, of index: Int) throws(BackupError) {
         guard definition.coversWholeDatabase else { return }
         let collection = definition.collections[index]
-        let finding = "the file has no \(collection.name).\(collection.fields[fieldIndex].name), which the database has now"
-        guard missingColumns.insert(finding).inserted else { return }
-        if definition.schemaDrift == .refuse { return try add(finding) }
-        warnings.append(finding + "; the column takes its default")
+        let column = "\(collection.name).\(collection.fields[fieldIndex].name)"
+        guard missingColumns.insert(column).inserted else { return }
+        if definition.schemaDrift == .refuse { return try add("the file has no \(column), which the database has now") }
+        warnings.append("the file has no \(column), which the database has now; the column takes its default")
     }
 
     private func addProblem(_ record: RecordBuffer, of index: Int, _ fieldIndex: Int) throws(BackupError) {
         let field = definition.collections[index].fields[fieldIndex]
         let problem = checker.problem(record, fieldIndex, field) ?? "\(field.name) is not valid"
-        try add("\(label(record, of: index)): \(problem)")
+        try add("\(label(record, of: index).text): \(problem)")
     }
 
     private func noteKey(_ record: RecordBuffer, of index: Int) throws(BackupError) {
@@ -168,29 +168,31 @@ final class ValidationVisitor: RecordVisitor {
         case (.text, .text), (.text, .uuid): isNew = keys[index].insert(Array(record.bytes(keyIndex)))
         default: return
         }
-        if !isNew { try add("\(label(record, of: index)) occurs twice") }
+        if !isNew { try add("\(label(record, of: index).text) occurs twice") }
     }
 
     private func check(
         reference key: FieldValue, to target: Int, _ record: RecordBuffer, of index: Int
     ) throws(BackupError) {
         guard !keys[target].contains(key), pendingReferences[target][key] == nil else { return }
-        let unknown = "\(definition.collections[target].singular) \(key.messageText)"
-        let message = "\(label(record, of: index)) refers to unknown \(unknown)"
+        let label = label(record, of: index)
         // What refers to a collection that is complete is reported at once, and remembered so as to be reported once.
-        pendingReferences[target][key] = message
+        pendingReferences[target][key] = label
         if isComplete[target] {
             isReported[target].insert(key)
-            try add(message)
+            try add(Self.unknown(key, of: definition.collections[target], for: label))
         }
     }
 
-    /// "expense 1", or "expense number 3" when it has no key that can be told.
-    private func label(_ record: RecordBuffer, of index: Int) -> String {
+    private static func unknown(_ key: FieldValue, of target: CollectionDefinition, for label: RecordLabel) -> Message {
+        "\(label.text) refers to unknown \(target.singular) \(key.messageText)"
+    }
+
+    private func label(_ record: RecordBuffer, of index: Int) -> RecordLabel {
         let collection = definition.collections[index]
         switch record.kind(collection.keyIndex) {
-        case .integer, .text: return "\(collection.singular) \(record.value(collection.keyIndex).messageText)"
-        default: return "\(collection.singular) number \(counts[index].value)"
+        case .integer, .text: return .keyed(collection.singular, record.value(collection.keyIndex).messageText)
+        default: return .counted(collection.singular, counts[index].value)
         }
     }
 
@@ -206,7 +208,7 @@ final class ValidationVisitor: RecordVisitor {
         if unknownFields[path] != nil || unknownFields.count < 100 { unknownFields[path, default: 0] += 1 }
     }
 
-    func visit(misplaced message: String) throws(BackupError) { try add(message) }
+    func visit(misplaced message: Message) throws(BackupError) { try add(message) }
 
     // MARK: The end
 
@@ -238,9 +240,11 @@ final class ValidationVisitor: RecordVisitor {
     /// References to collections that came after, or not at all.
     private func reportPendingReferences() throws(BackupError) {
         for target in definition.collections.indices {
-            for (key, message) in pendingReferences[target].sorted(by: { $0.value < $1.value })
-            where !isReported[target].contains(key) && !keys[target].contains(key) {
-                try add(message)
+            let unknown = pendingReferences[target].filter {
+                !isReported[target].contains($0.key) && !keys[target].contains($0.key)
+            }
+            for (key, label) in unknown.sorted(by: { $0.value < $1.value }) {
+                try add(Self.unknown(key, of: definition.collections[target], for: label))
             }
         }
     }

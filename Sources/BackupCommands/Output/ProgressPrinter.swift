@@ -8,7 +8,7 @@ import SystemIO
 /// Shows how far an operation is: a line that moves on a terminal, JSON lines with `message_type` for programs, nothing otherwise.
 final class ProgressPrinter: Sendable {
     private struct State {
-        var shownPhase: String?
+        var shownPhase: Message?
         var shownPercent: Int?
         var isLineOpen = false
     }
@@ -34,14 +34,14 @@ final class ProgressPrinter: Sendable {
         guard mustShow else { return }
         if isJSON {
             let line = OrderedJSON.members([
-                "message_type": .text("status"), "phase": .text(progress.phase),
+                "message_type": .text("status"), "phase": .text(progress.phase.english),
                 "percent": progress.percent.map { .integer($0) } ?? .null, "items_done": .integer(progress.processedItems),
                 "total_items": .integer(progress.totalItems), "bytes_done": .integer(progress.processedBytes),
             ])
             Terminal.say(line.compactText + [10])
         } else {
-            let percent = progress.percent.map { " \($0)%" } ?? ""
-            Terminal.showStatusLine(progress.phase + percent)
+            let phase = Terminal.language.text(progress.phase)
+            Terminal.showStatusLine(progress.percent.map { "\(phase) \($0)%" } ?? phase)
         }
     }
 

@@ -1,22 +1,36 @@
+import BackupCore
 import BackupRepository
 import Export
 
 /// What a prune did, or would do.
 enum PruneReport {
-    static func text(_ summary: PruneSummary, isDryRun: Bool) -> String {
-        let used = "\(summary.neededChunkCount) chunks are needed (\(ByteCount.text(summary.neededByteCount)))"
-        var text = "\(used), \(summary.unusedChunkCount) are not (\(ByteCount.text(summary.unusedByteCount))).\n"
-        text += isDryRun ? "Would remove " : "Removed "
-        text += "\(summary.removedPackCount) packs and "
-        text += isDryRun ? "write the rest of " : "wrote the rest of "
-        text += "\(summary.rewrittenPackCount) anew; "
-        text +=
-            isDryRun
-            ? "about \(ByteCount.text(summary.freedByteCount)) would be freed, "
-            : "\(ByteCount.text(summary.freedByteCount)) freed, "
-        text += "\(ByteCount.text(summary.remainingUnusedByteCount)) of what is not needed \(isDryRun ? "would stay" : "stay").\n"
-        for damage in summary.leftAlone { text += "Left alone, since it is damaged (see: backupfs check): \(damage)\n" }
-        return text
+    static func text(_ summary: PruneSummary, isDryRun: Bool) -> Message {
+        let needed = ByteCount.text(summary.neededByteCount)
+        let unused = ByteCount.text(summary.unusedByteCount)
+        let freed = ByteCount.text(summary.freedByteCount)
+        let rest = ByteCount.text(summary.remainingUnusedByteCount)
+        let removed = summary.removedPackCount
+        let rewritten = summary.rewrittenPackCount
+        var lines: [Message] = [
+            "\(summary.neededChunkCount) chunks are needed (\(needed)), \(summary.unusedChunkCount) are not (\(unused))."
+        ]
+        if isDryRun {
+            lines.append(
+                """
+                Would remove \(removed) packs and write the rest of \(rewritten) anew; about \(freed) would be freed, \
+                \(rest) of what is not needed would stay.
+                """)
+        } else {
+            lines.append(
+                """
+                Removed \(removed) packs and wrote the rest of \(rewritten) anew; \(freed) freed, \
+                \(rest) of what is not needed stay.
+                """)
+        }
+        for damage in summary.leftAlone {
+            lines.append("Left alone, since it is damaged (see: backupfs check): \(damage.summary)")
+        }
+        return .joined(lines, separator: "\n")
     }
 
     static func json(_ summary: PruneSummary, isDryRun: Bool) -> OrderedJSON {

@@ -1,7 +1,11 @@
+import BackupCore
+
 /// Text in columns for people.
 enum Table {
     /// Columns are as wide as their widest cell, two spaces apart; no spaces at the ends of lines.
-    static func text(_ rows: [[String]]) -> String {
+    /// - Parameter headings: in the first line, in the reader's language.
+    static func text(_ headings: [Message], _ rows: [[String]]) -> String {
+        let rows = [headings.map(Terminal.language.text)] + rows
         let columnCount = rows.map(\.count).max() ?? 0
         let widths = (0..<columnCount).map { column in rows.map { $0.count > column ? $0[column].count : 0 }.max() ?? 0 }
         return rows.map { row in

@@ -15,7 +15,7 @@ extension Terminal {
 
     /// Asks for a line that is not shown while it is typed.
     /// - Throws: `interrupted` for Ctrl-C; `usage` for an empty line.
-    static func askSecret(_ question: String) throws(BackupError) -> SecretBytes {
+    static func askSecret(_ question: Message) throws(BackupError) -> SecretBytes {
         ProcessSecrecy.begin()
         var before = termios()
         guard tcgetattr(STDIN_FILENO, &before) == 0 else {

@@ -1,45 +1,58 @@
 import BackupCore
 import Export
 import Glibc
+import Synchronization
 import SystemIO
 
 /// What the commands print. Nothing is coloured or animated unless a person sits at a terminal.
 enum Terminal {
+    private static let currentLanguage = Mutex<Language>(.ofEnvironment())
+
+    /// What people are spoken to in: that of the environment, until a store asks for another one.
+    static var language: Language {
+        get { currentLanguage.withLock { $0 } }
+        set { currentLanguage.withLock { $0 = newValue } }
+    }
+
     /// One line, or several, to standard output.
-    static func say(_ text: String) { put(Array((text.hasSuffix("\n") ? text : text + "\n").utf8), STDOUT_FILENO) }
+    static func say(_ text: Message) { say(verbatim: language.text(text)) }
+
+    /// The same of what is no message: a table, a path.
+    static func say(verbatim text: String) { put(Array((text.hasSuffix("\n") ? text : text + "\n").utf8), STDOUT_FILENO) }
 
     static func say(_ bytes: [UInt8]) { put(bytes, STDOUT_FILENO) }
 
     /// To standard error.
-    static func complain(_ text: String) { put(Array((text.hasSuffix("\n") ? text : text + "\n").utf8), STDERR_FILENO) }
+    static func complain(_ text: Message) { complain(verbatim: language.text(text)) }
+
+    static func complain(verbatim text: String) { put(Array((text.hasSuffix("\n") ? text : text + "\n").utf8), STDERR_FILENO) }
 
     /// An error, its findings and what to do, in plain words.
     static func complain(_ error: BackupError) {
-        var text = "backupfs: \(error.description)"
-        for finding in error.details { text += "\n  \(finding)" }
-        complain(text)
+        let findings = error.details.map { Message.joined([.verbatim("  "), $0], separator: "") }
+        complain(.joined(["backupfs: \(error.summary)"] + findings, separator: "\n"))
     }
 
     /// The same for programs, as one line, also to standard error.
     static func complain(json error: BackupError, status: ExitStatus) {
         let document = OrderedJSON.members([
             "message_type": .text("exit_error"), "code": .integer(status.rawValue), "error": .text(error.code.rawValue),
-            "message": .text(error.message), "path": .optional(error.path), "remedy": .optional(error.remedy),
-            "findings": .array(error.findings.map { .text($0) }),
+            "message": .text(error.message.english), "path": .optional(error.path), "remedy": .optional(error.remedy?.english),
+            "findings": .array(error.findings.map { .text($0.english) }),
         ])
         put(document.compactText + [10], STDERR_FILENO)
     }
 
     /// To standard error, as it is.
-    static func complain(prompt: String) { put(Array(prompt.utf8), STDERR_FILENO) }
+    static func complain(prompt: Message) { put(Array(language.text(prompt).utf8), STDERR_FILENO) }
 
     static var isErrorTerminal: Bool { isatty(STDERR_FILENO) == 1 }
     static var isInputTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
     /// Asks and reads one line.
     /// - Returns: `nil` at the end of the input.
-    static func ask(_ question: String) -> String? {
-        put(Array(question.utf8), STDERR_FILENO)
+    static func ask(_ question: Message) -> String? {
+        put(Array(language.text(question).utf8), STDERR_FILENO)
         return readLine(strippingNewline: true)
     }
 

@@ -48,8 +48,7 @@ struct BackupCommand: ParsableCommand {
                     "records": .object(counts.map { .init($0.name, .integer($0.count)) }),
                     "media": .optional(store.mediaPath),
                 ]),
-                text: "Would back up " + counts.map { "\($0.count) \($0.plural)" }.joined(separator: ", ")
-                    + (store.mediaPath.map { " and the media folder \($0)" } ?? "") + ".")
+                text: Self.intention(counts.map { "\($0.count) \($0.plural)" }.joined(separator: ", "), store.mediaPath))
             return
         }
         let made =
@@ -65,11 +64,11 @@ struct BackupCommand: ParsableCommand {
                 "created_at": .text(ISO8601.format(result.snapshot.creationTime.wholeSeconds)),
                 "files": .integer(result.snapshot.record.root.totals.fileCount),
                 "bytes": .integer(result.snapshot.record.root.totals.byteCount),
-                "bytes_stored": .integer(result.storedBytes), "unreadable": .array(result.unreadable.map { .text($0) }),
-                "missing": .array(result.missing.map { .text($0) }),
+                "bytes_stored": .integer(result.storedBytes), "unreadable": .array(result.unreadable.map { .text($0.english) }),
+                "missing": .array(result.missing.map { .text($0.english) }),
                 "removed": .array(result.removed.map { .text($0.name.description) }),
             ]),
-            text: result.snapshot.name.description)
+            text: "\(result.snapshot.name)")
         if !result.missing.isEmpty, !output.json {
             Terminal.complain("The app has records of files that are not in its media folder:")
             for line in result.missing.prefix(10) { Terminal.complain("  \(line)") }
@@ -84,20 +83,24 @@ struct BackupCommand: ParsableCommand {
         case .made(let result): return result
         case .off: skipped("off", "There is no schedule.", next: nil)
         case .notDue(let next):
-            skipped("not_due", next.map { "Not due until \(SystemClock.localText($0))." } ?? "Never due again.", next: next)
+            skipped("not_due", next.map { "Not due until \(SystemClock.localTime($0))." } ?? "Never due again.", next: next)
         case .unchanged(let name): skipped("unchanged", "Nothing has changed since the backup \(name).", next: nil)
         }
         return nil
     }
 
-    private func skipped(_ reason: String, _ text: String, next: Timestamp?) {
+    private func skipped(_ reason: String, _ text: Message, next: Timestamp?) {
         report(
             .members([
                 "message_type": .text("skipped"), "reason": .text(reason), "next": .optional(next.map { ISO8601.format($0) }),
             ]), text: text)
     }
 
-    private func report(_ document: OrderedJSON, text: String) {
+    private static func intention(_ records: String, _ mediaPath: String?) -> Message {
+        mediaPath.map { "Would back up \(records) and the media folder \($0)." } ?? "Would back up \(records)."
+    }
+
+    private func report(_ document: OrderedJSON, text: Message) {
         if output.json { Terminal.say(document.compactText + [10]) } else { Terminal.say(text) }
     }
 }

@@ -30,7 +30,7 @@ struct CancelCommand: ParsableCommand {
         }
         guard operation.cancel() else {
             throw BackupError(
-                .accessDenied, "the operation cannot be cancelled: \(operation.description)", path: path,
+                .accessDenied, "the operation cannot be cancelled: \(operation.text)", path: path,
                 remedy: "Cancel it as the user who runs it.")
         }
         for _ in 0..<Self.timeoutSeconds * 50 {
@@ -40,11 +40,11 @@ struct CancelCommand: ParsableCommand {
             usleep(20_000)
         }
         throw BackupError(
-            .busy, "it has been asked to end, and still runs: \(operation.description)", path: path,
+            .busy, "it has been asked to end, and still runs: \(operation.text)", path: path,
             remedy: "It may be finishing what can no longer be taken back. Wait, and look with: backupfs status")
     }
 
-    private func report(_ text: String, name: String?) {
+    private func report(_ text: Message, name: String?) {
         guard output.json else { return Terminal.say(text) }
         Terminal.say(
             OrderedJSON.members(["message_type": .text("cancelled"), "operation": .optional(name)]).compactText + [10])

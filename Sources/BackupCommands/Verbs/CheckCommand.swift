@@ -47,7 +47,7 @@ struct CheckCommand: ParsableCommand {
         let isJSON = output.json
         let report: (CheckEvent) -> Void = { event in
             printer.finish()
-            Terminal.say(isJSON ? Self.json(event).compactText + [10] : Array((Self.text(event) + "\n").utf8))
+            if isJSON { Terminal.say(Self.json(event).compactText + [10]) } else { Terminal.say(Self.text(event)) }
         }
         let operation = CheckOperation(store: store)
         let summary =
@@ -55,7 +55,7 @@ struct CheckCommand: ParsableCommand {
             ? try operation.repair(progress: printer.handler, report: report)
             : try operation.run(readData: readData ? .all : subset, progress: printer.handler, report: report)
         printer.finish()
-        Terminal.say(isJSON ? Self.json(summary).compactText + [10] : Array(Self.text(summary).utf8))
+        if isJSON { Terminal.say(Self.json(summary).compactText + [10]) } else { Terminal.say(Self.text(summary)) }
         guard summary.isSound else {
             throw BackupError(
                 .repositoryDamaged, Self.verdict(summary), path: store.repository.path,
@@ -65,35 +65,37 @@ struct CheckCommand: ParsableCommand {
         }
     }
 
-    private static func verdict(_ summary: CheckSummary) -> String {
-        func count(_ number: Int, _ one: String, _ many: String) -> String { "\(number) \(number == 1 ? one : many)" }
-        var text = count(summary.findingCount, "finding", "findings")
-        if summary.hurtFileCount > 0 {
-            text += "; \(count(summary.hurtFileCount, "file is", "files are")) hurt in "
-            text += count(summary.hurtSnapshotCount, "backup", "backups")
-        } else {
-            text += "; no file of any backup is hurt"
-        }
-        return text
+    private static func verdict(_ summary: CheckSummary) -> Message {
+        let findings = Message.plural(
+            summary.findingCount, one: "\(summary.findingCount) finding", other: "\(summary.findingCount) findings")
+        guard summary.hurtFileCount > 0 else { return "\(findings); no file of any backup is hurt" }
+        let backups = Message.plural(
+            summary.hurtSnapshotCount, one: "\(summary.hurtSnapshotCount) backup", other: "\(summary.hurtSnapshotCount) backups")
+        let files = Message.plural(
+            summary.hurtFileCount, one: "\(summary.hurtFileCount) file is hurt in \(backups)",
+            other: "\(summary.hurtFileCount) files are hurt in \(backups)")
+        return "\(findings); \(files)"
     }
 
     // MARK: Text
 
-    private static func text(_ event: CheckEvent) -> String {
+    private static func text(_ event: CheckEvent) -> Message {
         switch event {
-        case .finding(let finding): "\(finding.isRepaired ? "repaired" : finding.kind.rawValue): \(finding.error)"
-        case .hurt(let file): "hurt: \(file.snapshot.name)/\(file.path)\(file.isFolder ? "/ and all that is in it" : "")"
+        case .finding(let finding):
+            finding.isRepaired ? "repaired: \(finding.error.summary)" : "\(finding.kind.rawValue): \(finding.error.summary)"
+        case .hurt(let file):
+            file.isFolder
+                ? "hurt: \(file.snapshot.name)/\(file.path)/ and all that is in it" : "hurt: \(file.snapshot.name)/\(file.path)"
         case .repaired(let text): text
         }
     }
 
-    private static func text(_ summary: CheckSummary) -> String {
-        var text = "Checked \(summary.snapshotCount) backups, \(summary.packCount) packs and \(summary.chunkCount) chunks"
-        if summary.readPackCount > 0 {
-            text += "; read \(ByteCount.text(summary.readByteCount)) in \(summary.readPackCount) packs"
-        }
-        text += ".\n"
-        return summary.isSound ? text + "No damage was found.\n" : text
+    private static func text(_ summary: CheckSummary) -> Message {
+        let looked: Message =
+            "Checked \(summary.snapshotCount) backups, \(summary.packCount) packs and \(summary.chunkCount) chunks."
+        let read: Message = "Read \(ByteCount.text(summary.readByteCount)) in \(summary.readPackCount) packs."
+        let verdict: [Message] = summary.isSound ? ["No damage was found."] : []
+        return .joined([summary.readPackCount > 0 ? .joined([looked, read], separator: " ") : looked] + verdict, separator: "\n")
     }
 
     // MARK: JSON
@@ -102,8 +104,9 @@ struct CheckCommand: ParsableCommand {
         switch event {
         case .finding(let finding):
             .members([
-                "message_type": .text("finding"), "kind": .text(finding.kind.rawValue), "message": .text(finding.error.message),
-                "path": .optional(finding.error.path), "remedy": .optional(finding.error.remedy),
+                "message_type": .text("finding"), "kind": .text(finding.kind.rawValue),
+                "message": .text(finding.error.message.english),
+                "path": .optional(finding.error.path), "remedy": .optional(finding.error.remedy?.english),
                 "pack": .optional(finding.pack?.hexadecimal), "chunk": .optional(finding.chunk?.hexadecimal),
                 "repaired": .boolean(finding.isRepaired),
             ])
@@ -113,7 +116,7 @@ struct CheckCommand: ParsableCommand {
                 "snapshot_id": .text(file.snapshot.id.hexadecimal), "path": .text(file.path.description),
                 "type": .text(file.isFolder ? "dir" : "file"),
             ])
-        case .repaired(let text): .members(["message_type": .text("repaired"), "message": .text(text)])
+        case .repaired(let text): .members(["message_type": .text("repaired"), "message": .text(text.english)])
         }
     }
 

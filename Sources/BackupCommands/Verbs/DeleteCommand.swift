@@ -46,17 +46,19 @@ struct DeleteCommand: ParsableCommand {
         MountRecord.letMountNotice(store.paths)
         let text =
             all && plan.keptCount == 0
-            ? "All backups deleted." : removed.map { "Deleted \($0.name)" }.joined(separator: "\n")
+            ? "All backups deleted." : Message.joined(removed.map { "Deleted \($0.name)" }, separator: "\n")
         report(removed, text: text, kept: plan.keptCount)
     }
 
-    private func question(_ plan: ForgetOperation.Plan) -> String {
+    private func question(_ plan: ForgetOperation.Plan) -> Message {
         if all { return "Are you sure you want to delete all backups? This cannot be undone." }
         if plan.removed.count == 1 { return "Are you sure you want to delete this backup? This cannot be undone." }
-        return "Are you sure you want to delete these \(plan.removed.count) backups? This cannot be undone."
+        return .plural(
+            plan.removed.count, one: "Are you sure you want to delete \(plan.removed.count) backup? This cannot be undone.",
+            other: "Are you sure you want to delete these \(plan.removed.count) backups? This cannot be undone.")
     }
 
-    private func report(_ removed: [Snapshot], text: String, kept: Int) {
+    private func report(_ removed: [Snapshot], text: Message, kept: Int) {
         guard !output.json else {
             let names = removed.map { OrderedJSON.text($0.name.description) }
             return Terminal.say(
@@ -64,6 +66,8 @@ struct DeleteCommand: ParsableCommand {
                     .compactText + [10])
         }
         Terminal.say(text)
-        if all, kept > 0 { Terminal.say(kept == 1 ? "1 pinned backup was kept." : "\(kept) pinned backups were kept.") }
+        if all, kept > 0 {
+            Terminal.say(.plural(kept, one: "\(kept) pinned backup was kept.", other: "\(kept) pinned backups were kept."))
+        }
     }
 }

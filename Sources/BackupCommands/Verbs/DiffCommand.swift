@@ -75,16 +75,18 @@ struct DiffCommand: ParsableCommand {
         }
     }
 
-    private func text(_ counts: [DifferenceDocument.Change: Int]) -> String {
-        [DifferenceDocument.Change.added, .changed, .removed].compactMap { change in
-            counts[change].map { "\($0) \(change.rawValue)" }
-        }.joined(separator: ", ")
+    private func text(_ counts: [DifferenceDocument.Change: Int]) -> Message {
+        let parts: [Message?] = [
+            counts[.added].map { "\($0) added" }, counts[.changed].map { "\($0) changed" },
+            counts[.removed].map { "\($0) removed" },
+        ]
+        return .joined(parts.compactMap { $0 })
     }
 
-    private func text(_ field: RecordField?) -> String {
+    private func text(_ field: RecordField?) -> Message {
         guard let field else { return "nothing" }
         let text = String(decoding: field.value, as: UTF8.self)
-        return text.count <= 80 ? text : text.prefix(80) + "…"
+        return .verbatim(text.count <= 80 ? text : text.prefix(80) + "…")
     }
 
     private func sizes(_ file: DifferenceDocument.FileDifference) -> String {

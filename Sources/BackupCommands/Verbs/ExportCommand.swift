@@ -50,7 +50,7 @@ struct ExportCommand: ParsableCommand {
         let export = ExportOperation(store: store, snapshotName: snapshot)
         if let csv {
             let files = try export.writeCSV(to: csv)
-            for file in files { Terminal.say(file) }
+            for file in files { Terminal.say(verbatim: file) }
             return
         }
         let form: ExportOperation.Form = zip ? .archive(.zip) : tar ? .archive(.tar) : .json
@@ -58,6 +58,6 @@ struct ExportCommand: ParsableCommand {
             try export.write(form, toDescriptor: 1)
             return
         }
-        Terminal.say(try export.write(form, to: output))
+        Terminal.say(verbatim: try export.write(form, to: output))
     }
 }

@@ -38,7 +38,7 @@ struct FindCommand: ParsableCommand {
             if output.json {
                 Terminal.say(Array((count == 0 ? "[\n  " : ",\n  ").utf8) + describe(match).compactText)
             } else {
-                Terminal.say(text(match))
+                Terminal.say(verbatim: text(match))
             }
             count += 1
         }

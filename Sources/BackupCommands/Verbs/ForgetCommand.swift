@@ -61,10 +61,12 @@ struct ForgetCommand: ParsableCommand {
         let plan =
             !names.isEmpty
             ? try operation.plan(names: names) : policy.isEmpty ? try operation.planByRule() : try operation.plan(policy)
-        if !output.json, !dryRun, !yes, !plan.removed.isEmpty { Terminal.complain(Self.table(plan)) }
+        if !output.json, !dryRun, !yes, !plan.removed.isEmpty { Terminal.complain(verbatim: Self.table(plan)) }
         if !dryRun, !yes, !plan.removed.isEmpty {
             try Consent.require(
-                "Remove \(plan.removed.count) of these backups?", for: "backups that are removed cannot be had back")
+                .plural(
+                    plan.removed.count, one: "Remove \(plan.removed.count) of these backups?",
+                    other: "Remove \(plan.removed.count) of these backups?"), for: "backups that are removed cannot be had back")
         }
         let removed = dryRun ? [] : try operation.run(plan, progress: printer.handler)
         printer.finish()
@@ -72,8 +74,13 @@ struct ForgetCommand: ParsableCommand {
         if output.json {
             Terminal.say(json(plan, removed).compactText + [10])
         } else {
-            if dryRun || yes || plan.removed.isEmpty { Terminal.say(Self.table(plan)) }
-            Terminal.say(dryRun ? "Would remove \(plan.removed.count) backups." : "Removed \(removed.count) backups.")
+            if dryRun || yes || plan.removed.isEmpty { Terminal.say(verbatim: Self.table(plan)) }
+            Terminal.say(
+                dryRun
+                    ? .plural(
+                        plan.removed.count, one: "Would remove \(plan.removed.count) backup.",
+                        other: "Would remove \(plan.removed.count) backups.")
+                    : .plural(removed.count, one: "Removed \(removed.count) backup.", other: "Removed \(removed.count) backups."))
         }
         guard prune else { return }
         let summary = try PruneOperation(store: store).run(maxUnused: .standard, isDryRun: dryRun, progress: printer.handler)
@@ -114,12 +121,12 @@ struct ForgetCommand: ParsableCommand {
     private static func table(_ plan: ForgetOperation.Plan) -> String {
         let rows = plan.items.map { item in
             [
-                item.reasons.isEmpty ? "remove" : "keep", item.snapshot.name.description,
+                Terminal.language.text(item.reasons.isEmpty ? "remove" : "keep"), item.snapshot.name.description,
                 SystemClock.localText(item.snapshot.creationTime), item.snapshot.tags.joined(separator: ","),
-                item.reasons.joined(separator: ", "),
+                Terminal.language.text(.joined(item.reasons)),
             ]
         }
-        return Table.text([["", "Name", "Created", "Tags", "Why"]] + rows)
+        return Table.text(["", "Name", "Created", "Tags", "Why"], rows)
     }
 
     private func json(_ plan: ForgetOperation.Plan, _ removed: [Snapshot]) -> OrderedJSON {
@@ -136,7 +143,7 @@ struct ForgetCommand: ParsableCommand {
             "name": .text(item.snapshot.name.description), "id": .text(item.snapshot.id.hexadecimal),
             "createdAt": .text(ISO8601.format(item.snapshot.creationTime.wholeSeconds)),
             "tags": .array(item.snapshot.tags.map { .text($0) }), "pinned": .boolean(item.snapshot.isPinned),
-            "reasons": .array(item.reasons.map { .text($0) }),
+            "reasons": .array(item.reasons.map { .text($0.english) }),
         ])
     }
 }

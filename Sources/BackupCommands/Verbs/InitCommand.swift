@@ -77,7 +77,8 @@ struct InitCommand: ParsableCommand {
             if isEncrypted {
                 Terminal.say("The backups are encrypted. Nobody can read them without the password, not even you: keep it.")
             }
-            Terminal.say("Mount it with: backupfs MOUNTPOINT\(store.store == nil ? "" : " --store \(path)")")
+            let option = store.store == nil ? "" : " --store \(path)"
+            Terminal.say("Mount it with: backupfs MOUNTPOINT\(option)")
         }
     }
 }

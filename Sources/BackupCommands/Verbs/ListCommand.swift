@@ -34,7 +34,7 @@ struct ListCommand: ParsableCommand {
             if output.json {
                 lines.append(describe(path, entry))
             } else {
-                Terminal.say(text(path, entry))
+                Terminal.say(verbatim: text(path, entry))
             }
         }
         if output.json { Terminal.say(OrderedJSON.array(lines).prettyText) }

@@ -37,7 +37,7 @@ enum Pinning {
             }
             Terminal.say(OrderedJSON.array(documents).prettyText)
         } else {
-            for snapshot in snapshots { Terminal.say("\(snapshot.name): \(isPinned ? "pinned" : "not pinned")") }
+            for snapshot in snapshots { Terminal.say(isPinned ? "\(snapshot.name): pinned" : "\(snapshot.name): not pinned") }
         }
     }
 }

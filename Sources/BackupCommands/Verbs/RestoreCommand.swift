@@ -83,7 +83,9 @@ struct RestoreCommand: ParsableCommand {
         guard let count = result.checked?.leftOut.count, count > 0 else { return }
         throw BackupError(
             .sourceUnreadable,
-            "\(count == 1 ? "1 file was" : "\(count) files were") damaged or missing and \(count == 1 ? "has" : "have") been left out",
+            .plural(
+                count, one: "\(count) file was damaged or missing and has been left out",
+                other: "\(count) files were damaged or missing and have been left out"),
             path: content.name,
             remedy: "Everything else has been restored. Look for them in another backup.")
     }
@@ -95,19 +97,22 @@ struct RestoreCommand: ParsableCommand {
         let preview = try restore.preview(content, strategy: strategy)
         guard Terminal.isInputTerminal else {
             throw BackupError(
-                .usage, "a restore \(replacesAll ? "replaces all" : "changes the") data and nobody can be asked",
+                .usage,
+                replacesAll
+                    ? "a restore replaces all data and nobody can be asked"
+                    : "a restore changes the data and nobody can be asked",
                 path: content.name,
                 remedy: "Add --yes.")
         }
         Terminal.complain(preview.text)
-        let consent = replacesAll ? "Import and Replace All Data" : "Import"
+        let consent: Message = replacesAll ? "Import and Replace All Data" : "Import"
         let answer = Terminal.ask("Type \"\(consent)\" or \"Cancel\" [Cancel]: ")
-        guard answer?.lowercased() == consent.lowercased() || answer?.lowercased() == "yes" else {
+        guard TypedAnswer.matches(answer, ["yes", consent]) else {
             throw BackupError(.interrupted, "cancelled; nothing was changed")
         }
     }
 
-    private func show(_ json: OrderedJSON, _ text: String) {
+    private func show(_ json: OrderedJSON, _ text: Message) {
         if output.json { Terminal.say(json.prettyText) } else { Terminal.say(text) }
     }
 
@@ -117,12 +122,12 @@ struct RestoreCommand: ParsableCommand {
         if dryRun {
             try restore.check(snapshot, to: target)
             let totals = snapshot.record.root.totals
-            tell("would_write", snapshot, target, totals.fileCount, totals.byteCount, text: "Would write")
+            tell("would_write", snapshot, target, totals.fileCount, totals.byteCount, isDone: false)
             return
         }
         let report = try restore.run(snapshot, to: target, progress: printer.handler)
         printer.finish()
-        tell("summary", snapshot, target, report.fileCount, report.byteCount, text: "Wrote")
+        tell("summary", snapshot, target, report.fileCount, report.byteCount, isDone: true)
         guard report.failureCount > 0 else { return }
         throw BackupError(
             .repositoryDamaged, "\(report.failureCount) files or folders of the backup could not be read and were left out",
@@ -131,7 +136,7 @@ struct RestoreCommand: ParsableCommand {
     }
 
     private func tell(
-        _ type: String, _ snapshot: Snapshot, _ target: String, _ files: UInt64, _ bytes: UInt64, text: String
+        _ type: String, _ snapshot: Snapshot, _ target: String, _ files: UInt64, _ bytes: UInt64, isDone: Bool
     ) {
         if output.json {
             let document = OrderedJSON.members([
@@ -140,7 +145,15 @@ struct RestoreCommand: ParsableCommand {
             ])
             Terminal.say(document.compactText + [10])
         } else {
-            Terminal.say("\(text) \(files) files, \(ByteCount.text(bytes)), of \(snapshot.name) to \(target).")
+            let size = ByteCount.text(bytes)
+            Terminal.say(
+                isDone
+                    ? .plural(
+                        files, one: "Wrote \(files) file, \(size), of \(snapshot.name) to \(target).",
+                        other: "Wrote \(files) files, \(size), of \(snapshot.name) to \(target).")
+                    : .plural(
+                        files, one: "Would write \(files) file, \(size), of \(snapshot.name) to \(target).",
+                        other: "Would write \(files) files, \(size), of \(snapshot.name) to \(target)."))
         }
     }
 }

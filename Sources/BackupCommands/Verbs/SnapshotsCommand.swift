@@ -36,10 +36,10 @@ struct SnapshotsCommand: ParsableCommand {
                     snapshot.name.description, SystemClock.localText(snapshot.creationTime),
                     snapshot.record.attributes["records"] ?? "0", String(snapshot.record.root.totals.fileCount),
                     ByteCount.text(snapshot.record.root.totals.byteCount), snapshot.tags.joined(separator: ", "),
-                    snapshot.isPinned ? "pinned" : "",
+                    snapshot.isPinned ? Terminal.language.text("pinned") : "",
                 ]
             }
-            Terminal.say(Table.text([["Name", "Created", "Records", "Files", "Size", "Tags", ""]] + rows))
+            Terminal.say(verbatim: Table.text(["Name", "Created", "Records", "Files", "Size", "Tags", ""], rows))
         }
     }
 

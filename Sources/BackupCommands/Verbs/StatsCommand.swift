@@ -59,11 +59,12 @@ struct StatsCommand: ParsableCommand {
         }
         let total = statistics.total
         let sum = [
-            "Together", "", "", ByteCount.text(statistics.logicalBytes), ByteCount.text(total.uniqueBytes),
+            Terminal.language.text("Together"), "", "", ByteCount.text(statistics.logicalBytes),
+            ByteCount.text(total.uniqueBytes),
             ByteCount.text(statistics.storedBytes), "",
         ]
-        Terminal.say(Table.text([["Name", "Created", "Files", "Size", "New", "Stored", "Only here"]] + rows + [sum]))
-        var ratios: [String] = []
+        Terminal.say(verbatim: Table.text(["Name", "Created", "Files", "Size", "New", "Stored", "Only here"], rows + [sum]))
+        var ratios: [Message] = []
         if let ratio = StatisticsDocument.ratioText(statistics.logicalBytes, total.uniqueBytes) {
             ratios.append("deduplication \(ratio)")
         }
@@ -73,10 +74,12 @@ struct StatsCommand: ParsableCommand {
         if let ratio = StatisticsDocument.ratioText(statistics.logicalBytes, statistics.storedBytes) {
             ratios.append("together \(ratio)")
         }
-        Terminal.say("Ratios: " + ratios.joined(separator: ", "))
+        Terminal.say("Ratios: \(Message.joined(ratios))")
         Terminal.say(
-            "Repository: \(ByteCount.text(document.totals.packByteCount)) in \(document.totals.packCount) packs, "
-                + "\(document.totals.chunkCount) chunks; these backups need "
-                + "\(total.chunkCount + statistics.structures.chunkCount) of them")
+            """
+            Repository: \(ByteCount.text(document.totals.packByteCount)) in \(document.totals.packCount) packs, \
+            \(document.totals.chunkCount) chunks; these backups need \
+            \(total.chunkCount + statistics.structures.chunkCount) of them
+            """)
     }
 }

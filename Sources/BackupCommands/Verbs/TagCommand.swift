@@ -53,7 +53,8 @@ struct TagCommand: ParsableCommand {
             Terminal.say(OrderedJSON.array(documents).prettyText)
         } else {
             for snapshot in found {
-                Terminal.say("\(snapshot.name): \(snapshot.tags.isEmpty ? "no tags" : snapshot.tags.joined(separator: ", "))")
+                let tags = snapshot.tags.joined(separator: ", ")
+                Terminal.say(tags.isEmpty ? "\(snapshot.name): no tags" : "\(snapshot.name): \(tags)")
             }
         }
     }

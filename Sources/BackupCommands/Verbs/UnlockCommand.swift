@@ -29,8 +29,8 @@ struct UnlockCommand: ParsableCommand {
                 ]).compactText + [10])
             return
         }
-        for holder in locks.stale { Terminal.say("Removed the lock of \(holder.description).") }
-        for holder in locks.present { Terminal.say("Held for \(holder.description).") }
+        for holder in locks.stale { Terminal.say("Removed the lock of \(holder.text).") }
+        for holder in locks.present { Terminal.say("Held for \(holder.text).") }
         if locks.present.isEmpty, locks.stale.isEmpty { Terminal.say("There are no locks.") }
     }
 

@@ -49,7 +49,8 @@ struct VerifyCommand: ParsableCommand {
         throw BackupError(
             .repositoryDamaged, "\(failed.count) of \(chosen.count) backups cannot be restored as they were made",
             path: store.repository.path,
-            remedy: "See: backupfs check --read-data. If the app's data is still there, back it up again.", findings: failed)
+            remedy: "See: backupfs check --read-data. If the app's data is still there, back it up again.",
+            findings: failed.map(Message.verbatim))
     }
 
     private func show(_ outcome: RestoreDrill.Outcome) {
@@ -60,16 +61,18 @@ struct VerifyCommand: ParsableCommand {
                 "snapshot_id": .text(outcome.snapshot.id.hexadecimal), "verified": .boolean(outcome.verifiedAt != nil),
                 "verified_at": .optional(outcome.verifiedAt.map { ISO8601.format($0.wholeSeconds) }),
                 "files": .integer(outcome.fileCount), "bytes": .integer(outcome.byteCount),
-                "records": .integer(outcome.recordCount), "findings": .array(outcome.findings.map { .text($0) }),
-                "notes": .array(outcome.notes.map { .text($0) }),
+                "records": .integer(outcome.recordCount), "findings": .array(outcome.findings.map { .text($0.english) }),
+                "notes": .array(outcome.notes.map { .text($0.english) }),
             ])
             Terminal.say(document.compactText + [10])
             return
         }
         if outcome.verifiedAt != nil {
             Terminal.say(
-                "\(name): can be restored: \(outcome.fileCount) files, \(ByteCount.text(outcome.byteCount)), "
-                    + "\(outcome.recordCount) records")
+                """
+                \(name): can be restored: \(outcome.fileCount) files, \(ByteCount.text(outcome.byteCount)), \
+                \(outcome.recordCount) records
+                """)
         } else {
             Terminal.say("\(name): cannot be restored as it was made")
         }

@@ -76,8 +76,8 @@ enum CatalogDatabase {
             case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM: code = .readOnly
             default: code = .inputOutput
             }
-            throw BackupError(
-                code, "the catalog cannot be used: \(error.message ?? "SQLite error \(error.resultCode)")", path: path)
+            let reason: Message = error.message.map(Message.verbatim) ?? "SQLite error \(error.resultCode.rawValue)"
+            throw BackupError(code, "the catalog cannot be used: \(reason)", path: path)
         } catch {
             throw BackupError(.inputOutput, "the catalog cannot be used: \(error)", path: path)
         }

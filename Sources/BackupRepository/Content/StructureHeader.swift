@@ -4,14 +4,14 @@ import BackupCore
 enum StructureHeader {
     /// - Throws: `repositoryDamaged` for another magic, `unsupportedVersion` for another version.
     static func read(
-        _ reader: inout ByteReader, magic: [UInt8], version: UInt16, name: String
+        _ reader: inout ByteReader, magic: [UInt8], version: UInt16, name: Message
     ) throws(BackupError) {
         _ = try read(&reader, magic: magic, versions: version...version, name: name)
     }
 
     /// - Returns: the structure's version, one of `versions`.
     static func read(
-        _ reader: inout ByteReader, magic: [UInt8], versions: ClosedRange<UInt16>, name: String
+        _ reader: inout ByteReader, magic: [UInt8], versions: ClosedRange<UInt16>, name: Message
     ) throws(BackupError) -> UInt16 {
         guard try reader.readRaw(count: magic.count).elementsEqual(magic) else {
             throw BackupError(.repositoryDamaged, "a \(name) does not start as one")
@@ -24,7 +24,7 @@ enum StructureHeader {
         return found
     }
 
-    static func unsupported(_ version: some BinaryInteger, name: String) -> BackupError {
+    static func unsupported(_ version: some BinaryInteger, name: Message) -> BackupError {
         BackupError(
             .unsupportedVersion, "a \(name) has format version \(version), which this program cannot read",
             remedy: "Use a newer version of backupfs.")

@@ -110,7 +110,7 @@ extension KeyFile {
         line.hasPrefix("\(key): ") ? line.dropFirst(key.count + 2) : nil
     }
 
-    private static func damaged(_ what: String) -> BackupError {
+    private static func damaged(_ what: Message) -> BackupError {
         BackupError(
             .repositoryDamaged, "the key file \(what)",
             remedy: "Copy this file back from another copy of the repository: without it nothing can be read.")

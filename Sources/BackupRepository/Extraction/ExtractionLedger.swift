@@ -5,10 +5,10 @@ import Synchronization
 final class ExtractionLedger: Sendable {
     private let state = Mutex(ExtractionReport())
     private let totals: DirectoryTotals
-    private let phase: String
+    private let phase: Message
     private let progress: ProgressHandler?
 
-    init(_ totals: DirectoryTotals, phase: String, _ progress: ProgressHandler?) {
+    init(_ totals: DirectoryTotals, phase: Message, _ progress: ProgressHandler?) {
         self.totals = totals
         self.phase = phase
         self.progress = progress

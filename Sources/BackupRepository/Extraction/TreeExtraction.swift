@@ -180,7 +180,7 @@ extension Repository {
     ///   - phase: what to call it in `progress`, which is told from several threads.
     /// - Throws: when nothing can be written any more (`noSpace`, …); an unknown part of the files is there then.
     public func extract(
-        _ root: Directory, into path: String, phase: String, progress: ProgressHandler? = nil
+        _ root: Directory, into path: String, phase: Message, progress: ProgressHandler? = nil
     ) throws(BackupError) -> ExtractionReport {
         let ledger = ExtractionLedger(root.totals, phase: phase, progress)
         let handle = try FolderHandle(path: path)

@@ -89,7 +89,8 @@ public struct LockHolder: Hashable, Sendable {
     }
 
     /// `backup, by process 123 on fileserver, since 2026-01-11T14:30:00Z`.
-    public var description: String {
-        "\(operation), by process \(process) on \(host.isEmpty ? "an unnamed host" : host), since \(ISO8601.format(since))"
+    public var text: Message {
+        let place: Message = host.isEmpty ? "an unnamed host" : .verbatim(host)
+        return "\(operation), by process \(process) on \(place), since \(ISO8601.format(since))"
     }
 }

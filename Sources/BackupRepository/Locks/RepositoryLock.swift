@@ -95,7 +95,7 @@ private final class SingleLock: Sendable {
 
     private static func busy(_ holder: LockHolder?, _ layout: RepositoryLayout) -> BackupError {
         BackupError(
-            .busy, "another operation is running" + (holder.map { ": \($0.description)" } ?? ""), path: layout.path,
+            .busy, holder.map { "another operation is running: \($0.text)" } ?? "another operation is running", path: layout.path,
             remedy: "Wait until it has finished and try again.")
     }
 

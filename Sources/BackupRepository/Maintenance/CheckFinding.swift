@@ -49,7 +49,7 @@ public enum CheckEvent: Sendable {
     case finding(CheckFinding)
     case hurt(HurtFile)
     /// What a repair did.
-    case repaired(String)
+    case repaired(Message)
 }
 
 /// How a check ended.

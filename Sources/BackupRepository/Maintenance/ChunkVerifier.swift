@@ -99,7 +99,7 @@ final class ChunkVerifier {
         return id == chunk.id ? .sound : damaged(chunk, "its bytes are not what its name says")
     }
 
-    private func damaged(_ chunk: StoredChunk, _ reason: String) -> Verdict {
+    private func damaged(_ chunk: StoredChunk, _ reason: Message) -> Verdict {
         .damaged(repository.chunkReader.damage(chunk, reason))
     }
 }

@@ -44,7 +44,7 @@ struct PrunePlan {
         choose(maxUnused)
     }
 
-    private static func refusal(_ reason: String, path: String?) -> BackupError {
+    private static func refusal(_ reason: Message, path: String?) -> BackupError {
         BackupError(
             .repositoryDamaged, "nothing was pruned, since it cannot be told what is needed: \(reason)", path: path,
             remedy: "See what is hurt with: backupfs check. Then repair it with check --repair, or remove those backups.")

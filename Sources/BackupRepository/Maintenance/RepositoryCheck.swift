@@ -72,7 +72,7 @@ public struct RepositoryCheck {
     /// Compares what the catalog says with what the packs say of themselves.
     private mutating func checkCatalog(_ inventory: PackInventory) {
         let path = repository.layout.catalog
-        let remedy = "No data is affected: backupfs check --repair makes it anew from the packs."
+        let remedy: Message = "No data is affected: backupfs check --repair makes it anew from the packs."
         if let damage = repository.catalog.damage {
             find(
                 .catalog,

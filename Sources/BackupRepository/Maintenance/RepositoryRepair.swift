@@ -114,10 +114,15 @@ public struct RepositoryRepair {
         report(
             .finding(CheckFinding(.pack, damage.at(repository.layout.packPath(of: pack)), pack: pack, isRepaired: lostCount == 0))
         )
-        var text = "Pack \(pack): \(copied.count) chunks rescued"
-        if corrected > 0 { text += ", \(corrected) of them by turning back a flipped bit" }
-        if lostCount > 0 { text += ", \(lostCount) lost" }
-        report(.repaired(text + (isWhole ? "; it is as it was." : "; the damaged pack lies in damaged/ now.")))
+        var counts: [Message] = ["\(copied.count) chunks rescued"]
+        if corrected > 0 { counts.append("\(corrected) of them by turning back a flipped bit") }
+        if lostCount > 0 { counts.append("\(lostCount) lost") }
+        let told = Message.joined(counts)
+        report(
+            .repaired(
+                isWhole
+                    ? "Pack \(pack): \(told); it is as it was." : "Pack \(pack): \(told); the damaged pack lies in damaged/ now.")
+        )
     }
 
     /// Moves a file of the repository to `damaged/`, durably.

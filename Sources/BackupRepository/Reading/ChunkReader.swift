@@ -173,7 +173,7 @@ extension ChunkReader {
 
     private func crcDamage(_ chunk: StoredChunk) -> BackupError { damage(chunk, "its CRC-32 is wrong") }
 
-    func damage(_ chunk: StoredChunk, _ reason: String) -> BackupError {
+    func damage(_ chunk: StoredChunk, _ reason: Message) -> BackupError {
         BackupError(
             .repositoryDamaged, "chunk \(chunk.id) is damaged: \(reason)", path: packs.path(of: chunk.pack),
             remedy: "Other files are not affected. Copy this pack back from another copy of the repository, if there is one.")

@@ -12,7 +12,7 @@ public struct ArchiveReader: Sendable {
     private let source: any ByteSource
     private let directory: ArchiveDirectory
     /// What is accepted, but should be said: names that differ only in case or in how accents are written.
-    public let warnings: [String]
+    public let warnings: [Message]
 
     /// Opens a ZIP archive.
     ///
@@ -183,9 +183,9 @@ public struct ArchiveReader: Sendable {
 
     /// Names that are one and the same on other systems. Only hashes are kept: a false alarm is a matter of 1 in 10^7 for a
     /// million names, and only a warning.
-    private static func collisions(in directory: ArchiveDirectory) -> [String] {
+    private static func collisions(in directory: ArchiveDirectory) -> [Message] {
         var seen = Set<Int>(minimumCapacity: directory.records.count)
-        var warnings: [String] = []
+        var warnings: [Message] = []
         for record in directory.records {
             let name = directory.name(of: record)
             // Swift's strings are equal when they are canonically equivalent.

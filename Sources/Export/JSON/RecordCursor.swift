@@ -22,7 +22,7 @@ final class RecordCursor {
     /// Passes over all records up to a comma between two of them.
     func skip(toCommaAt offset: UInt64) { tokenizer.skipElements(toCommaAt: offset) }
 
-    static func damaged(_ reason: String) -> BackupError {
+    static func damaged(_ reason: Message) -> BackupError {
         BackupError(.damagedContent, "an exported collection cannot be read: \(reason)")
     }
 

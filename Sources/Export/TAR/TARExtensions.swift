@@ -109,7 +109,7 @@ struct TARExtensions {
         linkTarget = (offset, count)
     }
 
-    private static func refused(_ offset: UInt64, _ what: String) -> BackupError {
+    private static func refused(_ offset: UInt64, _ what: Message) -> BackupError {
         ArchiveFailure.refused("At byte \(offset) the archive has \(what).")
     }
 }

@@ -7,7 +7,7 @@ import SystemIO
 
 /// A backup: the app's records, database and media as they are at one instant, durable and visible in one step.
 public struct BackupOperation: Sendable {
-    static let phase = "Creating backup..."
+    static let phase: Message = "Creating backup..."
 
     private let store: Store
 

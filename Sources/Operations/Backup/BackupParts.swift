@@ -12,13 +12,13 @@ struct BackupParts {
         let records: StoredRecords
         /// All of it, as it lies in the snapshot's folder.
         let entries: [TreeEntry]
-        let unreadable: [String]
+        let unreadable: [Message]
     }
 
     private struct StoredMedia {
         let entry: TreeEntry
         let stored: StoredDirectory
-        let unreadable: [String]
+        let unreadable: [Message]
     }
 
     let store: Store

@@ -7,9 +7,9 @@ public struct BackupResult: Sendable {
     /// What it added to the repository, in bytes.
     public let storedBytes: UInt64
     /// Media files that could not be read, and why; the snapshot lacks them.
-    public let unreadable: [String]
+    public let unreadable: [Message]
     /// Media files that records name, and that are not there: as the app has it.
-    public let missing: [String]
+    public let missing: [Message]
 
     /// Backups that the rule of retention no longer keeps.
     public internal(set) var removed: [Snapshot] = []

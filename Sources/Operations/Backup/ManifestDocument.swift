@@ -14,7 +14,7 @@ struct ManifestDocument {
     /// - Parameter content: totals of everything but this document.
     init(
         store: Store, facts: RecordFacts, parent: Snapshot?, label: FileName, tag: String?, createdAt: Timestamp,
-        content: DirectoryTotals, unreadable: [String]
+        content: DirectoryTotals, unreadable: [Message]
     ) {
         self.store = store
         self.facts = facts
@@ -34,8 +34,8 @@ struct ManifestDocument {
             "recordCount": .integer(facts.recordCount),
             "fileCount": .integer(content.fileCount),
             "sizeBytes": .integer(content.byteCount),
-            "unreadable": .array(unreadable.map { .text($0) }),
-            "missing": .array(facts.missingFiles.lines.map { .text($0) }),
+            "unreadable": .array(unreadable.map { .text($0.english) }),
+            "missing": .array(facts.missingFiles.lines.map { .text($0.english) }),
         ])
     }
 

@@ -21,7 +21,7 @@ final class MediaBackup: Sendable {
     private struct Progress {
         var progress = OperationProgress(phase: BackupOperation.phase)
         var lastReport: UInt64 = 0
-        var unreadable: [String] = []
+        var unreadable: [Message] = []
     }
 
     private let writer: BackupWriter
@@ -41,7 +41,7 @@ final class MediaBackup: Sendable {
     }
 
     /// Files that could not be stored, and why; the backup goes on without them and says so.
-    var unreadable: [String] { state.withLock { $0.unreadable.sorted() } }
+    var unreadable: [Message] { state.withLock { $0.unreadable.sorted() } }
 
     /// - Parameter earlier: the media folder in an earlier snapshot.
     /// - Throws: what the repository throws, or when the folder itself cannot be read; a single file that cannot be read is noted in `unreadable`.

@@ -13,7 +13,7 @@ final class ExtractedTreeCheck: Sendable {
 
     private let repository: Repository
     private let isMissing: Set<FileName>
-    private let findings = Mutex<[String]>([])
+    private let findings = Mutex<[Message]>([])
 
     /// - Parameter missing: paths of what is known not to be there.
     init(_ repository: Repository, missing: [FileName]) {
@@ -22,7 +22,7 @@ final class ExtractedTreeCheck: Sendable {
     }
 
     /// - Returns: what is wrong, sorted.
-    func run(_ root: Directory, in folder: String) throws(BackupError) -> [String] {
+    func run(_ root: Directory, in folder: String) throws(BackupError) -> [Message] {
         let pool = WorkerPool(queueLimit: 4)
         defer { pool.end() }
         let group = WorkGroup(pool)
@@ -35,7 +35,7 @@ final class ExtractedTreeCheck: Sendable {
         return findings.withLock { $0.sorted() }
     }
 
-    private func add(_ path: [UInt8], _ problem: String) {
+    private func add(_ path: [UInt8], _ problem: Message) {
         findings.withLock { $0.append("\(FileName(bytes: path)): \(problem)") }
     }
 

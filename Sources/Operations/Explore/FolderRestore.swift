@@ -5,7 +5,7 @@ import SystemIO
 
 /// Writes a backup's files into a folder, for whoever wants them and not the app: `backupfs restore SNAP --target DIR`. The app's data is left alone.
 public struct FolderRestore: Sendable {
-    static let phase = "Writing files..."
+    static let phase: Message = "Writing files..."
     /// What is written appears in the folder under its name when all of it is there.
     private static let stagingPrefix = ".backupfs-restore-"
 

@@ -11,8 +11,8 @@ struct RecordDrill {
     private let files: String
     private let workPath: String
     private let definition: AppDefinition
-    private(set) var findings: [String] = []
-    private(set) var notes: [String] = []
+    private(set) var findings: [Message] = []
+    private(set) var notes: [Message] = []
     private(set) var recordCount = 0
 
     /// - Parameters:

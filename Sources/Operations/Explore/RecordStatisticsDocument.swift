@@ -72,8 +72,8 @@ public struct RecordStatisticsDocument: Sendable {
     }
 
     /// For people.
-    public var text: String {
-        var lines: [String] = []
+    public var text: Message {
+        var lines: [Message] = []
         for collection in collections {
             lines.append("\(collection.plural.prefix(1).uppercased() + collection.plural.dropFirst()): \(collection.count)")
             if let earliest = collection.earliest, let latest = collection.latest {
@@ -85,13 +85,13 @@ public struct RecordStatisticsDocument: Sendable {
                 }
                 if let kinds = collection.kinds[name], kinds.count > 1 {
                     let first = kinds.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(10)
-                    lines.append("  \(name): " + first.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
+                    lines.append("  \(name): \(first.map { "\($0.key) \($0.value)" }.joined(separator: ", "))")
                 }
             }
             for (month, count) in collection.months.sorted(by: { $0.key < $1.key }).suffix(12) {
                 lines.append("  \(month): \(count)")
             }
         }
-        return lines.joined(separator: "\n")
+        return .joined(lines, separator: "\n")
     }
 }

@@ -5,13 +5,13 @@ import SystemIO
 /// Proves that a backup can be restored, by doing so: into a work folder on the store's disk, which goes again, also after a crash. What was written is
 /// then looked at with nothing taken on trust: `backupfs verify`.
 public struct RestoreDrill: Sendable {
-    static let phase = "Verifying backup..."
+    static let phase: Message = "Verifying backup..."
     public struct Outcome: Sendable {
         public let snapshot: Snapshot
         /// What is wrong; empty when the backup can be restored as it was made.
-        public let findings: [String]
+        public let findings: [Message]
         /// What could not be looked at, for a reason that is no damage.
-        public let notes: [String]
+        public let notes: [Message]
         public let fileCount: UInt64
         public let byteCount: UInt64
         public let recordCount: Int
@@ -31,21 +31,26 @@ public struct RestoreDrill: Sendable {
             root = try store.repository.rootDirectory(of: snapshot)
         } catch let error where error.code == .repositoryDamaged {
             return Outcome(
-                snapshot: snapshot, findings: [error.description], notes: [], fileCount: 0, byteCount: 0, recordCount: 0,
+                snapshot: snapshot, findings: [error.summary], notes: [], fileCount: 0, byteCount: 0, recordCount: 0,
                 verifiedAt: nil)
         }
         try requireRoom(root)
         var report: ExtractionReport?
-        var notes: [String] = []
+        var notes: [Message] = []
         var recordCount = 0
-        let findings = try store.withWorkFolder { (folder) throws(BackupError) -> [String] in
+        let findings = try store.withWorkFolder { (folder) throws(BackupError) -> [Message] in
             let files = "\(folder)/files"
             try FileSystem.makeDirectories(files)
             let written = try store.repository.extract(root, into: files, phase: Self.phase, progress: progress)
             report = written
-            var findings = written.failures.map { "\($0.path): \($0.error.message)" }
+            var findings: [Message] = written.failures.map { "\($0.path): \($0.error.message)" }
             let rest = written.failureCount - written.failures.count
-            if rest > 0 { findings.append("and \(rest) more files that cannot be read") }
+            if rest > 0 {
+                findings.append(
+                    .plural(
+                        rest, one: "and \(rest) more file that cannot be read",
+                        other: "and \(rest) more files that cannot be read"))
+            }
             let check = ExtractedTreeCheck(store.repository, missing: written.failures.map(\.path))
             findings += try check.run(root, in: files)
             var records = RecordDrill(files: files, workPath: folder, definition: store.definition)

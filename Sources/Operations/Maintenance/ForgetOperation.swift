@@ -10,7 +10,7 @@ public struct ForgetOperation: Sendable {
         public struct Item: Sendable {
             public let snapshot: Snapshot
             /// Why it is kept; empty when it is removed.
-            public let reasons: [String]
+            public let reasons: [Message]
         }
 
         /// Oldest first.
@@ -150,7 +150,7 @@ extension CountedBackups {
         }
     }
 
-    fileprivate var reasonToKeepOthers: String {
+    fileprivate var reasonToKeepOthers: Message {
         switch self {
         case .automatic: "not automatic"
         case .unnamed, .all: "has a name"
@@ -166,18 +166,23 @@ extension RetentionDefinition {
     /// - Returns: in the order of `candidates`, which does not matter.
     public func decide(_ candidates: [RetentionCandidate], now: Timestamp) -> [RetentionDecision] {
         let order = candidates.indices.sorted { candidates[$0].creationTime > candidates[$1].creationTime }
-        var reasons = [[String]](repeating: [], count: candidates.count)
+        var reasons = [[Message]](repeating: [], count: candidates.count)
         for (position, index) in order.enumerated() {
             let candidate = candidates[index]
-            var fits: [String] = []
+            var fits: [Message] = []
             var isOut = false
             if let keepLast { if position < keepLast { fits.append("newest \(keepLast)") } else { isOut = true } }
             if let keepWithinDays {
                 let oldest = Timestamp(
                     seconds: now.seconds - Int64(keepWithinDays) * Self.secondsPerDay, nanoseconds: now.nanoseconds)
-                if candidate.creationTime >= oldest { fits.append("within \(keepWithinDays) days") } else { isOut = true }
+                if candidate.creationTime >= oldest {
+                    fits.append(
+                        .plural(keepWithinDays, one: "within \(keepWithinDays) day", other: "within \(keepWithinDays) days"))
+                } else {
+                    isOut = true
+                }
             }
-            if !isOut { reasons[index].append(fits.joined(separator: ", ")) }
+            if !isOut { reasons[index].append(.joined(fits)) }
             if candidate.isPinned { reasons[index].append("pinned") }
             if position == 0, reasons[index].isEmpty { reasons[index].append("newest backup") }
         }

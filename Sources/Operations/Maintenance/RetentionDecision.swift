@@ -5,7 +5,7 @@ import SystemIO
 public struct RetentionDecision: Sendable {
     public let candidate: RetentionCandidate
     /// Why it is kept; empty when it is removed.
-    public let reasons: [String]
+    public let reasons: [Message]
 
     public var isKept: Bool { !reasons.isEmpty }
 }
@@ -28,7 +28,7 @@ public struct RetentionCandidate: Sendable {
 extension RetentionPolicy {
     private struct Bucket {
         var limit: Limit
-        let reason: String
+        let reason: Message
         /// In which hour, day, … a time is; two of one have the same number.
         let number: (CalendarTime, Int) -> Int
         var last = -1
@@ -43,11 +43,12 @@ extension RetentionPolicy {
         let start = within.flatMap { period in
             candidates.map(\.creationTime).filter { $0 <= now }.max().map { CalendarTime($0).start(of: period) }
         }
-        var reasons = [[String]](repeating: [], count: candidates.count)
+        var reasons = [[Message]](repeating: [], count: candidates.count)
         for (position, index) in order.enumerated() {
             let candidate = candidates[index]
             for list in tags where list.allSatisfy(candidate.tags.contains) {
-                reasons[index].append("has \(list.count == 1 ? "tag" : "tags") \(list.joined(separator: ", "))")
+                let names = list.joined(separator: ", ")
+                reasons[index].append(.plural(list.count, one: "has tag \(names)", other: "has tags \(names)"))
             }
             if let start, let within, candidate.creationTime > start { reasons[index].append("within \(within.text)") }
             let time = CalendarTime(candidate.creationTime)
@@ -57,7 +58,8 @@ extension RetentionPolicy {
                 let number = buckets[bucket].number(time, position)
                 // The oldest is kept while something is left to keep, so that history reaches back as far as it can.
                 guard number != buckets[bucket].last || isOldest else { continue }
-                reasons[index].append((number == buckets[bucket].last ? "oldest " : "") + buckets[bucket].reason)
+                let reason = buckets[bucket].reason
+                reasons[index].append(number == buckets[bucket].last ? "oldest \(reason)" : reason)
                 buckets[bucket].last = number
                 if case .count(let count) = buckets[bucket].limit { buckets[bucket].limit = .count(count - 1) }
             }

@@ -22,7 +22,7 @@ struct RestoreHooks {
             throw BackupError(
                 .hookFailed, "the command before-restore failed: \(hook.told)", path: fileName,
                 remedy: "Nothing was changed. Mend the command in \(store.paths.settings), or the service that it is for.",
-                findings: hook.outputLines)
+                findings: hook.outputLines.map(Message.verbatim))
         }
         return [hook]
     }
@@ -37,7 +37,8 @@ struct RestoreHooks {
             do throws(BackupError) {
                 hooks.append(try run("after-restore", command, fileName, ["BACKUPFS_RESULT": result.rawValue]))
             } catch {
-                hooks.append(RestoreReport.Hook(name: "after-restore", exitCode: 127, hasTimedOut: false, output: error.message))
+                hooks.append(
+                    RestoreReport.Hook(name: "after-restore", exitCode: 127, hasTimedOut: false, output: error.message.english))
             }
         }
         try? FileSystem.removeFile(store.paths.hookRecord)

@@ -40,7 +40,7 @@ extension Store {
     /// `restore/last.json` and `restore/last.txt`.
     private func writeReport(_ report: RestoreReport) throws(BackupError) {
         try FileSystem.writeFileAtomically(paths.lastRestoreJSON, report.json.prettyText)
-        try FileSystem.writeFileAtomically(paths.lastRestoreText, Array(report.text.utf8))
+        try FileSystem.writeFileAtomically(paths.lastRestoreText, Array("\(language.text(report.text))\n".utf8))
     }
 
     /// The app's own file name for a backup, in `exports/`, and whether the file is the archive: that hangs on the name.

@@ -1,4 +1,5 @@
 import AppData
+import SystemIO
 
 /// What can be set in `store.yaml`, in the order in which it stands there.
 public enum SettingName: String, CaseIterable, Sendable {
@@ -7,6 +8,7 @@ public enum SettingName: String, CaseIterable, Sendable {
     case database
     case repository
     case media
+    case language
     case schedule
     case skipUnchanged = "skip-unchanged"
     case retention
@@ -47,6 +49,11 @@ public enum SettingName: String, CaseIterable, Sendable {
         case .database: ["The app's SQLite database."]
         case .repository: ["Where the backups are kept."]
         case .media: ["The app's media folder."]
+        case .language:
+            [
+                "The language of README.txt, of what a restore says and of the commands: en, ru, kk, tr or de. Without it: that of the environment",
+                "(LANG).",
+            ]
         case .schedule:
             [
                 "When backups are made by themselves, in local time: off, daily, weekly, every 24h, Mon..Fri 03:30, *-*-01 12:00 (as systemd's",
@@ -83,6 +90,7 @@ public enum SettingName: String, CaseIterable, Sendable {
         case .database: "app/database.sqlite"
         case .repository: "repository"
         case .media: "app/media"
+        case .language: Language.german.rawValue
         case .schedule: "daily"
         case .skipUnchanged: "yes"
         case .retention: "on"

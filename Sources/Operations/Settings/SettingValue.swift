@@ -18,7 +18,7 @@ enum SettingValue {
         }
     }
 
-    static func number(_ text: String, in range: ClosedRange<Int>, of unit: String) throws(BackupError) -> Int {
+    static func number(_ text: String, in range: ClosedRange<Int>, of unit: Message) throws(BackupError) -> Int {
         guard let number = Int(text), range.contains(number) else {
             throw unusable(text, remedy: "Give a whole number of \(unit) from \(range.lowerBound) to \(range.upperBound).")
         }
@@ -34,7 +34,7 @@ enum SettingValue {
         throw unusable(text, remedy: meant.map { "Did you mean \($0)?" } ?? "Write one of \(words.joined(separator: ", ")).")
     }
 
-    private static func unusable(_ text: String, remedy: String) -> BackupError {
+    private static func unusable(_ text: String, remedy: Message) -> BackupError {
         BackupError(.usage, "it cannot be “\(MessageText.shortened(text))”", remedy: remedy)
     }
 }

@@ -64,6 +64,8 @@ public struct SettingsFile: Sendable {
         case .keepWithin:
             guard settings.retention.policy.isEmpty, let days = definition.retention.keepWithinDays else { return nil }
             return Value(name: name, text: "\(days)d", origin: .definition)
+        case .language:
+            return Value(name: name, text: Language.ofEnvironment().rawValue, origin: .environment)
         case .skipUnchanged, .retention, .prune, .hookTimeoutSeconds:
             return Value(name: name, text: name.example, origin: .standard)
         case .formatVersion, .app, .database, .repository, .media, .keepHourly, .keepDaily, .keepWeekly, .keepMonthly,
@@ -79,7 +81,7 @@ public struct SettingsFile: Sendable {
     public func set(_ name: SettingName, _ value: String?) throws(BackupError) {
         guard name != .formatVersion, value != nil || !name.isRequired else {
             throw BackupError(
-                .usage, "\(name.rawValue) cannot be \(value == nil ? "taken away" : "changed")", path: path,
+                .usage, value == nil ? "\(name.rawValue) cannot be taken away" : "\(name.rawValue) cannot be changed", path: path,
                 remedy: "Make another store with: backupfs init")
         }
         var text = try SettingsText.read(path)
@@ -95,7 +97,7 @@ public struct SettingsFile: Sendable {
             let settings = try StoreSettings.read(path)
             let definition = try Store.definition(settings.app, in: paths)
             var problems: [BackupError] = []
-            func note(_ name: SettingName, _ problem: String, _ path: String) {
+            func note(_ name: SettingName, _ problem: Message, _ path: String) {
                 problems.append(
                     BackupError(.notFound, "\(name.rawValue): \(problem)", path: path, remedy: "Change it, or make it."))
             }

@@ -14,6 +14,8 @@ public struct StoreSettings: Sendable, Equatable {
     /// `nil` when the app has no media folder.
     public var mediaPath: String?
     public var repositoryPath: String
+    /// `nil` for that of the environment.
+    public var language: Language?
     /// `nil` for what the app's definition says.
     public var schedule: Schedule?
     /// Whether a backup that is due is left out when nothing has changed.
@@ -65,6 +67,7 @@ public struct StoreSettings: Sendable, Equatable {
     private mutating func take(_ name: SettingName, _ value: String) throws(BackupError) {
         switch name {
         case .formatVersion, .app, .database, .repository, .media: return
+        case .language: language = try SettingValue.word(value, Language.self)
         case .schedule: schedule = try Schedule(parsing: value)
         case .skipUnchanged: skipsUnchanged = try SettingValue.yesOrNo(value)
         case .beforeRestore: hooks.beforeRestore = value

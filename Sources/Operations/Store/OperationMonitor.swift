@@ -26,7 +26,7 @@ public final class OperationMonitor: Sendable {
     /// `CancellingSignals` are enabled.
     /// - Parameter handler: told of progress as well.
     func run<Result>(
-        _ name: String, phase: String, _ handler: ProgressHandler?,
+        _ name: String, phase: Message, _ handler: ProgressHandler?,
         _ body: (_ report: @escaping ProgressHandler) throws(BackupError) -> Result
     ) throws(BackupError) -> Result {
         let cancellation = Cancellation()
@@ -86,7 +86,8 @@ public final class OperationMonitor: Sendable {
         let state = state.withLock { $0 }
         guard let name = state.name, let startedAt = state.startedAt, let progress = state.progress else { return nil }
         return .members([
-            "operation": .text(name), "startedAt": .text(ISO8601.format(startedAt.wholeSeconds)), "phase": .text(progress.phase),
+            "operation": .text(name), "startedAt": .text(ISO8601.format(startedAt.wholeSeconds)),
+            "phase": .text(progress.phase.english),
             "percent": progress.percent.map { .integer($0) } ?? .null, "processedItems": .integer(progress.processedItems),
             "totalItems": .integer(progress.totalItems),
         ])
@@ -106,8 +107,8 @@ public final class OperationMonitor: Sendable {
     private func recordFailure(of name: String, _ error: BackupError) {
         let document = OrderedJSON.members([
             "operation": .text(name), "at": .text(ISO8601.format(SystemClock.now().wholeSeconds)),
-            "code": .text(error.code.rawValue), "message": .text(error.message), "path": .optional(error.path),
-            "remedy": .optional(error.remedy),
+            "code": .text(error.code.rawValue), "message": .text(error.message.english), "path": .optional(error.path),
+            "remedy": .optional(error.remedy?.english),
         ])
         try? FileSystem.writeForReaders(errorPath, document.prettyText)
     }

@@ -1,69 +1,118 @@
 import AppData
 import BackupCore
+import SystemIO
 
-/// `README.txt` of the mounted tree: how to use this folder.
-enum ReadmeText {
-    /// - Parameter isEncrypted: whether the repository is.
-    static func make(_ definition: AppDefinition, isEncrypted: Bool) -> [UInt8] {
-        let keep = definition.retention.safetyKeepLast
-        let secrecy =
-            isEncrypted
-            ? "The backups are encrypted on disk. This folder and exports are not: anybody who can read them can read your data. Encrypt"
-            : "Backups and exports are not encrypted: anybody who can read this folder can read your data. Encrypt"
-        let text = """
-            \(definition.title): live data and backups, as ordinary files
-            \(String(repeating: "=", count: definition.title.count + 43))
+/// `README.txt` of the mounted tree: how to use this folder, in the reader's language.
+struct ReadmeText {
+    /// Something that can be done, and the commands that do it.
+    private struct Recipe {
+        let label: Message
+        let commands: [String]
 
-            live/         the app's data as it is now: export.json, archive.zip, archive.tar, database.sqlite
-            snapshots/    every backup; snapshots/latest is the newest
-            exports/      every backup as one file under the app's own file name
-            restore/      copy a file in, and it \(definition.defaultStrategy == .replace ? "replaces" : "is added to") the app's data
-            safety/       backups that restores made before they changed anything (the newest \(keep))
-            status.json   the state, for programs
-
-            Back up now        mkdir snapshots/before-upgrade
-            Rename a backup    mv snapshots/before-upgrade snapshots/version-2
-            Delete a backup    rmdir snapshots/version-2
-            Read a backup      ls snapshots/latest
-                               unzip -t snapshots/latest/archive.zip
-                               tar -xf snapshots/latest/archive.tar -C /some/folder
-                               sqlite3 snapshots/latest/database.sqlite .tables
-            Check every byte   cd snapshots/latest && sha256sum -c SHA256SUMS
-            One checksum       getfattr -n user.checksum.sha256 snapshots/latest/export.json
-
-            Restore            cp old.json restore/\(strategies(definition))
-            Look first         cp old.json restore/preview/ && cat restore/preview/old.json.preview.txt
-            How did it go?     cat restore/last.txt
-            Undo a restore     cp safety/NAME \(definition.defaultStrategy == .replace ? "restore/" : "restore/replace/")
-
-            restore/ takes .json exports, archive.zip and database.sqlite. A file is checked whole before anything changes; if it is refused, the copy
-            fails and the data stays as it was. \(warning(definition))A safety backup is made first.
-
-            \(secrecy) a copy before you
-            hand it to somebody else, for example with gpg.
-
-            """
-        return Array(text.utf8)
+        init(_ label: Message, _ commands: String...) {
+            self.label = label
+            self.commands = commands
+        }
     }
 
-    /// A line for each strategy that is not the app's own.
-    private static func strategies(_ definition: AppDefinition) -> String {
-        definition.strategies.dropFirst().map { strategy in
-            let meaning =
+    private static let pathWidth = 14
+    private static let commandColumn = 19
+
+    let definition: AppDefinition
+    /// Whether the repository is.
+    let isEncrypted: Bool
+    let language: Language
+
+    var text: [UInt8] {
+        let title = language.text("\(definition.title): live data and backups, as ordinary files")
+        let parts = [
+            title + "\n" + String(repeating: "=", count: title.count),
+            folders.map { path, meaning in padded(path, Self.pathWidth) + language.text(meaning) }.joined(separator: "\n"),
+            table(backups), table(restores), language.text(rules), language.text(secrecy),
+        ]
+        return Array((parts.joined(separator: "\n\n") + "\n").utf8)
+    }
+
+    private var folders: [(path: String, meaning: Message)] {
+        let replaces = definition.defaultStrategy == .replace
+        return [
+            ("live/", "the app's data as it is now: export.json, archive.zip, archive.tar, database.sqlite"),
+            ("snapshots/", "every backup; snapshots/latest is the newest"),
+            ("exports/", "every backup as one file under the app's own file name"),
+            (
+                "restore/",
+                replaces ? "copy a file in, and it replaces the app's data" : "copy a file in, and it is added to the app's data"
+            ),
+            (
+                "safety/",
+                "backups that restores made before they changed anything (the newest \(definition.retention.safetyKeepLast))"
+            ),
+            ("status.json", "the state, for programs"),
+        ]
+    }
+
+    private var backups: [Recipe] {
+        [
+            Recipe("Back up now", "mkdir snapshots/before-upgrade"),
+            Recipe("Rename a backup", "mv snapshots/before-upgrade snapshots/version-2"),
+            Recipe("Delete a backup", "rmdir snapshots/version-2"),
+            Recipe(
+                "Read a backup", "ls snapshots/latest", "unzip -t snapshots/latest/archive.zip",
+                "tar -xf snapshots/latest/archive.tar -C /some/folder", "sqlite3 snapshots/latest/database.sqlite .tables"),
+            Recipe("Check every byte", "cd snapshots/latest && sha256sum -c SHA256SUMS"),
+            Recipe("One checksum", "getfattr -n user.checksum.sha256 snapshots/latest/export.json"),
+        ]
+    }
+
+    private var restores: [Recipe] {
+        let others = definition.strategies.dropFirst().map { strategy in
+            let label: Message =
                 switch strategy {
                 case .replace: "Replace all"
                 case .merge: "Merge"
                 case .skip: "Add what is new"
                 }
-            let label = meaning + String(repeating: " ", count: 19 - meaning.count)
-            return "\n\(label)cp other.json restore/\(strategy.rawValue)/"
-        }.joined()
+            return Recipe(label, "cp other.json restore/\(strategy.rawValue)/")
+        }
+        return [Recipe("Restore", "cp old.json restore/")] + others + [
+            Recipe("Look first", "cp old.json restore/preview/ && cat restore/preview/old.json.preview.txt"),
+            Recipe("How did it go?", "cat restore/last.txt"),
+            Recipe(
+                "Undo a restore", "cp safety/NAME \(definition.defaultStrategy == .replace ? "restore/" : "restore/replace/")"),
+        ]
     }
 
-    private static func warning(_ definition: AppDefinition) -> String {
-        switch definition.defaultStrategy {
-        case .replace: "Importing will DELETE ALL existing data. "
-        case .merge, .skip: ""
-        }
+    private var rules: Message {
+        let checks: Message = """
+            restore/ takes .json exports, archive.zip and database.sqlite. A file is checked whole before anything changes; if it is refused,
+            the copy fails and the data stays as it was.
+            """
+        let safety: Message = "A safety backup is made first."
+        guard definition.defaultStrategy == .replace else { return .joined([checks, safety], separator: "\n") }
+        return .joined([checks, "Importing will DELETE ALL existing data. \(safety)"], separator: "\n")
+    }
+
+    private var secrecy: Message {
+        isEncrypted
+            ? """
+            The backups are encrypted on disk. This folder and exports are not: anybody who can read them can read your data. Encrypt a copy
+            before you hand it to somebody else, for example with gpg.
+            """
+            : """
+            Backups and exports are not encrypted: anybody who can read this folder can read your data. Encrypt a copy before you
+            hand it to somebody else, for example with gpg.
+            """
+    }
+
+    private func table(_ recipes: [Recipe]) -> String {
+        let labels = recipes.map { language.text($0.label) }
+        let width = max(Self.commandColumn, (labels.map(\.count).max() ?? 0) + 2)
+        return zip(labels, recipes).flatMap { label, recipe in
+            recipe.commands.enumerated().map { index, command in padded(index == 0 ? label : "", width) + command }
+        }.joined(separator: "\n")
+    }
+
+    private func padded(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(1, width - text.count))
     }
 }

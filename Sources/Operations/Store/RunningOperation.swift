@@ -34,7 +34,7 @@ public struct RunningOperation: Sendable, Equatable {
     public static func == (left: RunningOperation, right: RunningOperation) -> Bool { left.holder == right.holder }
 
     /// For people.
-    public var description: String { holder.renamed(name).description }
+    public var text: Message { holder.renamed(name).text }
 
     /// Asks its process to end it: SIGUSR1, which means that to all of ours.
     /// - Returns: whether it could be asked.

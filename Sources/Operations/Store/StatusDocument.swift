@@ -8,7 +8,7 @@ import SystemIO
 public struct StatusDocument: Sendable {
     public let json: OrderedJSON
     /// For people, a line each.
-    public let lines: [String]
+    public let lines: [Message]
 
     public init(of store: Store) throws(BackupError) {
         try store.repository.refresh()
@@ -46,18 +46,23 @@ public struct StatusDocument: Sendable {
             "remote": .null,
             "lastError": failure ?? .null,
         ])
-        var lines = ["\(store.definition.title) (\(store.definition.name))", "Store: \(store.paths.root)"]
+        var lines: [Message] = ["\(store.definition.title) (\(store.definition.name))", "Store: \(store.paths.root)"]
         if let newest {
-            lines.append("Last backup: \(SystemClock.localText(newest.creationTime)) (\(newest.name))")
+            lines.append("Last backup: \(SystemClock.localTime(newest.creationTime)) (\(newest.name))")
         } else {
             lines.append("Last backup: never")
         }
-        if let next { lines.append("Next backup: \(SystemClock.localText(next)) (\(store.schedule.text))") }
+        if let next { lines.append("Next backup: \(SystemClock.localTime(next)) (\(store.schedule.text))") }
         lines.append("Backups: \(snapshots.count)")
         lines.append("Safety backups: \(safety.count)")
-        if let counts { lines.append("Records: " + counts.map { "\($0.count) \($0.plural)" }.joined(separator: ", ")) }
-        if let problem { lines.append("Records: cannot be read: \(problem)") }
-        lines.append(isRunning ? "Running: \(store.monitor.recordedOperation() ?? "an operation")" : "Nothing is running.")
+        if let counts { lines.append("Records: \(counts.map { "\($0.count) \($0.plural)" }.joined(separator: ", "))") }
+        if let problem { lines.append("Records: cannot be read: \(problem.summary)") }
+        if isRunning {
+            let name: Message = store.monitor.recordedOperation().map(Message.verbatim) ?? "an operation"
+            lines.append("Running: \(name)")
+        } else {
+            lines.append("Nothing is running.")
+        }
         self.lines = lines
     }
 

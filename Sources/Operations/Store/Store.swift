@@ -56,6 +56,9 @@ public final class Store: Sendable {
     /// As they stand in `store.yaml`, but for what a store is opened with.
     public var settings: StoreSettings { currentSettings.withLock { $0 } }
 
+    /// What people are spoken to in: README.txt, last.txt, and what the commands print.
+    public var language: Language { settings.language ?? .ofEnvironment() }
+
     /// When backups are made by themselves.
     public var schedule: Schedule {
         if let text = Environment.schedule, let schedule = try? Schedule(parsing: text) { return schedule }
@@ -123,7 +126,7 @@ public final class Store: Sendable {
         } catch let error where error.code == .busy {
             let running = monitor.recordedOperation() ?? "operation"
             let note = try? FileSystem.readFile(paths.operationLock, limitBytes: 1 << 16)
-            let holder = note.flatMap { LockHolder(decoding: $0) }?.renamed(running).description ?? running
+            let holder = note.flatMap { LockHolder(decoding: $0) }?.renamed(running).text ?? .verbatim(running)
             throw BackupError(
                 .busy, "another operation is running: \(holder)",
                 path: paths.root, remedy: "Wait until it has finished and try again.")
@@ -174,5 +177,7 @@ public final class Store: Sendable {
 
 extension Store {
     /// `README.txt` of the mounted tree.
-    public var readme: [UInt8] { ReadmeText.make(definition, isEncrypted: repository.isEncrypted) }
+    public var readme: [UInt8] {
+        ReadmeText(definition: definition, isEncrypted: repository.isEncrypted, language: language).text
+    }
 }

@@ -14,27 +14,27 @@ public enum SystemCall {
         }
     }
 
-    /// - Parameter path: only put together when the call fails.
+    /// - Parameters:
+    ///   - action: what was tried, "open" or "write"; as the path only put together when the call fails.
     /// - Returns: the call's result.
     /// - Throws: `BackupError` made from errno, naming the path and what was tried ("open", "write").
     @discardableResult
     static func check<Result: SignedInteger>(
-        _ action: String, _ path: @autoclosure () -> String, _ call: () -> Result
+        _ action: @autoclosure () -> Message, _ path: @autoclosure () -> String, _ call: () -> Result
     ) throws(BackupError) -> Result {
         let result = retrying(call)
         if result == -1 {
             // Before the path is put together, which may change it.
             let number = errno
-            throw error(number, action: action, path: path())
+            throw error(number, action: action(), path: path())
         }
         return result
     }
 
     /// What an errno means to us; `inputOutput` for all that has no code of its own.
-    public static func error(_ number: Int32, action: String, path: String) -> BackupError {
-        let reason = String(cString: strerror(number))
+    public static func error(_ number: Int32, action: Message, path: String) -> BackupError {
         let code: BackupError.Code
-        var remedy: String?
+        var remedy: Message?
         switch number {
         case ENOENT: code = .notFound
         case EEXIST: code = .alreadyExists
@@ -58,6 +58,41 @@ public enum SystemCall {
         case EBADF: code = .badHandle
         default: code = .inputOutput
         }
-        return BackupError(code, "could not \(action): \(reason)", path: path, remedy: remedy)
+        return BackupError(code, "could not \(action): \(reason(number))", path: path, remedy: remedy)
+    }
+
+    /// The C library's words. It tells them in the language of its own locale, which this program leaves alone.
+    public static func reason(_ number: Int32) -> Message {
+        switch number {
+        case EPERM: "Operation not permitted"
+        case ENOENT: "No such file or directory"
+        case EIO: "Input/output error"
+        case EAGAIN: "Resource temporarily unavailable"
+        case ENOMEM: "Cannot allocate memory"
+        case EACCES: "Permission denied"
+        case EBUSY: "Device or resource busy"
+        case EEXIST: "File exists"
+        case EXDEV: "Invalid cross-device link"
+        case ENODEV: "No such device"
+        case ENOTDIR: "Not a directory"
+        case EISDIR: "Is a directory"
+        case EINVAL: "Invalid argument"
+        case ENFILE: "Too many open files in system"
+        case EMFILE: "Too many open files"
+        case ETXTBSY: "Text file busy"
+        case EFBIG: "File too large"
+        case ENOSPC: "No space left on device"
+        case EROFS: "Read-only file system"
+        case ENAMETOOLONG: "File name too long"
+        case ENOSYS: "Function not implemented"
+        case ENOTEMPTY: "Directory not empty"
+        case ELOOP: "Too many levels of symbolic links"
+        case ENODATA: "No data available"
+        case ENOTSUP: "Operation not supported"
+        case ENOTCONN: "Transport endpoint is not connected"
+        case ESTALE: "Stale file handle"
+        case EDQUOT: "Disk quota exceeded"
+        default: .verbatim(String(cString: strerror(number)))
+        }
     }
 }

@@ -49,6 +49,8 @@ public enum FaultInjection {
         case .kill: kill(getpid(), SIGKILL)
         case .fail: throw BackupError(.inputOutput, "an injected fault at \(point)")
         case .pause(let path):
+            // For whoever waits until it gets there.
+            try? FileSystem.overwrite("\(path).reached", [])
             while access(path, F_OK) == 0 {
                 usleep(2_000)
                 try Cancellation.check()

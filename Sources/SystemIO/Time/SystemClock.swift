@@ -29,6 +29,12 @@ public enum SystemClock {
     /// `2026-01-11 14:30:00` in local time, for people.
     public static func localText(_ time: Timestamp) -> String { format(time, "%Y-%m-%d %H:%M:%S", utc: false) }
 
+    /// The same in the order of the reader's language.
+    public static func localTime(_ time: Timestamp) -> Message {
+        let parts = format(time, "%Y %m %d %H %M %S", utc: false).split(separator: " ").map(String.init)
+        return "\(parts[0])-\(parts[1])-\(parts[2]) \(parts[3]):\(parts[4]):\(parts[5])"
+    }
+
     private static func format(_ time: Timestamp, _ pattern: String, utc: Bool) -> String {
         var seconds = time_t(time.seconds)
         var parts = tm()

@@ -74,7 +74,7 @@ final class DroppedFile: FileNode {
 
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] {
         guard let failure = state.withLock({ $0.failure }) else { return [] }
-        return [("user.backupfs.error", ([failure.message] + failure.details).joined(separator: "; "))]
+        return [("user.backupfs.error", Message.joined([failure.message] + failure.details, separator: "; ").english)]
     }
 
     func setExtendedAttribute(_ name: String, to value: [UInt8]) throws(BackupError) {
@@ -166,7 +166,7 @@ final class DroppedFile: FileNode {
                 DropSubmission(name: name.description, content: content.submission, purpose: purpose))
             judge(key, nil, outcome)
         } catch {
-            let text = Array("\(name): cannot be restored. \(error.fullText)".utf8)
+            let text = Array(context.services.text("\(name): cannot be restored. \(error.fullText)").utf8 + [10])
             judge(nil, error, purpose == .preview ? DropOutcome(text: text, json: []) : nil)
             throw error
         }

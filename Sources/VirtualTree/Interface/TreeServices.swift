@@ -6,6 +6,8 @@ import BackupRepository
 public protocol TreeServices: AnyObject, Sendable {
     /// `README.txt`.
     func readme() -> [UInt8]
+    /// A message in the language of the store.
+    func text(_ message: Message) -> String
     /// `status.json` as of now.
     func status() throws(BackupError) -> [UInt8]
 

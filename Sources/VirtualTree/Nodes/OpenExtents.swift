@@ -35,8 +35,8 @@ final class OpenExtents: OpenFile {
             return try repository.read(table, at: offset, into: buffer)
         } catch {
             // The person knows the file, the message the chunk and the pack.
-            let place = error.path.map { " (\($0))" } ?? ""
-            throw BackupError(error.code, error.message + place, path: path(), remedy: error.remedy, findings: error.findings)
+            let message: Message = error.path.map { "\(error.message) (\($0))" } ?? error.message
+            throw BackupError(error.code, message, path: path(), remedy: error.remedy, findings: error.findings)
         }
     }
 }

@@ -12,14 +12,14 @@ enum MessageRules {
         -> FuzzOutcome
     {
         try FuzzViolation.require(codes.contains(error.code), "the code is \(error.code): \(error) \(error.findings)")
-        for text in [error.message, error.remedy ?? ""] + error.findings { try requirePlain(text, messageLimitBytes) }
-        try FuzzViolation.require(!error.message.isEmpty, "there is no message")
+        for text in [error.message, error.remedy ?? ""] + error.findings { try requirePlain(text.english, messageLimitBytes) }
+        try FuzzViolation.require(!error.message.english.isEmpty, "there is no message")
         try FuzzViolation.require(error.findings.count <= findingCountLimit, "there are \(error.findings.count) findings")
         return .refused(error.code)
     }
 
-    static func require(warnings: [String]) throws {
-        for text in warnings { try requirePlain(text, warningLimitBytes) }
+    static func require(warnings: [Message]) throws {
+        for text in warnings { try requirePlain(text.english, warningLimitBytes) }
     }
 
     private static func requirePlain(_ text: String, _ limitBytes: Int) throws {

@@ -151,7 +151,7 @@ struct AutomaticBackupTests {
         #expect(try names(room) == "2026-01-31_10-00-00 2026-01-31_10-00-01")
         #expect(
             try room.sh("backupfs forget --dry-run --store $S | tail -1", ["BACKUPFS_NOW": "2027-01-01T00:00:00Z"])
-                == "Would remove 1 backups.")
+                == "Would remove 1 backup.")
     }
 
     @Test func `KeepTrack keeps five automatic ones, and all that were made by hand`() throws {

@@ -8,12 +8,11 @@ struct CancellationTests {
     private func whilePaused(at point: String, _ command: String, _ meanwhile: String, in room: Room) throws -> String {
         try room.sh(
             """
-            touch $R/pause
+            rm -f $R/pause.reached; touch $R/pause
             # Or else it ignores SIGINT.
             set -m
             BACKUPFS_FAULT="\(point)=pause:$R/pause" \(command) > $R/first 2>&1 & first=$!
-            for i in $(seq 500); do [ -s $S/operation.json ] && break; sleep 0.01; done
-            sleep 0.2
+            for i in $(seq 3000); do [ -e $R/pause.reached ] && break; sleep 0.01; done
             \(meanwhile)
             wait $first && code=0 || code=$?
             cat $R/first; echo "exit $code"

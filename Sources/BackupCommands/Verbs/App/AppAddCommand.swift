@@ -59,7 +59,7 @@ struct AppAddCommand: ParsableCommand {
             ])
             Terminal.say(document.compactText + [10])
         } else {
-            for line in found.tableLines { Terminal.say(line) }
+            for line in found.tableLines { Terminal.say(verbatim: line) }
             Terminal.say("Wrote \(path). Make a store with: backupfs init --app \(path) --database \(database)")
         }
     }

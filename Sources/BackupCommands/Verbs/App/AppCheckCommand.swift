@@ -56,11 +56,12 @@ struct AppCheckCommand: ParsableCommand {
     }
 
     private func report(unreadable error: BackupError) {
-        guard output.json else { return Terminal.say(error.description) }
+        guard output.json else { return Terminal.say(error.summary) }
         say(
             .members([
-                "message_type": .text("problem"), "file": .optional(error.path), "line": .null, "message": .text(error.message),
-                "remedy": .optional(error.remedy),
+                "message_type": .text("problem"), "file": .optional(error.path), "line": .null,
+                "message": .text(error.message.english),
+                "remedy": .optional(error.remedy?.english),
             ]))
     }
 
@@ -72,8 +73,8 @@ struct AppCheckCommand: ParsableCommand {
             for warning in warnings { say(json("warning", file, warning)) }
             say(summary(file, check, problems.count, warnings.count, fit))
         } else {
-            for problem in problems { Terminal.say(Self.text(file, problem)) }
-            for warning in warnings { Terminal.say(Self.text(file, warning, "warning: ")) }
+            for problem in problems { Terminal.say("\(file):\(problem.line): \(problem.message). \(problem.remedy)") }
+            for warning in warnings { Terminal.say("\(file):\(warning.line): warning: \(warning.message). \(warning.remedy)") }
             if let tables = fit?.unmentionedTables, !tables.isEmpty {
                 Terminal.say(
                     "\(file): tables of the database that the definition does not mention: \(tables.joined(separator: ", "))")
@@ -83,10 +84,6 @@ struct AppCheckCommand: ParsableCommand {
         return problems.count
     }
 
-    private static func text(_ file: String, _ problem: DefinitionProblem, _ kind: String = "") -> String {
-        "\(file):\(problem.line): \(kind)\(problem.message). \(problem.remedy)"
-    }
-
     // MARK: JSON
 
     private func say(_ document: OrderedJSON) { Terminal.say(document.compactText + [10]) }
@@ -94,7 +91,7 @@ struct AppCheckCommand: ParsableCommand {
     private func json(_ type: String, _ file: String, _ problem: DefinitionProblem) -> OrderedJSON {
         .members([
             "message_type": .text(type), "file": .text(file), "line": .integer(problem.line),
-            "message": .text(problem.message), "remedy": .text(problem.remedy),
+            "message": .text(problem.message.english), "remedy": .text(problem.remedy.english),
         ])
     }
 

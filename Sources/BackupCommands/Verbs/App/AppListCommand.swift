@@ -25,16 +25,16 @@ struct AppListCommand: ParsableCommand {
         if output.json {
             Terminal.say(OrderedJSON.array(apps.map(describe)).prettyText)
         } else {
-            Terminal.say(Table.text([["NAME", "TITLE", "FROM"]] + apps.map(row)))
+            Terminal.say(verbatim: Table.text(["NAME", "TITLE", "FROM"], apps.map(row)))
         }
     }
 
     private func row(_ app: KnownApp, _ check: DefinitionCheck) -> [String] {
-        let place = app.path ?? "built in"
-        return [
-            check.definition?.name ?? "?", check.definition?.title ?? "(it has problems: backupfs app check \(place))",
-            app.isOfStore ? "\(place), the store's app" : place,
-        ]
+        let place: Message = app.path.map(Message.verbatim) ?? "built in"
+        let title: Message =
+            check.definition.map { .verbatim($0.title) } ?? "(it has problems: backupfs app check \(app.path ?? ""))"
+        let origin: Message = app.isOfStore ? "\(place), the store's app" : place
+        return [check.definition?.name ?? "?", Terminal.language.text(title), Terminal.language.text(origin)]
     }
 
     private func describe(_ app: KnownApp, _ check: DefinitionCheck) -> OrderedJSON {

@@ -29,7 +29,7 @@ struct ConfigGetCommand: ParsableCommand {
     }
 
     private static func table(_ values: [SettingsFile.Value]) -> String {
-        Table.text([["Setting", "Value", "From"]] + values.map { [$0.name.rawValue, $0.text, $0.origin.rawValue] })
+        Table.text(["Setting", "Value", "From"], values.map { [$0.name.rawValue, $0.text, $0.origin.rawValue] })
     }
 
     private static func json(_ values: [SettingsFile.Value]) -> [UInt8] {

@@ -1,0 +1,82 @@
+/// One entry of a `.po` file.
+public struct MessageCatalogEntry: Sendable, Equatable {
+    /// `msgid`: the English template; empty for the file's header.
+    public var template = ""
+    /// `msgid_plural`: the English form for several.
+    public var plural: String?
+    /// `msgstr`, or `msgstr[0]` and so on.
+    public var forms: [String] = []
+    /// Somebody has to look at it again.
+    public var isFuzzy = false
+
+    public var isTranslated: Bool { !template.isEmpty && !isFuzzy && !forms.isEmpty && !forms.contains("") }
+
+    /// All entries of a file, in its order.
+    public static func all(of file: String) -> [MessageCatalogEntry] {
+        var result: [MessageCatalogEntry] = []
+        var entry = MessageCatalogEntry()
+        var field = Field.none
+        for line in file.split(separator: "\n") {
+            if line.hasPrefix("#,"), line.contains("fuzzy") {
+                // Comments stand before the entry that they belong to.
+                if field != .none { result.append(entry) }
+                entry = MessageCatalogEntry()
+                entry.isFuzzy = true
+                field = .none
+                continue
+            }
+            guard !line.hasPrefix("#"), let quote = line.firstIndex(of: "\"") else { continue }
+            let keyword = line[..<quote].filter { $0 != " " }
+            let text = unescaped(line[quote...])
+            switch keyword {
+            case "": break
+            case "msgid":
+                if field != .none {
+                    result.append(entry)
+                    entry = MessageCatalogEntry()
+                }
+                field = .template
+            case "msgid_plural":
+                entry.plural = ""
+                field = .plural
+            case let name where name.hasPrefix("msgstr"):
+                entry.forms.append("")
+                field = .form
+            default: continue
+            }
+            switch field {
+            case .none: break
+            case .template: entry.template += text
+            case .plural: entry.plural? += text
+            case .form: entry.forms[entry.forms.count - 1] += text
+            }
+        }
+        if field != .none { result.append(entry) }
+        return result
+    }
+
+    private enum Field { case none, template, plural, form }
+
+    /// What stands between the quotation marks, with `\n`, `\t`, `\"` and `\\` for what they mean.
+    private static func unescaped(_ text: Substring) -> String {
+        var result = ""
+        var isEscaped = false
+        for character in text.unicodeScalars.dropFirst() {
+            if isEscaped {
+                switch character {
+                case "n": result.unicodeScalars.append("\n")
+                case "t": result.unicodeScalars.append("\t")
+                default: result.unicodeScalars.append(character)
+                }
+                isEscaped = false
+            } else if character == "\\" {
+                isEscaped = true
+            } else if character == "\"" {
+                break
+            } else {
+                result.unicodeScalars.append(character)
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,15 @@
+import BackupCore
+
+/// Messages compared with what they should say, in English.
+extension Message {
+    public var isEmpty: Bool { english.isEmpty }
+
+    public func contains(_ text: String) -> Bool { english.contains(text) }
+    public func hasPrefix(_ text: String) -> Bool { english.hasPrefix(text) }
+    public func hasSuffix(_ text: String) -> Bool { english.hasSuffix(text) }
+
+    public static func == (message: Message, text: String) -> Bool { message.english == text }
+}
+
+/// All of them.
+public func == (messages: [Message], texts: [String]) -> Bool { messages.map(\.english) == texts }

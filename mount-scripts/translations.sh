@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Brings the catalogs of translations in step with the sources (update), or says where they are not (check).
+# The compiler tells which texts are messages, so the debug build must be up to date.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly task=${1:?update or check}
+readonly build=${BUILD_FOLDER:-$PWD/.build/debug}
+swift=$(mount-scripts/find-swift.sh)
+
+# Modules that are written in C, for the compiler to find: ours, and those of the packages.
+options=(-Xcc -I -Xcc "$PWD/Sources/CTranslations/include" -Xcc "-fmodule-map-file=$build/CTranslations.build/module.modulemap")
+for map in Sources/C*/module.modulemap "$build"/../checkouts/*/Sources/*/module.modulemap "$build"/../checkouts/*/Sources/*/include/module.modulemap \
+    .build/checkouts/*/Sources/*/module.modulemap .build/checkouts/*/Sources/*/include/module.modulemap; do
+    if [ -f "$map" ]; then options+=(-Xcc "-fmodule-map-file=$(realpath "$map")" -Xcc -I -Xcc "$(realpath "$(dirname "$map")")"); fi
+done
+read -ra fuse <<< "$(pkg-config --cflags fuse3)"
+for option in "${fuse[@]}"; do options+=(-Xcc "$option"); done
+
+texts() {
+    local target sources=()
+    for target in Sources/*/; do
+        target=$(basename "$target")
+        mapfile -t sources < <(find "Sources/$target" "$build/$target.build/DerivedSources" -name '*.swift' 2> /dev/null)
+        if [ "${#sources[@]}" -eq 0 ] || [ "$target" = backupfs ]; then continue; fi
+        # Only the lines of the tree are passed on; should the compiler fail, what it says is all there is to see.
+        "${swift}c" -dump-ast -parse-as-library -DDEBUG -DSWIFT_PACKAGE -swift-version 6 -package-name main -module-name "$target" \
+            -I "$build/Modules" -module-cache-path "$build/ModuleCache" "${options[@]}" "${sources[@]}" 2>&1 \
+            || { echo "the module $target could not be read; build it first" >&2; return 1; }
+    done
+}
+
+texts | python3 mount-scripts/translations/translations.py "$task" Sources/CTranslations Sources/AppData/Resources
