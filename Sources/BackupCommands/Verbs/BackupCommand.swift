@@ -52,9 +52,7 @@ struct BackupCommand: ParsableCommand {
                     + (store.mediaPath.map { " and the media folder \($0)" } ?? "") + ".")
             return
         }
-        let made =
-            try ifDue
-            ? runIfDue(store, printer) : BackupOperation(store: store).run(label: label, tag: tag, progress: printer.handler)
+        let made = try ifDue ? runIfDue(store, printer) : runNow(store, printer)
         printer.finish()
         guard let result = made else { return }
         MountRecord.letMountNotice(store.paths)
@@ -69,13 +67,23 @@ struct BackupCommand: ParsableCommand {
                 "missing": .array(result.missing.map { .text($0) }),
                 "removed": .array(result.removed.map { .text($0.name.description) }),
             ]),
-            text: result.snapshot.name.description)
+            text: Terminal.successMark + result.snapshot.name.description)
+        if !ifDue { OperationNotice(.backup, named: result.snapshot.name.description, of: store).tell() }
         if !result.missing.isEmpty, !output.json {
             Terminal.complain("The app has records of files that are not in its media folder:")
             for line in result.missing.prefix(10) { Terminal.complain("  \(line)") }
             if result.missing.count > 10 { Terminal.complain("  … (manifest.json has more)") }
         }
         if let incompleteness = result.incompleteness { throw incompleteness }
+    }
+
+    private func runNow(_ store: Store, _ printer: ProgressPrinter) throws(BackupError) -> BackupResult {
+        do {
+            return try BackupOperation(store: store).run(label: label, tag: tag, progress: printer.handler)
+        } catch {
+            OperationNotice(.backup, named: label ?? "", of: store, error: error).tell()
+            throw error
+        }
     }
 
     /// - Returns: `nil` when none was made, which has been told.
