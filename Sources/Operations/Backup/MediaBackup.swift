@@ -146,14 +146,17 @@ final class MediaBackup: Sendable {
             let content = writer.makeContentWriter(
                 MediaFile.policy(of: block.bytes), earlier: task.earlierContent(name))
             var offset: UInt64 = 0
+            var notedBytes: UInt64 = 0
             while block.count > 0 {
                 try content.append(block.bytes)
                 offset += UInt64(block.count)
                 if offset >= file.size { break }
+                progress.noteMedia(files: 0, bytes: offset - notedBytes)
+                notedBytes = offset
                 block.count = try file.read(at: offset, into: block.writableBytes)
             }
             let stored = try content.finish()
-            progress.noteMedia(files: 1, bytes: offset)
+            progress.noteMedia(files: 1, bytes: offset - notedBytes)
             return stored
         }
     }

@@ -27,15 +27,14 @@ struct RecordsBackup {
             progress.skipData()
             return records
         }
-        expect(exportBytes: earlier.file(["export.json"])?.size ?? 0)
+        expectBytes()
         return try render(state)
     }
 
-    /// The database is read once; the export is written, and read when it is stored.
-    /// - Parameter exportBytes: as large as the earlier one, before it is known.
-    private func expect(exportBytes: UInt64) {
+    /// The database is read once; the export is written, and read when it is stored. How large it will be, the earlier one tells.
+    private func expectBytes() {
         let databaseBytes = FileSystem.statusIfPresent(database.path)?.size ?? 0
-        progress.expectData(bytes: databaseBytes + 2 * (exportBytes > 0 ? exportBytes : databaseBytes))
+        progress.expectData(bytes: databaseBytes + 2 * (earlier.file(["export.json"])?.size ?? databaseBytes))
     }
 
     /// Tells states of the database apart, also from another run of the program and by another definition.
@@ -90,7 +89,8 @@ extension RecordsBackup {
                 }
             }
             rendering = rendered
-            expect(exportBytes: rendered.export.size)
+            let collectionBytes = rendered.collections.reduce(0) { $0 + UInt64($1.range.count) }
+            progress.expectData(bytes: rendered.database.size + rendered.export.size + collectionBytes)
             aside.submit { [writer] () throws(BackupError) in
                 let found = try SourceChecksums.of(rendered.export, workers: writer.workers)
                 checksums.withLock { $0 = found }

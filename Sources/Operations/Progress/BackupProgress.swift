@@ -3,7 +3,8 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// How far a backup is, from what its threads say they have done. Percentages never fall, and 100 comes at the end and not before.
+/// How far a backup is, from what its threads say they have done. Percentages never fall, and 100 is not told before
+/// everything is stored.
 final class BackupProgress: Sendable {
     /// What is to be done, in the two parts that take time.
     private struct Part {
