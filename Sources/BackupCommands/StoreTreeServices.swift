@@ -34,9 +34,25 @@ final class StoreTreeServices: TreeServices {
     func liveMedia() -> (any LiveView)? { live.mediaView }
 
     func createSnapshot(named name: String) throws(BackupError) {
-        let result = try BackupOperation(store: store).run(label: name, tag: nil, progress: nil)
+        let result = try telling(.backup, named: name) { () throws(BackupError) in
+            try BackupOperation(store: store).run(label: name, tag: nil, progress: nil)
+        }
         // The backup is there and listed; whoever made it must not believe that it is whole.
         if let incompleteness = result.incompleteness { throw incompleteness }
+    }
+
+    /// Whoever asked for it by the mount waits for its answer, and not for a notice.
+    private func telling<Result>(
+        _ subject: OperationNotice.Subject, named name: String, _ body: () throws(BackupError) -> Result
+    ) throws(BackupError) -> Result {
+        do {
+            let result = try body()
+            OperationNotice(subject, named: name, of: store).tellBeside()
+            return result
+        } catch {
+            OperationNotice(subject, named: name, of: store, error: error).tellBeside()
+            throw error
+        }
     }
 
     func removeSnapshot(_ snapshot: Snapshot) throws(BackupError) { try store.removeSnapshot(snapshot) }
@@ -75,10 +91,18 @@ final class StoreTreeServices: TreeServices {
         let report =
             switch submission.purpose {
             case .preview: try runner.preview(source, comparesOthers: true)
-            case .restore: try runner.run(source, progress: nil)
-            case .strategy(let name): try runner.run(source, strategy: ImportStrategy(rawValue: name), progress: nil)
+            case .restore: try restore(runner, source, nil)
+            case .strategy(let name): try restore(runner, source, ImportStrategy(rawValue: name))
             }
         return DropOutcome(text: Array("\(text(report.text))\n".utf8), json: report.json.prettyText)
+    }
+
+    private func restore(
+        _ runner: RestoreRunner, _ source: ImportSource, _ strategy: ImportStrategy?
+    ) throws(BackupError) -> RestoreReport {
+        try telling(.restore, named: source.name) { () throws(BackupError) in
+            try runner.run(source, strategy: strategy, progress: nil)
+        }
     }
 
     func restoreReports() -> [ReportText] {

@@ -32,16 +32,19 @@ public struct ImportSource: Sendable {
         origin = .ownRepository
     }
 
-    private init(_ other: ImportSource, origin: ImportOrigin) {
+    private init(_ other: ImportSource, bytes: any ByteSource, origin: ImportOrigin) {
         name = other.name
-        bytes = other.bytes
+        self.bytes = bytes
         sizeBytes = other.sizeBytes
         filePath = other.filePath
         self.origin = origin
     }
 
     /// The same, believed to be of the store's own making.
-    public var asOwn: ImportSource { ImportSource(self, origin: .ownRepository) }
+    public var asOwn: ImportSource { ImportSource(self, bytes: bytes, origin: .ownRepository) }
+
+    /// The same, read by way of something else.
+    public func replacing(bytes: any ByteSource) -> ImportSource { ImportSource(self, bytes: bytes, origin: origin) }
 
     /// The path of a file with these bytes, for who can read nothing else. It is written into `folder` if there is none.
     func file(in folder: String) throws(BackupError) -> String {

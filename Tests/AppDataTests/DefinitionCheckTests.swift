@@ -72,6 +72,15 @@ import Testing
           - name: "1-initial"
             sql: CREATE TABLE cars (id INTEGER PRIMARY KEY, kind TEXT, built TEXT)
         strategies: [merge, replace]
+        notifications: on
+        progress:
+          - {stage: data, percent: "10", message: Reading}
+          - {stage: media, percent: "40", message: Copying, each: "Copying ({current}/{total})"}
+        status:
+          - heading: Backups
+            shows: [summary, statistics]
+            actions:
+              - {label: Back up, command: backup}
 
         """
 

@@ -186,6 +186,29 @@ enum DefinitionMistakes {
             "identity: [up]\n    fields:\n      - {name: up, column: up, type: integer, references: notes.id}\n      - {name: id",
             "line 24: the definition.collections[0].identity leads back to its own collection"
         ),
+        (
+            "title: Notes",
+            "title: Notes\nprogress:\n  - {stage: media, percent: \"30\", message: a}\n  - {stage: data, percent: \"40\", message: b}",
+            "line 6: the definition.progress[1] must come after the one before, and have no lower percentage"
+        ),
+        (
+            "title: Notes",
+            "title: Notes\nprogress:\n  - {stage: data, percent: \"30\", message: a}\n  - {stage: media, percent: \"20\", message: b}",
+            "line 6: the definition.progress[1] must come after the one before, and have no lower percentage"
+        ),
+        (
+            "title: Notes",
+            "title: Notes\nprogress:\n  - {stage: media, percent: \"30\", message: a, each: \"{current} of {all}\"}",
+            "line 5: the definition.progress[0].each must be a text with {current} and {total} in it"
+        ),
+        (
+            "title: Notes", "title: Notes\nprogress: []",
+            "line 4: the definition.progress is empty"
+        ),
+        (
+            "title: Notes", "title: Notes\nstatus:\n  - {heading: Backups, shows: [all]}",
+            "line 5: the definition.status[0].shows[0] must be one of summary, remote, statistics, backups"
+        ),
     ]
 
     /// All members that there are.
@@ -195,5 +218,7 @@ enum DefinitionMistakes {
         "collections", "media", "folder", "archiveLayout", "from", "to", "migrations", "sql", "table", "required", "fields",
         "source", "type", "key", "default", "currency", "singular", "plural", "dateRange", "column", "values", "dates",
         "nullable", "references", "years", "minimum", "above", "strategies", "identity", "onMerge", "keepOnReplace", "mergedNote",
+        "notifications", "progress", "stage", "percent", "message", "each", "status", "heading", "shows", "actions", "label",
+        "command",
     ]
 }

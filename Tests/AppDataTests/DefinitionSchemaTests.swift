@@ -41,6 +41,9 @@ import Testing
         // What the names of fields say together.
         "source: schemaVersion, type: integer}\n    - {name: a, key: a, type: text}\n    - {name: a.b, key: b, type: text}",
         "  required: true\n",
+        // Which stage comes after which.
+        "title: Notes\nprogress:\n  - {stage: media, percent: \"30\", message: a}\n  - {stage: data, percent: \"40\", message: b}",
+        "title: Notes\nprogress:\n  - {stage: data, percent: \"30\", message: a}\n  - {stage: media, percent: \"20\", message: b}",
         // What lies in which table.
         "title: Notes\nsecrets: [{table: notes}]", "title: Notes\nsecrets: [{table: about}]",
         "title: Notes\nlegacyFiles: [{file: a.json, member: note}]",
@@ -97,6 +100,15 @@ import Testing
         ("media: {folder: photos}", "migrations: [{name: a}]\nmedia: {folder: photos}"),
         ("media: {folder: photos}", "migrations: {a: b}\nmedia: {folder: photos}"),
         ("media: {folder: photos}", "settings: {name: a, table: b}\nmedia: {folder: photos}"),
+        ("title: Notes", "title: Notes\nnotifications: sometimes"), ("title: Notes", "title: Notes\nprogress: often"),
+        ("title: Notes", "title: Notes\nprogress: [{stage: data, percent: 10, message: a}]"),
+        ("title: Notes", "title: Notes\nprogress: [{stage: data, percent: \"101\", message: a}]"),
+        ("title: Notes", "title: Notes\nprogress: [{stage: reading, percent: \"10\", message: a}]"),
+        ("title: Notes", "title: Notes\nprogress: [{stage: data, percent: \"10\"}]"),
+        ("title: Notes", "title: Notes\nprogress: [{stage: data, percent: \"10\", message: a, until: \"20\"}]"),
+        ("title: Notes", "title: Notes\nstatus: []"), ("title: Notes", "title: Notes\nstatus: [{shows: [summary]}]"),
+        ("title: Notes", "title: Notes\nstatus: [{heading: a, shows: summary}]"),
+        ("title: Notes", "title: Notes\nstatus: [{heading: a, actions: [{label: b}]}]"),
         ("collections:\n", "collections: none\nother:\n"), ("format: \"1\"", "[]"),
     ]
 

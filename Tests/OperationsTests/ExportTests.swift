@@ -139,7 +139,7 @@ struct ExportTests {
             document.keys.sorted() == [
                 "app", "databaseError", "lastBackup", "lastError", "nextBackup", "operation", "records", "remote", "retention",
                 "safetyBackupCount", "schedule", "snapshotCount",
-                "state", "store", "title",
+                "state", "statistics", "store", "title",
             ])
         #expect(document["state"] as? String == "idle")
         #expect(document["snapshotCount"] as? Int == 1)
@@ -158,7 +158,7 @@ struct ExportTests {
             try room.sh("backupfs status --json --store $S | jq -c '.retention | [.keepLast, .settings]'")
                 == #"[null,{"keep-daily":"7","keep-within":"1y"}]"#)
         #expect(document["operation"] is NSNull && document["remote"] is NSNull && document["lastError"] is NSNull)
-        let lines = try StatusDocument(of: store).lines
+        let lines = try room.sh("backupfs status --store $S").split(separator: "\n")
         #expect(lines.first == "EV Charging Tracker (ev-charging-tracker)")
         #expect(lines.last == "Nothing is running.")
         // Looking at the state from many processes at once disturbs nobody.

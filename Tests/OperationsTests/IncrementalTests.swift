@@ -1,7 +1,6 @@
 import BackupCore
 import BackupRepository
 import Foundation
-import Synchronization
 import SystemIO
 import Testing
 
@@ -12,11 +11,7 @@ struct IncrementalTests {
     /// Backs up.
     /// - Returns: the bytes of photos that were read.
     private static func backUp(_ store: Store, _ label: String) throws -> UInt64 {
-        let most = Mutex<UInt64>(0)
-        _ = try BackupOperation(store: store).run(label: label, tag: nil) { progress in
-            most.withLock { $0 = max($0, progress.processedBytes) }
-        }
-        return most.withLock { $0 }
+        try BackupOperation(store: store).run(label: label, tag: nil, progress: nil).mediaBytesRead
     }
 
     /// A diary with 60 photos in 3 folders, one of them large, none of them new.

@@ -3,14 +3,14 @@ import Foundation
 extension Room {
     private static let onTerminal = """
         import os, pty, sys
-        answers = sys.argv[1].encode().decode("unicode_escape").split("|")
+        answers = sys.argv[1].encode().decode("unicode_escape").split("|") if sys.argv[1] else []
         process, terminal = pty.fork()
         if process == 0:
             os.execvp(sys.argv[2], sys.argv[2:])
         shown = b""
         for answer in answers:
             # It asks, and only then listens.
-            while not shown.rstrip(b" ").endswith(b":"):
+            while not shown.rstrip(b" ").endswith((b":", b"[y/N]")):
                 shown += os.read(terminal, 1000)
             os.write(terminal, answer.encode())
             shown += b"<answered>"
@@ -28,9 +28,9 @@ extension Room {
         """
 
     /// Runs a command on a terminal of its own and answers what it asks.
-    /// - Parameter answers: with `|` between them, and a line feed where one is typed.
-    func onTerminal(_ answers: String, _ command: String) throws -> Result {
+    /// - Parameter answers: none if it is empty; with `|` between them, and a line feed where one is typed.
+    func onTerminal(_ answers: String, _ command: String, _ environment: [String: String] = [:]) throws -> Result {
         try Self.onTerminal.write(toFile: self("terminal.py"), atomically: true, encoding: .utf8)
-        return try run("python3 $R/terminal.py '\(answers)' \(command)")
+        return try run("python3 $R/terminal.py '\(answers)' \(command)", environment)
     }
 }

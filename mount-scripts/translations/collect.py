@@ -10,7 +10,7 @@ VALUE = re.compile(r' encoding=utf8 value="((?:[^"\\]|\\.)*)" builtin_initialize
 PLACE = re.compile(r" location=(\S+?):(\d+):\d+ ")
 LETTER = re.compile(r"[^\W\d_]")
 # The order of a date's parts differs between languages, though there is no letter in it.
-TIME_TEMPLATE = "{0}-{1}-{2} {3}:{4}:{5}"
+TIME_TEMPLATES = ("{0}-{1}-{2} {3}:{4}:{5}", "{0}-{1}-{2}")
 ESCAPES = {"n": b"\n", "t": b"\t", "r": b"\r", '"': b'"', "\\": b"\\", "'": b"'"}
 
 
@@ -147,5 +147,5 @@ def collect(lines):
                     yield template(forms[0]), template(forms[1]), place(node)
                 continue
             text = template(node)
-            if LETTER.search(re.sub(r"\{\d+\}", "", text)) or text == TIME_TEMPLATE:
+            if LETTER.search(re.sub(r"\{\d+\}", "", text)) or text in TIME_TEMPLATES:
                 yield text, None, place(node)

@@ -20,8 +20,14 @@ PLURALS = {
     "ru": "nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2);",
     "tr": "nplurals=2; plural=(n != 1);",
 }
-# The built-in definitions have sentences of their own.
-NOTE = re.compile(r'^\s*\w*[nN]ote: "(.*)"$')
+# The built-in definitions have texts of their own.
+DEFINED = [
+    re.compile(r'^\s*\w*[nN]ote: "(.*)"$'),
+    re.compile(r"^ *(?:- )?\{?heading: (.*)$"),
+    re.compile(r'\{label: "?(.*?)"?, command:'),
+    re.compile(r"\bmessage: (.*?)(?:, each: .*)?\}$"),
+    re.compile(r'\beach: "(.*)"\}$'),
+]
 
 
 def values(text):
@@ -43,10 +49,11 @@ def sources(lines, definitions):
         entry.places.append(place.rsplit(":", 1)[0])
     for path in sorted(pathlib.Path(definitions).glob("*.yaml")):
         for line in path.read_text(encoding="utf-8").splitlines():
-            if match := NOTE.match(line):
-                numbers = iter(range(100))
-                template = re.sub(r"\{\w+\}", lambda _: "{%d}" % next(numbers), match[1])
-                entries.setdefault(template, catalog.Entry(template)).places.append(str(path))
+            for match in (pattern.search(line) for pattern in DEFINED):
+                if match:
+                    numbers = iter(range(100))
+                    template = re.sub(r"\{\w+\}", lambda _: "{%d}" % next(numbers), match[1])
+                    entries.setdefault(template, catalog.Entry(template)).places.append(str(path))
     for entry in entries.values():
         entry.places = sorted(set(entry.places))
     return [entries[template] for template in sorted(entries)], problems

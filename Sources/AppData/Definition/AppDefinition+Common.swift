@@ -14,6 +14,9 @@ extension AppDefinition {
         /// The default first.
         let strategies: [ImportStrategy]
         let legacyFiles: [LegacyFile]
+        let backupPhases: [BackupPhase]
+        let statusBlocks: [StatusBlock]
+        let announcements: Announcements
         let digest: SHA256Digest
     }
 }

@@ -46,6 +46,11 @@ public struct AppDefinition: Sendable {
     public let strategies: [ImportStrategy]
     /// Files in which the app kept its data before it had a database.
     public let legacyFiles: [LegacyFile]
+    /// How the app's own documents call the stages of a backup, in their order; empty where they say nothing of it.
+    public let backupPhases: [BackupPhase]
+    /// What `backupfs status` shows to people; empty for what it shows of any app.
+    public let statusBlocks: [StatusBlock]
+    public let announcements: Announcements
     /// What never leaves the database.
     public private(set) var secrets: [SecretRule] = []
     /// The SHA-256 of the text that it was read from: tells whether two definitions are the same.

@@ -49,7 +49,7 @@ enum AppDefinitionReader {
         guard
             root.requireMapping(keys: [
                 "format", "name", "title", "schemaVersion", "minimumSchemaVersion", "fileNames", "strategy", "strategies",
-                "schedule", "retention",
+                "schedule", "retention", "notifications", "progress", "status",
                 "wholeDatabase", "schemaDrift", "style", "dateNumbers", "envelope", "metadata", "settings", "collections",
                 "wireFormats",
                 "media",
@@ -69,6 +69,9 @@ enum AppDefinitionReader {
         let migrations = migrations(root)
         let formats = WireFormatReading.read(root, versions: versions)
         let legacyFiles = legacyFiles(root)
+        let backupPhases = DefinitionStatus.phases(root)
+        let statusBlocks = DefinitionStatus.blocks(root)
+        let announcements = root.optional("notifications").flatMap { $0.choice(Announcements.self) }
         guard let name, let title, let fileNames, let strategies, let retention, let formats else {
             // Looked at all the same.
             _ = DefinitionSecrets.read(root, formats: nil)
@@ -78,7 +81,8 @@ enum AppDefinitionReader {
             AppDefinition.Common(
                 name: name, title: title, fileNames: fileNames, media: media, archiveLayout: archiveLayout,
                 migrations: migrations, schedule: schedule ?? .off, retention: retention, strategies: strategies,
-                legacyFiles: legacyFiles, digest: digest))
+                legacyFiles: legacyFiles, backupPhases: backupPhases, statusBlocks: statusBlocks,
+                announcements: announcements ?? .on, digest: digest))
         return definition.replacing(secrets: DefinitionSecrets.read(root, formats: definition.formats))
     }
 

@@ -114,6 +114,7 @@ struct WireFormatReading {
             settings: settings, collections: layout.collections, media: common.media, archiveLayout: common.archiveLayout,
             migrations: common.migrations, schedule: common.schedule, retention: common.retention,
             defaultStrategy: common.strategies.first ?? .replace,
-            strategies: common.strategies, legacyFiles: common.legacyFiles, digest: common.digest)
+            strategies: common.strategies, legacyFiles: common.legacyFiles, backupPhases: common.backupPhases,
+            statusBlocks: common.statusBlocks, announcements: common.announcements, digest: common.digest)
     }
 }

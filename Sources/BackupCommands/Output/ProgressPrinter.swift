@@ -5,13 +5,19 @@ import Operations
 import Synchronization
 import SystemIO
 
-/// Shows how far an operation is: a line that moves on a terminal, JSON lines with `message_type` for programs, nothing otherwise.
+/// Shows how far an operation is: a line that moves on a terminal, once it has taken two seconds, JSON lines with `message_type` for programs,
+/// nothing otherwise.
 final class ProgressPrinter: Sendable {
     private struct State {
-        var shownPhase: Message?
+        var shownMessage: Message?
         var shownPercent: Int?
         var isLineOpen = false
+        var timing: OperationTiming?
+        var startedAt: UInt64 = 0
     }
+
+    /// What is over sooner needs no progress shown.
+    private static let quietNanoseconds: UInt64 = 2_000_000_000
 
     private let isJSON: Bool
     private let state = Mutex(State())
@@ -24,24 +30,35 @@ final class ProgressPrinter: Sendable {
 
     private func show(_ progress: OperationProgress) {
         guard isJSON || Terminal.isErrorTerminal else { return }
-        let mustShow = state.withLock { state in
-            let isNew = state.shownPhase != progress.phase || state.shownPercent != progress.percent
-            state.shownPhase = progress.phase
+        let now = SystemClock.monotonicNanoseconds()
+        // Shown under the lock: in the order in which it happens.
+        state.withLock { state in
+            if state.timing == nil { state.startedAt = now }
+            var timing = state.timing ?? OperationTiming(startingAt: now)
+            timing.note(processedBytes: progress.processedBytes, totalBytes: progress.totalBytes, at: now)
+            state.timing = timing
+            guard isJSON || now >= state.startedAt + Self.quietNanoseconds else { return }
+            guard state.shownMessage != progress.message || state.shownPercent != progress.percent else { return }
+            state.shownMessage = progress.message
             state.shownPercent = progress.percent
             state.isLineOpen = !isJSON
-            return isNew
+            write(progress, timing.reading(at: now))
         }
-        guard mustShow else { return }
+    }
+
+    private func write(_ progress: OperationProgress, _ timing: OperationTiming.Reading) {
         if isJSON {
             let line = OrderedJSON.members([
                 "message_type": .text("status"), "phase": .text(progress.phase.english),
+                "message": .text(progress.message.english),
                 "percent": progress.percent.map { .integer($0) } ?? .null, "items_done": .integer(progress.processedItems),
                 "total_items": .integer(progress.totalItems), "bytes_done": .integer(progress.processedBytes),
+                "total_bytes": .integer(progress.totalBytes),
+                "seconds_remaining": timing.remainingSeconds.map { .integer(UInt64(min($0.rounded(), 1e9))) } ?? .null,
             ])
             Terminal.say(line.compactText + [10])
         } else {
-            let phase = Terminal.language.text(progress.phase)
-            Terminal.showStatusLine(progress.percent.map { "\(phase) \($0)%" } ?? phase)
+            Terminal.showStatusLine(Terminal.language.text(ProgressText.line(progress, timing)))
         }
     }
 
@@ -56,9 +73,14 @@ final class ProgressPrinter: Sendable {
 }
 
 extension Terminal {
+    /// What a line that moves may be long, where the old one cannot be erased but only be written over.
+    private static let plainLineWidth = 79
+
     /// Replaces the terminal's current line on standard error.
     static func showStatusLine(_ text: String) {
-        let bytes = Array("\r\u{1B}[K\(text)".utf8)
+        let blank = String(repeating: " ", count: plainLineWidth)
+        let shown = isPlain ? "\r\(blank)\r\(text.prefix(plainLineWidth))" : "\r\u{1B}[K\(text)"
+        let bytes = Array(shown.utf8)
         bytes.withUnsafeBytes { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 }

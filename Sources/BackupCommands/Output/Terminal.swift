@@ -1,6 +1,7 @@
 import BackupCore
 import Export
 import Glibc
+import Operations
 import Synchronization
 import SystemIO
 
@@ -30,7 +31,7 @@ enum Terminal {
     /// An error, its findings and what to do, in plain words.
     static func complain(_ error: BackupError) {
         let findings = error.details.map { Message.joined([.verbatim("  "), $0], separator: "") }
-        complain(.joined(["backupfs: \(error.summary)"] + findings, separator: "\n"))
+        complain(.joined(["\(failureMark)backupfs: \(error.summary)"] + findings, separator: "\n"))
     }
 
     /// The same for programs, as one line, also to standard error.
@@ -46,7 +47,20 @@ enum Terminal {
     /// To standard error, as it is.
     static func complain(prompt: Message) { put(Array(language.text(prompt).utf8), STDERR_FILENO) }
 
+    /// In front of what has succeeded, on standard output, and of what has failed, on standard error; nothing off a terminal.
+    static var successMark: String { mark("✓", colour: 32, STDOUT_FILENO) }
+    private static var failureMark: String { mark("✗", colour: 31, STDERR_FILENO) }
+
+    /// Whether nothing but text may be written, be it to a terminal. https://no-color.org: whatever it says, as long as it says something.
+    static var isPlain: Bool { Environment.text("NO_COLOR") != nil || Environment.text("TERM") == "dumb" }
+
+    private static func mark(_ mark: String, colour: Int, _ descriptor: Int32) -> String {
+        guard isatty(descriptor) == 1 else { return "" }
+        return isPlain ? "\(mark) " : "\u{1B}[\(colour)m\(mark)\u{1B}[0m "
+    }
+
     static var isErrorTerminal: Bool { isatty(STDERR_FILENO) == 1 }
+    static var isOutputTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
     static var isInputTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
     /// Asks and reads one line.
@@ -54,6 +68,12 @@ enum Terminal {
     static func ask(_ question: Message) -> String? {
         put(Array(language.text(question).utf8), STDERR_FILENO)
         return readLine(strippingNewline: true)
+    }
+
+    /// Shows these lines in place of all that the terminal shows.
+    static func redraw(_ lines: [String]) {
+        // To the first place, each line to its end, and what is below: without clearing all of it first, which flickers.
+        put(Array(("\u{1B}[H" + lines.map { $0 + "\u{1B}[K\n" }.joined() + "\u{1B}[J").utf8), STDOUT_FILENO)
     }
 
     private static func put(_ bytes: [UInt8], _ descriptor: Int32) {

@@ -51,9 +51,7 @@ struct BackupCommand: ParsableCommand {
                 text: Self.intention(counts.map { "\($0.count) \($0.plural)" }.joined(separator: ", "), store.mediaPath))
             return
         }
-        let made =
-            try ifDue
-            ? runIfDue(store, printer) : BackupOperation(store: store).run(label: label, tag: tag, progress: printer.handler)
+        let made = try ifDue ? runIfDue(store, printer) : runNow(store, printer)
         printer.finish()
         guard let result = made else { return }
         MountRecord.letMountNotice(store.paths)
@@ -68,13 +66,23 @@ struct BackupCommand: ParsableCommand {
                 "missing": .array(result.missing.map { .text($0.english) }),
                 "removed": .array(result.removed.map { .text($0.name.description) }),
             ]),
-            text: "\(result.snapshot.name)")
+            text: "\(Terminal.successMark)\(result.snapshot.name)")
+        if !ifDue { OperationNotice(.backup, named: result.snapshot.name.description, of: store).tell() }
         if !result.missing.isEmpty, !output.json {
             Terminal.complain("The app has records of files that are not in its media folder:")
             for line in result.missing.prefix(10) { Terminal.complain("  \(line)") }
             if result.missing.count > 10 { Terminal.complain("  … (manifest.json has more)") }
         }
         if let incompleteness = result.incompleteness { throw incompleteness }
+    }
+
+    private func runNow(_ store: Store, _ printer: ProgressPrinter) throws(BackupError) -> BackupResult {
+        do {
+            return try BackupOperation(store: store).run(label: label, tag: tag, progress: printer.handler)
+        } catch {
+            OperationNotice(.backup, named: label ?? "", of: store, error: error).tell()
+            throw error
+        }
     }
 
     /// - Returns: `nil` when none was made, which has been told.

@@ -47,9 +47,13 @@ struct ExportCommand: ParsableCommand {
 
     func run() throws {
         let store = try store.open()
-        let export = ExportOperation(store: store, snapshotName: snapshot)
+        // --json is a form of the export here, and not how progress is told.
+        let printer = ProgressPrinter(isJSON: false)
+        defer { printer.finish() }
+        let export = ExportOperation(store: store, snapshotName: snapshot, progress: printer.handler)
         if let csv {
             let files = try export.writeCSV(to: csv)
+            printer.finish()
             for file in files { Terminal.say(verbatim: file) }
             return
         }
@@ -58,6 +62,8 @@ struct ExportCommand: ParsableCommand {
             try export.write(form, toDescriptor: 1)
             return
         }
-        Terminal.say(verbatim: try export.write(form, to: output))
+        let path = try export.write(form, to: output)
+        printer.finish()
+        Terminal.say(verbatim: path)
     }
 }

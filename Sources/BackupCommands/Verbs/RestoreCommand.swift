@@ -65,11 +65,37 @@ struct RestoreCommand: ParsableCommand {
         defer { printer.finish() }
         if let target { return try write(store, to: target, printer) }
         let restore = RestoreRunner(store: store, restoresSettings: settings, allowsDamage: allowDamaged)
-        if source == "-" { return try restore.withStandardInput { try run(restore, $0, printer) } }
-        try run(restore, try restore.source(named: source), printer)
+        if source == "-" { return try restore.withStandardInput { try run(restore, $0, printer, store) } }
+        try retrying(printer) { try run(restore, try restore.source(named: source), printer, store) }
     }
 
-    private func run(_ restore: RestoreRunner, _ content: ImportSource, _ printer: ProgressPrinter) throws {
+    /// On a terminal, whoever sees it fail may have it tried again, with the file or the disk in order by then; elsewhere he is told how.
+    private func retrying(_ printer: ProgressPrinter, _ body: () throws -> Void) throws {
+        while true {
+            do {
+                return try body()
+            } catch let error as BackupError where isWorthTrying(error) && !dryRun && !output.json {
+                printer.finish()
+                Terminal.complain(error)
+                guard Terminal.isInputTerminal, Terminal.isErrorTerminal else {
+                    Terminal.complain("Run the same command to try again.")
+                    throw ExitCode(ExitStatus(error.code).rawValue)
+                }
+                let answer = Terminal.ask("Try again? [y/N] ")?.lowercased()
+                guard answer == "y" || answer == "yes" else { throw ExitCode(ExitStatus(error.code).rawValue) }
+            }
+        }
+    }
+
+    /// Not what the same command line would only bring again, nor what has been done but for some files.
+    private func isWorthTrying(_ error: BackupError) -> Bool {
+        switch error.code {
+        case .interrupted, .usage, .sourceUnreadable, .notSupported: false
+        default: true
+        }
+    }
+
+    private func run(_ restore: RestoreRunner, _ content: ImportSource, _ printer: ProgressPrinter, _ store: Store) throws {
         if dryRun {
             let preview = try restore.preview(content, strategy: strategy)
             show(preview.json, preview.text)
@@ -77,9 +103,16 @@ struct RestoreCommand: ParsableCommand {
         }
         // Who is not asked needs nothing to decide by: the restore checks everything itself, and need not do it twice.
         if !yes { try ask(restore, content) }
-        let result = try restore.run(content, strategy: strategy, progress: printer.handler)
+        let result: RestoreReport
+        do {
+            result = try restore.run(content, strategy: strategy, progress: printer.handler)
+        } catch {
+            OperationNotice(.restore, named: content.name, of: store, error: error).tell()
+            throw error
+        }
         printer.finish()
-        show(result.json, result.text)
+        show(result.json, .joined([.verbatim(Terminal.successMark), result.text], separator: ""))
+        OperationNotice(.restore, named: content.name, of: store).tell()
         guard let count = result.checked?.leftOut.count, count > 0 else { return }
         throw BackupError(
             .sourceUnreadable,

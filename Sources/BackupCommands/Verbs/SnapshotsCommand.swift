@@ -25,7 +25,7 @@ struct SnapshotsCommand: ParsableCommand {
         let store = try store.open()
         let snapshots = store.repository.snapshots(kind: .snapshot).filter { tag.isEmpty || !Set(tag).isDisjoint(with: $0.tags) }
         if output.json {
-            Terminal.say(OrderedJSON.array(snapshots.map(describe)).prettyText)
+            Terminal.say(OrderedJSON.array(snapshots.map { describe($0, in: store) }).prettyText)
         } else if snapshots.isEmpty, !tag.isEmpty {
             Terminal.say("No backups with this tag.")
         } else if snapshots.isEmpty {
@@ -35,16 +35,19 @@ struct SnapshotsCommand: ParsableCommand {
                 [
                     snapshot.name.description, SystemClock.localText(snapshot.creationTime),
                     snapshot.record.attributes["records"] ?? "0", String(snapshot.record.root.totals.fileCount),
-                    ByteCount.text(snapshot.record.root.totals.byteCount), snapshot.tags.joined(separator: ", "),
+                    ByteCount.text(snapshot.record.root.totals.byteCount), snapshot.record.attributes["device"] ?? "",
+                    snapshot.record.attributes["app-version"] ?? "", snapshot.tags.joined(separator: ", "),
                     snapshot.isPinned ? Terminal.language.text("pinned") : "",
                 ]
             }
-            Terminal.say(verbatim: Table.text(["Name", "Created", "Records", "Files", "Size", "Tags", ""], rows))
+            Terminal.say(
+                verbatim: Table.text(["Name", "Created", "Records", "Files", "Size", "Device", "App version", "Tags", ""], rows))
         }
     }
 
-    private func describe(_ snapshot: Snapshot) -> OrderedJSON {
-        .members([
+    private func describe(_ snapshot: Snapshot, in store: Store) -> OrderedJSON {
+        let export = store.exportFile(of: snapshot)
+        return .members([
             "name": .text(snapshot.name.description), "id": .text(snapshot.id.hexadecimal),
             "createdAt": .text(ISO8601.format(snapshot.creationTime.wholeSeconds)),
             "parent": .optional(snapshot.record.parent?.hexadecimal), "pinned": .boolean(snapshot.isPinned),
@@ -52,10 +55,21 @@ struct SnapshotsCommand: ParsableCommand {
             "verifiedAt": .optional(snapshot.verifiedAt.map { ISO8601.format($0.wholeSeconds) }),
             "files": .integer(snapshot.record.root.totals.fileCount),
             "sizeBytes": .integer(snapshot.record.root.totals.byteCount),
+            "fileName": .text(export.name),
+            "fileSize": fileSize(of: snapshot, isArchive: export.isArchive, in: store).map { .integer($0) } ?? .null,
+            "deviceName": .optional(snapshot.record.attributes["device"]),
+            "appVersion": .optional(snapshot.record.attributes["app-version"]),
             "attributes": .object(
                 snapshot.publicAttributes.sorted { $0.key < $1.key }.map {
                     .init($0.key, .text($0.value))
                 }),
         ])
+    }
+
+    /// Of the file in `exports/`.
+    /// - Returns: `nil` when the repository is damaged there.
+    private func fileSize(of snapshot: Snapshot, isArchive: Bool, in store: Store) -> UInt64? {
+        guard !isArchive else { return snapshot.record.archiveSizeBytes }
+        return try? store.repository.rootDirectory(of: snapshot).entry(named: "export.json")?.size
     }
 }

@@ -8,19 +8,68 @@ struct StatusCommand: ParsableCommand {
         commandName: "status",
         abstract: "Show the store's state.",
         discussion: """
+            With --watch it is shown again and again until Ctrl-C: on a terminal in place, elsewhere a line for each change. With --prometheus it
+            is told in Prometheus's text format, on standard output or in a file that is replaced as a whole. With --check one line says whether
+            the newest backup is young enough and the schedule's last one did not fail; if not, the exit code is 1.
+
             Example:
               backupfs status --json | jq .lastBackup.createdAt
+              backupfs status --watch 5
+              backupfs status --prometheus /var/lib/prometheus/node-exporter/backupfs.prom
+              backupfs status --check 26h
             """)
+
+    private static let defaultIntervalSeconds = 2.0
+    private static let intervalLimits = 0.1...86_400.0
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
+    @Flag(name: .long, help: "Show it again and again, until Ctrl-C.")
+    var watch = false
+    @Flag(name: .long, help: "Tell it in the text format of Prometheus.")
+    var prometheus = false
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Only say whether the newest backup is younger than this (26h, 7d, 1m).", valueName: "max-age"))
+    var check: String?
+    @Argument(
+        help: ArgumentHelp(
+            "With --watch: how many seconds to wait in between (default: 2). With --prometheus: the file to write.",
+            valueName: "seconds|file"), completion: .file())
+    var operand: String?
+
+    func validate() throws {
+        if [watch, prometheus, check != nil].count(where: { $0 }) > 1 {
+            throw ValidationError("Choose one of --watch, --prometheus and --check.")
+        }
+        if prometheus, output.json { throw ValidationError("--prometheus has a format of its own; leave out --json.") }
+        if operand != nil, !watch, !prometheus { throw ValidationError("Only --watch and --prometheus take an argument.") }
+        if watch, let operand, Double(operand).map({ Self.intervalLimits.contains($0) }) != true {
+            throw ValidationError("--watch takes a number of seconds from 0.1 to 86400, not “\(operand)”.")
+        }
+    }
 
     func run() throws {
-        let status = try StatusDocument(of: store.open())
-        if output.json {
-            Terminal.say(status.json.prettyText)
-        } else {
-            for line in status.lines { Terminal.say(line) }
+        let maximumAge = try check.map { (text) throws(BackupError) in try RetentionPeriod(parsing: text) }
+        let store = try store.open()
+        if watch {
+            let seconds = operand.flatMap { Double($0) } ?? Self.defaultIntervalSeconds
+            return try StatusWatch(store: store, intervalSeconds: seconds, isJSON: output.json).run()
         }
+        let state = try StoreState(of: store)
+        if let maximumAge { return try report(HealthCheck(state, maximumAge: maximumAge)) }
+        if prometheus {
+            let metrics = PrometheusText(state, repository: try store.repository.totals())
+            if let operand { try metrics.write(to: operand) } else { Terminal.say(verbatim: metrics.text) }
+        } else if output.json {
+            Terminal.say(StatusDocument(state, of: store).json.prettyText)
+        } else {
+            for line in StatusText(state: state).lines { Terminal.say(line) }
+        }
+    }
+
+    private func report(_ check: HealthCheck) throws {
+        if output.json { Terminal.say(check.json.compactText + [10]) } else { Terminal.say(StatusText.line(check)) }
+        if check.finding != .healthy { throw ExitCode(ExitStatus.failure.rawValue) }
     }
 }

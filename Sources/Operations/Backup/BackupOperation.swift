@@ -7,8 +7,6 @@ import SystemIO
 
 /// A backup: the app's records, database and media as they are at one instant, durable and visible in one step.
 public struct BackupOperation: Sendable {
-    static let phase: Message = "Creating backup..."
-
     private let store: Store
 
     public init(store: Store) { self.store = store }
@@ -22,7 +20,8 @@ public struct BackupOperation: Sendable {
         defer { withExtendedLifetime(lock) {} }
         // A restore of another process that died between the records and the media: a backup of that would mix two states.
         try store.recoverRestore()
-        return try store.monitor.run("backup", phase: Self.phase, progress) { (report) throws(BackupError) in
+        return try store.monitor.run("backup", phase: BackupProgress.firstMessage(store.definition), percent: 0, progress) {
+            (report) throws(BackupError) in
             let result = try make(.snapshot, label: label, tag: tag, report)
             return removingOld(result, report)
         }
@@ -62,7 +61,11 @@ public struct BackupOperation: Sendable {
         let parent = store.repository.snapshots(kind: .snapshot).last
         let earlier = EarlierBackup(in: store.repository)
 
-        let parts = try BackupParts(store: store, writer: writer, earlier: earlier, createdAt: createdAt, report: report).run()
+        let progress = BackupProgress(store.definition, report)
+        let parts = try BackupParts(
+            store: store, writer: writer, earlier: earlier, createdAt: createdAt, progress: progress
+        ).run()
+        progress.enter(.metadata)
         let records = parts.records
         var entries = parts.entries
         entries.append(try file("schema.json", ExportSchema(records.facts.definition).json.prettyText, writer, createdAt))
@@ -78,10 +81,12 @@ public struct BackupOperation: Sendable {
         let layout = store.definition.archivePrefixes
         let directory = try store.repository.directory(root)
         if let unchanged, parts.unreadable.isEmpty, isSame(directory, as: unchanged) { return nil }
+        progress.enter(.archive)
         let naming = ManifestNaming(records.facts.definition)
         let archives = try ArchiveSizes(
             of: directory, layout: layout, names: ManifestNaming.names(naming, root: directory, in: store.repository),
             time: createdAt, in: store.repository)
+        progress.noteArchived(files: archives.memberCount)
         let storedBytes = writer.storedByteCount
         let record = SnapshotRecord(
             kind: kind, name: name, creationTime: createdAt, parent: parent?.id, root: root,
@@ -90,9 +95,11 @@ public struct BackupOperation: Sendable {
                 totals: root.totals, storedBytes: storedBytes, tarSizeBytes: archives.tar,
                 stamp: SnapshotStamp.unused(at: createdAt, kind, in: store.repository), databaseState: records.databaseState,
                 archiveNames: naming?.text))
+        let snapshot = try writer.commit(record)
+        progress.enter(.end)
         return BackupResult(
-            snapshot: try writer.commit(record), storedBytes: storedBytes, unreadable: parts.unreadable,
-            missing: records.facts.missingFiles.lines)
+            snapshot: snapshot, storedBytes: storedBytes, unreadable: parts.unreadable,
+            missing: records.facts.missingFiles.lines, mediaBytesRead: progress.mediaBytesRead)
     }
 
     /// Whether a backup holds just these records and files. The export is not compared: it tells when it was made.

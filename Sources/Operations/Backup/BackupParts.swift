@@ -25,9 +25,17 @@ struct BackupParts {
     let writer: BackupWriter
     let earlier: EarlierBackup
     let createdAt: Timestamp
-    let report: ProgressHandler
+    let progress: BackupProgress
 
     func run() throws(BackupError) -> Stored {
+        progress.begin(hasMedia: store.mediaPath != nil)
+        let listing = store.mediaPath.map { path in
+            MediaListing(path, earlier: earlier.folder("media")?.totals) { [progress] files, bytes in
+                progress.expectMedia(files: files, bytes: bytes)
+            }
+        }
+        defer { listing?.end() }
+        progress.enter(.data)
         guard store.definition.tellsOfMedia, store.mediaPath != nil else {
             return try stored(records(of: store.database).run(), storeMedia())
         }
@@ -36,7 +44,8 @@ struct BackupParts {
 
     private func records(of database: AppDatabase, copiedState: DatabaseChangeState? = nil) -> RecordsBackup {
         RecordsBackup(
-            store: store, database: database, copiedState: copiedState, writer: writer, earlier: earlier, createdAt: createdAt)
+            store: store, database: database, copiedState: copiedState, writer: writer, earlier: earlier, createdAt: createdAt,
+            progress: progress)
     }
 
     /// Where the export tells of the media files: it is made of a copy of the database, once they are stored.
@@ -48,6 +57,7 @@ struct BackupParts {
             let media = try storeMedia()
             let catalog = media.map { StoredMediaCatalog($0.stored, in: store.repository) }
             let database = AppDatabase(at: copy, definition: store.definition, media: catalog)
+            progress.enter(.metadata)
             // What was committed while it was copied makes the state an old one: the next backup then reads the database again.
             return try stored(records(of: database, copiedState: state).run(), media)
         }
@@ -70,7 +80,8 @@ struct BackupParts {
     /// - Returns: `nil` when the app has no media.
     private func storeMedia() throws(BackupError) -> StoredMedia? {
         guard let mediaPath = store.mediaPath else { return nil }
-        let media = MediaBackup(writer: writer, repository: store.repository, report: report)
+        let media = MediaBackup(writer: writer, repository: store.repository, progress: progress)
+        progress.enter(.listing)
         let stored = try media.store(mediaPath, earlier: earlier.folder("media"))
         let status = try FileSystem.status(mediaPath)
         // What changed is found by comparing stored folders, which must be readable for that.

@@ -11,6 +11,9 @@ public struct BackupResult: Sendable {
     /// Media files that records name, and that are not there: as the app has it.
     public let missing: [Message]
 
+    /// What was read of the media folder, in bytes: of files that are as they were, nothing is.
+    let mediaBytesRead: UInt64
+
     /// Backups that the rule of retention no longer keeps.
     public internal(set) var removed: [Snapshot] = []
 

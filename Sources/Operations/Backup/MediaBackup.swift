@@ -15,33 +15,24 @@ final class MediaBackup: Sendable {
     private static let batchFileCount = 16
     private static let batchBytes: UInt64 = 1 << 20
 
-    /// Progress is told no more often.
-    private static let reportIntervalNanoseconds: UInt64 = 50_000_000
-
-    private struct Progress {
-        var progress = OperationProgress(phase: BackupOperation.phase)
-        var lastReport: UInt64 = 0
-        var unreadable: [Message] = []
-    }
-
     private let writer: BackupWriter
     private let repository: Repository
-    private let report: ProgressHandler
+    private let progress: BackupProgress
     private let group: WorkGroup
     // Folders are gone through by threads of their own: they may wait for the others, which store a large file with them.
     private let walking = WorkGroup(WorkerPool(queueLimit: 64))
     private let blocks = BlockPool(blockSizeBytes: 1 << 20, limit: WorkerPool.processorCount + 2)
-    private let state = Mutex(Progress())
+    private let unreadableFiles = Mutex<[Message]>([])
 
-    init(writer: BackupWriter, repository: Repository, report: @escaping ProgressHandler) {
+    init(writer: BackupWriter, repository: Repository, progress: BackupProgress) {
         self.writer = writer
         self.repository = repository
-        self.report = report
+        self.progress = progress
         group = WorkGroup(writer.workers)
     }
 
     /// Files that could not be stored, and why; the backup goes on without them and says so.
-    var unreadable: [Message] { state.withLock { $0.unreadable.sorted() } }
+    var unreadable: [Message] { unreadableFiles.withLock { $0.sorted() } }
 
     /// - Parameter earlier: the media folder in an earlier snapshot.
     /// - Throws: what the repository throws, or when the folder itself cannot be read; a single file that cannot be read is noted in `unreadable`.
@@ -54,7 +45,9 @@ final class MediaBackup: Sendable {
             result.withLock { $0 = stored }
         }
         do throws(BackupError) {
-            try walk(root, try root.reader.names())
+            let names = try root.reader.names()
+            progress.enter(.media)
+            try walk(root, names)
         } catch {
             walking.fail(error)
         }
@@ -65,7 +58,6 @@ final class MediaBackup: Sendable {
             group.fail(error)
         }
         try group.wait()
-        reportProgress()
         guard let stored = result.withLock({ $0 }) else {
             throw BackupError(.inputOutput, "the media folder was not stored", path: path)
         }
@@ -91,7 +83,7 @@ final class MediaBackup: Sendable {
                 case .regular:
                     if let entry = task.unchanged(name, status) {
                         task.add(entry)
-                        note(1, 0)
+                        progress.noteMedia(files: 1, bytes: 0, skippedBytes: status.size)
                     } else if status.size >= Self.largeFileBytes {
                         task.add(try storeLarge(name, in: task))
                     } else {
@@ -154,14 +146,17 @@ final class MediaBackup: Sendable {
             let content = writer.makeContentWriter(
                 MediaFile.policy(of: block.bytes), earlier: task.earlierContent(name))
             var offset: UInt64 = 0
+            var notedBytes: UInt64 = 0
             while block.count > 0 {
                 try content.append(block.bytes)
                 offset += UInt64(block.count)
                 if offset >= file.size { break }
+                progress.noteMedia(files: 0, bytes: offset - notedBytes)
+                notedBytes = offset
                 block.count = try file.read(at: offset, into: block.writableBytes)
             }
             let stored = try content.finish()
-            note(1, offset)
+            progress.noteMedia(files: 1, bytes: offset - notedBytes)
             return stored
         }
     }
@@ -169,26 +164,13 @@ final class MediaBackup: Sendable {
     private func storeLarge(_ name: FileName, in task: MediaFolderTask) throws(BackupError) -> TreeEntry {
         try MediaFile.stable(name, task.path(of: name), in: task.reader) { (file) throws(BackupError) in
             let policy = try file.bytes(at: 0, upTo: SQLiteHeader.byteCount).withUnsafeBytes { MediaFile.policy(of: $0) }
-            let stored = try writer.store(file, policy: policy, earlier: task.earlierContent(name)) { note(0, $0) }
-            note(1, 0)
+            let stored = try writer.store(file, policy: policy, earlier: task.earlierContent(name)) {
+                progress.noteMedia(files: 0, bytes: $0)
+            }
+            progress.noteMedia(files: 1, bytes: 0)
             return stored
         }
     }
-
-    private func note(_ fileCount: Int, _ byteCount: UInt64) {
-        let now = SystemClock.monotonicNanoseconds()
-        let mustReport = state.withLock { state in
-            state.progress.processedItems += UInt64(fileCount)
-            state.progress.processedBytes += byteCount
-            // Another thread may have told its progress since.
-            guard now >= state.lastReport + Self.reportIntervalNanoseconds else { return false }
-            state.lastReport = now
-            return true
-        }
-        if mustReport { reportProgress() }
-    }
-
-    private func reportProgress() { report(state.withLock { $0.progress }) }
 
     private func isGone(_ name: FileName, in task: MediaFolderTask) -> Bool {
         do {
@@ -210,7 +192,7 @@ final class MediaBackup: Sendable {
             // What the app has deleted meanwhile is not in the backup, as if that had begun a moment later.
             guard !isGone(name, in: task) else { return }
             let path = task.path(of: name)
-            state.withLock { $0.unreadable.append("\(path): \(error.message)") }
+            unreadableFiles.withLock { $0.append("\(path): \(error.message)") }
         }
     }
 }

@@ -19,11 +19,22 @@ struct RecordsBackup {
     let writer: BackupWriter
     let earlier: EarlierBackup
     let createdAt: Timestamp
+    let progress: BackupProgress
 
     func run() throws(BackupError) -> StoredRecords {
         let state = try databaseState()
-        if let state, state == earlier.databaseState, let records = try takeOver(state) { return records }
+        if let state, state == earlier.databaseState, let records = try takeOver(state) {
+            progress.skipData()
+            return records
+        }
+        expectBytes()
         return try render(state)
+    }
+
+    /// The database is read once; the export is written, and read when it is stored. How large it will be, the earlier one tells.
+    private func expectBytes() {
+        let databaseBytes = FileSystem.statusIfPresent(database.path)?.size ?? 0
+        progress.expectData(bytes: databaseBytes + 2 * (earlier.file(["export.json"])?.size ?? databaseBytes))
     }
 
     /// Tells states of the database apart, also from another run of the program and by another definition.
@@ -63,17 +74,23 @@ extension RecordsBackup {
         var rendering: AppRendering?
         do throws(BackupError) {
             let rendered = try store.withWorkFolder { (folder) throws(BackupError) in
-                try AppRendering(of: database, in: folder, createdAt: createdAt) {
+                try AppRendering(
+                    of: database, in: folder, createdAt: createdAt, progress: { [progress] in progress.noteData(bytes: $0) }
+                ) {
                     (copy) throws(BackupError) in
                     let policy = ChunkingPolicy.database(pageSizeBytes: try AppRendering.pageSizeBytes(of: copy))
                     let earlierContent = earlier.content(["database.sqlite"])
-                    aside.submit { [writer] () throws(BackupError) in
-                        let stored = try writer.store(copy, policy: policy, earlier: earlierContent)
+                    aside.submit { [writer, progress] () throws(BackupError) in
+                        let stored = try writer.store(copy, policy: policy, earlier: earlierContent) {
+                            progress.noteData(bytes: $0)
+                        }
                         storedDatabase.withLock { $0 = stored }
                     }
                 }
             }
             rendering = rendered
+            let collectionBytes = rendered.collections.reduce(0) { $0 + UInt64($1.range.count) }
+            progress.expectData(bytes: rendered.database.size + rendered.export.size + collectionBytes)
             aside.submit { [writer] () throws(BackupError) in
                 let found = try SourceChecksums.of(rendered.export, workers: writer.workers)
                 checksums.withLock { $0 = found }
@@ -81,7 +98,9 @@ extension RecordsBackup {
             for (name, range) in rendered.collections {
                 let fileName = FileName("\(name).json")
                 let source = SourceRange(rendered.export, range)
-                let stored = try writer.store(source, policy: .structuredText, earlier: earlier.content(["data", fileName]))
+                let stored = try writer.store(source, policy: .structuredText, earlier: earlier.content(["data", fileName])) {
+                    progress.noteData(bytes: $0)
+                }
                 let entry = file(fileName, stored.content, stored.checksums)
                 collections.append(StoredRecords.Collection(collection: name, entry: entry, source: source))
             }

@@ -14,13 +14,7 @@ public struct RecordStatisticsDocument: Sendable {
     public init(of store: Store, snapshotName: String?) throws(BackupError) {
         guard let snapshotName else {
             databaseBytes = FileSystem.statusIfPresent(store.database.path)?.size
-            collections = try store.database.readSnapshot { (snapshot) throws(BackupError) in
-                let statistics = RecordStatistics(snapshot.definition)
-                for (index, collection) in snapshot.definition.collections.enumerated() where collection.source != .manifest {
-                    try snapshot.forEachRecord(of: index) { (record) in statistics.visit(record: record, of: index) }
-                }
-                return statistics.collections
-            }
+            collections = try Self.collections(of: store.database)
             return
         }
         let snapshot = try store.anySnapshot(named: snapshotName)
@@ -40,6 +34,17 @@ public struct RecordStatisticsDocument: Sendable {
         let source = StoredSource(try store.repository.extents(of: export.content), in: store.repository)
         try WireReader(source, definition: format).visit(with: statistics)
         collections = statistics.collections
+    }
+
+    /// What the records of a database are like, as of one instant.
+    static func collections(of database: AppDatabase) throws(BackupError) -> [CollectionStatistics] {
+        try database.readSnapshot { (snapshot) throws(BackupError) in
+            let statistics = RecordStatistics(snapshot.definition)
+            for (index, collection) in snapshot.definition.collections.enumerated() where collection.source != .manifest {
+                try snapshot.forEachRecord(of: index) { (record) in statistics.visit(record: record, of: index) }
+            }
+            return statistics.collections
+        }
     }
 
     public var json: OrderedJSON {

@@ -6,6 +6,8 @@ import Export
 public struct ArchiveSizes {
     let zip: UInt64
     let tar: UInt64
+    /// Of the ZIP archive, and of the other.
+    let memberCount: UInt64
 
     /// Measures both in one walk through the folders.
     /// - Parameter root: the backup's, whose chunks are all in the catalog.
@@ -14,11 +16,14 @@ public struct ArchiveSizes {
     ) throws(BackupError) {
         var zip = ZIPLayout.SizeCounter()
         var tar = TARLayout.SizeCounter()
+        var memberCount: UInt64 = 0
         try SnapshotArchive.visit(root, layout: layout, time: time, in: repository, detail: .measured, names: names) {
             (member) throws(BackupError) in
             try zip.append(member)
             try tar.append(member)
+            memberCount += 1
         }
+        self.memberCount = memberCount
         self.zip = zip.archivedSize
         self.tar = tar.archivedSize
     }

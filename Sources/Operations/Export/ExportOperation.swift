@@ -17,9 +17,13 @@ public struct ExportOperation: Sendable {
 
     private let store: Store
     private let snapshotName: String?
+    private let progress: ExportProgress
 
-    /// - Parameter snapshotName: `nil` for the live data.
-    public init(store: Store, snapshotName: String?) {
+    /// - Parameters:
+    ///   - snapshotName: `nil` for the live data.
+    ///   - progress: told how far it is.
+    public init(store: Store, snapshotName: String?, progress: ProgressHandler? = nil) {
+        self.progress = ExportProgress(progress)
         self.store = store
         self.snapshotName = snapshotName
     }
@@ -32,7 +36,8 @@ public struct ExportOperation: Sendable {
         if let path, let status = FileSystem.statusIfPresent(path), status.kind != .regular {
             let (table, _) = try table(form)
             let file = try OwnedDescriptor.open(path, O_WRONLY)
-            try store.repository.copy(table) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
+            try copy(table) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
+            progress.end()
             return path
         }
         let (content, time) = try content(form)
@@ -42,7 +47,7 @@ public struct ExportOperation: Sendable {
             let sink = DescriptorSink(try OwnedDescriptor.open(draft, O_WRONLY | O_CREAT | O_EXCL))
             switch content {
             case .table(let table):
-                try store.repository.copy(table) { (bytes) throws(BackupError) in try sink.write(literal: bytes) }
+                try copy(table) { (bytes) throws(BackupError) in try sink.write(literal: bytes) }
             case .records: try writeRecords(createdAt: time, to: sink)
             }
             try sink.synchronize()
@@ -53,14 +58,26 @@ public struct ExportOperation: Sendable {
             if error.path == store.database.path { throw error }
             throw BackupError(error.code, error.message, path: target, remedy: error.remedy, findings: error.findings)
         }
+        progress.end()
         return target
+    }
+
+    private func copy(
+        _ table: ExtentTable, _ write: (UnsafeRawBufferPointer) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        progress.expect(bytes: table.size)
+        try store.repository.copy(table) { (bytes) throws(BackupError) in
+            try write(bytes)
+            progress.note(bytes: UInt64(bytes.count))
+        }
     }
 
     /// - Parameter descriptor: stays open.
     public func write(_ form: Form, toDescriptor descriptor: Int32) throws(BackupError) {
         let (table, _) = try table(form)
         let file = OwnedDescriptor(owning: dup(descriptor), path: "standard output")
-        try store.repository.copy(table) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
+        try copy(table) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
+        progress.end()
     }
 
     /// One CSV file for each collection (RFC 4180).

@@ -21,15 +21,16 @@ final class AppRendering: Sendable {
     /// - Parameters:
     ///   - folder: for the spool files: empty, and on a disk with room for them. They lose their names at once.
     ///   - createdAt: the creation time that the export tells.
+    ///   - progress: told of the bytes of the export as they are written.
     ///   - databaseIsReady: given the copy of the database, before the export is written: it may be used meanwhile.
     init(
-        of database: AppDatabase, in folder: String, createdAt: Timestamp,
+        of database: AppDatabase, in folder: String, createdAt: Timestamp, progress: @escaping (UInt64) -> Void = { _ in },
         databaseIsReady: (SpoolFile) throws(BackupError) -> Void = { _ in }
     ) throws(BackupError) {
         self.createdAt = createdAt
         let exportPath = "\(folder)/live.json"
         let databasePath = "\(folder)/live.sqlite"
-        let sink = RangeRecordingSink(try OwnedDescriptor.open(exportPath, O_WRONLY | O_CREAT | O_EXCL))
+        let sink = RangeRecordingSink(try OwnedDescriptor.open(exportPath, O_WRONLY | O_CREAT | O_EXCL), progress)
         var copy: SpoolFile?
         facts = try database.readSnapshot { (snapshot) throws(BackupError) in
             try snapshot.copyDatabase(to: databasePath)
@@ -55,11 +56,15 @@ final class AppRendering: Sendable {
 /// Writes the export to a file and remembers where its collections are.
 private final class RangeRecordingSink: WireSink {
     private let descriptor: OwnedDescriptor
+    private let progress: (UInt64) -> Void
     private var position: UInt64 = 0
     private var start: UInt64 = 0
     private(set) var collections: [(name: String, range: Range<UInt64>)] = []
 
-    init(_ descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }
+    init(_ descriptor: consuming OwnedDescriptor, _ progress: @escaping (UInt64) -> Void) {
+        self.descriptor = descriptor
+        self.progress = progress
+    }
 
     func write(literal bytes: UnsafeRawBufferPointer) throws(BackupError) { try write(bytes) }
     func write(collection bytes: UnsafeRawBufferPointer) throws(BackupError) { try write(bytes) }
@@ -69,5 +74,6 @@ private final class RangeRecordingSink: WireSink {
     private func write(_ bytes: UnsafeRawBufferPointer) throws(BackupError) {
         try descriptor.writeAll(bytes)
         position += UInt64(bytes.count)
+        progress(UInt64(bytes.count))
     }
 }

@@ -103,10 +103,14 @@ public struct RestoreRunner: Sendable {
         report.sizeBytes = source.sizeBytes
         let hooks = RestoreHooks(store: store)
         do {
-            try store.monitor.run("restore", phase: "Restoring data...", progress) { (notify) throws(BackupError) in
+            try store.monitor.run("restore", phase: RestoreProgress.firstMessage, percent: 0, progress) {
+                (notify) throws(BackupError) in
+                let steps = RestoreProgress(sizeBytes: source.sizeBytes, notify)
+                let counted = CountedSource(source.bytes) { steps.noteRead($0) }
+                let source = source.replacing(bytes: counted)
                 try store.withWorkFolder { (folder) throws(BackupError) in
                     let operation = operation(in: folder)
-                    let checked = try check(source, strategy, in: folder)
+                    let checked = try steps.checking { () throws(BackupError) in try check(source, strategy, in: folder) }
                     report.checked = checked
                     report.result = .failed
                     try store.makeMissingParts()
@@ -114,14 +118,16 @@ public struct RestoreRunner: Sendable {
                     var room = RoomCheck()
                     try SafetyRoom(store: store).add(to: &room)
                     try operation.run(
-                        checked, fileName: source.name, report: notify, outcome: { report.outcome = $0 }, room: room
+                        checked, fileName: source.name, report: steps.note, outcome: { report.outcome = $0 }, room: room
                     ) {
                         () throws(BackupError) in
                         report.hooks = try hooks.runBefore(source.name, strategy)
-                        let made = try backup.make(.safety, label: nil, tag: nil, notify).snapshot
+                        let made = try backup.make(.safety, label: nil, tag: nil, steps.noteSaving).snapshot
+                        steps.beginImport()
                         report.safetyBackup = store.safetyFile(of: made).name
                         return made.id
                     }
+                    steps.end()
                 }
             }
         } catch let error where !finishIfCommitted(&report) {

@@ -46,6 +46,9 @@ public struct AutomaticBackup: Sendable {
         schedule == .off ? nil : next(state(now), now, isStart: false)
     }
 
+    /// How many have failed since one was made.
+    func failureCount(now: Timestamp) -> Int { schedule == .off ? 0 : state(now).failureCount }
+
     /// - Parameter isStart: whether one that failed is due at once, since something has just begun.
     private func next(_ state: ScheduleState, _ now: Timestamp, isStart: Bool) -> Timestamp? {
         let regular = schedule.next(after: state.handledAt, now: now)
@@ -116,7 +119,9 @@ public struct AutomaticBackup: Sendable {
         try store.recoverRestore()
         let skipsUnchanged = store.settings.skipsUnchanged
         let newest = store.repository.snapshots(kind: .snapshot).last
-        let result = try store.monitor.run(Self.operationName, phase: BackupOperation.phase, progress) {
+        let result = try store.monitor.run(
+            Self.operationName, phase: BackupProgress.firstMessage(store.definition), percent: 0, progress
+        ) {
             (report) throws(BackupError) in
             let operation = BackupOperation(store: store)
             let made = try operation.make(

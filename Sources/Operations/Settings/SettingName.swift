@@ -24,6 +24,8 @@ public enum SettingName: String, CaseIterable, Sendable {
     case beforeRestore = "before-restore"
     case afterRestore = "after-restore"
     case hookTimeoutSeconds = "hook-timeout-seconds"
+    case notify
+    case notifications
 
     /// Whether a store cannot be without it.
     var isRequired: Bool {
@@ -77,7 +79,13 @@ public enum SettingName: String, CaseIterable, Sendable {
             [
                 "Commands around a restore, run by /bin/sh: to stop a service, and to start it again. When the first fails, nothing is restored."
             ]
-        case .keepHourly, .keepDaily, .keepWeekly, .keepMonthly, .keepYearly, .keepWithin, .afterRestore, .hookTimeoutSeconds:
+        case .notify:
+            [
+                "A command, run by /bin/sh when a backup or a restore that somebody has asked for has ended: it finds in $BACKUPFS_MESSAGE what to say.",
+                "Whether it is run: on, off. Without it: as the app's definition says.",
+            ]
+        case .keepHourly, .keepDaily, .keepWeekly, .keepMonthly, .keepYearly, .keepWithin, .afterRestore, .hookTimeoutSeconds,
+            .notifications:
             []
         }
     }
@@ -106,6 +114,8 @@ public enum SettingName: String, CaseIterable, Sendable {
         case .beforeRestore: "systemctl stop my-app"
         case .afterRestore: "systemctl start my-app"
         case .hookTimeoutSeconds: "\(HookSettings.defaultTimeoutSeconds)"
+        case .notify: "notify-send \"$BACKUPFS_TITLE\" \"$BACKUPFS_MESSAGE\""
+        case .notifications: "on"
         }
     }
 }

@@ -58,6 +58,7 @@ public struct SettingsFile: Sendable {
         switch name {
         case .schedule: return Value(name: name, text: definition.schedule.text, origin: .definition)
         case .counted: return Value(name: name, text: definition.retention.counted.rawValue, origin: .definition)
+        case .notifications: return Value(name: name, text: definition.announcements.rawValue, origin: .definition)
         case .keepLast:
             guard settings.retention.policy.isEmpty, let count = definition.retention.keepLast else { return nil }
             return Value(name: name, text: "\(count)", origin: .definition)
@@ -70,7 +71,7 @@ public struct SettingsFile: Sendable {
             return Value(name: name, text: name.example, origin: .standard)
         case .formatVersion, .app, .database, .repository, .media, .keepHourly, .keepDaily, .keepWeekly, .keepMonthly,
             .keepYearly,
-            .beforeRestore, .afterRestore:
+            .beforeRestore, .afterRestore, .notify:
             return nil
         }
     }

@@ -22,6 +22,7 @@ public struct StoreSettings: Sendable, Equatable {
     public var skipsUnchanged = true
     public var retention = RetentionSettings()
     public var hooks = HookSettings()
+    public var notices = NoticeSettings()
 
     public init(app: String, databasePath: String, mediaPath: String?, repositoryPath: String) {
         self.app = app
@@ -74,6 +75,8 @@ public struct StoreSettings: Sendable, Equatable {
         case .afterRestore: hooks.afterRestore = value
         case .hookTimeoutSeconds:
             hooks.timeoutSeconds = try SettingValue.number(value, in: 1...HookSettings.timeoutLimitSeconds, of: "seconds")
+        case .notify: notices.command = value
+        case .notifications: notices.isOn = try SettingValue.onOrOff(value)
         case .retention: retention.isOn = try SettingValue.onOrOff(value)
         case .prune: retention.prunes = try SettingValue.onOrOff(value)
         case .counted: retention.counted = try SettingValue.word(value, CountedBackups.self)

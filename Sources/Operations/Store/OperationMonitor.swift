@@ -9,6 +9,7 @@ public final class OperationMonitor: Sendable {
         var name: String?
         var startedAt: Timestamp?
         var progress: OperationProgress?
+        var timing: OperationTiming?
         var lastWrittenAt: Timestamp?
         var cancellation: Cancellation?
     }
@@ -24,17 +25,21 @@ public final class OperationMonitor: Sendable {
 
     /// Runs an operation under a name, passing its progress on. It can be cancelled meanwhile: by `cancel`, or by a signal where
     /// `CancellingSignals` are enabled.
-    /// - Parameter handler: told of progress as well.
+    /// - Parameters:
+    ///   - percent: 0 for what tells percentages all the way.
+    ///   - handler: told of progress as well.
     func run<Result>(
-        _ name: String, phase: Message, _ handler: ProgressHandler?,
+        _ name: String, phase: Message, percent: Int? = nil, _ handler: ProgressHandler?,
         _ body: (_ report: @escaping ProgressHandler) throws(BackupError) -> Result
     ) throws(BackupError) -> Result {
         let cancellation = Cancellation()
+        let first = OperationProgress(phase: phase, percent: percent)
         state.withLock {
             $0 = State(
-                name: name, startedAt: SystemClock.now(), progress: OperationProgress(phase: phase), cancellation: cancellation)
+                name: name, startedAt: SystemClock.now(), progress: first,
+                timing: OperationTiming(startingAt: SystemClock.monotonicNanoseconds()), cancellation: cancellation)
         }
-        note(OperationProgress(phase: phase), handler)
+        note(first, handler)
         defer {
             state.withLock { $0 = State() }
             try? FileSystem.removeFile(recordPath)
@@ -69,28 +74,28 @@ public final class OperationMonitor: Sendable {
         let mustWrite = state.withLock { state in
             let isNewPhase = state.progress?.phase != progress.phase || state.lastWrittenAt == nil
             state.progress = progress
+            state.timing?.note(
+                processedBytes: progress.processedBytes, totalBytes: progress.totalBytes, at: SystemClock.monotonicNanoseconds())
             // Readers want to see movement, not every step of it.
             guard isNewPhase || state.lastWrittenAt.map({ now.seconds > $0.seconds }) ?? true else { return false }
             state.lastWrittenAt = now
             return true
         }
         handler?(progress)
-        if mustWrite, let document = currentOperation() {
+        if mustWrite, let document = currentOperation()?.json {
             // For other processes' eyes only: if it cannot be written, nothing is lost.
             try? FileSystem.writeForReaders(recordPath, document.prettyText)
         }
     }
 
     /// The operation of this process, or `nil`.
-    func currentOperation() -> OrderedJSON? {
+    func currentOperation() -> OperationState? {
         let state = state.withLock { $0 }
-        guard let name = state.name, let startedAt = state.startedAt, let progress = state.progress else { return nil }
-        return .members([
-            "operation": .text(name), "startedAt": .text(ISO8601.format(startedAt.wholeSeconds)),
-            "phase": .text(progress.phase.english),
-            "percent": progress.percent.map { .integer($0) } ?? .null, "processedItems": .integer(progress.processedItems),
-            "totalItems": .integer(progress.totalItems),
-        ])
+        guard let name = state.name, let startedAt = state.startedAt, let progress = state.progress, let timing = state.timing
+        else { return nil }
+        return OperationState(
+            name: name, startedAt: startedAt, progress: progress,
+            timing: timing.reading(at: SystemClock.monotonicNanoseconds()))
     }
 
     /// The operation some process has recorded, as text; it means something only while the operation lock is held.

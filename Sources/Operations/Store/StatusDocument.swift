@@ -4,66 +4,31 @@ import BackupRepository
 import Export
 import SystemIO
 
-/// The store's state: `status.json` and `backupfs status`.
+/// The store's state for programs: `status.json` and `backupfs status --json`.
 public struct StatusDocument: Sendable {
     public let json: OrderedJSON
-    /// For people, a line each.
-    public let lines: [Message]
 
-    public init(of store: Store) throws(BackupError) {
-        try store.repository.refresh()
-        let snapshots = store.repository.snapshots(kind: .snapshot)
-        let safety = store.repository.snapshots(kind: .safety)
-        let newest = snapshots.last
-        let isRunning = store.isOperationRunning
-        let operation = isRunning ? store.monitor.currentOperation() ?? Self.recorded(store.monitor.recordedText()) : nil
-        let failure = Self.recorded(store.monitor.lastFailureText())
-        // A database that is lost or locked is part of the state, and no reason to tell none.
-        let counts: [RecordCount]?
-        var problem: BackupError?
-        do {
-            counts = try store.counts()
-        } catch {
-            counts = nil
-            problem = error
-        }
-        let next = AutomaticBackup(store: store).next(now: SystemClock.now())
+    public init(of store: Store) throws(BackupError) { self.init(try StoreState(of: store), of: store) }
 
+    public init(_ state: StoreState, of store: Store) {
         json = .members([
             "app": .text(store.definition.name),
             "title": .text(store.definition.title),
             "store": .text(store.paths.root),
-            "state": .text(isRunning ? "running" : "idle"),
-            "operation": operation ?? .null,
-            "lastBackup": newest.map(Self.describe) ?? .null,
-            "schedule": .text(store.schedule.text),
-            "nextBackup": .optional(next.map { ISO8601.format($0.wholeSeconds) }),
-            "snapshotCount": .integer(snapshots.count),
-            "safetyBackupCount": .integer(safety.count),
-            "records": counts.map { .object($0.map { .init($0.name, .integer($0.count)) }) } ?? .null,
-            "databaseError": .optional(problem?.description),
+            "state": .text(state.isRunning ? "running" : "idle"),
+            "operation": state.operation?.json ?? .null,
+            "lastBackup": state.newest.map(Self.describe) ?? .null,
+            "schedule": .text(state.schedule),
+            "nextBackup": .optional(state.nextBackup.map { ISO8601.format($0.wholeSeconds) }),
+            "snapshotCount": .integer(state.snapshots.count),
+            "safetyBackupCount": .integer(state.safetyBackupCount),
+            "records": state.counts.map { .object($0.map { .init($0.name, .integer($0.count)) }) } ?? .null,
+            "statistics": state.statistics?.json ?? .null,
+            "databaseError": .optional(state.databaseError?.description),
             "retention": Self.retention(store),
             "remote": .null,
-            "lastError": failure ?? .null,
+            "lastError": state.failure?.json ?? .null,
         ])
-        var lines: [Message] = ["\(store.definition.title) (\(store.definition.name))", "Store: \(store.paths.root)"]
-        if let newest {
-            lines.append("Last backup: \(SystemClock.localTime(newest.creationTime)) (\(newest.name))")
-        } else {
-            lines.append("Last backup: never")
-        }
-        if let next { lines.append("Next backup: \(SystemClock.localTime(next)) (\(store.schedule.text))") }
-        lines.append("Backups: \(snapshots.count)")
-        lines.append("Safety backups: \(safety.count)")
-        if let counts { lines.append("Records: \(counts.map { "\($0.count) \($0.plural)" }.joined(separator: ", "))") }
-        if let problem { lines.append("Records: cannot be read: \(problem.summary)") }
-        if isRunning {
-            let name: Message = store.monitor.recordedOperation().map(Message.verbatim) ?? "an operation"
-            lines.append("Running: \(name)")
-        } else {
-            lines.append("Nothing is running.")
-        }
-        self.lines = lines
     }
 
     private static func describe(_ snapshot: Snapshot) -> OrderedJSON {
@@ -73,7 +38,6 @@ public struct StatusDocument: Sendable {
         ])
     }
 
-    /// A document that this program wrote, as it is.
     /// What is kept: by the settings if they say, else by the definition.
     private static func retention(_ store: Store) -> OrderedJSON {
         let settings = store.settings.retention
@@ -86,9 +50,5 @@ public struct StatusDocument: Sendable {
             "keepWithinDays": isOwn ? .null : definition.keepWithinDays.map { .integer($0) } ?? .null,
             "settings": isOwn ? .object(rule) : .null, "safetyKeepLast": .integer(definition.safetyKeepLast),
         ])
-    }
-
-    private static func recorded(_ text: [UInt8]?) -> OrderedJSON? {
-        text.flatMap { OrderedJSON.verbatim($0) }
     }
 }

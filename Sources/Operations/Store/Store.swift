@@ -15,6 +15,7 @@ public final class Store: Sendable {
     /// The app's media folder, if it has one.
     public let mediaPath: String?
     private let countCache = RecordCountCache()
+    private let statisticsCache = StatisticsCache()
     /// What runs now, for `status.json`.
     public let monitor: OperationMonitor
 
@@ -87,6 +88,14 @@ public final class Store: Sendable {
 
     /// The number of records of each collection, as of now.
     public func counts() throws(BackupError) -> [RecordCount] { try countCache.counts(of: database) }
+
+    /// What the records are like now, as far as a status tells it.
+    /// - Returns: `nil` when they are too many.
+    func statistics() throws(BackupError) -> StatusStatistics? {
+        try statisticsCache.collections(of: database).map {
+            StatusStatistics($0, databaseBytes: FileSystem.statusIfPresent(database.path)?.size)
+        }
+    }
 
     /// Takes the store for one operation that somebody asks for; released with the value. A backup that the store is just making by itself gives
     /// way.

@@ -84,7 +84,11 @@ public struct DirectoryReader: ~Copyable, Sendable {
     }
 
     /// The names in the folder, sorted by their bytes, without `.` and `..`.
-    public borrowing func names() throws(BackupError) -> [FileName] {
+    public borrowing func names() throws(BackupError) -> [FileName] { try names(limit: .max)?.sorted() ?? [] }
+
+    /// The same, unsorted.
+    /// - Returns: `nil` when there are more than `limit`.
+    public borrowing func names(limit: Int) throws(BackupError) -> [FileName]? {
         // A second descriptor, since closedir(3) closes the one it was given and the position is shared otherwise.
         let number = try SystemCall.check("list the folder", path) {
             openat(descriptor.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -103,9 +107,11 @@ public struct DirectoryReader: ~Copyable, Sendable {
                 break
             }
             let bytes = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
-            if bytes != [46], bytes != [46, 46] { names.append(FileName(bytes: bytes)) }
+            guard bytes != [46], bytes != [46, 46] else { continue }
+            guard names.count < limit else { return nil }
+            names.append(FileName(bytes: bytes))
         }
-        return names.sorted()
+        return names
     }
 
     /// symlinkat(2), with the link's own modification time.

@@ -154,6 +154,8 @@ public enum FileSystem {
         let temporary = path + draftMark + "\(getpid())"
         do {
             let descriptor = try makeDraft(temporary, permissions)
+            // What others are to read, they may, whatever the umask.
+            if permissions != 0o600 { try descriptor.setPermissions(permissions) }
             try descriptor.writeAll(bytes)
             try descriptor.synchronize()
             try rename(temporary, to: path)

@@ -32,6 +32,9 @@ public struct SystemThread: Sendable {
         self.handle = handle
     }
 
+    /// Lets it end by itself, when nobody will wait for that.
+    public func detach() { pthread_detach(handle) }
+
     /// Waits until it has ended. Call it once.
     public func join() { pthread_join(handle, nil) }
 }

@@ -35,6 +35,12 @@ public enum SystemClock {
         return "\(parts[0])-\(parts[1])-\(parts[2]) \(parts[3]):\(parts[4]):\(parts[5])"
     }
 
+    /// The day alone.
+    public static func localDay(_ time: Timestamp) -> Message {
+        let parts = format(time, "%Y %m %d", utc: false).split(separator: " ").map(String.init)
+        return "\(parts[0])-\(parts[1])-\(parts[2])"
+    }
+
     private static func format(_ time: Timestamp, _ pattern: String, utc: Bool) -> String {
         var seconds = time_t(time.seconds)
         var parts = tm()

@@ -1,0 +1,156 @@
+import AppData
+import BackupCore
+import BackupRepository
+import Operations
+import SystemIO
+
+/// What `backupfs status` tells people: every text of it is here, but for the headings and labels of the app's definition.
+struct StatusText {
+    private static let shownBackupCount = 5
+    private static let shownMonthCount = 12
+
+    let state: StoreState
+
+    /// In blocks, as the app's definition has them, or in one.
+    var lines: [Message] {
+        var lines: [Message] = ["\(state.definition.title) (\(state.definition.name))", "Store: \(state.storePath)"]
+        if state.definition.statusBlocks.isEmpty {
+            lines += summary + statistics
+        } else {
+            for block in state.definition.statusBlocks {
+                lines += ["", block.heading]
+                for content in block.contents { lines += self.lines(of: content) }
+                lines += block.actions.map { .joined([$0.label, .verbatim("backupfs \($0.command)")], separator: ": ") }
+            }
+            lines.append("")
+        }
+        return lines + running
+    }
+
+    private func lines(of content: StatusBlock.Content) -> [Message] {
+        switch content {
+        case .summary: summary
+        case .remote: remote
+        case .statistics: statistics
+        case .backups: backups
+        }
+    }
+
+    private var summary: [Message] {
+        var lines: [Message] = []
+        if let newest = state.newest {
+            lines.append("Last backup: \(SystemClock.localTime(newest.creationTime))")
+        } else {
+            lines.append("No backups yet. Make one with: backupfs backup")
+        }
+        if let next = state.nextBackup { lines.append("Next backup: \(SystemClock.localTime(next)) (\(state.schedule))") }
+        lines.append("Backups: \(state.snapshots.count)")
+        lines.append("Safety backups: \(state.safetyBackupCount)")
+        if let failure = state.failure, state.hasFailed {
+            lines.append("Last error: \(SystemClock.localTime(failure.at)), \(failure.operation): \(failure.message)")
+        }
+        return lines
+    }
+
+    private var remote: [Message] {
+        ["Backups are kept in: \(state.repositoryPath)", "They are not copied anywhere else."]
+    }
+
+    private var backups: [Message] {
+        let newest = state.snapshots.suffix(Self.shownBackupCount).reversed().map { snapshot -> Message in
+            let size = ByteCount.text(snapshot.record.root.totals.byteCount)
+            return "\(SystemClock.localTime(snapshot.creationTime))  \(snapshot.name)  \(size)"
+        }
+        return newest.isEmpty ? ["No backups yet. Make one with: backupfs backup"] : newest + ["All of them: backupfs snapshots"]
+    }
+}
+
+// MARK: - Records
+
+extension StatusText {
+    private var statistics: [Message] {
+        if let error = state.databaseError { return ["Records: cannot be read: \(error)"] }
+        guard let statistics = state.statistics else {
+            return (state.counts ?? []).map { "\(capitalised($0.plural)): \($0.count)" }
+        }
+        var lines: [Message] = statistics.collections.flatMap { collection -> [Message] in
+            [headline(collection)] + details(collection).map { .joined([.verbatim("  "), $0], separator: "") }
+        }
+        if let bytes = statistics.databaseBytes { lines.append("Database: \(ByteCount.text(bytes))") }
+        return lines
+    }
+
+    private func headline(_ collection: StatusStatistics.Collection) -> Message {
+        let plural = capitalised(collection.plural)
+        guard let earliest = collection.earliest, let latest = collection.latest else { return "\(plural): \(collection.count)" }
+        return "\(plural): \(collection.count), from \(day(earliest)) to \(day(latest))"
+    }
+
+    private func details(_ collection: StatusStatistics.Collection) -> [Message] {
+        var lines: [Message] = collection.kinds.map { "\($0.field): \(list($0.counts))" }
+        if collection.count > 0 {
+            lines += collection.trueCounts.map { "\($0.name): \($0.count) (\($0.count * 100 / collection.count) %)" }
+        }
+        let months = collection.months.suffix(Self.shownMonthCount)
+        return months.count > 1 ? lines + [.verbatim(list(Array(months)))] : lines
+    }
+
+    private func list(_ counts: [StatusStatistics.Count]) -> String {
+        counts.map { "\($0.name) \($0.count)" }.joined(separator: ", ")
+    }
+
+    private func capitalised(_ word: String) -> String { word.prefix(1).uppercased() + word.dropFirst() }
+
+    private func day(_ time: Timestamp) -> Message { SystemClock.localDay(time) }
+}
+
+// MARK: - What runs
+
+extension StatusText {
+    private var running: [Message] {
+        guard state.isRunning else { return ["Nothing is running."] }
+        guard let operation = state.operation else { return ["An operation is running."] }
+        var lines = [line(of: operation)]
+        let timing = operation.timing
+        if timing.averageBytesPerSecond > 0 {
+            let now = speed(timing.rollingBytesPerSecond)
+            let average = speed(timing.averageBytesPerSecond)
+            let peak = speed(timing.peakBytesPerSecond)
+            lines.append("Speed: \(now) now, \(average) on average, \(peak) at most")
+        }
+        if let remaining = timing.remainingSeconds {
+            lines.append("Time: \(DurationText.of(timing.elapsedSeconds)) so far, about \(DurationText.of(remaining)) left")
+        } else {
+            lines.append("Time: \(DurationText.of(timing.elapsedSeconds)) so far")
+        }
+        return lines
+    }
+
+    private func line(of operation: OperationState) -> Message {
+        guard let percent = operation.percent else { return "Running: \(operation.name), \(operation.message)" }
+        return "Running: \(operation.name), \(operation.message), \(percent) %"
+    }
+
+    private func speed(_ bytesPerSecond: Double) -> String { "\(ByteCount.text(UInt64(min(bytesPerSecond, 9e18))))/s" }
+
+    /// All in one line, for whoever follows it in a log.
+    var line: Message {
+        if state.isRunning { return state.operation.map(line) ?? "An operation is running." }
+        guard let newest = state.newest else { return "Nothing is running. No backups yet." }
+        return "Nothing is running. Last backup: \(SystemClock.localTime(newest.creationTime))"
+    }
+}
+
+// MARK: - For monitors
+
+extension StatusText {
+    static func line(_ check: HealthCheck) -> Message {
+        let time: Message = check.newest.map { SystemClock.localTime($0.creationTime) } ?? ""
+        return switch check.finding {
+        case .healthy: "OK. Last backup: \(time)"
+        case .noBackup: "No backup has been made yet."
+        case .tooOld: "The last backup is older than \(check.maximumAge.text). Last backup: \(time)"
+        case .automaticFailed: "The last automatic backup failed: \(check.message ?? .verbatim(""))"
+        }
+    }
+}

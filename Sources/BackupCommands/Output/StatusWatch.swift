@@ -1,0 +1,54 @@
+import BackupCore
+import Glibc
+import Operations
+import SystemIO
+
+/// Shows the state of a store again and again, until it is interrupted: on a terminal in place of what stands there, elsewhere (and where
+/// nothing but text is wanted) a line each time that something has changed.
+struct StatusWatch {
+    let store: Store
+    let intervalSeconds: Double
+    let isJSON: Bool
+
+    /// - Throws: when the state cannot be read at the first time. What is in the way later passes by, or is told each time.
+    func run() throws(BackupError) {
+        try CancellingSignals.run { () throws(BackupError) in
+            var shown = ""
+            var isFirst = true
+            while !Cancellation.isProcessEnding {
+                do throws(BackupError) {
+                    try show(&shown)
+                } catch {
+                    // Ctrl-C is how it ends.
+                    if Cancellation.isProcessEnding { return }
+                    if isFirst { throw error }
+                    say(Terminal.language.text(error.summary), &shown)
+                }
+                isFirst = false
+                wait()
+            }
+        }
+    }
+
+    private func show(_ shown: inout String) throws(BackupError) {
+        store.reloadSettings()
+        let state = try StoreState(of: store)
+        if isJSON { return say(String(decoding: StatusDocument(state, of: store).json.compactText, as: UTF8.self), &shown) }
+        let text = StatusText(state: state)
+        guard Terminal.isOutputTerminal, !Terminal.isPlain else { return say(Terminal.language.text(text.line), &shown) }
+        Terminal.redraw((text.lines + ["", "\(SystemClock.localTime(state.now)). Ctrl-C ends it."]).map(Terminal.language.text))
+    }
+
+    /// Says it if it is something else than the last time.
+    private func say(_ line: String, _ shown: inout String) {
+        guard line != shown else { return }
+        shown = line
+        Terminal.say(verbatim: line)
+    }
+
+    /// Not in one piece: a signal may come just before the sleep.
+    private func wait() {
+        let end = SystemClock.monotonicNanoseconds() + UInt64(intervalSeconds * 1_000_000_000)
+        while !Cancellation.isProcessEnding, SystemClock.monotonicNanoseconds() < end { usleep(50_000) }
+    }
+}

@@ -1,0 +1,74 @@
+import BackupCore
+import BackupRepository
+import Restore
+import Synchronization
+import SystemIO
+
+/// Finds out how much a media folder holds, for the percentages of its backup, without keeping that waiting: a small folder is counted at once, a
+/// large one by a thread beside the backup. Until that has an answer, the earlier backup's is good enough.
+final class MediaListing: Sendable {
+    /// What is counted at once: a millisecond's worth.
+    private static let immediateEntryCount = 1_000
+    /// A backup that takes little more than the earlier one did is over by then, and need not be counted for.
+    private static let delayNanoseconds: UInt64 = 500_000_000
+
+    private let isEnding = Monitor(false)
+    private let thread = Mutex<SystemThread?>(nil)
+
+    /// - Parameters:
+    ///   - path: the media folder.
+    ///   - earlier: what it held in the earlier backup.
+    ///   - found: told of files and their bytes, at once and perhaps later again, by another thread.
+    init(_ path: String, earlier: DirectoryTotals?, found: @escaping @Sendable (_ files: UInt64, _ bytes: UInt64) -> Void) {
+        if let (files, bytes) = try? Self.count(path, entryLimit: Self.immediateEntryCount, isEnding: { false }) {
+            found(files, bytes)
+            return
+        }
+        if let earlier { found(earlier.fileCount, earlier.byteCount) }
+        let delay = earlier == nil ? 0 : Self.delayNanoseconds
+        // Without a thread to spare there are just no better percentages.
+        let started = try? SystemThread { [isEnding] in
+            guard !isEnding.wait(until: { $0 }, forNanoseconds: delay) else { return }
+            let counted = try? Self.count(path, entryLimit: .max) { isEnding.withLock { $0 } }
+            if let (files, bytes) = counted { found(files, bytes) }
+        }
+        thread.withLock { $0 = started }
+    }
+
+    /// The backup of the folder is over.
+    func end() {
+        isEnding.changeWakingAll { $0 = true }
+        thread.withLock { thread in
+            thread?.join()
+            thread = nil
+        }
+    }
+
+    /// - Returns: `nil` when there are too many entries, or somebody wants it to end.
+    private static func count(
+        _ path: String, entryLimit: Int, isEnding: () -> Bool
+    ) throws(BackupError) -> (files: UInt64, bytes: UInt64)? {
+        var folders = [path]
+        var entryCount = 0
+        var fileCount: UInt64 = 0
+        var byteCount: UInt64 = 0
+        while let folder = folders.popLast() {
+            // One that cannot be read is no concern of this: the backup itself tells of it.
+            guard let reader = try? DirectoryReader(path: folder) else { continue }
+            guard let names = try reader.names(limit: entryLimit - entryCount) else { return nil }
+            for name in names where !MediaFolder.isOurs(name) {
+                if isEnding() { return nil }
+                guard let status = try? reader.status(name) else { continue }
+                switch status.kind {
+                case .directory: folders.append("\(folder)/\(name)")
+                case .regular:
+                    fileCount += 1
+                    byteCount += status.size
+                case .symbolicLink, .other: continue
+                }
+            }
+            entryCount += names.count
+        }
+        return (fileCount, byteCount)
+    }
+}

@@ -1,0 +1,116 @@
+import BackupCore
+import Restore
+import Synchronization
+import SystemIO
+
+/// How far a restore is: by what has been read of the file, which is read twice, once to check it and once to bring it in; between them lies the
+/// safety backup. Percentages never fall, and 100 comes at the end and not before.
+final class RestoreProgress: Sendable {
+    private enum Stage { case checking, saving, importing }
+
+    private struct State {
+        var stage = Stage.checking
+        var phase = RestoreProgress.firstMessage
+        var readBytes: UInt64 = 0
+        var savedPercent = 0
+        var percent = 0
+        var lastReport: UInt64 = 0
+    }
+
+    static let firstMessage: Message = "Restoring data..."
+    static let refusedMessage: Message = "Validation failed"
+    static let endMessage: Message = "Restore completed"
+
+    private static let savingPercent = 40
+    private static let importingPercent = 60
+    private static let percentLimit = 99
+    private static let reportIntervalNanoseconds: UInt64 = 50_000_000
+
+    private let sizeBytes: UInt64
+    private let report: ProgressHandler
+    private let state = Mutex(State())
+
+    init(sizeBytes: UInt64, _ report: @escaping ProgressHandler) {
+        self.sizeBytes = sizeBytes
+        self.report = report
+    }
+
+    /// So many bytes of the file have been read.
+    func noteRead(_ bytes: UInt64) { tell { $0.readBytes += bytes } }
+
+    /// What the restore itself says.
+    func note(_ progress: OperationProgress) {
+        tell(always: true) { $0.phase = progress.phase }
+    }
+
+    /// What the safety backup says: how far it is, and not what it calls itself.
+    func noteSaving(_ progress: OperationProgress) {
+        tell { state in
+            state.stage = .saving
+            state.savedPercent = progress.percent ?? state.savedPercent
+        }
+    }
+
+    /// Checks the file. When it is refused, nothing has been done, and that is what is told.
+    func checking<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
+        do {
+            return try body()
+        } catch {
+            if error.code != .interrupted { report(OperationProgress(phase: Self.refusedMessage)) }
+            throw error
+        }
+    }
+
+    /// The current data is safe; the second reading begins.
+    func beginImport() {
+        tell(always: true) { state in
+            state.stage = .importing
+            state.readBytes = 0
+        }
+    }
+
+    /// The data is new.
+    func end() {
+        report(
+            OperationProgress(
+                phase: Self.endMessage, processedBytes: sizeBytes * 2, totalBytes: sizeBytes * 2, percent: 100))
+    }
+
+    private func tell(always: Bool = false, _ change: (inout State) -> Void) {
+        state.withLock { state in
+            change(&state)
+            let percent = max(state.percent, percent(state))
+            let now = SystemClock.monotonicNanoseconds()
+            guard always || percent != state.percent || now >= state.lastReport + Self.reportIntervalNanoseconds else { return }
+            state.percent = percent
+            state.lastReport = now
+            report(
+                OperationProgress(
+                    phase: state.phase, processedBytes: processedBytes(state), totalBytes: sizeBytes * 2,
+                    percent: percent))
+        }
+    }
+
+    /// A check may look at a part of the file more than once: that is no progress.
+    private func processedBytes(_ state: State) -> UInt64 {
+        switch state.stage {
+        case .checking: min(state.readBytes, sizeBytes)
+        case .saving: sizeBytes
+        case .importing: sizeBytes + min(state.readBytes, sizeBytes)
+        }
+    }
+
+    private func percent(_ state: State) -> Int {
+        switch state.stage {
+        case .checking: share(state.readBytes, Self.savingPercent)
+        case .saving: Self.savingPercent + state.savedPercent * (Self.importingPercent - Self.savingPercent) / 100
+        case .importing:
+            Self.importingPercent
+                + share(state.readBytes, Self.percentLimit - Self.importingPercent)
+        }
+    }
+
+    private func share(_ part: UInt64, _ percent: Int) -> Int {
+        sizeBytes == 0 ? percent : Int(Double(min(part, sizeBytes)) * Double(percent) / Double(sizeBytes))
+    }
+}

@@ -1,0 +1,45 @@
+import BackupCore
+import BackupRepository
+import Export
+import SystemIO
+
+/// Whether a store is backed up as it should be: `backupfs status --check`, for monitors.
+public struct HealthCheck: Sendable {
+    public enum Finding: String, Sendable {
+        case healthy
+        case noBackup = "no_backup"
+        case tooOld = "too_old"
+        /// The schedule's last backup failed, and none was made since.
+        case automaticFailed = "automatic_failed"
+    }
+
+    public let finding: Finding
+    public let newest: Snapshot?
+    public let maximumAge: RetentionPeriod
+    /// Why the last operation failed, where that is the finding.
+    public let message: Message?
+
+    public init(_ state: StoreState, maximumAge: RetentionPeriod) {
+        newest = state.newest
+        self.maximumAge = maximumAge
+        let limit = CalendarTime(state.now).start(of: maximumAge)
+        if let newest = state.newest {
+            if newest.creationTime < limit {
+                finding = .tooOld
+            } else {
+                finding = state.automaticFailureCount > 0 ? .automaticFailed : .healthy
+            }
+        } else {
+            finding = .noBackup
+        }
+        message = finding == .automaticFailed ? state.failure?.message : nil
+    }
+
+    public var json: OrderedJSON {
+        .members([
+            "message_type": .text("check"), "healthy": .boolean(finding == .healthy), "finding": .text(finding.rawValue),
+            "lastBackup": .optional(newest.map { ISO8601.format($0.creationTime.wholeSeconds) }),
+            "maximumAge": .text(maximumAge.text), "message": .optional(message?.english),
+        ])
+    }
+}

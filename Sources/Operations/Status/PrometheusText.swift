@@ -1,0 +1,79 @@
+import BackupCore
+import BackupRepository
+import SystemIO
+
+/// The state for Prometheus, in its text exposition format: `backupfs status --prometheus`, for the textfile collector of node_exporter.
+public struct PrometheusText: Sendable {
+    private struct Sample {
+        var labels: [(name: String, value: String)] = []
+        let value: Int64
+    }
+
+    public let text: String
+
+    /// - Parameter repository: how much room the backups take.
+    public init(_ state: StoreState, repository: RepositoryTotals) {
+        // Which store: several may be told of on one machine.
+        let common = [(name: "app", value: state.definition.name), (name: "store", value: state.storePath)]
+        var text = ""
+        func add(_ name: String, _ help: String, _ samples: [Sample]) {
+            guard !samples.isEmpty else { return }
+            text += "# HELP backupfs_\(name) \(help)\n# TYPE backupfs_\(name) gauge\n"
+            for sample in samples {
+                let labels = (common + sample.labels).map { "\($0.name)=\"\(Self.escaped($0.value))\"" }.joined(separator: ",")
+                text += "backupfs_\(name){\(labels)} \(sample.value)\n"
+            }
+        }
+        func add(_ name: String, _ help: String, _ value: Int64?) {
+            add(name, help, value.map { [Sample(value: $0)] } ?? [])
+        }
+        add("backups", "Number of backups, without safety backups.", Int64(state.snapshots.count))
+        add("safety_backups", "Number of safety backups.", Int64(state.safetyBackupCount))
+        add(
+            "last_backup_timestamp_seconds", "When the newest backup was made; not there before the first.",
+            state.newest?.creationTime.seconds)
+        add(
+            "last_backup_size_bytes", "Sizes of the files in the newest backup.",
+            state.newest.map { Self.number($0.record.root.totals.byteCount) })
+        add(
+            "last_backup_files", "Number of files in the newest backup.",
+            state.newest.map { Self.number($0.record.root.totals.fileCount) })
+        add(
+            "next_backup_timestamp_seconds", "When the next backup is due; not there without a schedule.",
+            state.nextBackup?.seconds)
+        add(
+            "automatic_backup_failures", "How many backups of the schedule have failed in a row.",
+            Int64(state.automaticFailureCount))
+        add(
+            "repository_size_bytes", "Room that all backups take, compressed and deduplicated.",
+            Self.number(repository.packByteCount))
+        add("database_readable", "Whether the database of the app can be read.", state.databaseError == nil ? 1 : 0)
+        let records = state.counts ?? []
+        add(
+            "records", "Number of records of the app, by collection.",
+            records.map { Sample(labels: [("collection", $0.name)], value: Int64($0.count)) })
+        add("operation_running", "Whether an operation runs.", state.isRunning ? 1 : 0)
+        let percents = state.operation.flatMap { operation in
+            operation.percent.map { [Sample(labels: [("operation", operation.name)], value: Int64($0))] }
+        }
+        add("operation_percent", "How far the running operation is.", percents ?? [])
+        add("last_error", "Whether an operation has failed since the newest backup was made.", state.hasFailed ? 1 : 0)
+        let failures = state.failure.map { failure in
+            [Sample(labels: [("operation", failure.operation), ("code", failure.code)], value: failure.at.seconds)]
+        }
+        add("last_error_timestamp_seconds", "When an operation failed last.", failures ?? [])
+        self.text = text
+    }
+
+    private static func number(_ value: UInt64) -> Int64 { Int64(clamping: value) }
+
+    /// As the format wants it in the values of labels.
+    private static func escaped(_ text: String) -> String {
+        text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
+    }
+
+    /// Puts it where a collector looks for it, which never sees half of it, and may run as anybody.
+    public func write(to path: String) throws(BackupError) {
+        try FileSystem.writeFileAtomically(path, Array(text.utf8), permissions: 0o644)
+    }
+}

@@ -1,0 +1,87 @@
+import AppData
+import BackupCore
+import BackupRepository
+import Export
+import SystemIO
+
+/// What is told of a store, to people, to programs and to monitors: gathered once, so that all of them tell the same.
+public struct StoreState: Sendable {
+    /// The last operation that failed.
+    public struct Failure: Sendable {
+        public let operation: String
+        public let at: Timestamp
+        public let code: String
+        public let message: Message
+        /// As it was written.
+        let json: OrderedJSON
+    }
+
+    public let definition: AppDefinition
+    public let storePath: String
+    public let repositoryPath: String
+    /// When it was looked at.
+    public let now: Timestamp
+    /// Oldest first.
+    public let snapshots: [Snapshot]
+    public let safetyBackupCount: Int
+    public let isRunning: Bool
+    /// `nil` when none runs, or one that has not said yet what it is.
+    public let operation: OperationState?
+    public let schedule: String
+    public let nextBackup: Timestamp?
+    /// How many of the schedule's backups have failed in a row.
+    public let automaticFailureCount: Int
+    /// `nil` when the database cannot be read: then `databaseError` tells why.
+    public let counts: [RecordCount]?
+    public let databaseError: BackupError?
+    /// `nil` when the database cannot be read, or is too large to be gone through for that.
+    public let statistics: StatusStatistics?
+    public let failure: Failure?
+
+    public var newest: Snapshot? { snapshots.last }
+
+    public init(of store: Store) throws(BackupError) {
+        try store.repository.refresh()
+        definition = store.definition
+        storePath = store.paths.root
+        repositoryPath = store.paths.resolve(store.settings.repositoryPath)
+        now = SystemClock.now()
+        snapshots = store.repository.snapshots(kind: .snapshot)
+        safetyBackupCount = store.repository.snapshots(kind: .safety).count
+        isRunning = store.isOperationRunning
+        operation =
+            isRunning
+            ? store.monitor.currentOperation() ?? store.monitor.recordedText().flatMap { OperationState(recorded: $0) } : nil
+        schedule = store.schedule.text
+        let automatic = AutomaticBackup(store: store)
+        nextBackup = automatic.next(now: now)
+        automaticFailureCount = automatic.failureCount(now: now)
+        failure = store.monitor.lastFailureText().flatMap(Self.failure)
+        // A database that is lost or locked is part of the state, and no reason to tell none.
+        var records: (counts: [RecordCount], statistics: StatusStatistics?)?
+        var problem: BackupError?
+        do throws(BackupError) {
+            records = (try store.counts(), try store.statistics())
+        } catch {
+            problem = error
+        }
+        counts = records?.counts
+        statistics = records?.statistics
+        databaseError = problem
+    }
+
+    private static func failure(_ text: [UInt8]) -> Failure? {
+        let values = RecordedMembers(text)
+        guard let json = OrderedJSON.verbatim(text), let operation = values.text("operation"),
+            let at = values.text("at").flatMap({ ISO8601.parse($0) }), let code = values.text("code")
+        else { return nil }
+        return Failure(
+            operation: operation, at: at, code: code, message: Message(stringLiteral: values.text("message") ?? ""), json: json)
+    }
+
+    /// Whether something has failed, and no backup was made since.
+    public var hasFailed: Bool {
+        guard let failure else { return false }
+        return newest.map { failure.at > $0.creationTime.wholeSeconds } ?? true
+    }
+}

@@ -1,0 +1,51 @@
+import BackupCore
+
+/// The members of a small JSON object that this program has written, of which each stands on a line of its own (`OrderedJSON.prettyText`).
+struct RecordedMembers {
+    private var values: [String: Substring] = [:]
+
+    init(_ text: [UInt8]) {
+        let whole = String(decoding: text, as: UTF8.self)
+        for line in whole.split(separator: "\n") {
+            // `  "operation": "restore",`
+            let parts = line.split(separator: "\"", maxSplits: 2, omittingEmptySubsequences: false)
+            guard parts.count == 3, parts[2].hasPrefix(": ") else { continue }
+            let value = parts[2].dropFirst(2)
+            values[String(parts[1])] = value.hasSuffix(",") ? value.dropLast() : value
+        }
+    }
+
+    /// - Returns: `nil` for what is no text.
+    func text(_ name: String) -> String? {
+        guard let value = values[name], value.count >= 2, value.hasPrefix("\""), value.hasSuffix("\"") else { return nil }
+        return Self.unescaped(value.dropFirst().dropLast())
+    }
+
+    func number(_ name: String) -> UInt64? { values[name].flatMap { UInt64($0) } }
+
+    func decimal(_ name: String) -> Double? { values[name].flatMap { Double($0) } }
+
+    private static func unescaped(_ text: Substring) -> String {
+        var output = ""
+        var rest = text.unicodeScalars[...]
+        while let scalar = rest.popFirst() {
+            guard scalar == "\\", let escape = rest.popFirst() else {
+                output.unicodeScalars.append(scalar)
+                continue
+            }
+            switch escape {
+            case "n": output += "\n"
+            case "r": output += "\r"
+            case "t": output += "\t"
+            case "u":
+                let digits = String(String.UnicodeScalarView(rest.prefix(4)))
+                rest = rest.dropFirst(4)
+                if let number = UInt32(digits, radix: 16), let meant = Unicode.Scalar(number) {
+                    output.unicodeScalars.append(meant)
+                }
+            default: output.unicodeScalars.append(escape)
+            }
+        }
+        return output
+    }
+}

@@ -1,0 +1,77 @@
+import TestSupport
+import Testing
+
+/// What `status.json` of a mount tells while a call of a program runs there.
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct ProgressTests {
+    private static let members =
+        #"[.operation, .phase, .message, .percent, .processedItems, .totalItems, .totalBytes, .processedBytes]"#
+
+    @Test func `how far a mkdir is can be read meanwhile`() throws {
+        try Room.use { room in
+            try room.sh(
+                """
+                backupfs init --app smilepile --store $S > /dev/null; touch $R/pause
+                for i in 1 2 3; do head -c 100000 /dev/zero > $S/app/photos/$i.jpg; done
+                """)
+            try room.mount(["BACKUPFS_FAULT": "backup.media-listed=pause:\(room.path)/pause"])
+            let told = try room.sh(
+                """
+                mkdir $M/snapshots/one & mkdir=$!
+                until [ "$(jq -r .operation.phase $M/status.json)" = 'Copying photos' ]; do sleep 0.02; done
+                jq -c '.state, (.operation | \(Self.members))' $M/status.json; sleep 1.1
+                jq -c '.operation | .elapsedSeconds >= 1, .averageBytesPerSecond, .remainingSeconds' $M/status.json
+                backupfs status --store $S | grep Running; stat -c '%s' $M/status.json | grep -q '^[1-9]'
+                rm $R/pause; wait $mkdir; jq -c '.state, .operation, .lastBackup.name' $M/status.json
+                """)
+            #expect(
+                told == """
+                    "running"
+                    ["backup","Copying photos","Copying photos",30,0,3,300000,0]
+                    true
+                    0
+                    null
+                    Running: backup, Copying photos, 30 %
+                    "idle"
+                    null
+                    "one"
+                    """)
+            try room.unmount()
+        }
+    }
+
+    @Test func `how far a cp into restore is can be read meanwhile`() throws {
+        try Room.use { room in
+            try room.sh("backupfs init --store $S --sample; backupfs backup --store $S --label one; touch $R/pause")
+            try room.mount(["BACKUPFS_FAULT": "restore.before-commit=pause:\(room.path)/pause"])
+            let told = try room.sh(
+                """
+                cp $M/live/export.json $R/x.json; size=$(stat -c %s $R/x.json)
+                cp $R/x.json $M/restore/ & copy=$!
+                until [ "$(jq -r .operation.phase $M/status.json)" = 'Importing data...' ]; do sleep 0.02; done; sleep 0.5
+                jq -c ".state, (.operation | .operation, .percent >= 60 and .percent <= 99, .totalBytes == $size * 2, .processedBytes >= $size,
+                  .averageBytesPerSecond > 0, .peakBytesPerSecond >= .averageBytesPerSecond, (.remainingSeconds | type))" $M/status.json
+                rm $R/pause; wait $copy; jq -c .state $M/status.json
+                """)
+            #expect(told == "\"running\"\n\"restore\"\ntrue\ntrue\ntrue\ntrue\ntrue\n\"number\"\n\"idle\"")
+            try room.unmount()
+        }
+    }
+
+    @Test func `a notice of what was asked for by the mount keeps nobody waiting`() throws {
+        try Room.use { room in
+            try room.sh(
+                """
+                backupfs init --app keeptrack --store $S > /dev/null
+                backupfs config set notify 'sleep 5; echo $BACKUPFS_OPERATION $BACKUPFS_NAME $BACKUPFS_RESULT >> told' --store $S
+                """)
+            try room.mount()
+            let seconds = try room.sh("begin=$(date +%s); mkdir $M/snapshots/one; echo $(($(date +%s) - begin))")
+            #expect(["0", "1", "2", "3"].contains(seconds))
+            try room.sh("until grep -q 'backup one success' $S/told 2>/dev/null; do sleep 0.1; done")
+            try room.sh("cp $M/snapshots/one/export.json $M/restore/x.json; ! mkdir $M/snapshots/one 2>/dev/null")
+            try room.sh("until grep -q 'restore x.json success' $S/told; do sleep 0.1; done; [ $(wc -l < $S/told) = 2 ]")
+            try room.unmount()
+        }
+    }
+}
