@@ -11,10 +11,11 @@ struct StoreOptions: ParsableArguments {
             valueName: "dir"), completion: .directory)
     var store: String?
     @OptionGroup var passwords: PasswordOptions
+    @OptionGroup var log: LogOptions
 
     init() {}
 
     func path() throws(BackupError) -> String { try StoreLocation.resolve(store) }
 
-    func open() throws(BackupError) -> Store { try passwords.open(path()) }
+    func open() throws(BackupError) -> Store { try passwords.open(path(), log: log.overrides) }
 }

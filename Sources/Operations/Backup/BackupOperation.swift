@@ -18,13 +18,17 @@ public struct BackupOperation: Sendable {
     ///   - tag: kept with the snapshot.
     /// - Throws: `busy` while another operation runs, `alreadyExists` for a label that is taken, …; no snapshot is left then.
     public func run(label: String?, tag: String?, progress: ProgressHandler?) throws(BackupError) -> BackupResult {
-        let lock = try store.lockForOperation()
-        defer { withExtendedLifetime(lock) {} }
-        // A restore of another process that died between the records and the media: a backup of that would mix two states.
-        try store.recoverRestore()
-        return try store.monitor.run("backup", phase: Self.phase, progress) { (report) throws(BackupError) in
-            let result = try make(.snapshot, label: label, tag: tag, report)
-            return removingOld(result, report)
+        try store.recorded(.backup) { (facts) throws(BackupError) in
+            let lock = try store.lockForOperation()
+            defer { withExtendedLifetime(lock) {} }
+            // A restore of another process that died between the records and the media: a backup of that would mix two states.
+            try store.recoverRestore()
+            let result = try store.monitor.run("backup", phase: Self.phase, progress) { (report) throws(BackupError) in
+                let result = try make(.snapshot, label: label, tag: tag, report)
+                return removingOld(result, report)
+            }
+            facts.note(result)
+            return result
         }
     }
 

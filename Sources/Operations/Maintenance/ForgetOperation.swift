@@ -113,13 +113,22 @@ public struct ForgetOperation: Sendable {
     }
 
     /// Removes what a plan says, each durably before the next; what has been pinned or removed meanwhile is passed over.
+    /// - Parameter kind: what whoever asks for it calls it.
     /// - Throws: `busy`; what a removal throws: what was removed before it is gone.
     /// - Returns: the backups that were removed.
-    public func run(_ plan: Plan, progress: ProgressHandler?) throws(BackupError) -> [Snapshot] {
-        let lock = try store.lockForOperation()
-        defer { withExtendedLifetime(lock) {} }
-        return try store.monitor.run("forget", phase: "Removing backups...", progress) { (report) throws(BackupError) in
-            try remove(plan, report)
+    public func run(
+        _ plan: Plan, as kind: OperationKind = .forget, progress: ProgressHandler?
+    ) throws(BackupError) -> [Snapshot] {
+        try store.recorded(kind) { (facts) throws(BackupError) in
+            let lock = try store.lockForOperation()
+            defer { withExtendedLifetime(lock) {} }
+            let removed = try store.monitor.run(kind.rawValue, phase: "Removing backups...", progress) {
+                (report) throws(BackupError) in try remove(plan, report)
+            }
+            facts.removedCount = removed.count
+            if removed.isEmpty { facts.result = .skipped }
+            if removed.count == 1 { facts.snapshot = removed[0].name.description }
+            return removed
         }
     }
 

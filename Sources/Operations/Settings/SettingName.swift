@@ -22,6 +22,11 @@ public enum SettingName: String, CaseIterable, Sendable {
     case beforeRestore = "before-restore"
     case afterRestore = "after-restore"
     case hookTimeoutSeconds = "hook-timeout-seconds"
+    case log
+    case logLevel = "log-level"
+    case logFile = "log-file"
+    case logSizeBytes = "log-size-bytes"
+    case logFiles = "log-files"
 
     /// Whether a store cannot be without it.
     var isRequired: Bool {
@@ -70,7 +75,13 @@ public enum SettingName: String, CaseIterable, Sendable {
             [
                 "Commands around a restore, run by /bin/sh: to stop a service, and to start it again. When the first fails, nothing is restored."
             ]
-        case .keepHourly, .keepDaily, .keepWeekly, .keepMonthly, .keepYearly, .keepWithin, .afterRestore, .hookTimeoutSeconds:
+        case .log:
+            [
+                "Where the log goes: file, journal (of systemd), stderr or none. Without it: the journal where systemd runs the program as a",
+                "service, else the file. A file that reaches its size is begun anew, and so many of those before it stay.",
+            ]
+        case .keepHourly, .keepDaily, .keepWeekly, .keepMonthly, .keepYearly, .keepWithin, .afterRestore, .hookTimeoutSeconds,
+            .logLevel, .logFile, .logSizeBytes, .logFiles:
             []
         }
     }
@@ -98,6 +109,11 @@ public enum SettingName: String, CaseIterable, Sendable {
         case .beforeRestore: "systemctl stop my-app"
         case .afterRestore: "systemctl start my-app"
         case .hookTimeoutSeconds: "\(HookSettings.defaultTimeoutSeconds)"
+        case .log: LogDestination.file.rawValue
+        case .logLevel: LogLevel.info.rawValue
+        case .logFile: "backupfs.log"
+        case .logSizeBytes: "\(LogSettings.defaultLimitBytes)"
+        case .logFiles: "\(LogSettings.defaultOldFileCount)"
         }
     }
 }

@@ -46,11 +46,20 @@ public struct SettingsFile: Sendable {
         let settings = try StoreSettings(text)
         let definition = try Store.definition(settings.app, in: paths)
         return SettingName.allCases.compactMap { name in
-            if name == .schedule, let schedule = Environment.schedule {
-                return Value(name: name, text: schedule, origin: .environment)
-            }
+            if let override = Self.override(name) { return Value(name: name, text: override, origin: .environment) }
             if let entry = text.entries[name] { return Value(name: name, text: entry.value, origin: .file) }
             return standard(name, settings, definition)
+        }
+    }
+
+    /// What an environment variable says instead.
+    private static func override(_ name: SettingName) -> String? {
+        switch name {
+        case .schedule: Environment.schedule
+        case .log: Environment.log
+        case .logLevel: Environment.logLevel
+        case .logFile: Environment.logFile
+        default: nil
         }
     }
 
@@ -64,7 +73,7 @@ public struct SettingsFile: Sendable {
         case .keepWithin:
             guard settings.retention.policy.isEmpty, let days = definition.retention.keepWithinDays else { return nil }
             return Value(name: name, text: "\(days)d", origin: .definition)
-        case .skipUnchanged, .retention, .prune, .hookTimeoutSeconds:
+        case .skipUnchanged, .retention, .prune, .hookTimeoutSeconds, .log, .logLevel, .logFile, .logSizeBytes, .logFiles:
             return Value(name: name, text: name.example, origin: .standard)
         case .formatVersion, .app, .database, .repository, .media, .keepHourly, .keepDaily, .keepWeekly, .keepMonthly,
             .keepYearly,
@@ -87,6 +96,17 @@ public struct SettingsFile: Sendable {
         let settings = try StoreSettings(text)
         if name == .app { _ = try Store.definition(settings.app, in: paths) }
         try FileSystem.writeFileAtomically(path, Array(text.text.utf8))
+    }
+
+    private static func check<Value: RawRepresentable & CaseIterable>(
+        _ variable: String, _ text: String?, _: Value.Type
+    ) throws(BackupError) where Value.RawValue == String {
+        guard let text else { return }
+        do {
+            _ = try SettingValue.word(text, Value.self)
+        } catch {
+            throw BackupError(error.code, "$\(variable): \(error.message)", remedy: error.remedy)
+        }
     }
 
     /// What is wrong with the settings, or with what they name.
@@ -112,6 +132,8 @@ public struct SettingsFile: Sendable {
                 }
             }
             if let text = Environment.schedule { _ = try Schedule(parsing: text) }
+            try Self.check("BACKUPFS_LOG", Environment.log, LogDestination.self)
+            try Self.check("BACKUPFS_LOG_LEVEL", Environment.logLevel, LogLevel.self)
             return problems
         } catch {
             return [error]

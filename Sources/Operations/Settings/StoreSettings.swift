@@ -20,6 +20,7 @@ public struct StoreSettings: Sendable, Equatable {
     public var skipsUnchanged = true
     public var retention = RetentionSettings()
     public var hooks = HookSettings()
+    public var log = LogSettings()
 
     public init(app: String, databasePath: String, mediaPath: String?, repositoryPath: String) {
         self.app = app
@@ -80,6 +81,11 @@ public struct StoreSettings: Sendable, Equatable {
         case .keepWeekly: retention.policy.weekly = try RetentionPolicy.Limit(parsing: value)
         case .keepMonthly: retention.policy.monthly = try RetentionPolicy.Limit(parsing: value)
         case .keepYearly: retention.policy.yearly = try RetentionPolicy.Limit(parsing: value)
+        case .log: log.destination = try SettingValue.word(value, LogDestination.self)
+        case .logLevel: log.level = try SettingValue.word(value, LogLevel.self)
+        case .logFile: log.path = value
+        case .logSizeBytes: log.limitBytes = try SettingValue.number(value, in: LogSettings.limitBytesRange, of: "bytes")
+        case .logFiles: log.oldFileCount = try SettingValue.number(value, in: LogSettings.oldFileCountRange, of: "files")
         case .keepWithin: retention.policy.within = try RetentionPeriod(parsing: value)
         }
     }

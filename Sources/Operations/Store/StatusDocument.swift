@@ -45,6 +45,7 @@ public struct StatusDocument: Sendable {
             "retention": Self.retention(store),
             "remote": .null,
             "lastError": failure ?? .null,
+            "history": .array(OperationHistory.latest(of: store).map(\.historyJSON)),
         ])
         var lines = ["\(store.definition.title) (\(store.definition.name))", "Store: \(store.paths.root)"]
         if let newest {
