@@ -10,8 +10,13 @@ public struct BackupOperation: Sendable {
     static let phase = "Creating backup..."
 
     private let store: Store
+    private let channel: Channel?
 
-    public init(store: Store) { self.store = store }
+    /// - Parameter channel: of the backup; `nil` for what the settings say.
+    public init(store: Store, channel: Channel? = nil) {
+        self.store = store
+        self.channel = channel
+    }
 
     /// - Parameters:
     ///   - label: the snapshot's name; the local time if not given.
@@ -60,6 +65,7 @@ public struct BackupOperation: Sendable {
         try store.repository.refresh()
         try store.database.check()
         try FaultInjection.reached("backup.begun")
+        let channel = try kind == .snapshot ? store.channel(channel) : nil
         let createdAt = SystemClock.now()
         let name = try snapshotName(kind, label, createdAt)
         let writer = try store.repository.makeWriter()
@@ -93,7 +99,7 @@ public struct BackupOperation: Sendable {
             attributes: manifest.attributes(
                 totals: root.totals, storedBytes: storedBytes, tarSizeBytes: archives.tar,
                 stamp: SnapshotStamp.unused(at: createdAt, kind, in: store.repository), databaseState: records.databaseState,
-                archiveNames: naming?.text))
+                archiveNames: naming?.text, channel: channel))
         return BackupResult(
             snapshot: try writer.commit(record), storedBytes: storedBytes, unreadable: parts.unreadable,
             missing: records.facts.missingFiles.lines)

@@ -63,12 +63,16 @@ public struct ForgetOperation: Sendable {
     ) throws(BackupError) -> Plan {
         try store.repository.refresh()
         let snapshots = store.repository.snapshots(kind: .snapshot)
-        let candidates = snapshots.filter(counted.includes)
-        let decisions = decide(
-            candidates.map {
-                RetentionCandidate(name: $0.name, creationTime: $0.creationTime, tags: $0.tags, isPinned: $0.isPinned)
-            })
-        var reasons = Dictionary(zip(candidates.map(\.id), decisions.map(\.reasons))) { first, _ in first }
+        var reasons: [SnapshotID: [String]] = [:]
+        // Each channel by itself.
+        for channel in Channel.allCases {
+            let candidates = snapshots.filter { $0.channel == channel && counted.includes($0) }
+            let decisions = decide(
+                candidates.map {
+                    RetentionCandidate(name: $0.name, creationTime: $0.creationTime, tags: $0.tags, isPinned: $0.isPinned)
+                })
+            for (candidate, decision) in zip(candidates, decisions) { reasons[candidate.id] = decision.reasons }
+        }
         if let newest = snapshots.last, reasons[newest.id]?.isEmpty == true { reasons[newest.id] = ["newest backup"] }
         return Plan(items: snapshots.map { Plan.Item(snapshot: $0, reasons: reasons[$0.id] ?? [counted.reasonToKeepOthers]) })
     }

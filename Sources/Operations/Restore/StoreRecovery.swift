@@ -56,7 +56,7 @@ extension Store {
 
     /// The app's own file name for a backup, in `exports/`, and whether the file is the archive: that hangs on the name.
     public func exportFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) {
-        let name = definition.fileNames.backup.name(stamp: SnapshotStamp.of(snapshot))
+        let name = definition.fileNames.backupName(stamp: SnapshotStamp.of(snapshot), snapshot.channel)
         return (name, name.hasSuffix(".zip"))
     }
 

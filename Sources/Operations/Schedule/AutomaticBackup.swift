@@ -127,7 +127,8 @@ public struct AutomaticBackup: Sendable {
     }
 
     private func make(_ state: inout ScheduleState, _ progress: ProgressHandler?) throws(BackupError) -> Outcome {
-        let newest = store.repository.snapshots(kind: .snapshot).last
+        let channel = try store.channel() ?? .production
+        let newest = store.repository.snapshots(kind: .snapshot).last { $0.channel == channel }
         let result = try store.recorded(.backup, isAutomatic: true) { (facts) throws(BackupError) in
             try store.recoverRestore()
             let result = try makeUnlessUnchanged(since: newest, progress)

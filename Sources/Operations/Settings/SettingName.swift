@@ -7,6 +7,7 @@ public enum SettingName: String, CaseIterable, Sendable {
     case database
     case repository
     case media
+    case channel
     case schedule
     case skipUnchanged = "skip-unchanged"
     case retention
@@ -52,6 +53,11 @@ public enum SettingName: String, CaseIterable, Sendable {
         case .database: ["The app's SQLite database."]
         case .repository: ["Where the backups are kept."]
         case .media: ["The app's media folder."]
+        case .channel:
+            [
+                "Which version of the app this is, production or development, for apps that have both: backups of each are called, counted and",
+                "removed apart.",
+            ]
         case .schedule:
             [
                 "When backups are made by themselves, in local time: off, daily, weekly, every 24h, Mon..Fri 03:30, *-*-01 12:00 (as systemd's",
@@ -94,6 +100,7 @@ public enum SettingName: String, CaseIterable, Sendable {
         case .database: "app/database.sqlite"
         case .repository: "repository"
         case .media: "app/media"
+        case .channel: Channel.production.rawValue
         case .schedule: "daily"
         case .skipUnchanged: "yes"
         case .retention: "on"

@@ -65,6 +65,8 @@ public struct SettingsFile: Sendable {
 
     private func standard(_ name: SettingName, _ settings: StoreSettings, _ definition: AppDefinition) -> Value? {
         switch name {
+        case .channel:
+            return definition.fileNames.hasChannels ? Value(name: name, text: name.example, origin: .standard) : nil
         case .schedule: return Value(name: name, text: definition.schedule.text, origin: .definition)
         case .counted: return Value(name: name, text: definition.retention.counted.rawValue, origin: .definition)
         case .keepLast:
@@ -95,6 +97,7 @@ public struct SettingsFile: Sendable {
         try text.set(name, value)
         let settings = try StoreSettings(text)
         if name == .app { _ = try Store.definition(settings.app, in: paths) }
+        if name == .channel { _ = try Store.channel(settings.channel, Store.definition(settings.app, in: paths)) }
         try FileSystem.writeFileAtomically(path, Array(text.text.utf8))
     }
 
@@ -131,6 +134,7 @@ public struct SettingsFile: Sendable {
                             .usage, "media: the app \(definition.name) has no media folder", path: path, remedy: "Remove it."))
                 }
             }
+            _ = try Store.channel(settings.channel, definition)
             if let text = Environment.schedule { _ = try Schedule(parsing: text) }
             try Self.check("BACKUPFS_LOG", Environment.log, LogDestination.self)
             try Self.check("BACKUPFS_LOG_LEVEL", Environment.logLevel, LogLevel.self)

@@ -14,6 +14,8 @@ public struct StoreSettings: Sendable, Equatable {
     /// `nil` when the app has no media folder.
     public var mediaPath: String?
     public var repositoryPath: String
+    /// Of new backups, for an app that has channels; `nil` for production.
+    public var channel: Channel?
     /// `nil` for what the app's definition says.
     public var schedule: Schedule?
     /// Whether a backup that is due is left out when nothing has changed.
@@ -66,6 +68,7 @@ public struct StoreSettings: Sendable, Equatable {
     private mutating func take(_ name: SettingName, _ value: String) throws(BackupError) {
         switch name {
         case .formatVersion, .app, .database, .repository, .media: return
+        case .channel: channel = try SettingValue.word(value, Channel.self)
         case .schedule: schedule = try Schedule(parsing: value)
         case .skipUnchanged: skipsUnchanged = try SettingValue.yesOrNo(value)
         case .beforeRestore: hooks.beforeRestore = value
