@@ -81,12 +81,15 @@ struct LogTests {
                     print(entry["BACKUPFS_OPERATION"], entry["BACKUPFS_RESULT"], entry.get("BACKUPFS_AUTOMATIC"), flush=True)
                     if entry["BACKUPFS_OPERATION"] == "unmount": break
                 """, to: "journal.py")
+            // Its schedule has begun some days ago: a backup is due when it is mounted.
             try room.sh("backupfs init --store $S --sample; touch $R/stream")
+            let begun = ["BACKUPFS_NOW": "2026-01-10T10:00:00Z", "BACKUPFS_SCHEDULE": "daily"]
+            try room.sh("backupfs backup --if-due --store $S", begun)
             let journal = try room.start("exec python3 $R/journal.py $R/socket > $R/entries")
             let service = try room.start(
                 """
                 while [ ! -S $R/socket ]; do sleep 0.01; done
-                export JOURNAL_STREAM=$(stat -c %d:%i $R/stream) BACKUPFS_JOURNAL_SOCKET=$R/socket BACKUPFS_SCHEDULE='*:*:0/2'
+                export JOURNAL_STREAM=$(stat -c %d:%i $R/stream) BACKUPFS_JOURNAL_SOCKET=$R/socket BACKUPFS_SCHEDULE=daily
                 exec backupfs mount -f --store $S $M 2>> $R/stream
                 """)
             try room.sh(
