@@ -33,6 +33,7 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
@@ -76,7 +77,10 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "Operations",
-            dependencies: ["Restore", "Export", "BackupRepository", "AppData", "SystemIO", "BackupCore", "Yams"],
+            dependencies: [
+                "Restore", "Export", "BackupRepository", "AppData", "SystemIO", "BackupCore", "Yams",
+                .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: settings),
         .target(
             name: "VirtualTree", dependencies: ["BackupRepository", "SystemIO", "BackupCore"],

@@ -11,13 +11,14 @@ struct StoreOptions: ParsableArguments {
             valueName: "dir"), completion: .directory)
     var store: String?
     @OptionGroup var passwords: PasswordOptions
+    @OptionGroup var log: LogOptions
 
     init() {}
 
     func path() throws(BackupError) -> String { try StoreLocation.resolve(store) }
 
     func open() throws(BackupError) -> Store {
-        let store = try passwords.open(path())
+        let store = try passwords.open(path(), log: log.overrides)
         Terminal.language = store.language
         return store
     }

@@ -70,7 +70,9 @@ struct AppDefinitionTests {
     func fileNames() throws {
         let names = try AppDefinition.builtIn(named: "ev-charging-tracker").fileNames
         #expect(names.export.name(stamp: "2025-12-31_23-59-59") == "ev_charging_tracker_export_2025-12-31_23-59-59.json")
-        #expect(names.backup.name(stamp: "2026-01-11_14-30-00") == "ev_charging_tracker_backup_2026-01-11_14-30-00.json")
+        let stamp = "2026-01-11_14-30-00"
+        #expect(names.backupName(stamp: stamp, .production) == "ev_charging_tracker_backup_2026-01-11_14-30-00.json")
+        #expect(names.backupName(stamp: stamp, .development) == "ev_charging_tracker_backup_dev_2026-01-11_14-30-00.json")
         #expect(names.safety.name(stamp: "2026-01-11_14-30-00_2") == "safety_backup_before_import_2026-01-11_14-30-00_2.json")
         let name = names.export.name(at: Timestamp(seconds: 1_767_182_400))
         #expect(name.wholeMatch(of: #/ev_charging_tracker_export_202\d(-\d\d){2}_\d\d(-\d\d){2}\.json/#) != nil)

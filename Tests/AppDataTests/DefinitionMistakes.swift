@@ -21,6 +21,28 @@ enum DefinitionMistakes {
             "line 7: the definition.fileNames.export must be a file's name with {stamp} or {compactStamp} in it once"
         ),
         (
+            "  safety: \"safety_{stamp}.json\"",
+            "  safety: \"safety_{stamp}.json\"\n  channels: {production: \"\", development: dev_}",
+            "line 8: the definition.fileNames.backup must be a file's name with {channel} and {stamp} (or {compactStamp}) in it once each"
+        ),
+        (
+            "backup_{stamp}.json\"\n", "{channel}_{stamp}.json\"\n  channels: {production: \"\"}\n",
+            "line 9: the definition.fileNames.channels has no development"
+        ),
+        (
+            "backup_{stamp}.json\"\n", "{channel}_{stamp}.json\"\n  channels: {production: \"\", development: a/b}\n",
+            "line 9: the definition.fileNames.channels.development must be a part of a file's name"
+        ),
+        (
+            "backup_{stamp}.json\"\n", "{channel}_{stamp}.json\"\n  channels: {production: a, development: a}\n",
+            "line 9: the definition.fileNames.channels.development is the same as the other"
+        ),
+        (
+            "backup_{stamp}.json\"\n",
+            "{channel}_{channel}_{stamp}.json\"\n  channels: {production: a, development: b}\n",
+            "line 8: the definition.fileNames.backup must be a file's name with {channel} and {stamp} (or {compactStamp}) in it once each"
+        ),
+        (
             "safetyKeepLast: \"3\"", "safetyKeepLast: 3",
             "line 11: the definition.retention.safetyKeepLast must be in quotes (\"1\")"
         ),

@@ -33,6 +33,7 @@ import Testing
         "key: id\n    keepOnReplace: flag", "key: id\n    mergedNote: \"Updated {text}\"",
         "identity: [up]\n    fields:\n      - {name: up, column: up, type: integer, references: notes.id}\n      - {name: id",
         "identity: [up]\n    fields:\n      - {name: up, column: up, type: integer, references: notes.id, nullable: true, mayDangle: true}\n      - {name: id",
+        "{channel}_{stamp}.json\"\n  channels: {production: a, development: a}\n",
         // Text with and without quotes is the same to JSON.
         "type: text, default: unknown", "type: double, minimum: \"1e999\"",
         "dateRange: id\n    fields:\n      - {name: id",

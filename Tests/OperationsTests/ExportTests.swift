@@ -137,7 +137,8 @@ struct ExportTests {
         let document = try json(StatusDocument(of: store).json.prettyText)
         #expect(
             document.keys.sorted() == [
-                "app", "databaseError", "lastBackup", "lastError", "nextBackup", "operation", "records", "remote", "retention",
+                "app", "databaseError", "history", "lastBackup", "lastError", "nextBackup", "operation", "records", "remote",
+                "retention",
                 "safetyBackupCount", "schedule", "snapshotCount",
                 "state", "statistics", "store", "title",
             ])

@@ -43,8 +43,10 @@ import Testing
             for name, part in schema["properties"].items():
                 top[name] = part
                 inner = part.get("items", part)
-                for each in inner.get("properties", {}):
-                    top[name + "." + each] = inner["properties"][each]
+                for each, member in inner.get("properties", {}).items():
+                    top[name + "." + each] = member
+                    for deeper in member.get("properties", {}):
+                        top[name + "." + each + "." + deeper] = member["properties"][deeper]
             expected = {
                 "The definition": (top, schema["required"]),
                 "Wire formats": (defs["wireFormat"]["properties"], defs["wireFormat"]["required"]),

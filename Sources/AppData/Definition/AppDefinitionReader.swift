@@ -117,17 +117,44 @@ enum AppDefinitionReader {
     }
 
     private static func fileNames(_ node: DefinitionNode) -> FileNamePatterns? {
-        guard node.requireMapping(keys: ["export", "backup", "safety"]) else { return nil }
-        let export = node.required("export").flatMap(pattern)
-        let backup = node.required("backup").flatMap(pattern)
-        let safety = node.required("safety").flatMap(pattern)
+        guard node.requireMapping(keys: ["export", "backup", "safety", "channels"]) else { return nil }
+        let channels = node.optional("channels").flatMap(channels)
+        let export = node.required("export").flatMap { pattern($0) }
+        let backup = node.required("backup").flatMap { pattern($0, channels?.values.sorted()) }
+        let safety = node.required("safety").flatMap { pattern($0) }
         guard let export, let backup, let safety else { return nil }
-        return FileNamePatterns(export: export, backup: backup, safety: safety)
+        return FileNamePatterns(export: export, backup: backup, safety: safety, channels: channels)
     }
 
-    private static func pattern(_ node: DefinitionNode) -> FileNamePattern? {
+    private static func channels(_ node: DefinitionNode) -> [Channel: String]? {
+        guard node.requireMapping(keys: Channel.allCases.map(\.rawValue)) else { return nil }
+        var texts: [Channel: String] = [:]
+        for channel in Channel.allCases {
+            guard let member = node.required(channel.rawValue), let text = member.quotedOrPlain() else { continue }
+            if text.utf8.count > 64 || !FileName("a\(text)").isSafeComponent {
+                member.note(
+                    "must be a part of a file's name", remedy: "Write a short text without a slash, such as \"dev_\", or \"\".")
+                // The names are looked at as if it were right: one problem is told once.
+                texts[channel] = ""
+                continue
+            }
+            if texts.values.contains(text) {
+                member.note("is the same as the other", remedy: "Write another text, so that the names differ.")
+            }
+            texts[channel] = text
+        }
+        return texts.count == Channel.allCases.count ? texts : nil
+    }
+
+    private static func pattern(_ node: DefinitionNode, _ channels: [String]? = nil) -> FileNamePattern? {
         guard let text = node.text() else { return nil }
-        guard let pattern = FileNamePattern(text) else {
+        guard let pattern = FileNamePattern(text, channels: channels) else {
+            if channels != nil {
+                node.note(
+                    "must be a file's name with {channel} and {stamp} (or {compactStamp}) in it once each",
+                    remedy: "Write it like \"notes_{channel}{stamp}.json\".")
+                return nil
+            }
             node.note(
                 "must be a file's name with {stamp} or {compactStamp} in it once", remedy: "Write it like \"notes_{stamp}.json\"."
             )

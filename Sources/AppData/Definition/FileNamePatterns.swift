@@ -1,12 +1,23 @@
 /// The app's own names for its files.
 public struct FileNamePatterns: Sendable, Equatable {
     public let export: FileNamePattern
-    public let backup: FileNamePattern
+    private let backup: FileNamePattern
     public let safety: FileNamePattern
+    private let channels: [Channel: String]?
 
-    public init(export: FileNamePattern, backup: FileNamePattern, safety: FileNamePattern) {
+    /// - Parameter channels: what `{channel}` becomes in the name of a backup; `nil` for an app that has no channels.
+    init(export: FileNamePattern, backup: FileNamePattern, safety: FileNamePattern, channels: [Channel: String]?) {
         self.export = export
         self.backup = backup
         self.safety = safety
+        self.channels = channels
+    }
+
+    /// Whether the app's backups are of one channel or the other.
+    public var hasChannels: Bool { channels != nil }
+
+    /// `ev_charging_tracker_backup_dev_2026-01-11_14-30-00.json`.
+    public func backupName(stamp: String, _ channel: Channel) -> String {
+        backup.name(stamp: stamp, channel: channels?[channel] ?? "")
     }
 }

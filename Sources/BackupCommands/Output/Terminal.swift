@@ -15,6 +15,9 @@ enum Terminal {
         set { currentLanguage.withLock { $0 = newValue } }
     }
 
+    /// A local time in the form of the reader's language.
+    static func time(_ time: Timestamp) -> String { language.text(SystemClock.localTime(time)) }
+
     /// One line, or several, to standard output.
     static func say(_ text: Message) { say(verbatim: language.text(text)) }
 

@@ -21,10 +21,13 @@ struct PasswordOptions: ParsableArguments {
     /// Opens a store, and its repository with the password if it needs one. Every command opens stores through here.
     /// - Parameters:
     ///   - masterKey: the repository's key, where another process has opened it already.
+    ///   - log: what goes before the settings of the log.
     ///   - asks: whether somebody at the terminal may be asked.
     /// - Throws: `wrongPassword`; `usage` when a file is named for a repository that has no password.
-    func open(_ storePath: String, masterKey: SecretBytes? = nil, asks: Bool = true) throws(BackupError) -> Store {
-        let store = try Store.open(storePath) { (repository) throws(BackupError) in
+    func open(
+        _ storePath: String, masterKey: SecretBytes? = nil, log: LogOverrides = .environment, asks: Bool = true
+    ) throws(BackupError) -> Store {
+        let store = try Store.open(storePath, log: log) { (repository) throws(BackupError) in
             if let masterKey { return .masterKey(masterKey) }
             return .password(try password(of: repository, asks: asks))
         }

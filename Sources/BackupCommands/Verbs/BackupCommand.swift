@@ -1,3 +1,4 @@
+import AppData
 import ArgumentParser
 import BackupCore
 import BackupRepository
@@ -24,14 +25,20 @@ struct BackupCommand: ParsableCommand {
     var label: String?
     @Option(name: .long, help: "A word to find the backup by later.")
     var tag: String?
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Of which version of the app it is: production or development, for apps that have both (default: the store's settings).",
+            valueName: "channel"))
+    var channel: Channel?
     @Flag(name: .long, help: "Only say what would be backed up.")
     var dryRun = false
     @Flag(name: .long, help: "Back up only if the schedule says that it is time.")
     var ifDue = false
 
     func validate() throws {
-        if ifDue, label != nil || tag != nil || dryRun {
-            throw ValidationError("--if-due takes neither --label, --tag nor --dry-run.")
+        if ifDue, label != nil || tag != nil || channel != nil || dryRun {
+            throw ValidationError("--if-due takes neither --label, --tag, --channel nor --dry-run.")
         }
     }
 
@@ -78,7 +85,7 @@ struct BackupCommand: ParsableCommand {
 
     private func runNow(_ store: Store, _ printer: ProgressPrinter) throws(BackupError) -> BackupResult {
         do {
-            return try BackupOperation(store: store).run(label: label, tag: tag, progress: printer.handler)
+            return try BackupOperation(store: store, channel: channel).run(label: label, tag: tag, progress: printer.handler)
         } catch {
             OperationNotice(.backup, named: label ?? "", of: store, error: error).tell()
             throw error

@@ -41,7 +41,7 @@ struct DeleteCommand: ParsableCommand {
         if !yes { try Consent.require(question(plan), answer: all ? "Delete All" : "Delete", for: "deleting cannot be undone") }
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }
-        let removed = try operation.run(plan, progress: printer.handler)
+        let removed = try operation.run(plan, as: .delete, progress: printer.handler)
         printer.finish()
         MountRecord.letMountNotice(store.paths)
         let text =

@@ -53,7 +53,7 @@ struct FindCommand: ParsableCommand {
         let size = String(match.entry.size)
         let padding = String(repeating: " ", count: max(0, 12 - size.count))
         let suffix = match.entry.kind == .directory ? "/" : ""
-        let time = SystemClock.localText(match.entry.modificationTime)
+        let time = Terminal.time(match.entry.modificationTime)
         return "\(match.snapshot.name)  \(padding)\(size)  \(time)  \(match.path)\(suffix)"
     }
 

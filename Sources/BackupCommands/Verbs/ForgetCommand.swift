@@ -122,7 +122,7 @@ struct ForgetCommand: ParsableCommand {
         let rows = plan.items.map { item in
             [
                 Terminal.language.text(item.reasons.isEmpty ? "remove" : "keep"), item.snapshot.name.description,
-                SystemClock.localText(item.snapshot.creationTime), item.snapshot.tags.joined(separator: ","),
+                Terminal.time(item.snapshot.creationTime), item.snapshot.tags.joined(separator: ","),
                 Terminal.language.text(.joined(item.reasons)),
             ]
         }

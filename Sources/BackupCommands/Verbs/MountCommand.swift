@@ -91,7 +91,19 @@ struct MountCommand: ParsableCommand {
             return
         }
         if namedStore == nil { try makeDefaultStore(path) }
-        let store = try passwords.open(path, masterKey: try BackgroundMount.inheritedSecret())
+        let store = try passwords.open(path, masterKey: try BackgroundMount.inheritedSecret(), log: self.store.log.overrides)
+        let log = MountLog(store: store)
+        do {
+            try serve(store, mountOptions, channel, manager, log)
+        } catch {
+            log.noteFailure(error)
+            throw error
+        }
+    }
+
+    private func serve(
+        _ store: Store, _ mountOptions: MountOptions, _ channel: ReadinessChannel?, _ manager: ServiceManager?, _ log: MountLog
+    ) throws {
         let lock = try MountRecord.lock(store.paths)
         defer { withExtendedLifetime(lock) {} }
         let services = try StoreTreeServices(store: store)
@@ -113,7 +125,7 @@ struct MountCommand: ParsableCommand {
         let watch = try? store.repository.watchSnapshots { tree.lookForChanges() }
         defer { watch?.end() }
         let daemon = MountDaemon(store: store, isReadOnly: mountOptions.isReadOnly)
-        let status = "Serves \(path) on \(session.mountpoint)"
+        let status = "Serves \(store.paths.root) on \(session.mountpoint)"
         func endDaemon(_ reason: MountSession.End?) {
             tell(manager, .stopping)
             daemon.end(reason)
@@ -121,10 +133,13 @@ struct MountCommand: ParsableCommand {
         _ = try session.run(reactions: daemon.reactions, onEnding: endDaemon) { () throws(BackupError) in
             // Not before: an automount lets only its own group of processes look at the folder while it is being mounted on.
             if channel != nil { setsid() }
+            log.noteMount()
             try channel?.reportReady()
             tell(manager, .ready(status: status))
             daemon.begin()
         }
+        // While the lock is still held: whoever has waited for the end finds it told.
+        log.noteEnd()
     }
 
     private func tell(_ manager: ServiceManager?, _ state: ServiceManager.State) {
@@ -145,12 +160,12 @@ struct MountCommand: ParsableCommand {
     private func launch(storePath: String, _ passwords: PasswordOptions) throws {
         // Opened here first: an error is then shown as that of any other command, recovery happens before the mount answers, and the password
         // is asked for where somebody can type it.
-        let store = try passwords.open(storePath)
-        try MountRecord.requireUnmounted(store.paths)
-        var arguments = ["mount", "--foreground", "--store", storePath]
+        let opened = try passwords.open(storePath, log: store.log.overrides)
+        try MountRecord.requireUnmounted(opened.paths)
+        var arguments = ["mount", "--foreground", "--store", storePath] + store.log.arguments
         for option in options { arguments += ["-o", option] }
         try BackgroundMount.launch(
-            arguments: arguments + ["--", mountpoint], logPath: store.paths.mountLog, secret: store.repository.masterKey)
+            arguments: arguments + ["--", mountpoint], logPath: opened.paths.mountLog, secret: opened.repository.masterKey)
         if output.json {
             Terminal.say(
                 MountRecord.document(mountpoint: FileSystem.absolutePath(mountpoint), store: storePath).compactText + [10])

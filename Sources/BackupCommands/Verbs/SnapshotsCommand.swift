@@ -1,3 +1,4 @@
+import AppData
 import ArgumentParser
 import BackupCore
 import BackupRepository
@@ -20,24 +21,36 @@ struct SnapshotsCommand: ParsableCommand {
     @Option(
         name: .long, help: ArgumentHelp("Only backups with this tag; given several times, with any of them.", valueName: "tag"))
     var tag: [String] = []
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Only backups of this version of the app: production or development.", valueName: "channel"))
+    var channel: Channel?
 
     func run() throws {
         let store = try store.open()
-        let snapshots = store.repository.snapshots(kind: .snapshot).filter { tag.isEmpty || !Set(tag).isDisjoint(with: $0.tags) }
+        let snapshots = store.repository.snapshots(kind: .snapshot).filter {
+            (tag.isEmpty || !Set(tag).isDisjoint(with: $0.tags)) && (channel == nil || $0.channel == channel)
+        }
         if output.json {
             Terminal.say(OrderedJSON.array(snapshots.map { describe($0, in: store) }).prettyText)
         } else if snapshots.isEmpty, !tag.isEmpty {
             Terminal.say("No backups with this tag.")
+        } else if snapshots.isEmpty, channel != nil {
+            Terminal.say("No backups of this channel.")
         } else if snapshots.isEmpty {
             Terminal.say("No backups yet. Make one with: backupfs backup")
         } else {
             let rows = snapshots.map { snapshot in
                 [
-                    snapshot.name.description, SystemClock.localText(snapshot.creationTime),
+                    snapshot.name.description, Terminal.time(snapshot.creationTime),
                     snapshot.record.attributes["records"] ?? "0", String(snapshot.record.root.totals.fileCount),
                     ByteCount.text(snapshot.record.root.totals.byteCount), snapshot.record.attributes["device"] ?? "",
                     snapshot.record.attributes["app-version"] ?? "", snapshot.tags.joined(separator: ", "),
-                    snapshot.isPinned ? Terminal.language.text("pinned") : "",
+                    [
+                        snapshot.channel == .production ? nil : snapshot.channel.rawValue,
+                        snapshot.isPinned ? Terminal.language.text("pinned") : nil,
+                    ]
+                    .compactMap { $0 }.joined(separator: ", "),
                 ]
             }
             Terminal.say(
@@ -51,7 +64,7 @@ struct SnapshotsCommand: ParsableCommand {
             "name": .text(snapshot.name.description), "id": .text(snapshot.id.hexadecimal),
             "createdAt": .text(ISO8601.format(snapshot.creationTime.wholeSeconds)),
             "parent": .optional(snapshot.record.parent?.hexadecimal), "pinned": .boolean(snapshot.isPinned),
-            "tags": .array(snapshot.tags.map { .text($0) }),
+            "tags": .array(snapshot.tags.map { .text($0) }), "channel": .text(snapshot.channel.rawValue),
             "verifiedAt": .optional(snapshot.verifiedAt.map { ISO8601.format($0.wholeSeconds) }),
             "files": .integer(snapshot.record.root.totals.fileCount),
             "sizeBytes": .integer(snapshot.record.root.totals.byteCount),

@@ -51,7 +51,7 @@ struct StatsCommand: ParsableCommand {
         }
         let rows = statistics.snapshots.map { item in
             [
-                item.snapshot.name.description, SystemClock.localText(item.snapshot.creationTime),
+                item.snapshot.name.description, Terminal.time(item.snapshot.creationTime),
                 String(item.snapshot.record.root.totals.fileCount), ByteCount.text(item.logicalBytes),
                 ByteCount.text(item.added.uniqueBytes), ByteCount.text(item.addedStoredBytes),
                 ByteCount.text(item.exclusive.storedBytes),

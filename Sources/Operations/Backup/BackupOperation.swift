@@ -8,22 +8,32 @@ import SystemIO
 /// A backup: the app's records, database and media as they are at one instant, durable and visible in one step.
 public struct BackupOperation: Sendable {
     private let store: Store
+    private let channel: Channel?
 
-    public init(store: Store) { self.store = store }
+    /// - Parameter channel: of the backup; `nil` for what the settings say.
+    public init(store: Store, channel: Channel? = nil) {
+        self.store = store
+        self.channel = channel
+    }
 
     /// - Parameters:
     ///   - label: the snapshot's name; the local time if not given.
     ///   - tag: kept with the snapshot.
     /// - Throws: `busy` while another operation runs, `alreadyExists` for a label that is taken, …; no snapshot is left then.
     public func run(label: String?, tag: String?, progress: ProgressHandler?) throws(BackupError) -> BackupResult {
-        let lock = try store.lockForOperation()
-        defer { withExtendedLifetime(lock) {} }
-        // A restore of another process that died between the records and the media: a backup of that would mix two states.
-        try store.recoverRestore()
-        return try store.monitor.run("backup", phase: BackupProgress.firstMessage(store.definition), percent: 0, progress) {
-            (report) throws(BackupError) in
-            let result = try make(.snapshot, label: label, tag: tag, report)
-            return removingOld(result, report)
+        try store.recorded(.backup) { (facts) throws(BackupError) in
+            let lock = try store.lockForOperation()
+            defer { withExtendedLifetime(lock) {} }
+            // A restore of another process that died between the records and the media: a backup of that would mix two states.
+            try store.recoverRestore()
+            let result = try store.monitor.run(
+                "backup", phase: BackupProgress.firstMessage(store.definition), percent: 0, progress
+            ) { (report) throws(BackupError) in
+                let result = try make(.snapshot, label: label, tag: tag, report)
+                return removingOld(result, report)
+            }
+            facts.note(result)
+            return result
         }
     }
 
@@ -55,6 +65,7 @@ public struct BackupOperation: Sendable {
         try store.repository.refresh()
         try store.database.check()
         try FaultInjection.reached("backup.begun")
+        let channel = try kind == .snapshot ? store.channel(channel) : nil
         let createdAt = SystemClock.now()
         let name = try snapshotName(kind, label, createdAt)
         let writer = try store.repository.makeWriter()
@@ -94,7 +105,7 @@ public struct BackupOperation: Sendable {
             attributes: manifest.attributes(
                 totals: root.totals, storedBytes: storedBytes, tarSizeBytes: archives.tar,
                 stamp: SnapshotStamp.unused(at: createdAt, kind, in: store.repository), databaseState: records.databaseState,
-                archiveNames: naming?.text))
+                archiveNames: naming?.text, channel: channel))
         let snapshot = try writer.commit(record)
         progress.enter(.end)
         return BackupResult(

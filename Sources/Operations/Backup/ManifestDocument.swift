@@ -42,7 +42,7 @@ struct ManifestDocument {
     /// The names are those of the extended attributes, without `user.backupfs.`.
     func attributes(
         totals: DirectoryTotals, storedBytes: UInt64, tarSizeBytes: UInt64, stamp: String, databaseState: String?,
-        archiveNames: String?
+        archiveNames: String?, channel: Channel?
     ) -> [String: String] {
         var attributes = [
             "app": facts.definition.name, "app-version": facts.appVersion,
@@ -55,6 +55,7 @@ struct ManifestDocument {
         if let tag { attributes["tag"] = tag }
         attributes[Snapshot.databaseStateAttribute] = databaseState
         attributes[Snapshot.archiveNamesAttribute] = archiveNames
+        if let channel, channel != .production { attributes[Snapshot.channelAttribute] = channel.rawValue }
         return attributes
     }
 }

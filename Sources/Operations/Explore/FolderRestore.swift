@@ -20,6 +20,24 @@ public struct FolderRestore: Sendable {
     public func run(
         _ snapshot: Snapshot, to target: String, progress: ProgressHandler?
     ) throws(BackupError) -> ExtractionReport {
+        try store.recorded(.extract) { (facts) throws(BackupError) in
+            facts.snapshot = snapshot.name.description
+            let report = try write(snapshot, target, progress)
+            facts.sizeBytes = report.byteCount
+            facts.fileCount = report.fileCount
+            if report.failureCount > 0 {
+                facts.result = .failed
+                facts.error = .repositoryDamaged
+                facts.fileKind = .repository
+                facts.unreadableCount = report.failureCount
+            }
+            return report
+        }
+    }
+
+    private func write(
+        _ snapshot: Snapshot, _ target: String, _ progress: ProgressHandler?
+    ) throws(BackupError) -> ExtractionReport {
         let target = FileSystem.absolutePath(target)
         try requireUsable(target)
         let root = try store.repository.rootDirectory(of: snapshot)

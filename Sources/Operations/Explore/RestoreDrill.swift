@@ -26,6 +26,22 @@ public struct RestoreDrill: Sendable {
     /// Notes the time with the backup if all is well (`user.backupfs.verified-at`).
     /// - Throws: when the drill cannot be made: `noSpace`, `notFound` when the backup was deleted meanwhile, …
     public func run(_ snapshot: Snapshot, progress: ProgressHandler?) throws(BackupError) -> Outcome {
+        try store.recorded(.verify) { (facts) throws(BackupError) in
+            facts.snapshot = snapshot.name.description
+            let outcome = try drill(snapshot, progress)
+            facts.sizeBytes = outcome.byteCount
+            facts.fileCount = outcome.fileCount
+            facts.recordCount = UInt64(outcome.recordCount)
+            if !outcome.findings.isEmpty {
+                facts.result = .failed
+                facts.error = .repositoryDamaged
+                facts.fileKind = .repository
+            }
+            return outcome
+        }
+    }
+
+    private func drill(_ snapshot: Snapshot, _ progress: ProgressHandler?) throws(BackupError) -> Outcome {
         let root: Directory
         do throws(BackupError) {
             root = try store.repository.rootDirectory(of: snapshot)

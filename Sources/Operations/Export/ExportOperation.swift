@@ -7,7 +7,16 @@ import SystemIO
 
 /// Writes the live data, or a backup, as files that need no special program.
 public struct ExportOperation: Sendable {
-    public enum Form: Sendable { case json, archive(ArchiveFormat) }
+    public enum Form: Sendable {
+        case json, archive(ArchiveFormat)
+
+        fileprivate var name: String {
+            switch self {
+            case .json: "json"
+            case .archive(let format): format == .tar ? "tar" : "zip"
+            }
+        }
+    }
 
     private enum Content {
         case table(ExtentTable)
@@ -33,8 +42,28 @@ public struct ExportOperation: Sendable {
     /// - Returns: the path.
     @discardableResult
     public func write(_ form: Form, to path: String?) throws(BackupError) -> String {
+        try recorded(form.name) { (facts) throws(BackupError) in
+            let path = try write(form, to: path, &facts)
+            if facts.sizeBytes == nil { facts.sizeBytes = FileSystem.statusIfPresent(path)?.size }
+            return path
+        }
+    }
+
+    private func recorded<Result>(
+        _ format: String, _ body: (inout OperationFacts) throws(BackupError) -> Result
+    ) throws(BackupError) -> Result {
+        try store.recorded(.export) { (facts) throws(BackupError) in
+            facts.format = format
+            // Its real name; and what is the name of none stays unsaid.
+            facts.snapshot = snapshotName.flatMap { try? store.snapshot(named: $0).name.description }
+            return try body(&facts)
+        }
+    }
+
+    private func write(_ form: Form, to path: String?, _ facts: inout OperationFacts) throws(BackupError) -> String {
         if let path, let status = FileSystem.statusIfPresent(path), status.kind != .regular {
             let (table, _) = try table(form)
+            facts.sizeBytes = table.size
             let file = try OwnedDescriptor.open(path, O_WRONLY)
             try copy(table) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
             progress.end()
@@ -74,15 +103,27 @@ public struct ExportOperation: Sendable {
 
     /// - Parameter descriptor: stays open.
     public func write(_ form: Form, toDescriptor descriptor: Int32) throws(BackupError) {
-        let (table, _) = try table(form)
-        let file = OwnedDescriptor(owning: dup(descriptor), path: "standard output")
-        try copy(table) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
-        progress.end()
+        try recorded(form.name) { (facts) throws(BackupError) in
+            let (table, _) = try table(form)
+            facts.sizeBytes = table.size
+            let file = OwnedDescriptor(owning: dup(descriptor), path: "standard output")
+            try copy(table) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
+            progress.end()
+        }
     }
 
     /// One CSV file for each collection (RFC 4180).
     /// - Returns: the files' paths.
     public func writeCSV(to folder: String) throws(BackupError) -> [String] {
+        try recorded("csv") { (facts) throws(BackupError) in
+            let paths = try writeFiles(to: folder)
+            facts.fileCount = UInt64(paths.count)
+            facts.sizeBytes = paths.reduce(0) { $0 + (FileSystem.statusIfPresent($1)?.size ?? 0) }
+            return paths
+        }
+    }
+
+    private func writeFiles(to folder: String) throws(BackupError) -> [String] {
         guard let snapshotName else { return try writeCSV(of: store.database, to: folder) }
         // A backup's rows are in its database: the same as in its export, and read the same way as those of the live data.
         let root = try store.repository.rootDirectory(of: store.snapshot(named: snapshotName))

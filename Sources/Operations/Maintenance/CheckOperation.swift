@@ -13,18 +13,36 @@ public struct CheckOperation {
     public func run(
         readData: DataSubset?, progress: ProgressHandler?, report: @escaping (CheckEvent) -> Void
     ) throws(BackupError) -> CheckSummary {
+        try store.recorded(.check) { (facts) throws(BackupError) in
+            try run(readData, progress, report, &facts)
+        }
+    }
+
+    private func run(
+        _ readData: DataSubset?, _ progress: ProgressHandler?, _ report: @escaping (CheckEvent) -> Void,
+        _ facts: inout OperationFacts
+    ) throws(BackupError) -> CheckSummary {
         var check = RepositoryCheck(store.repository, readData: readData, progress: progress, report: report)
-        return try check.run()
+        let summary = try check.run()
+        if readData != nil { facts.sizeBytes = summary.readByteCount }
+        if !summary.isSound {
+            facts.result = .failed
+            facts.error = .repositoryDamaged
+            facts.fileKind = .repository
+        }
+        return summary
     }
 
     /// Reads everything, repairs, and checks again.
     /// - Returns: how it stands afterwards.
     public func repair(progress: ProgressHandler?, report: @escaping (CheckEvent) -> Void) throws(BackupError) -> CheckSummary {
-        let lock = try store.lockForOperation()
-        defer { withExtendedLifetime(lock) {} }
-        try store.monitor.run("repair", phase: "Repairing...", progress) { (progress) throws(BackupError) in
-            try RepositoryRepair(store.repository, progress: progress, report: report).run()
+        try store.recorded(.repair) { (facts) throws(BackupError) in
+            let lock = try store.lockForOperation()
+            defer { withExtendedLifetime(lock) {} }
+            try store.monitor.run("repair", phase: "Repairing...", progress) { (progress) throws(BackupError) in
+                try RepositoryRepair(store.repository, progress: progress, report: report).run()
+            }
+            return try run(.all, progress, report, &facts)
         }
-        return try run(readData: .all, progress: progress, report: report)
     }
 }

@@ -63,12 +63,16 @@ public struct ForgetOperation: Sendable {
     ) throws(BackupError) -> Plan {
         try store.repository.refresh()
         let snapshots = store.repository.snapshots(kind: .snapshot)
-        let candidates = snapshots.filter(counted.includes)
-        let decisions = decide(
-            candidates.map {
-                RetentionCandidate(name: $0.name, creationTime: $0.creationTime, tags: $0.tags, isPinned: $0.isPinned)
-            })
-        var reasons = Dictionary(zip(candidates.map(\.id), decisions.map(\.reasons))) { first, _ in first }
+        var reasons: [SnapshotID: [Message]] = [:]
+        // Each channel by itself.
+        for channel in Channel.allCases {
+            let candidates = snapshots.filter { $0.channel == channel && counted.includes($0) }
+            let decisions = decide(
+                candidates.map {
+                    RetentionCandidate(name: $0.name, creationTime: $0.creationTime, tags: $0.tags, isPinned: $0.isPinned)
+                })
+            for (candidate, decision) in zip(candidates, decisions) { reasons[candidate.id] = decision.reasons }
+        }
         if let newest = snapshots.last, reasons[newest.id]?.isEmpty == true { reasons[newest.id] = ["newest backup"] }
         return Plan(items: snapshots.map { Plan.Item(snapshot: $0, reasons: reasons[$0.id] ?? [counted.reasonToKeepOthers]) })
     }
@@ -113,13 +117,22 @@ public struct ForgetOperation: Sendable {
     }
 
     /// Removes what a plan says, each durably before the next; what has been pinned or removed meanwhile is passed over.
+    /// - Parameter kind: what whoever asks for it calls it.
     /// - Throws: `busy`; what a removal throws: what was removed before it is gone.
     /// - Returns: the backups that were removed.
-    public func run(_ plan: Plan, progress: ProgressHandler?) throws(BackupError) -> [Snapshot] {
-        let lock = try store.lockForOperation()
-        defer { withExtendedLifetime(lock) {} }
-        return try store.monitor.run("forget", phase: "Removing backups...", progress) { (report) throws(BackupError) in
-            try remove(plan, report)
+    public func run(
+        _ plan: Plan, as kind: OperationKind = .forget, progress: ProgressHandler?
+    ) throws(BackupError) -> [Snapshot] {
+        try store.recorded(kind) { (facts) throws(BackupError) in
+            let lock = try store.lockForOperation()
+            defer { withExtendedLifetime(lock) {} }
+            let removed = try store.monitor.run(kind.rawValue, phase: "Removing backups...", progress) {
+                (report) throws(BackupError) in try remove(plan, report)
+            }
+            facts.removedCount = removed.count
+            if removed.isEmpty { facts.result = .skipped }
+            if removed.count == 1 { facts.snapshot = removed[0].name.description }
+            return removed
         }
     }
 

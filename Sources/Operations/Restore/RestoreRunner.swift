@@ -91,7 +91,17 @@ public struct RestoreRunner: Sendable {
     public func run(
         _ source: ImportSource, strategy: ImportStrategy? = nil, progress: ProgressHandler?
     ) throws(BackupError) -> RestoreReport {
-        let strategy = try chosen(strategy)
+        try store.recorded(.restore) { (facts) throws(BackupError) in
+            facts.sizeBytes = source.sizeBytes
+            let strategy = try chosen(strategy)
+            facts.strategy = strategy.rawValue
+            return try run(source, strategy, progress, &facts)
+        }
+    }
+
+    private func run(
+        _ source: ImportSource, _ strategy: ImportStrategy, _ progress: ProgressHandler?, _ facts: inout OperationFacts
+    ) throws(BackupError) -> RestoreReport {
         let lock = try store.lockForOperation()
         defer { withExtendedLifetime(lock) {} }
         // Left by a crash of another process, or by a database that was locked at the time.
@@ -101,6 +111,7 @@ public struct RestoreRunner: Sendable {
             strategy: strategy)
         report.undoFolder = store.undoFolder
         report.sizeBytes = source.sizeBytes
+        defer { facts.note(report) }
         let hooks = RestoreHooks(store: store)
         do {
             try store.monitor.run("restore", phase: RestoreProgress.firstMessage, percent: 0, progress) {

@@ -6,10 +6,21 @@ import SystemIO
 extension Store {
     /// Finishes or undoes a restore that a crash interrupted, and reports it. For whoever holds the operation lock.
     func recoverRestore() throws(BackupError) {
+        guard FileSystem.exists(paths.restoreJournal) else {
+            _ = RestoreHooks(store: self).runAfter("", .undone)
+            return
+        }
+        try recorded(.recovery) { (facts) throws(BackupError) in
+            guard let report = try finishRestore() else { return }
+            facts.note(report)
+        }
+    }
+
+    private func finishRestore() throws(BackupError) -> RestoreReport? {
         let hooks = RestoreHooks(store: self)
         guard let result = try RestoreRecovery.run(journalPath: paths.restoreJournal, database: database) else {
             _ = hooks.runAfter("", .undone)
-            return
+            return nil
         }
         let safety = result.safetySnapshot.flatMap { repository.snapshot(id: $0) }
         let now = SystemClock.now()
@@ -20,13 +31,13 @@ extension Store {
         report.hooks = hooks.runAfter(result.fileName, report.result)
         // What has become of the data is certain. On a full disk it is told by the next who can, and nobody is kept from his store.
         try? conclude(report)
+        return report
     }
 
     /// Tells how a restore went, and forgets it only then.
     func conclude(_ report: RestoreReport) throws(BackupError) {
         try writeReport(report)
         // After the report: a restore that cannot be told of is concluded again later.
-        OperationLog(path: paths.operationLog).note(report)
         guard report.result != .unfinished, FileSystem.exists(paths.restoreJournal) else { return }
         try RestoreRecovery.forget(journalPath: paths.restoreJournal)
     }
@@ -45,7 +56,7 @@ extension Store {
 
     /// The app's own file name for a backup, in `exports/`, and whether the file is the archive: that hangs on the name.
     public func exportFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) {
-        let name = definition.fileNames.backup.name(stamp: SnapshotStamp.of(snapshot))
+        let name = definition.fileNames.backupName(stamp: SnapshotStamp.of(snapshot), snapshot.channel)
         return (name, name.hasSuffix(".zip"))
     }
 

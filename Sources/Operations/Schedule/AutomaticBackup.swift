@@ -74,8 +74,12 @@ public struct AutomaticBackup: Sendable {
         guard schedule != .off else { return .off }
         try store.repository.refresh()
         let due = next(begunState(now), now, isStart: isStart)
-        guard let due, due <= now else { return .notDue(due) }
-        let lock = try store.lockQuietly()
+        guard let due, due <= now else {
+            store.log.note(ScheduleEvent(phase: .notDue, dueAt: due))
+            return .notDue(due)
+        }
+        store.log.note(ScheduleEvent(phase: .due, dueAt: due))
+        let lock = try lock()
         return try withExtendedLifetime(lock) { () throws(BackupError) in
             // Another process may have made it just now.
             try store.repository.refresh()
@@ -83,6 +87,15 @@ public struct AutomaticBackup: Sendable {
             let due = next(state, now, isStart: isStart)
             guard let due, due <= now else { return .notDue(due) }
             return try run(&state, now, progress)
+        }
+    }
+
+    private func lock() throws(BackupError) -> AdvisoryLock {
+        do {
+            return try store.lockQuietly()
+        } catch {
+            store.log.note(ScheduleEvent(phase: .busy, error: error.code))
+            throw error
         }
     }
 
@@ -111,22 +124,24 @@ public struct AutomaticBackup: Sendable {
                 state.handledAt = now
             }
             try? state.write(to: store.paths.scheduleState)
+            store.log.note(ScheduleEvent(phase: .retry, dueAt: state.retryAt, error: error.code))
             throw error
         }
     }
 
     private func make(_ state: inout ScheduleState, _ progress: ProgressHandler?) throws(BackupError) -> Outcome {
-        try store.recoverRestore()
-        let skipsUnchanged = store.settings.skipsUnchanged
-        let newest = store.repository.snapshots(kind: .snapshot).last
-        let result = try store.monitor.run(
-            Self.operationName, phase: BackupProgress.firstMessage(store.definition), percent: 0, progress
-        ) {
-            (report) throws(BackupError) in
-            let operation = BackupOperation(store: store)
-            let made = try operation.make(
-                .snapshot, label: nil, tag: Self.tag, unlessAs: skipsUnchanged ? newest : nil, report)
-            return made.map { operation.removingOld($0, report) }
+        let channel = try store.channel() ?? .production
+        let newest = store.repository.snapshots(kind: .snapshot).last { $0.channel == channel }
+        let result = try store.recorded(.backup, isAutomatic: true) { (facts) throws(BackupError) in
+            try store.recoverRestore()
+            let result = try makeUnlessUnchanged(since: newest, progress)
+            if let result {
+                facts.note(result)
+            } else {
+                facts.result = .skipped
+                facts.snapshot = newest?.name.description
+            }
+            return result
         }
         guard let result else {
             state.result = .skipped
@@ -138,12 +153,29 @@ public struct AutomaticBackup: Sendable {
         return .made(result)
     }
 
+    private func makeUnlessUnchanged(
+        since newest: Snapshot?, _ progress: ProgressHandler?
+    ) throws(BackupError) -> BackupResult? {
+        let skipsUnchanged = store.settings.skipsUnchanged
+        return try store.monitor.run(
+            Self.operationName, phase: BackupProgress.firstMessage(store.definition), percent: 0, progress
+        ) {
+            (report) throws(BackupError) in
+            let operation = BackupOperation(store: store)
+            let made = try operation.make(
+                .snapshot, label: nil, tag: Self.tag, unlessAs: skipsUnchanged ? newest : nil, report)
+            return made.map { operation.removingOld($0, report) }
+        }
+    }
+
     /// Gives back the room of what was removed, once a week. What goes wrong with it is told by its own error; the backup is there.
     private func pruneNowAndThen(_ state: inout ScheduleState, _ progress: ProgressHandler?) {
         guard store.settings.retention.prunes, state.needsPrune else { return }
         let now = SystemClock.now()
         if let prunedAt = state.prunedAt, prunedAt <= now, now.seconds - prunedAt.seconds < Self.pruneIntervalSeconds { return }
-        guard (try? PruneOperation(store: store).runLocked(maxUnused: .standard, progress: progress)) != nil else { return }
+        guard (try? PruneOperation(store: store).runAutomatically(maxUnused: .standard, progress: progress)) != nil else {
+            return
+        }
         state.needsPrune = false
         state.prunedAt = now
     }

@@ -9,6 +9,7 @@ public enum SettingName: String, CaseIterable, Sendable {
     case repository
     case media
     case language
+    case channel
     case schedule
     case skipUnchanged = "skip-unchanged"
     case retention
@@ -26,6 +27,11 @@ public enum SettingName: String, CaseIterable, Sendable {
     case hookTimeoutSeconds = "hook-timeout-seconds"
     case notify
     case notifications
+    case log
+    case logLevel = "log-level"
+    case logFile = "log-file"
+    case logSizeBytes = "log-size-bytes"
+    case logFiles = "log-files"
 
     /// Whether a store cannot be without it.
     var isRequired: Bool {
@@ -56,6 +62,11 @@ public enum SettingName: String, CaseIterable, Sendable {
                 "The language of README.txt, of what a restore says and of the commands: en, ru, kk, tr or de. Without it: that of the environment",
                 "(LANG).",
             ]
+        case .channel:
+            [
+                "Which version of the app this is, production or development, for apps that have both: backups of each are called, counted and",
+                "removed apart.",
+            ]
         case .schedule:
             [
                 "When backups are made by themselves, in local time: off, daily, weekly, every 24h, Mon..Fri 03:30, *-*-01 12:00 (as systemd's",
@@ -84,8 +95,13 @@ public enum SettingName: String, CaseIterable, Sendable {
                 "A command, run by /bin/sh when a backup or a restore that somebody has asked for has ended: it finds in $BACKUPFS_MESSAGE what to say.",
                 "Whether it is run: on, off. Without it: as the app's definition says.",
             ]
+        case .log:
+            [
+                "Where the log goes: file, journal (of systemd), stderr or none. Without it: the journal where systemd runs the program as a",
+                "service, else the file. A file that reaches its size is begun anew, and so many of those before it stay.",
+            ]
         case .keepHourly, .keepDaily, .keepWeekly, .keepMonthly, .keepYearly, .keepWithin, .afterRestore, .hookTimeoutSeconds,
-            .notifications:
+            .notifications, .logLevel, .logFile, .logSizeBytes, .logFiles:
             []
         }
     }
@@ -99,6 +115,7 @@ public enum SettingName: String, CaseIterable, Sendable {
         case .repository: "repository"
         case .media: "app/media"
         case .language: Language.german.rawValue
+        case .channel: Channel.production.rawValue
         case .schedule: "daily"
         case .skipUnchanged: "yes"
         case .retention: "on"
@@ -116,6 +133,11 @@ public enum SettingName: String, CaseIterable, Sendable {
         case .hookTimeoutSeconds: "\(HookSettings.defaultTimeoutSeconds)"
         case .notify: "notify-send \"$BACKUPFS_TITLE\" \"$BACKUPFS_MESSAGE\""
         case .notifications: "on"
+        case .log: LogDestination.file.rawValue
+        case .logLevel: LogLevel.info.rawValue
+        case .logFile: "backupfs.log"
+        case .logSizeBytes: "\(LogSettings.defaultLimitBytes)"
+        case .logFiles: "\(LogSettings.defaultOldFileCount)"
         }
     }
 }

@@ -46,16 +46,27 @@ public struct SettingsFile: Sendable {
         let settings = try StoreSettings(text)
         let definition = try Store.definition(settings.app, in: paths)
         return SettingName.allCases.compactMap { name in
-            if name == .schedule, let schedule = Environment.schedule {
-                return Value(name: name, text: schedule, origin: .environment)
-            }
+            if let override = Self.override(name) { return Value(name: name, text: override, origin: .environment) }
             if let entry = text.entries[name] { return Value(name: name, text: entry.value, origin: .file) }
             return standard(name, settings, definition)
         }
     }
 
+    /// What an environment variable says instead.
+    private static func override(_ name: SettingName) -> String? {
+        switch name {
+        case .schedule: Environment.schedule
+        case .log: Environment.log
+        case .logLevel: Environment.logLevel
+        case .logFile: Environment.logFile
+        default: nil
+        }
+    }
+
     private func standard(_ name: SettingName, _ settings: StoreSettings, _ definition: AppDefinition) -> Value? {
         switch name {
+        case .channel:
+            return definition.fileNames.hasChannels ? Value(name: name, text: name.example, origin: .standard) : nil
         case .schedule: return Value(name: name, text: definition.schedule.text, origin: .definition)
         case .counted: return Value(name: name, text: definition.retention.counted.rawValue, origin: .definition)
         case .notifications: return Value(name: name, text: definition.announcements.rawValue, origin: .definition)
@@ -67,7 +78,7 @@ public struct SettingsFile: Sendable {
             return Value(name: name, text: "\(days)d", origin: .definition)
         case .language:
             return Value(name: name, text: Language.ofEnvironment().rawValue, origin: .environment)
-        case .skipUnchanged, .retention, .prune, .hookTimeoutSeconds:
+        case .skipUnchanged, .retention, .prune, .hookTimeoutSeconds, .log, .logLevel, .logFile, .logSizeBytes, .logFiles:
             return Value(name: name, text: name.example, origin: .standard)
         case .formatVersion, .app, .database, .repository, .media, .keepHourly, .keepDaily, .keepWeekly, .keepMonthly,
             .keepYearly,
@@ -89,7 +100,19 @@ public struct SettingsFile: Sendable {
         try text.set(name, value)
         let settings = try StoreSettings(text)
         if name == .app { _ = try Store.definition(settings.app, in: paths) }
+        if name == .channel { _ = try Store.channel(settings.channel, Store.definition(settings.app, in: paths)) }
         try FileSystem.writeFileAtomically(path, Array(text.text.utf8))
+    }
+
+    private static func check<Value: RawRepresentable & CaseIterable>(
+        _ variable: String, _ text: String?, _: Value.Type
+    ) throws(BackupError) where Value.RawValue == String {
+        guard let text else { return }
+        do {
+            _ = try SettingValue.word(text, Value.self)
+        } catch {
+            throw BackupError(error.code, "$\(variable): \(error.message)", remedy: error.remedy)
+        }
     }
 
     /// What is wrong with the settings, or with what they name.
@@ -114,7 +137,10 @@ public struct SettingsFile: Sendable {
                             .usage, "media: the app \(definition.name) has no media folder", path: path, remedy: "Remove it."))
                 }
             }
+            _ = try Store.channel(settings.channel, definition)
             if let text = Environment.schedule { _ = try Schedule(parsing: text) }
+            try Self.check("BACKUPFS_LOG", Environment.log, LogDestination.self)
+            try Self.check("BACKUPFS_LOG_LEVEL", Environment.logLevel, LogLevel.self)
             return problems
         } catch {
             return [error]

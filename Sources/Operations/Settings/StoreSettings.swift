@@ -16,6 +16,8 @@ public struct StoreSettings: Sendable, Equatable {
     public var repositoryPath: String
     /// `nil` for that of the environment.
     public var language: Language?
+    /// Of new backups, for an app that has channels; `nil` for production.
+    public var channel: Channel?
     /// `nil` for what the app's definition says.
     public var schedule: Schedule?
     /// Whether a backup that is due is left out when nothing has changed.
@@ -23,6 +25,7 @@ public struct StoreSettings: Sendable, Equatable {
     public var retention = RetentionSettings()
     public var hooks = HookSettings()
     public var notices = NoticeSettings()
+    public var log = LogSettings()
 
     public init(app: String, databasePath: String, mediaPath: String?, repositoryPath: String) {
         self.app = app
@@ -69,6 +72,7 @@ public struct StoreSettings: Sendable, Equatable {
         switch name {
         case .formatVersion, .app, .database, .repository, .media: return
         case .language: language = try SettingValue.word(value, Language.self)
+        case .channel: channel = try SettingValue.word(value, Channel.self)
         case .schedule: schedule = try Schedule(parsing: value)
         case .skipUnchanged: skipsUnchanged = try SettingValue.yesOrNo(value)
         case .beforeRestore: hooks.beforeRestore = value
@@ -86,6 +90,11 @@ public struct StoreSettings: Sendable, Equatable {
         case .keepWeekly: retention.policy.weekly = try RetentionPolicy.Limit(parsing: value)
         case .keepMonthly: retention.policy.monthly = try RetentionPolicy.Limit(parsing: value)
         case .keepYearly: retention.policy.yearly = try RetentionPolicy.Limit(parsing: value)
+        case .log: log.destination = try SettingValue.word(value, LogDestination.self)
+        case .logLevel: log.level = try SettingValue.word(value, LogLevel.self)
+        case .logFile: log.path = value
+        case .logSizeBytes: log.limitBytes = try SettingValue.number(value, in: LogSettings.limitBytesRange, of: "bytes")
+        case .logFiles: log.oldFileCount = try SettingValue.number(value, in: LogSettings.oldFileCountRange, of: "files")
         case .keepWithin: retention.policy.within = try RetentionPeriod(parsing: value)
         }
     }

@@ -20,16 +20,24 @@ extension Store {
     }
 
     public func removeSnapshot(_ snapshot: Snapshot) throws(BackupError) {
-        let lock = try lockForOperation()
-        defer { withExtendedLifetime(lock) {} }
-        try repository.removeSnapshot(snapshot.id)
+        try recorded(.delete) { (facts) throws(BackupError) in
+            facts.snapshot = snapshot.name.description
+            let lock = try lockForOperation()
+            defer { withExtendedLifetime(lock) {} }
+            try repository.removeSnapshot(snapshot.id)
+            facts.removedCount = 1
+        }
     }
 
     /// - Throws: `alreadyExists`.
     public func renameSnapshot(_ snapshot: Snapshot, to name: FileName) throws(BackupError) {
-        let lock = try lockForOperation()
-        defer { withExtendedLifetime(lock) {} }
-        try repository.renameSnapshot(snapshot.id, to: name)
+        try recorded(.rename) { (facts) throws(BackupError) in
+            // The one before is in the line of the backup that was made.
+            facts.snapshot = name.description
+            let lock = try lockForOperation()
+            defer { withExtendedLifetime(lock) {} }
+            try repository.renameSnapshot(snapshot.id, to: name)
+        }
     }
 
     public func setPinned(_ snapshot: Snapshot, _ isPinned: Bool) throws(BackupError) {

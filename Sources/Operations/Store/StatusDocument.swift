@@ -11,6 +11,10 @@ public struct StatusDocument: Sendable {
     public init(of store: Store) throws(BackupError) { self.init(try StoreState(of: store), of: store) }
 
     public init(_ state: StoreState, of store: Store) {
+        let history = OperationHistory.latest(of: store).map(\.historyJSON)
+        let records = state.counts.map { counts -> OrderedJSON in
+            .object(counts.map { OrderedJSON.Member($0.name, .integer($0.count)) })
+        }
         json = .members([
             "app": .text(store.definition.name),
             "title": .text(store.definition.title),
@@ -22,12 +26,13 @@ public struct StatusDocument: Sendable {
             "nextBackup": .optional(state.nextBackup.map { ISO8601.format($0.wholeSeconds) }),
             "snapshotCount": .integer(state.snapshots.count),
             "safetyBackupCount": .integer(state.safetyBackupCount),
-            "records": state.counts.map { .object($0.map { .init($0.name, .integer($0.count)) }) } ?? .null,
+            "records": records ?? .null,
             "statistics": state.statistics?.json ?? .null,
             "databaseError": .optional(state.databaseError?.description),
             "retention": Self.retention(store),
             "remote": .null,
             "lastError": state.failure?.json ?? .null,
+            "history": .array(history),
         ])
     }
 

@@ -16,17 +16,22 @@ public final class Store: Sendable {
     public let mediaPath: String?
     private let countCache = RecordCountCache()
     private let statisticsCache = StatisticsCache()
+    let logOverrides: LogOverrides
     /// What runs now, for `status.json`.
     public let monitor: OperationMonitor
 
     /// Opens a store and finishes what a crash interrupted.
-    /// - Parameter secret: asked for the password or key if the repository is encrypted, and only then.
+    /// - Parameters:
+    ///   - log: what goes before the settings of the log.
+    ///   - secret: asked for the password or key if the repository is encrypted, and only then.
     /// - Throws: `noRepository` when there is no store; `notPermitted` when somebody else could have written its settings; `wrongPassword`.
-    public static func open(_ path: String, secret: RepositorySecretSource? = nil) throws(BackupError) -> Store {
+    public static func open(
+        _ path: String, log: LogOverrides = .environment, secret: RepositorySecretSource? = nil
+    ) throws(BackupError) -> Store {
         let paths = StorePaths(root: path)
         guard FileSystem.exists(paths.settings) else { throw notThere(path) }
         try StoreTrust.check(paths)
-        let store = try Store(paths: paths, secret: secret)
+        let store = try Store(paths: paths, log: log, secret: secret)
         try store.recover()
         store.upgradeOwnDatabase()
         return store
@@ -38,8 +43,9 @@ public final class Store: Sendable {
             remedy: "Make one with: backupfs init --store \(path)")
     }
 
-    private init(paths: StorePaths, secret: RepositorySecretSource?) throws(BackupError) {
+    private init(paths: StorePaths, log: LogOverrides, secret: RepositorySecretSource?) throws(BackupError) {
         self.paths = paths
+        logOverrides = log
         let settings = try StoreSettings.read(paths.settings)
         currentSettings = Mutex(settings)
         definition = try Self.definition(settings.app, in: paths)

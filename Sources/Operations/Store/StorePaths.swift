@@ -26,8 +26,10 @@ public struct StorePaths: Sendable {
     var restoreJournal: String { "\(root)/restore.journal" }
     /// There while a restore goes on whose command `before-restore` has been run, and `after-restore` not yet.
     var hookRecord: String { "\(root)/restore.hook" }
-    /// One line for each operation that has ended.
+    /// Where the log goes if nothing else is said.
     public var operationLog: String { "\(root)/backupfs.log" }
+    /// The operations that have ended, a line each.
+    var history: String { "\(root)/history.jsonl" }
     /// What the schedule has done so far.
     var scheduleState: String { "\(root)/schedule.state" }
     /// When the files of the app's older versions were migrated.
@@ -38,7 +40,7 @@ public struct StorePaths: Sendable {
 
     /// Drafts of files that only the holder of the operation lock replaces.
     func operationDrafts() throws(BackupError) -> [String] {
-        let names = [restoreJournal, hookRecord, operationRecord, lastErrorRecord, scheduleState, migrationRecord].map(
+        let names = [restoreJournal, hookRecord, operationRecord, lastErrorRecord, scheduleState, migrationRecord, history].map(
             FileSystem.lastComponent)
         return try FileSystem.drafts(of: names, in: root)
             + FileSystem.drafts(of: [lastRestoreJSON, lastRestoreText].map(FileSystem.lastComponent), in: restoreReports)

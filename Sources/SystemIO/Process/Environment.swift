@@ -4,6 +4,10 @@ import Glibc
 public enum Environment {
     /// `BACKUPFS_SCHEDULE`: goes before the settings.
     public static var schedule: String? { text("BACKUPFS_SCHEDULE") }
+    /// `BACKUPFS_LOG`, `BACKUPFS_LOG_LEVEL`, `BACKUPFS_LOG_FILE`: go before the settings of the log.
+    public static var log: String? { text("BACKUPFS_LOG") }
+    public static var logLevel: String? { text("BACKUPFS_LOG_LEVEL") }
+    public static var logFile: String? { text("BACKUPFS_LOG_FILE") }
 
     /// - Returns: `nil` for one that is not set, and for an empty one.
     public static func text(_ name: String) -> String? {

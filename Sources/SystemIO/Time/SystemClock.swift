@@ -26,10 +26,7 @@ public enum SystemClock {
     /// `2026-01-11_14-30-00` in local time, the stamp of snapshot and file names.
     public static func localStamp(_ time: Timestamp) -> String { format(time, "%Y-%m-%d_%H-%M-%S", utc: false) }
 
-    /// `2026-01-11 14:30:00` in local time, for people.
-    public static func localText(_ time: Timestamp) -> String { format(time, "%Y-%m-%d %H:%M:%S", utc: false) }
-
-    /// The same in the order of the reader's language.
+    /// `2026-01-11 14:30:00` in local time, for people, in the order of their language.
     public static func localTime(_ time: Timestamp) -> Message {
         let parts = format(time, "%Y %m %d %H %M %S", utc: false).split(separator: " ").map(String.init)
         return "\(parts[0])-\(parts[1])-\(parts[2]) \(parts[3]):\(parts[4]):\(parts[5])"

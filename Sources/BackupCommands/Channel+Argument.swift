@@ -1,0 +1,4 @@
+import AppData
+import ArgumentParser
+
+extension Channel: ExpressibleByArgument {}

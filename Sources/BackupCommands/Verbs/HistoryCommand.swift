@@ -1,0 +1,63 @@
+import ArgumentParser
+import BackupCore
+import Export
+import Operations
+import SystemIO
+
+struct HistoryCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "history",
+        abstract: "Show what has been done with the store: when, how long it took, how it ended, how much it was.",
+        discussion: """
+            The last 1,000 operations are kept. No password is asked for.
+
+            Example:
+              backupfs history
+              backupfs history --automatic --last 5
+              backupfs history --json | jq -c '.[] | select(.result == "failed")'
+            """)
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var output: OutputOptions
+    @Flag(name: .long, help: "Only what the schedule has asked for.")
+    var automatic = false
+    @Option(name: .long, help: ArgumentHelp("How many, 1 to 1000.", valueName: "n"))
+    var last = 20
+
+    func validate() throws {
+        guard (1...OperationHistory.limitCount).contains(last) else {
+            throw ValidationError("--last is 1 to \(OperationHistory.limitCount).")
+        }
+    }
+
+    func run() throws {
+        let records = try OperationHistory(storeAt: store.path()).last(last, isAutomatic: automatic ? true : nil)
+        if output.json {
+            Terminal.say(OrderedJSON.array(records.map(\.historyJSON)).prettyText)
+        } else if records.isEmpty {
+            Terminal.say(automatic ? "The schedule has not asked for anything yet." : "Nothing has been done yet.")
+        } else {
+            let headings: [Message] = ["Started", "Operation", "", "Result", "Duration", "Size", "New", "Backup"]
+            Terminal.say(verbatim: Table.text(headings, records.map(Self.row)))
+        }
+    }
+
+    private static func row(_ record: OperationRecord) -> [String] {
+        let facts = record.facts
+        return [
+            Terminal.time(record.startedAt), record.operation.rawValue,
+            record.isAutomatic ? Terminal.language.text("automatic") : "",
+            record.result.rawValue + (facts.error.map { " (\($0.rawValue))" } ?? ""), duration(record.durationMilliseconds),
+            facts.sizeBytes.map { ByteCount.text($0) } ?? "", facts.storedByteCount.map { ByteCount.text($0) } ?? "",
+            facts.snapshot.map { MessageText.shortened($0) } ?? "",
+        ]
+    }
+
+    /// `0.42 s`, `3 min 20 s`, `2 h 5 min`.
+    static func duration(_ milliseconds: Int64) -> String {
+        let seconds = milliseconds / 1_000
+        if seconds < 60 { return "\(seconds).\(String(milliseconds % 1_000 / 10 + 100).dropFirst()) s" }
+        if seconds < 3_600 { return "\(seconds / 60) min \(seconds % 60) s" }
+        return "\(seconds / 3_600) h \(seconds / 60 % 60) min"
+    }
+}

@@ -1,0 +1,66 @@
+import BackupCore
+import Glibc
+import Logging
+import SystemIO
+
+/// The log of a store: a line for each operation that has ended, and for some moments besides, with time, result and size and with nothing of what is in
+/// the data.
+public struct OperationLog: Sendable {
+    /// `nil` where nothing is logged.
+    private let logger: Logger?
+    private let app: String
+
+    /// - Parameters:
+    ///   - sink: `nil` for nowhere.
+    ///   - app: the name of the app's definition.
+    init(level: LogLevel, sink: LogSink?, app: String) {
+        logger = sink.map { sink in
+            Logger(label: "backupfs") { _ in StructuredLogHandler(level: level.ofLogger, sink: sink) }
+        }
+        self.app = app
+    }
+
+    /// An operation has ended.
+    public func note(_ record: OperationRecord) {
+        let seconds =
+            "\(record.durationMilliseconds / 1_000).\(String(record.durationMilliseconds % 1_000 + 1_000).dropFirst()) s"
+        let error = record.facts.error.map { " (\($0.rawValue))" } ?? ""
+        write(
+            record.level, "\(record.operation.rawValue) \(record.result.rawValue)\(error) in \(seconds)", record.logFields)
+    }
+
+    /// An operation begins.
+    func noteBeginning(_ operation: OperationKind, isAutomatic: Bool) {
+        write(
+            .debug, "\(operation.rawValue) begun",
+            [.operation: .string(operation.rawValue), .phase: "begun"].merging(isAutomatic ? [.isAutomatic: true.field] : [:]) {
+                $1
+            })
+    }
+
+    /// Something about the schedule, of which no operation tells.
+    func note(_ event: ScheduleEvent) {
+        var fields: [LogField: Logger.MetadataValue] = [.operation: "schedule", .phase: .string(event.phase.rawValue)]
+        fields[.dueAt] = event.dueAt.map { .string(ISO8601.format($0.wholeSeconds)) }
+        fields[.error] = event.error.map { .string($0.rawValue) }
+        write(event.phase.level, "schedule \(event.phase.rawValue)", fields)
+    }
+
+    private func write(_ level: LogLevel, _ message: String, _ fields: [LogField: Logger.MetadataValue]) {
+        guard let logger, level.ofLogger >= logger.logLevel else { return }
+        var metadata: Logger.Metadata = [:]
+        for (field, value) in fields { metadata[field.rawValue] = value }
+        metadata[LogField.app.rawValue] = .string(app)
+        metadata[LogField.process.rawValue] = Int64(getpid()).field
+        logger.log(level: level.ofLogger, "\(message)", metadata: metadata)
+    }
+}
+
+extension Int64 {
+    /// As a field of the log, which stays a number.
+    var field: Logger.MetadataValue { .stringConvertible(self) }
+}
+
+extension Bool {
+    var field: Logger.MetadataValue { .stringConvertible(self) }
+}

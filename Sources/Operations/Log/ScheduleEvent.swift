@@ -1,0 +1,26 @@
+import BackupCore
+
+/// What happens to the schedule besides the backups that it makes.
+struct ScheduleEvent: Sendable {
+    enum Phase: String, Sendable {
+        case notDue = "not-due"
+        case due
+        /// Somebody else's operation runs; it is looked at again within seconds.
+        case busy
+        /// A backup has failed or has given way, and is tried again.
+        case retry
+
+        var level: LogLevel {
+            switch self {
+            case .notDue, .busy: .trace
+            case .due: .debug
+            case .retry: .warning
+            }
+        }
+    }
+
+    let phase: Phase
+    /// When the next backup is due, or this one was.
+    var dueAt: Timestamp?
+    var error: BackupError.Code?
+}

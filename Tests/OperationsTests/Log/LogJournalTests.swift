@@ -1,0 +1,94 @@
+import TestSupport
+import Testing
+
+/// The journal, for which a socket of the test's own stands in.
+struct LogJournalTests {
+    /// Prints each entry that comes as a line of JSON, by the definition of the native protocol.
+    private static let journal = """
+        import json, os, socket, struct, sys
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        listener.bind(sys.argv[1])
+        listener.settimeout(30)
+        for _ in range(int(sys.argv[2])):
+            data, entry = listener.recv(1 << 20), {}
+            while data:
+                name, data = data.split(b"\\n", 1)
+                if b"=" in name:
+                    name, value = name.split(b"=", 1)
+                else:
+                    size = struct.unpack("<Q", data[:8])[0]
+                    value, data = data[8:8 + size], data[8 + size + 1:]
+                entry[name.decode()] = value.decode()
+            print(json.dumps(entry), flush=True)
+        """
+
+    private func room() throws -> Room {
+        let room = try Room()
+        try room.write(Self.journal, to: "journal.py")
+        try room.sh("backupfs init --app keeptrack --store $S >/dev/null")
+        return room
+    }
+
+    /// Runs a script with a journal that takes so many entries.
+    private func listening(_ room: Room, _ count: Int, _ script: String) throws {
+        try room.sh(
+            """
+            python3 $R/journal.py $R/socket \(count) > $R/entries & journal=$!
+            while [ ! -S $R/socket ]; do sleep 0.01; done
+            export BACKUPFS_JOURNAL_SOCKET=$R/socket
+            \(script)
+            wait $journal
+            """)
+    }
+
+    @Test func `an entry has a field for each member`() throws {
+        let room = try room()
+        try listening(
+            room, 2,
+            """
+            backupfs config set log journal --store $S; backupfs backup --label one --store $S
+            ! backupfs backup --label one --store $S
+            """)
+        #expect(
+            try room.sh(
+                "jq -c '[.PRIORITY,.SYSLOG_IDENTIFIER,.BACKUPFS_OPERATION,.BACKUPFS_PHASE,.BACKUPFS_RESULT,.BACKUPFS_APP,.BACKUPFS_SNAPSHOT,.BACKUPFS_ERROR]' $R/entries"
+            ) == """
+                ["6","backupfs","backup","ended","ok","keeptrack","one",null]
+                ["4","backupfs","backup","ended","refused","keeptrack",null,"alreadyExists"]
+                """)
+        #expect(
+            try room.sh(
+                "head -1 $R/entries | jq -r '.BACKUPFS_FILE_SIZE, .BACKUPFS_STORED_BYTES, .BACKUPFS_DURATION_MS, .BACKUPFS_FILES'"
+            )
+            .split(separator: "\n").allSatisfy { (Int($0) ?? 0) > 0 })
+        #expect(try room.sh("head -1 $R/entries | jq -r .MESSAGE").wholeMatch(of: /backup ok in \d+\.\d{3} s/) != nil)
+        #expect(
+            try room.sh("tail -1 $R/entries | jq -r .MESSAGE").wholeMatch(of: /backup refused \(alreadyExists\) in \d+\.\d{3} s/)
+                != nil)
+        #expect(try room.sh("ls $S | grep -c log || true") == "0", "not in the file as well")
+    }
+
+    @Test func `a service of systemd logs to the journal, and what it starts does not`() throws {
+        let room = try room()
+        let export = "backupfs export --json -o $R/x.json --store $S >/dev/null"
+        try listening(
+            room, 1,
+            """
+            touch $R/stream; export JOURNAL_STREAM=$(stat -c %d:%i $R/stream)
+            \(export) 2>> $R/stream
+            \(export) 2>> $R/elsewhere; \(export) --log-file $R/named.log 2>> $R/stream
+            """)
+        #expect(
+            try room.sh("jq -r .BACKUPFS_OPERATION $R/entries; jq -r .op $S/backupfs.log $R/named.log")
+                == "export\nexport\nexport")
+    }
+
+    @Test func `without a journal the file has it`() throws {
+        let room = try room()
+        let export = "backupfs export --json -o $R/x.json --store $S >/dev/null"
+        try room.sh(
+            "backupfs config set log journal --store $S; BACKUPFS_JOURNAL_SOCKET=$R/none \(export); BACKUPFS_JOURNAL_SOCKET=relative \(export)"
+        )
+        #expect(try room.sh("jq -r .op $S/backupfs.log") == "export\nexport")
+    }
+}
