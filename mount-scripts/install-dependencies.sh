@@ -29,6 +29,7 @@ zip                   command -v zip
 p7zip-full|7zip       command -v 7z
 libarchive-tools      command -v bsdtar
 python3               command -v python3
+gettext               command -v msgfmt
 python3-cryptography  python3 -c __import__('cryptography')
 python3-jsonschema    python3 -c __import__('jsonschema')
 python3-yaml          python3 -c __import__('yaml')

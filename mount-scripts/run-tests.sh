@@ -3,6 +3,10 @@
 # come in between, and a log is often cut to its last few.
 set -uo pipefail
 
+# The tests expect English, wherever they run.
+unset LANGUAGE
+export LC_ALL=C.UTF-8
+
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 

@@ -31,3 +31,10 @@ texts() {
 }
 
 texts | python3 mount-scripts/translations/translations.py "$task" Sources/CTranslations Sources/AppData/Resources
+
+# A second opinion of the catalogs' form, values and plural forms.
+if [ "$task" = check ]; then
+    for file in Sources/CTranslations/*.po; do
+        said=$(msgfmt --check --output-file=/dev/null "$file" 2>&1) || { echo "$said" >&2; exit 1; }
+    done
+fi

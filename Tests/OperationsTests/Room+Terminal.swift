@@ -3,7 +3,7 @@ import Foundation
 extension Room {
     private static let onTerminal = """
         import os, pty, sys
-        answers = sys.argv[1].encode().decode("unicode_escape").split("|") if sys.argv[1] else []
+        answers = sys.argv[1].encode("latin-1", "backslashreplace").decode("unicode_escape").split("|") if sys.argv[1] else []
         process, terminal = pty.fork()
         if process == 0:
             os.execvp(sys.argv[2], sys.argv[2:])

@@ -25,6 +25,7 @@ public struct CalendarExpression: Sendable, Equatable {
     private static let weekdayNames = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
     /// The 29th of February falls on each weekday within so many days, over a year like 2100 as well.
     private static let searchLimitDays = 41 * 366
+    private static let marginSeconds: Int64 = 3 * 3_600
 
     /// - Throws: `usage`, saying what can be written.
     public init(parsing text: String) throws(BackupError) {
@@ -120,6 +121,9 @@ public struct CalendarExpression: Sendable, Equatable {
         var time = day
         for hour in 0...23 where hours.contains(hour) {
             time.hour = hour
+            // An hour that is long over need not be gone through second by second. Clocks are put forward or back by less than this.
+            (time.minute, time.second) = (59, 59)
+            guard time.instant.seconds + Self.marginSeconds > limit else { continue }
             for minute in 0...59 where minutes.contains(minute) {
                 time.minute = minute
                 for second in 0...59 where seconds.contains(second) {
