@@ -39,6 +39,8 @@ struct SoakOperation {
             text = result.text
             outcome = judge(result, wasDisturbed: usesMount && (epoch % 2 == 1 || daemon.epoch != epoch), world)
             if outcome == .unexpected || outcome == .incomplete { text = "exit code \(result.exitCode): \(text)" }
+            // A program tells no more than an errno; and the next failure has a reason of its own.
+            if outcome == .unexpected { text += Job.read("\(world.storePath)/last-error.json") }
         } catch {
             text = "\(error)"
         }
