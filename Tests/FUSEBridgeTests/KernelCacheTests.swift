@@ -15,7 +15,8 @@ struct KernelCacheTests {
         let mount = try MountedTree()
         _ = try mount.sh("cd $M; for i in 1 2 3 4 5; do stat never-here; stat perhaps; done")
         let asked = mount.tree.state.withLock { $0.lookedUp }
-        #expect(asked.filter { $0 == "never-here" }.count == 1)
+        // Once more if another suite has the kernel let go of what it keeps just then.
+        #expect((1...2).contains(asked.filter { $0 == "never-here" }.count))
         #expect(asked.filter { $0 == "perhaps" }.count == 5)
     }
 
@@ -27,8 +28,14 @@ struct KernelCacheTests {
         let (listings, lookUps) = tree.state.withLock { ($0.listingCount, $0.lookedUp.count) }
         // Each answer of some hundred names is one reading; the attributes come with the names.
         #expect((2...60).contains(listings) && lookUps == 0)
-        #expect(try mount.output("find $M -type f -size 3c | wc -l; ls $M | wc -l") == "3000\n3000\n")
-        #expect(tree.state.withLock { $0.listingCount } == listings)
+        // Another suite has the kernel let go of all that it keeps, once; what is never kept is read anew each time.
+        var isKept = false
+        for _ in 0..<4 where !isKept {
+            let before = tree.state.withLock { $0.listingCount }
+            #expect(try mount.output("find $M -type f -size 3c | wc -l; ls $M | wc -l") == "3000\n3000\n")
+            isKept = tree.state.withLock { $0.listingCount } == before
+        }
+        #expect(isKept)
         #expect(tree.state.withLock { $0.lookedUp.count } == 0)
     }
 

@@ -75,7 +75,8 @@ enum SoakUsers {
         }
     }
 
-    /// Restores in every way there is; sometimes what cannot be restored, and sometimes it is killed.
+    /// Restores in every way there is; sometimes what cannot be restored, and sometimes it is killed. What was dropped is removed again: until
+    /// then the mount keeps it, and its memory would grow with each.
     static let restorer: Choice = { random, world in
         guard let name = world.snapshots.randomElement(using: &random) else { return nil }
         let folder = ["restore", "restore/merge", "restore/skip", "restore/replace"].randomElement(using: &random) ?? ""
@@ -85,16 +86,17 @@ enum SoakUsers {
         switch Int.random(in: 0..<12, using: &random) {
         case 0, 1:
             return SoakOperation(
-                kind: "cp archive.zip \(folder)", script: "cp $M/snapshots/$N/archive.zip $M/\(folder)/\(copy).zip",
+                kind: "cp archive.zip \(folder)", script: "cp $M/snapshots/$N/archive.zip $M/\(folder)/\(copy).zip; rm $M/\(folder)/\(copy).zip",
                 snapshot: name)
         case 2, 3:
             return SoakOperation(
-                kind: "cp export.json \(folder)", script: "cp $M/snapshots/$N/export.json $M/\(folder)/\(copy).json",
+                kind: "cp export.json \(folder)", script: "cp $M/snapshots/$N/export.json $M/\(folder)/\(copy).json; rm $M/\(folder)/\(copy).json",
                 snapshot: name)
         case 4:
             return SoakOperation(
                 kind: "cat database.sqlite \(folder)",
-                script: "cat $M/snapshots/$N/database.sqlite > $M/\(folder)/\(copy).sqlite", snapshot: name)
+                script: "cat $M/snapshots/$N/database.sqlite > $M/\(folder)/\(copy).sqlite; rm $M/\(folder)/\(copy).sqlite",
+                snapshot: name)
         case 5, 6:
             return SoakOperation(
                 kind: "restore \(strategy) by command", script: "\(command) $N >/dev/null", snapshot: name, usesMount: false)
