@@ -86,16 +86,16 @@ enum SoakUsers {
         switch Int.random(in: 0..<12, using: &random) {
         case 0, 1:
             return SoakOperation(
-                kind: "cp archive.zip \(folder)", script: "cp $M/snapshots/$N/archive.zip $M/\(folder)/\(copy).zip; rm $M/\(folder)/\(copy).zip",
+                kind: "cp archive.zip \(folder)", script: "D=$M/\(folder)/\(copy).zip; cp $M/snapshots/$N/archive.zip $D; rm $D",
                 snapshot: name)
         case 2, 3:
             return SoakOperation(
-                kind: "cp export.json \(folder)", script: "cp $M/snapshots/$N/export.json $M/\(folder)/\(copy).json; rm $M/\(folder)/\(copy).json",
+                kind: "cp export.json \(folder)", script: "D=$M/\(folder)/\(copy).json; cp $M/snapshots/$N/export.json $D; rm $D",
                 snapshot: name)
         case 4:
             return SoakOperation(
                 kind: "cat database.sqlite \(folder)",
-                script: "cat $M/snapshots/$N/database.sqlite > $M/\(folder)/\(copy).sqlite; rm $M/\(folder)/\(copy).sqlite",
+                script: "D=$M/\(folder)/\(copy).sqlite; cat $M/snapshots/$N/database.sqlite > $D; rm $D",
                 snapshot: name)
         case 5, 6:
             return SoakOperation(
