@@ -91,7 +91,7 @@ public final class MountSession: Sendable {
         probe.join()
         guard failure == 0 else {
             throw BackupError(
-                .inputOutput, "the connection to the kernel broke: \(String(cString: strerror(failure)))", path: mountpoint,
+                .inputOutput, "the connection to the kernel broke: \(SystemCall.reason(failure))", path: mountpoint,
                 remedy: "Mount it again.")
         }
         return try end.get()
