@@ -30,15 +30,12 @@ final class BackupProgress: Sendable {
         /// Whether it is known what the media folder holds.
         var knowsMedia = false
         var archivedItems: UInt64 = 0
-        var percent = 0
-        var lastReport: UInt64 = 0
+        var pace = ProgressPace()
     }
 
     /// For apps whose documents say nothing of stages: one message, and percentages by what is to be read.
     static let generalMessage: Message = "Creating backup..."
     static let endMessage: Message = "Backup complete"
-    /// Progress is told no more often, unless a percentage has changed.
-    private static let reportIntervalNanoseconds: UInt64 = 50_000_000
     /// What is left for the end, where the documents say nothing.
     private static let percentLimit = 99
 
@@ -98,16 +95,12 @@ final class BackupProgress: Sendable {
     private func tell(always: Bool = false, _ change: (inout State) -> Void) {
         state.withLock { state in
             change(&state)
-            let percent = max(state.percent, percent(state))
-            let now = SystemClock.monotonicNanoseconds()
-            guard always || percent != state.percent || now >= state.lastReport + Self.reportIntervalNanoseconds else { return }
-            state.percent = percent
-            state.lastReport = now
-            report(progress(state))
+            guard let percent = state.pace.next(percent(state), always: always) else { return }
+            report(progress(state, percent))
         }
     }
 
-    private func progress(_ state: State) -> OperationProgress {
+    private func progress(_ state: State, _ percent: Int) -> OperationProgress {
         let phase = phases.last { Self.order($0.stage) <= Self.order(state.stage) }
         let text = state.stage == .end ? phase?.message ?? Self.endMessage : phase?.message ?? Self.generalMessage
         let (current, total) = items(state)
@@ -116,7 +109,7 @@ final class BackupProgress: Sendable {
         return OperationProgress(
             phase: text, message: current > 0 ? phase?.message(current: current, total: total) : nil,
             processedItems: state.media.processedItems, totalItems: state.media.items,
-            processedBytes: processed, totalBytes: state.stage == .end ? processed : expected, percent: state.percent)
+            processedBytes: processed, totalBytes: state.stage == .end ? processed : expected, percent: percent)
     }
 
     /// What the stage goes through one by one.

@@ -13,8 +13,7 @@ final class RestoreProgress: Sendable {
         var phase = RestoreProgress.firstMessage
         var readBytes: UInt64 = 0
         var savedPercent = 0
-        var percent = 0
-        var lastReport: UInt64 = 0
+        var pace = ProgressPace()
     }
 
     static let firstMessage: Message = "Restoring data..."
@@ -24,7 +23,6 @@ final class RestoreProgress: Sendable {
     private static let savingPercent = 40
     private static let importingPercent = 60
     private static let percentLimit = 99
-    private static let reportIntervalNanoseconds: UInt64 = 50_000_000
 
     private let sizeBytes: UInt64
     private let report: ProgressHandler
@@ -79,11 +77,7 @@ final class RestoreProgress: Sendable {
     private func tell(always: Bool = false, _ change: (inout State) -> Void) {
         state.withLock { state in
             change(&state)
-            let percent = max(state.percent, percent(state))
-            let now = SystemClock.monotonicNanoseconds()
-            guard always || percent != state.percent || now >= state.lastReport + Self.reportIntervalNanoseconds else { return }
-            state.percent = percent
-            state.lastReport = now
+            guard let percent = state.pace.next(percent(state), always: always) else { return }
             report(
                 OperationProgress(
                     phase: state.phase, processedBytes: processedBytes(state), totalBytes: sizeBytes * 2,
