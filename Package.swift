@@ -56,7 +56,7 @@ let package = Package(
             name: "BackupRepository",
             dependencies: [
                 "SystemIO", "BackupCore", .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"), "CSQLite",
             ],
             swiftSettings: settings),
         .target(

@@ -6,4 +6,8 @@
 static inline int backupfs_disable_triggers(sqlite3 *connection) {
     return sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, (int *)0);
 }
+// sqlite3_db_config with SQLITE_DBCONFIG_RESET_DATABASE.
+static inline int backupfs_set_resetting(sqlite3 *connection, int isResetting) {
+    return sqlite3_db_config(connection, SQLITE_DBCONFIG_RESET_DATABASE, isResetting, (int *)0);
+}
 #endif

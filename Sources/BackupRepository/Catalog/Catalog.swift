@@ -11,10 +11,11 @@ final class Catalog: Sendable {
     private let layout: RepositoryLayout
     private let repositoryID: String
     let protection: RepositoryProtection
-    private let database: Mutex<any DatabaseWriter>
+    private let opened: Mutex<OpenCatalog>
     /// Packs that cannot be read as a whole, and why. Their chunks are still found, but no backup relies on them.
     private let damaged = Mutex<[PackID: BackupError]>([:])
-    private let wasRebuiltForMissingChunk = Mutex(false)
+    /// How often the packs themselves may still be asked for a chunk that the catalog does not know: that reads all of their indexes.
+    private let remainingInquiries = Mutex(16)
     /// Why the file that was found could not be used; it has been made anew then.
     private let replacementReason = Mutex<BackupError?>(nil)
 
@@ -23,86 +24,38 @@ final class Catalog: Sendable {
         self.layout = layout
         self.repositoryID = repositoryID
         self.protection = protection
-        var isFresh = false
-        var reason: BackupError?
-        let writer = try Self.openOrReplace(
-            layout: layout, repositoryID: repositoryID, wasReplaced: &isFresh, reason: &reason)
-        database = Mutex(writer)
+        let (catalog, reason) = try CatalogOpening(layout: layout, repositoryID: repositoryID).open()
+        opened = Mutex(catalog)
         replacementReason.withLock { $0 = reason }
         do {
             try reconcile()
         } catch {
             // Damage shows when tables are read, not when the file is opened.
-            guard error.code == .repositoryDamaged, !isFresh else { throw error }
+            guard error.code == .repositoryDamaged, reason == nil else { throw error }
             replacementReason.withLock { $0 = error }
             try replace()
             try reconcile()
         }
     }
 
-    /// Whether the catalog cannot be written where it lies, while the packs may well be readable: it is kept in memory then. Somebody whose
-    /// disk is full or fails needs the backups more than ever.
-    private static func isUnwritable(_ error: BackupError) -> Bool {
-        [.readOnly, .accessDenied, .notPermitted, .noSpace, .inputOutput].contains(error.code)
-    }
-
     /// Why the catalog had to be made anew when it was opened; `nil` when it was whole, or not there.
     var damage: BackupError? { replacementReason.withLock { $0 } }
 
-    private static func openOrReplace(
-        layout: RepositoryLayout, repositoryID: String, wasReplaced: inout Bool, reason: inout BackupError?
-    ) throws(BackupError) -> any DatabaseWriter {
-        do {
-            return try CatalogDatabase.open(path: layout.catalog, repositoryID: repositoryID)
-        } catch {
-            wasReplaced = true
-            if error.code == .repositoryDamaged {
-                reason = error
-                do throws(BackupError) {
-                    return try openReplaced(layout: layout, repositoryID: repositoryID)
-                } catch {
-                    guard isUnwritable(error) else { throw error }
-                }
-            } else if !isUnwritable(error) {
-                throw error
-            }
-            return try CatalogDatabase.openInMemory(repositoryID: repositoryID)
-        }
-    }
-
-    /// Removes the catalog's files and makes an empty one. Whoever has the old files open keeps them: SQLite notices that they
-    /// are no longer in their place and leaves the new ones alone.
-    private static func openReplaced(
-        layout: RepositoryLayout, repositoryID: String
-    ) throws(BackupError) -> any DatabaseWriter {
-        let lock = try WaitingLock.acquire(path: layout.catalogLock)
-        defer { withExtendedLifetime(lock) {} }
-        do {
-            // Another process may have replaced it while this one waited.
-            return try CatalogDatabase.open(path: layout.catalog, repositoryID: repositoryID)
-        } catch {
-            guard error.code == .repositoryDamaged else { throw error }
-            try CatalogDatabase.removeFiles(path: layout.catalog)
-            return try CatalogDatabase.open(path: layout.catalog, repositoryID: repositoryID)
-        }
-    }
-
-    /// Throws the catalog's file away for an empty one.
+    /// Throws away what is in the catalog for an empty one.
     func replace() throws(BackupError) {
-        let fresh: any DatabaseWriter
-        do {
-            let lock = try WaitingLock.acquire(path: layout.catalogLock)
-            defer { withExtendedLifetime(lock) {} }
-            try CatalogDatabase.removeFiles(path: layout.catalog)
-            fresh = try CatalogDatabase.open(path: layout.catalog, repositoryID: repositoryID)
-        } catch {
-            guard Self.isUnwritable(error) else { throw error }
-            fresh = try CatalogDatabase.openInMemory(repositoryID: repositoryID)
-        }
-        database.withLock { $0 = fresh }
+        let fresh = try CatalogOpening(layout: layout, repositoryID: repositoryID).replace(opened.withLock { $0 })
+        opened.withLock { $0 = fresh }
     }
 
-    private var current: any DatabaseWriter { database.withLock { $0 } }
+    /// Lets go of a file that somebody removed, or put another in the place of.
+    private func reopenIfMoved() throws(BackupError) {
+        let old = opened.withLock { $0 }
+        guard try CatalogDatabase.mapErrors(path: layout.catalog, old.hasMoved) else { return }
+        let (fresh, _) = try CatalogOpening(layout: layout, repositoryID: repositoryID).open()
+        opened.withLock { $0 = fresh }
+    }
+
+    private var current: any DatabaseWriter { opened.withLock { $0.writer } }
 
     /// Reads with single statements: each sees a consistent state by itself, so no transaction is needed around it.
     func read<Result>(_ body: (Database) throws -> Result) throws(BackupError) -> Result {
@@ -147,21 +100,34 @@ extension Catalog {
             try replace()
         }
         try reconcile()
-        if let complete = Self.complete(try lookUpAll(ids)) { return complete }
-        // The catalog claims to know every pack and still lacks a chunk: believe the packs. Once is enough.
-        if wasRebuiltForMissingChunk.withLock({ was in
-            defer { was = true }
-            return !was
-        }) {
+        var found = try lookUpAll(ids)
+        // The catalog claims to know every pack. Most often the snapshot was removed meanwhile; but if it is wrong, believe the packs.
+        if try isInAnyPack(Set(zip(ids, found).filter { $0.1 == nil }.map(\.0))) {
             try replace()
             try reconcile()
+            found = try lookUpAll(ids)
         }
-        let found = try lookUpAll(ids)
         if let complete = Self.complete(found) { return complete }
         let missing = zip(ids, found).first { $0.1 == nil }?.0
         throw BackupError(
             .repositoryDamaged, "chunk \(missing?.hexadecimal ?? "") is in no pack of the repository", path: layout.packs,
             remedy: "Copy the missing pack back from another copy of the repository, if there is one.")
+    }
+
+    /// Whether a pack says that it has one of the chunks.
+    private func isInAnyPack(_ ids: Set<ChunkID>) throws(BackupError) -> Bool {
+        guard !ids.isEmpty,
+            remainingInquiries.withLock({ remaining in
+                remaining -= 1
+                return remaining >= 0
+            })
+        else { return false }
+        return try PackFolder.list(layout).keys.contains { pack in
+            guard let file = try? SharedFile(path: layout.packPath(of: pack)),
+                let index = try? PackIndex.read(file, pack: pack, protection: protection)
+            else { return false }
+            return index.entries.contains { ids.contains($0.id) }
+        }
     }
 
     /// A chunk in several packs is taken from the first that is intact. What is stored whole can be the base of others.
@@ -298,14 +264,15 @@ extension Catalog {
         do {
             try reconcileOnce()
         } catch {
-            guard Self.isUnwritable(error) else { throw error }
+            guard CatalogOpening.isUnwritable(error) else { throw error }
             let inMemory = try CatalogDatabase.openInMemory(repositoryID: repositoryID)
-            database.withLock { $0 = inMemory }
+            opened.withLock { $0 = inMemory }
             try reconcileOnce()
         }
     }
 
     private func reconcileOnce() throws(BackupError) {
+        try reopenIfMoved()
         // The table first: a pack that another process publishes in between is then unknown, not vanished.
         let known = try knownPacks()
         let present = try PackFolder.list(layout)

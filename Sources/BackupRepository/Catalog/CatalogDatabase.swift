@@ -4,14 +4,14 @@ import SystemIO
 
 /// The catalog's SQLite file: opening, its tables, and GRDB's errors as ours.
 ///
-/// Table `packs`: one row for each known pack. Table `chunks`: where chunks lie, by name; a chunk may lie in several packs while
+/// Table `repository`: whose catalog it is, and a random number that tells one making of it from the next. Table `packs`: one row for each known pack. Table `chunks`: where chunks lie, by name; a chunk may lie in several packs while
 /// they are being rewritten. A digest takes four columns (`DigestKey`). All of it can be made again from the packs.
 enum CatalogDatabase {
     private static let applicationID = 0x6266_7363  // "bfsc"
-    private static let schemaVersion = 1
+    private static let schemaVersion = 2
 
     private static let schema = """
-        CREATE TABLE repository (id TEXT NOT NULL);
+        CREATE TABLE repository (id TEXT NOT NULL, generation INTEGER NOT NULL);
         CREATE TABLE packs (
             number INTEGER PRIMARY KEY,
             id0 INTEGER NOT NULL, id1 INTEGER NOT NULL, id2 INTEGER NOT NULL, id3 INTEGER NOT NULL,
@@ -27,8 +27,8 @@ enum CatalogDatabase {
         """
 
     /// Opens the file, and makes it if it is not there.
-    /// - Throws: `repositoryDamaged` when the file is not a whole catalog of this repository and version: it has to be rebuilt.
-    static func open(path: String, repositoryID: String) throws(BackupError) -> any DatabaseWriter {
+    /// - Throws: `repositoryDamaged` when the file is not a whole catalog of this repository and version: it has to be made anew.
+    static func open(path: String, repositoryID: String) throws(BackupError) -> OpenCatalog {
         if !FileSystem.exists(path) {
             // Created here, for the mode; SQLite gives its journal files the mode of the database.
             do {
@@ -40,22 +40,17 @@ enum CatalogDatabase {
         }
         return try mapErrors(path: path) {
             let pool = try DatabasePool(path: path, configuration: configuration())
-            try prepare(pool, repositoryID: repositoryID)
-            return pool
+            return OpenCatalog(writer: pool, generation: try prepare(pool, repositoryID: repositoryID))
         }
     }
 
     /// A catalog in memory, where the repository's folder cannot be written.
-    static func openInMemory(repositoryID: String) throws(BackupError) -> any DatabaseWriter {
+    static func openInMemory(repositoryID: String) throws(BackupError) -> OpenCatalog {
         try mapErrors(path: ":memory:") {
             let queue = try DatabaseQueue(configuration: configuration())
-            try prepare(queue, repositoryID: repositoryID)
-            return queue
+            _ = try prepare(queue, repositoryID: repositoryID)
+            return OpenCatalog(writer: queue, generation: nil)
         }
-    }
-
-    static func removeFiles(path: String) throws(BackupError) {
-        for suffix in ["", "-wal", "-shm", "-journal"] { try FileSystem.removeFile(path + suffix) }
     }
 
     /// Runs `body` and turns what GRDB throws into `BackupError`: `repositoryDamaged` for a damaged file, `noSpace`, `busy`,
@@ -95,24 +90,29 @@ enum CatalogDatabase {
         return configuration
     }
 
-    private static func prepare(_ writer: some DatabaseWriter, repositoryID: String) throws {
+    /// - Returns: the catalog's generation.
+    private static func prepare(_ writer: some DatabaseWriter, repositoryID: String) throws -> Int64 {
         try writer.writeWithoutTransaction { database in
+            var generation = Int64.random(in: .min ... .max)
             try database.inTransaction(.immediate) {
                 let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
                 let application = try Int.fetchOne(database, sql: "PRAGMA application_id") ?? 0
                 let tableCount = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") ?? 0
                 if version == 0, application == 0, tableCount == 0 {
                     try database.execute(sql: schema)
-                    try database.execute(sql: "INSERT INTO repository VALUES (?)", arguments: [repositoryID])
+                    try database.execute(sql: "INSERT INTO repository VALUES (?, ?)", arguments: [repositoryID, generation])
                     try database.execute(sql: "PRAGMA user_version = \(schemaVersion)")
                     try database.execute(sql: "PRAGMA application_id = \(applicationID)")
                 } else {
                     guard version == schemaVersion, application == applicationID,
-                        try String.fetchOne(database, sql: "SELECT id FROM repository") == repositoryID
+                        let row = try Row.fetchOne(database, sql: "SELECT id, generation FROM repository"),
+                        row[0] as String? == repositoryID, let found = row[1] as Int64?
                     else { throw BackupError(.repositoryDamaged, "the catalog is of another version or repository") }
+                    generation = found
                 }
                 return .commit
             }
+            return generation
         }
     }
 }

@@ -1,0 +1,20 @@
+import GRDB
+import GRDBSQLite
+
+/// The connections to a catalog, all of them to the same one.
+struct OpenCatalog {
+    let writer: any DatabaseWriter
+    /// Which making of the catalog this is; `nil` for one in memory.
+    let generation: Int64?
+
+    /// Whether the file is no longer in its place. Connections that are made from now on would be to another file than those that are there.
+    func hasMoved() throws -> Bool {
+        guard generation != nil else { return false }
+        return try writer.writeWithoutTransaction { database in
+            var answer: Int32 = 0
+            let result = sqlite3_file_control(database.sqliteConnection, "main", SQLITE_FCNTL_HAS_MOVED, &answer)
+            guard result == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: result)) }
+            return answer != 0
+        }
+    }
+}

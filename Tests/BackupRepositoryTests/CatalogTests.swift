@@ -1,0 +1,138 @@
+import BackupCore
+import Foundation
+import SystemIO
+import TestSupport
+import Testing
+
+@testable import BackupRepository
+
+/// Several processes have the catalog open, and one of them, or somebody else, throws it away.
+@Suite struct CatalogTests {
+    private let folder: TemporaryFolder
+    private static let photo = TestData.random(100_000, seed: 1)
+    private static let other = TestData.random(50_000, seed: 2)
+
+    init() throws {
+        folder = try TemporaryFolder()
+        try Repository.create(at: folder("repository")).makeWriter().commit(named: "a", files: [("photo", Self.photo, .media)])
+    }
+
+    private var path: String { folder("repository/catalog.sqlite") }
+
+    private func open() throws -> Repository { try Repository.open(at: folder("repository")) }
+
+    private func query(_ sql: String) throws -> String {
+        let result = try run(["sqlite3", path, sql])
+        #expect(result.status == 0, "\(result.output)")
+        return result.output.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    private var generation: String { get throws { try query("SELECT generation FROM repository") } }
+
+    private func inode() throws -> UInt64 { try FileSystem.status(path).inode }
+
+    /// Runs `body` while all connections that `repository` has made for reading are in use: others are made meanwhile.
+    private func whileReading(_ repository: Repository, _ body: () throws -> Void) throws {
+        let isReading = DispatchSemaphore(value: 0)
+        let isDone = DispatchSemaphore(value: 0)
+        let hasEnded = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            try? repository.catalog.read { _ in
+                isReading.signal()
+                isDone.wait()
+            }
+            hasEnded.signal()
+        }
+        isReading.wait()
+        defer {
+            isDone.signal()
+            hasEnded.wait()
+        }
+        try body()
+    }
+
+    /// What a mount does whose catalog another process removed: the connections that it makes later are to another file than the first.
+    @Test func aBackupDoesNotRelyOnPacksOfACatalogThatIsGone() throws {
+        let mounted = try open()
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+        let second = try open()
+        try whileReading(mounted) {
+            // A backup that is given up, but that the other process has seen.
+            let writer = try mounted.makeWriter()
+            _ = try writer.store(Self.other, policy: .media)
+            try writer.publishChunks()
+            try second.catalog.reconcile()
+            writer.abandon()
+            try mounted.makeWriter().commit(named: "b", files: [("other", Self.other, .media)])
+        }
+        #expect(try mounted.file("other", in: "b") == Self.other)
+        #expect(try open().file("other", in: "b") == Self.other)
+        try second.refresh()
+        #expect(try second.file("other", in: "b") == Self.other)
+        #expect(try query("SELECT count(*) FROM packs") == "4")
+    }
+
+    @Test func itIsMadeAnewInItsPlace() throws {
+        let first = try open()
+        let second = try open()
+        let (generation, inode) = (try generation, try inode())
+        try first.catalog.rebuild()
+        #expect(try self.generation != generation)
+        #expect(try self.inode() == inode)
+        #expect(try query("SELECT count(*) FROM packs") == "2")
+        // The other process sees the new one, through the connections it has.
+        try first.makeWriter().commit(named: "b", files: [("other", Self.other, .media)])
+        try second.refresh()
+        #expect(try second.file("other", in: "b") == Self.other)
+        #expect(try second.file("photo", in: "a") == Self.photo)
+        try second.makeWriter().commit(named: "c", files: [("photo", Self.photo, .media), ("other", Self.other, .media)])
+        #expect(try open().file("other", in: "c") == Self.other)
+    }
+
+    /// Of two processes that find the same damage one makes the catalog anew.
+    @Test func itIsMadeAnewOnce() throws {
+        let first = try open()
+        let second = try open()
+        try first.catalog.rebuild()
+        let generation = try generation
+        try second.catalog.replace()
+        #expect(try self.generation == generation)
+        #expect(try query("SELECT count(*) FROM packs") == "2")
+        try second.catalog.replace()
+        #expect(try self.generation != generation)
+    }
+
+    /// A snapshot that was removed, with its packs, while somebody reads it, says nothing about the catalog.
+    @Test func aChunkThatIsNowhereIsNoReasonToMakeItAnew() throws {
+        let repository = try open()
+        let generation = try generation
+        let missing = ChunkID(SHA256Hasher.hash([1, 2, 3]))
+        for _ in 0..<20 {
+            #expect(errorCode { _ = try repository.catalog.locate([missing]) } == .repositoryDamaged)
+        }
+        #expect(try self.generation == generation)
+    }
+
+    /// The catalog says that it knows a pack, but not all that is in it.
+    @Test func aChunkThatOnlyItsPackKnowsIsFound() throws {
+        let repository = try open()
+        let generation = try generation
+        _ = try query("DELETE FROM chunks")
+        #expect(try repository.file("photo", in: "a") == Self.photo)
+        #expect(try self.generation != generation)
+        #expect(try query("SELECT count(*) > 0 FROM chunks") == "1")
+    }
+
+    /// While others use the file, its first page cannot be put in order; whoever finds it so does without.
+    @Test(arguments: [0, 16, 40]) func damageOfAFileInUseKeepsNobodyFromReading(offset: Int) throws {
+        let repository = try open()
+        #expect(try query("PRAGMA wal_checkpoint(TRUNCATE)") == "0|0|0")
+        for position in offset..<(offset + 16) { try Damage.flip(path, at: position) }
+        let second = try open()
+        #expect(try second.file("photo", in: "a") == Self.photo)
+        try second.makeWriter().commit(named: "b", files: [("other", Self.other, .media)])
+        try repository.refresh()
+        #expect(try repository.file("other", in: "b") == Self.other)
+        #expect(try open().file("photo", in: "a") == Self.photo)
+    }
+}
