@@ -23,7 +23,7 @@ public struct BackupFS: ParsableCommand {
             ListCommand.self, RestoreCommand.self, ExportCommand.self, DiffCommand.self, FindCommand.self, TagCommand.self,
             PinCommand.self, UnpinCommand.self, StatsCommand.self, VerifyCommand.self, StatusCommand.self, HistoryCommand.self,
             CheckCommand.self,
-            PasswordCommand.self, ConfigCommand.self, CancelCommand.self,
+            PasswordCommand.self, ConfigCommand.self, CancelCommand.self, RetryCommand.self,
             DeleteCommand.self, ForgetCommand.self, PruneCommand.self, UnlockCommand.self, AppCommand.self,
         ],
         defaultSubcommand: MountCommand.self)

@@ -47,7 +47,8 @@ struct StatusText {
         lines.append("Backups: \(state.snapshots.count)")
         lines.append("Safety backups: \(state.safetyBackupCount)")
         if let failure = state.failure, state.hasFailed {
-            lines.append("Last error: \(SystemClock.localTime(failure.at)), \(failure.operation): \(failure.message)")
+            lines.append("Last error: \(SystemClock.localTime(failure.at)), \(failure.name): \(failure.message)")
+            if failure.retry != nil { lines.append("Try it again with: backupfs retry") }
         }
         return lines
     }

@@ -18,6 +18,9 @@ struct PasswordOptions: ParsableArguments {
 
     init() {}
 
+    /// For another command that goes on with it.
+    var arguments: [String] { passwordFile.map { ["--password-file", $0] } ?? [] }
+
     /// Opens a store, and its repository with the password if it needs one. Every command opens stores through here.
     /// - Parameters:
     ///   - masterKey: the repository's key, where another process has opened it already.

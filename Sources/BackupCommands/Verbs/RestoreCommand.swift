@@ -65,8 +65,9 @@ struct RestoreCommand: ParsableCommand {
         defer { printer.finish() }
         if let target { return try write(store, to: target, printer) }
         let restore = RestoreRunner(store: store, restoresSettings: settings, allowsDamage: allowDamaged)
-        if source == "-" { return try restore.withStandardInput { try run(restore, $0, printer, store) } }
-        try retrying(printer) { try run(restore, try restore.source(named: source), printer, store) }
+        if source == "-" { return try restore.withStandardInput { try run(restore, $0, nil, printer, store) } }
+        let again = restore.command(restoring: source, strategy: strategy)
+        try retrying(printer) { try run(restore, try restore.source(named: source), again, printer, store) }
     }
 
     /// On a terminal, whoever sees it fail may have it tried again, with the file or the disk in order by then; elsewhere he is told how.
@@ -95,7 +96,10 @@ struct RestoreCommand: ParsableCommand {
         }
     }
 
-    private func run(_ restore: RestoreRunner, _ content: ImportSource, _ printer: ProgressPrinter, _ store: Store) throws {
+    /// - Parameter again: the command that restores the same.
+    private func run(
+        _ restore: RestoreRunner, _ content: ImportSource, _ again: String?, _ printer: ProgressPrinter, _ store: Store
+    ) throws {
         if dryRun {
             let preview = try restore.preview(content, strategy: strategy)
             show(preview.json, preview.text)
@@ -105,7 +109,7 @@ struct RestoreCommand: ParsableCommand {
         if !yes { try ask(restore, content) }
         let result: RestoreReport
         do {
-            result = try restore.run(content, strategy: strategy, progress: printer.handler)
+            result = try restore.run(content, strategy: strategy, retry: again, progress: printer.handler)
         } catch {
             OperationNotice(.restore, named: content.name, of: store, error: error).tell()
             throw error

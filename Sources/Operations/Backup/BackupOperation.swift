@@ -27,13 +27,20 @@ public struct BackupOperation: Sendable {
             // A restore of another process that died between the records and the media: a backup of that would mix two states.
             try store.recoverRestore()
             let result = try store.monitor.run(
-                "backup", phase: BackupProgress.firstMessage(store.definition), percent: 0, progress
+                "backup", phase: BackupProgress.firstMessage(store.definition), percent: 0,
+                retry: store.command(["backup"] + Self.options(label, tag, channel)), progress
             ) { (report) throws(BackupError) in
                 let result = try make(.snapshot, label: label, tag: tag, report)
                 return removingOld(result, report)
             }
             facts.note(result)
             return result
+        }
+    }
+
+    private static func options(_ label: String?, _ tag: String?, _ channel: Channel?) -> [String] {
+        [("label", label), ("tag", tag), ("channel", channel?.rawValue)].compactMap { name, value in
+            value.map { "--\(name)=\($0)" }
         }
     }
 

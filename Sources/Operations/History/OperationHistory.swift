@@ -54,6 +54,13 @@ public struct OperationHistory: Sendable {
         return records.reversed()
     }
 
+    /// Whether such an operation that began at `time` or later has gone well.
+    func hasSucceeded(_ operation: OperationKind, since time: Timestamp) throws(BackupError) -> Bool {
+        guard FileSystem.exists(path) else { return false }
+        return try Self.lines(of: path).reversed().lazy.compactMap { OperationRecord(historyLine: $0) }
+            .prefix { $0.startedAt >= time }.contains { $0.operation == operation && $0.result == .ok }
+    }
+
     /// What the state tells of it; nothing where it cannot be read.
     static func latest(of store: Store) -> [OperationRecord] { (try? OperationHistory(path: store.paths.history).last(20)) ?? [] }
 

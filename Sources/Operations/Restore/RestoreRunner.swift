@@ -85,22 +85,34 @@ public struct RestoreRunner: Sendable {
             remedy: "Choose one of: \(strategies.map(\.rawValue).joined(separator: ", ")).")
     }
 
+    /// The command that restores a file or a backup as this does.
+    /// - Parameter source: as `source(named:)` takes it.
+    public func command(restoring source: String, strategy: ImportStrategy?) -> String {
+        var words = ["restore"]
+        if let strategy { words.append("--strategy=\(strategy.rawValue)") }
+        if let restoresSettings { words.append(restoresSettings ? "--settings" : "--no-settings") }
+        if allowsDamage { words.append("--allow-damaged") }
+        // Whoever tries again may stand somewhere else.
+        return store.command(words, [FileSystem.exists(source) ? FileSystem.absolutePath(source) : source])
+    }
+
     /// Brings a file into the app's data. `restore/last.*` tell how it went, also when it throws.
     /// - Throws: `busy` while another operation runs (then nothing is reported: the report is the other's); what is wrong with the file; what went
     ///   wrong on the way. The data is as it was then, unless the report says `unfinished`.
     public func run(
-        _ source: ImportSource, strategy: ImportStrategy? = nil, progress: ProgressHandler?
+        _ source: ImportSource, strategy: ImportStrategy? = nil, retry: String? = nil, progress: ProgressHandler?
     ) throws(BackupError) -> RestoreReport {
         try store.recorded(.restore) { (facts) throws(BackupError) in
             facts.sizeBytes = source.sizeBytes
             let strategy = try chosen(strategy)
             facts.strategy = strategy.rawValue
-            return try run(source, strategy, progress, &facts)
+            return try run(source, strategy, retry, progress, &facts)
         }
     }
 
     private func run(
-        _ source: ImportSource, _ strategy: ImportStrategy, _ progress: ProgressHandler?, _ facts: inout OperationFacts
+        _ source: ImportSource, _ strategy: ImportStrategy, _ retry: String?, _ progress: ProgressHandler?,
+        _ facts: inout OperationFacts
     ) throws(BackupError) -> RestoreReport {
         let lock = try store.lockForOperation()
         defer { withExtendedLifetime(lock) {} }
@@ -114,7 +126,7 @@ public struct RestoreRunner: Sendable {
         defer { facts.note(report) }
         let hooks = RestoreHooks(store: store)
         do {
-            try store.monitor.run("restore", phase: RestoreProgress.firstMessage, percent: 0, progress) {
+            try store.monitor.run("restore", phase: RestoreProgress.firstMessage, percent: 0, retry: retry, progress) {
                 (notify) throws(BackupError) in
                 let steps = RestoreProgress(sizeBytes: source.sizeBytes, notify)
                 let counted = CountedSource(source.bytes) { steps.noteRead($0) }

@@ -158,7 +158,8 @@ public struct AutomaticBackup: Sendable {
     ) throws(BackupError) -> BackupResult? {
         let skipsUnchanged = store.settings.skipsUnchanged
         return try store.monitor.run(
-            Self.operationName, phase: BackupProgress.firstMessage(store.definition), percent: 0, progress
+            Self.operationName, phase: BackupProgress.firstMessage(store.definition), percent: 0,
+            retry: store.command(["backup"]), progress
         ) {
             (report) throws(BackupError) in
             let operation = BackupOperation(store: store)

@@ -57,9 +57,9 @@ public struct PrometheusText: Sendable {
             operation.percent.map { [Sample(labels: [("operation", operation.name)], value: Int64($0))] }
         }
         add("operation_percent", "How far the running operation is.", percents ?? [])
-        add("last_error", "Whether an operation has failed since the newest backup was made.", state.hasFailed ? 1 : 0)
+        add("last_error", "Whether the last operation that failed has not gone well since.", state.hasFailed ? 1 : 0)
         let failures = state.failure.map { failure in
-            [Sample(labels: [("operation", failure.operation), ("code", failure.code)], value: failure.at.seconds)]
+            [Sample(labels: [("operation", failure.name), ("code", failure.code)], value: failure.at.seconds)]
         }
         add("last_error_timestamp_seconds", "When an operation failed last.", failures ?? [])
         self.text = text

@@ -6,16 +6,6 @@ import SystemIO
 
 /// What is told of a store, to people, to programs and to monitors: gathered once, so that all of them tell the same.
 public struct StoreState: Sendable {
-    /// The last operation that failed.
-    public struct Failure: Sendable {
-        public let operation: String
-        public let at: Timestamp
-        public let code: String
-        public let message: Message
-        /// As it was written.
-        let json: OrderedJSON
-    }
-
     public let definition: AppDefinition
     public let storePath: String
     public let repositoryPath: String
@@ -36,7 +26,9 @@ public struct StoreState: Sendable {
     public let databaseError: BackupError?
     /// `nil` when the database cannot be read, or is too large to be gone through for that.
     public let statistics: StatusStatistics?
-    public let failure: Failure?
+    public let failure: FailedOperation?
+    /// The last operations, oldest first.
+    public let history: [OperationRecord]
 
     public var newest: Snapshot? { snapshots.last }
 
@@ -56,7 +48,8 @@ public struct StoreState: Sendable {
         let automatic = AutomaticBackup(store: store)
         nextBackup = automatic.next(now: now)
         automaticFailureCount = automatic.failureCount(now: now)
-        failure = store.monitor.lastFailureText().flatMap(Self.failure)
+        history = OperationHistory.latest(of: store)
+        failure = FailedOperation(store.paths)
         // A database that is lost or locked is part of the state, and no reason to tell none.
         var records: (counts: [RecordCount], statistics: StatusStatistics?)?
         var problem: BackupError?
@@ -70,18 +63,6 @@ public struct StoreState: Sendable {
         databaseError = problem
     }
 
-    private static func failure(_ text: [UInt8]) -> Failure? {
-        let values = RecordedMembers(text)
-        guard let json = OrderedJSON.verbatim(text), let operation = values.text("operation"),
-            let at = values.text("at").flatMap({ ISO8601.parse($0) }), let code = values.text("code")
-        else { return nil }
-        return Failure(
-            operation: operation, at: at, code: code, message: Message(stringLiteral: values.text("message") ?? ""), json: json)
-    }
-
-    /// Whether something has failed, and no backup was made since.
-    public var hasFailed: Bool {
-        guard let failure else { return false }
-        return newest.map { failure.at > $0.creationTime.wholeSeconds } ?? true
-    }
+    /// Whether something has failed, and has not gone well since.
+    public var hasFailed: Bool { failure?.isOver == false }
 }

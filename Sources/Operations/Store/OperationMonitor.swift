@@ -27,9 +27,10 @@ public final class OperationMonitor: Sendable {
     /// `CancellingSignals` are enabled.
     /// - Parameters:
     ///   - percent: 0 for what tells percentages all the way.
+    ///   - retry: the command that does the same once more, if it should fail.
     ///   - handler: told of progress as well.
     func run<Result>(
-        _ name: String, phase: Message, percent: Int? = nil, _ handler: ProgressHandler?,
+        _ name: String, phase: Message, percent: Int? = nil, retry: String? = nil, _ handler: ProgressHandler?,
         _ body: (_ report: @escaping ProgressHandler) throws(BackupError) -> Result
     ) throws(BackupError) -> Result {
         let cancellation = Cancellation()
@@ -52,7 +53,7 @@ public final class OperationMonitor: Sendable {
             }
         } catch {
             // What somebody has cancelled has not failed.
-            if error.code != .interrupted { recordFailure(of: name, error) }
+            if error.code != .interrupted { recordFailure(of: name, error, retry) }
             throw error
         }
     }
@@ -109,11 +110,11 @@ public final class OperationMonitor: Sendable {
         return line?.split(separator: "\"", omittingEmptySubsequences: false).dropFirst(3).first.map(String.init)
     }
 
-    private func recordFailure(of name: String, _ error: BackupError) {
+    private func recordFailure(of name: String, _ error: BackupError, _ retry: String?) {
         let document = OrderedJSON.members([
             "operation": .text(name), "at": .text(ISO8601.format(SystemClock.now().wholeSeconds)),
             "code": .text(error.code.rawValue), "message": .text(error.message.english), "path": .optional(error.path),
-            "remedy": .optional(error.remedy?.english),
+            "remedy": .optional(error.remedy?.english), "retry": .optional(retry),
         ])
         try? FileSystem.writeForReaders(errorPath, document.prettyText)
     }

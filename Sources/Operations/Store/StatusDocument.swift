@@ -11,7 +11,7 @@ public struct StatusDocument: Sendable {
     public init(of store: Store) throws(BackupError) { self.init(try StoreState(of: store), of: store) }
 
     public init(_ state: StoreState, of store: Store) {
-        let history = OperationHistory.latest(of: store).map(\.historyJSON)
+        let history = state.history.map(\.historyJSON)
         let records = state.counts.map { counts -> OrderedJSON in
             .object(counts.map { OrderedJSON.Member($0.name, .integer($0.count)) })
         }

@@ -63,6 +63,13 @@ public final class Store: Sendable {
     /// As they stand in `store.yaml`, but for what a store is opened with.
     public var settings: StoreSettings { currentSettings.withLock { $0 } }
 
+    /// A command line of this program for this store.
+    /// - Parameter operands: what may begin with a hyphen.
+    func command(_ words: [String], _ operands: [String] = []) -> String {
+        ShellWords.text(
+            of: ["backupfs"] + words + ["--store=\(paths.root)"] + (operands.isEmpty ? [] : ["--"] + operands))
+    }
+
     /// What people are spoken to in: README.txt, last.txt, and what the commands print.
     public var language: Language { settings.language ?? .ofEnvironment() }
 

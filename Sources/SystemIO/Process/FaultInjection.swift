@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// `BACKUPFS_FAULT=name` kills the process (SIGKILL) at the point's first passing, `name:3` at its third,
 /// `name=fail` makes it throw an input/output error, `name=pause:PATH` makes it wait for as long as PATH exists, or until
-/// the operation is cancelled.
+/// the operation is cancelled; `PATH.reached` is made first.
 public enum FaultInjection {
     private struct Plan: Sendable {
         enum Action: Sendable { case kill, fail, pause(String) }
@@ -50,7 +50,7 @@ public enum FaultInjection {
         case .fail: throw BackupError(.inputOutput, "an injected fault at \(point)")
         case .pause(let path):
             // For whoever waits until it gets there.
-            try? FileSystem.overwrite("\(path).reached", [])
+            _ = try? OwnedDescriptor.open("\(path).reached", O_WRONLY | O_CREAT, permissions: 0o600)
             while access(path, F_OK) == 0 {
                 usleep(2_000)
                 try Cancellation.check()

@@ -13,6 +13,7 @@ struct CancellationTests {
             set -m
             BACKUPFS_FAULT="\(point)=pause:$R/pause" \(command) > $R/first 2>&1 & first=$!
             for i in $(seq 3000); do [ -e $R/pause.reached ] && break; sleep 0.01; done
+            [ -e $R/pause.reached ]
             \(meanwhile)
             wait $first && code=0 || code=$?
             cat $R/first; echo "exit $code"

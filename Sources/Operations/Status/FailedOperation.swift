@@ -1,0 +1,44 @@
+import BackupCore
+import Export
+import SystemIO
+
+/// The last operation of a store that failed.
+public struct FailedOperation: Sendable {
+    /// What it is called.
+    public let name: String
+    public let at: Timestamp
+    public let code: String
+    public let message: Message
+    /// The command that does the same once more; `nil` where there is none.
+    public let retry: String?
+    /// Whether the same has gone well since.
+    public let isOver: Bool
+    /// As it was written.
+    let json: OrderedJSON
+
+    /// - Returns: `nil` when none has failed.
+    init?(_ paths: StorePaths) {
+        let monitor = OperationMonitor(recordPath: paths.operationRecord, errorPath: paths.lastErrorRecord)
+        guard let text = monitor.lastFailureText() else { return nil }
+        let values = RecordedMembers(text)
+        guard let json = OrderedJSON.verbatim(text), let name = values.text("operation"),
+            let at = values.text("at").flatMap({ ISO8601.parse($0) }), let code = values.text("code")
+        else { return nil }
+        self.name = name
+        self.at = at
+        self.code = code
+        message = Message(stringLiteral: values.text("message") ?? "")
+        retry = values.text("retry")
+        self.json = json
+        let kind = name == AutomaticBackup.operationName ? .backup : OperationKind(rawValue: name)
+        isOver = kind.map { (try? OperationHistory(path: paths.history).hasSucceeded($0, since: at)) ?? false } ?? false
+    }
+
+    /// That of the store at `path`, which is not opened for it.
+    /// - Throws: `noRepository` when there is no store.
+    public static func of(storeAt path: String) throws(BackupError) -> FailedOperation? {
+        let paths = StorePaths(root: path)
+        guard FileSystem.exists(paths.settings) else { throw Store.notThere(path) }
+        return FailedOperation(paths)
+    }
+}

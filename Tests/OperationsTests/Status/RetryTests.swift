@@ -1,0 +1,91 @@
+import Foundation
+import Testing
+
+@testable import Operations
+
+/// `backupfs retry`: what failed last is tried again, with the command that stands in the status.
+struct RetryTests {
+    private static let fault = ["BACKUPFS_FAULT": "backup.begun=fail"]
+
+    @Test func `a backup that failed is made, under the name it was to have`() throws {
+        let room = try Room()
+        try room.sh("backupfs init --sample --store $S >/dev/null")
+        #expect(try room.run("backupfs backup --label \"it's *new*\" --tag big --store $S", Self.fault).status == 1)
+        #expect(
+            try room.sh("backupfs status --json --store $S | jq -r .lastError.retry")
+                == #"backupfs backup '--label=it'\''s *new*' --tag=big --store="# + room.storePath)
+        let before = try room.sh("backupfs status --store $S")
+        #expect(before.contains("backup: an injected fault at backup.begun\nTry it again with: backupfs retry\n"))
+        let again = try room.run("backupfs retry --store $S", Self.fault)
+        #expect(again.status == 1 && again.complaint.contains("Trying again: backupfs backup '--label=it'"))
+        let done = try room.run("backupfs retry --store $S")
+        #expect(done.status == 0 && done.output == "it's *new*\n")
+        #expect(try room.sh("backupfs snapshots --tag big --json --store $S | jq -r '.[].name'") == "it's *new*")
+        // Now there is nothing to be tried again, and nothing to worry about; what it was can still be looked up.
+        let nothing = try room.run("backupfs retry --store $S")
+        #expect(nothing.status == 1 && nothing.complaint.contains("nothing has failed that has not gone well since"))
+        #expect(try !room.sh("backupfs status --store $S").contains("Last error"))
+        #expect(try room.sh("backupfs status --prometheus --store $S | grep '^backupfs_last_error{' | grep -o '[01]$'") == "0")
+        #expect(try room.sh("backupfs status --json --store $S | jq -r .lastError.operation") == "backup")
+    }
+
+    @Test func `a backup of the schedule is made now`() throws {
+        let room = try Room()
+        try room.sh("backupfs init --sample --store $S >/dev/null")
+        // Due: a day after the store began.
+        try room.sh("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": "2026-01-11T12:00:00Z"])
+        let due = ["BACKUPFS_NOW": "2026-01-13T12:00:00Z"].merging(Self.fault) { $1 }
+        #expect(try room.run("backupfs backup --if-due --store $S", due).status == 1)
+        #expect(
+            try room.sh("jq -r '.operation, .retry' $S/last-error.json")
+                == "automatic backup\nbackupfs backup --store=\(room.storePath)")
+        let later = ["BACKUPFS_NOW": "2026-01-14T12:00:00Z"]
+        #expect(try room.sh("backupfs retry --json --store $S | jq -rs '.[-1].message_type'", later) == "summary")
+        #expect(try room.run("backupfs retry --store $S").status == 1)
+    }
+
+    /// The file may be in order by then. A backup that was made meanwhile is no restore.
+    @Test func `a restore that failed is done, wherever one stands`() throws {
+        let room = try Room()
+        try room.sh("backupfs init --sample --store $S >/dev/null; backupfs export --json -o $R/good.json --store $S >/dev/null")
+        try room.sh(
+            "cd $R; head -c 1000 good.json > ./-old.json; ! backupfs restore --yes --store $S --no-settings -- -old.json 2>/dev/null"
+        )
+        #expect(
+            try room.sh("jq -r .retry $S/last-error.json")
+                == "backupfs restore --no-settings --store=\(room.storePath) -- \(room.path)/-old.json")
+        try room.sh("sleep 1; backupfs backup --store $S >/dev/null; cp $R/good.json $R/-old.json")
+        let unasked = try room.run("cd /; backupfs retry --store $S </dev/null")
+        #expect(unasked.status == 2 && unasked.complaint.contains("Add --yes"))
+        #expect(try room.sh("cd /; backupfs retry --yes --json --store $S | jq -rs '.[-1].result'") == "success")
+        #expect(try room.run("cd /; backupfs retry --yes --store $S").status == 1)
+    }
+
+    @Test func `what came by standard input cannot be had again`() throws {
+        let room = try Room()
+        try room.sh(
+            "backupfs init --sample --store $S >/dev/null; ! echo nonsense | backupfs restore - --yes --store $S 2>/dev/null")
+        let result = try room.run("backupfs retry --store $S")
+        #expect(result.status == 1)
+        #expect(result.complaint.contains("was not asked for by a command that could be tried again: restore"))
+        #expect(try !room.sh("backupfs status --store $S").contains("backupfs retry"))
+    }
+
+    @Test func `the password comes from where it came from`() throws {
+        let room = try Room()
+        try room.write("secret\n", to: "password")
+        try room.sh("chmod 600 $R/password; backupfs init --sample --encrypt --password-file $R/password --store $S >/dev/null")
+        #expect(try room.run("backupfs backup --password-file $R/password --store $S", Self.fault).status == 1)
+        #expect(try room.run("backupfs retry --store $S </dev/null").status == 12)
+        try room.sh("backupfs retry --password-file $R/password --store $S >/dev/null")
+        #expect(try room.sh("backupfs snapshots --password-file $R/password --json --store $S | jq length") == "1")
+    }
+
+    @Test func `a store in which nothing has failed`() throws {
+        let room = try Room()
+        try room.sh("backupfs init --sample --store $S >/dev/null")
+        let result = try room.run("backupfs retry --json --store $S")
+        #expect(result.status == 1 && result.complaint.contains("\"error\":\"notFound\""))
+        #expect(try room.run("backupfs retry --store $R/none").status == 10)
+    }
+}
