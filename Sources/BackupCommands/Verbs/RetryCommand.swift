@@ -27,7 +27,9 @@ struct RetryCommand: ParsableCommand {
                 .notFound, "nothing has failed that has not gone well since", path: path,
                 remedy: "Look at what was done with: backupfs history")
         }
-        guard let line = failure.retry, var words = ShellWords.words(in: line)?.dropFirst(), let verb = words.first else {
+        guard let line = failure.retry, var words = ShellWords.words(in: line)?.dropFirst(),
+            let verb = words.first.flatMap({ OperationKind(rawValue: $0) }), verb == .backup || verb == .restore
+        else {
             throw BackupError(
                 .notSupported, "what failed last was not asked for by a command that could be tried again: \(failure.name)",
                 path: path, remedy: "Copy the file into restore/ once more, or run the command that you want.")
@@ -36,7 +38,7 @@ struct RetryCommand: ParsableCommand {
         if !output.json { Terminal.complain("Trying again: \(line)") }
         var options = store.passwords.arguments + store.log.arguments
         if output.json { options.append("--json") }
-        if yes, verb == OperationKind.restore.rawValue { options.append("--yes") }
+        if yes, verb == .restore { options.append("--yes") }
         words.insert(contentsOf: options, at: words.startIndex + 1)
         var command = try BackupFS.parseAsRoot(Array(words))
         try command.run()

@@ -54,11 +54,14 @@ public struct OperationHistory: Sendable {
         return records.reversed()
     }
 
-    /// Whether such an operation that began at `time` or later has gone well.
-    func hasSucceeded(_ operation: OperationKind, since time: Timestamp) throws(BackupError) -> Bool {
+    /// Whether such an operation has gone well after one that ended with `error` at `time`.
+    func hasSucceeded(_ operation: OperationKind, since time: Timestamp, _ error: String) throws(BackupError) -> Bool {
         guard FileSystem.exists(path) else { return false }
-        return try Self.lines(of: path).reversed().lazy.compactMap { OperationRecord(historyLine: $0) }
-            .prefix { $0.startedAt >= time }.contains { $0.operation == operation && $0.result == .ok }
+        let decisive = try Self.lines(of: path).reversed().lazy.compactMap { OperationRecord(historyLine: $0) }
+            .prefix { $0.startedAt >= time }
+            // Times are whole seconds: of two operations in the same one, their order tells which came last.
+            .first { $0.operation == operation && ($0.result == .ok || $0.facts.error?.rawValue == error) }
+        return decisive?.result == .ok
     }
 
     /// What the state tells of it; nothing where it cannot be read.

@@ -31,14 +31,15 @@ public struct FailedOperation: Sendable {
         retry = values.text("retry")
         self.json = json
         let kind = name == AutomaticBackup.operationName ? .backup : OperationKind(rawValue: name)
-        isOver = kind.map { (try? OperationHistory(path: paths.history).hasSucceeded($0, since: at)) ?? false } ?? false
+        isOver = kind.map { (try? OperationHistory(path: paths.history).hasSucceeded($0, since: at, code)) ?? false } ?? false
     }
 
     /// That of the store at `path`, which is not opened for it.
-    /// - Throws: `noRepository` when there is no store.
+    /// - Throws: `noRepository` when there is no store; `notPermitted` when it is one that must not be believed: what it says may be run.
     public static func of(storeAt path: String) throws(BackupError) -> FailedOperation? {
         let paths = StorePaths(root: path)
         guard FileSystem.exists(paths.settings) else { throw Store.notThere(path) }
+        try StoreTrust.check(paths)
         return FailedOperation(paths)
     }
 }

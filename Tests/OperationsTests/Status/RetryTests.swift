@@ -81,6 +81,23 @@ struct RetryTests {
         #expect(try room.sh("backupfs snapshots --password-file $R/password --json --store $S | jq length") == "1")
     }
 
+    /// What stands in the store is run, so the store must be one's own.
+    @Test func `nothing but a backup or a restore is tried again, and nothing in a store that others may write to`() throws {
+        let room = try Room()
+        try room.sh("backupfs init --sample --store $S >/dev/null; backupfs backup --store $S >/dev/null")
+        #expect(try room.run("backupfs backup --store $S", Self.fault).status == 1)
+        try room.sh(
+            "sed -i 's/backupfs backup /backupfs delete --all --yes /' $S/last-error.json; grep -q 'delete --all' $S/last-error.json"
+        )
+        let doctored = try room.run("backupfs retry --store $S")
+        #expect(doctored.status == 1 && doctored.complaint.contains("was not asked for by a command"))
+        #expect(try room.sh("backupfs snapshots --json --store $S | jq length") == "1")
+        try room.sh("sed -i 's/backupfs delete --all --yes /backupfs backup /' $S/last-error.json; chmod o+w $S")
+        let open = try room.run("backupfs retry --store $S")
+        #expect(open.status == 1 && open.complaint.contains("everybody may write to it"))
+        try room.sh("chmod o-w $S; backupfs retry --store $S")
+    }
+
     @Test func `a store in which nothing has failed`() throws {
         let room = try Room()
         try room.sh("backupfs init --sample --store $S >/dev/null")
