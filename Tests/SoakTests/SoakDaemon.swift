@@ -40,8 +40,8 @@ final class SoakDaemon: Sendable {
     /// Mounts; a dead mount that is in the way is cleared by the program itself.
     func mount() throws {
         let job = try world.start([Machine.binaryPath(), "mount", "-f", "--store", world.storePath, world.mountpoint])
-        for _ in 0..<6_000 where access("\(world.mountpoint)/status.json", F_OK) != 0 {
-            if kill(job.process, 0) != 0 { break }
+        let end = SoakLedger.now() + 60
+        while access("\(world.mountpoint)/status.json", F_OK) != 0, kill(job.process, 0) == 0, SoakLedger.now() < end {
             usleep(10_000)
         }
         guard access("\(world.mountpoint)/status.json", F_OK) == 0 else {
@@ -77,9 +77,17 @@ final class SoakDaemon: Sendable {
             return state.job
         }
         if let job {
-            for _ in 0..<200 where umount2(world.mountpoint, 0) != 0 { usleep(50_000) }
+            var remainingTries = 200
+            while umount2(world.mountpoint, 0) != 0, remainingTries > 0 {
+                remainingTries -= 1
+                usleep(50_000)
+            }
             // Another mount namespace that somebody has made meanwhile has a copy of the mount, and keeps it alive.
-            for _ in 0..<100 where !Self.hasEnded(job.process) { usleep(100_000) }
+            remainingTries = 100
+            while !Self.hasEnded(job.process), remainingTries > 0 {
+                remainingTries -= 1
+                usleep(100_000)
+            }
             if !Self.hasEnded(job.process) { job.send(SIGTERM) }
             let result = try world.finish(job, limitSeconds: 60)
             if result.exitCode != 0 { noteAccident(result) }
