@@ -63,6 +63,8 @@ final class StoreTreeServices: TreeServices {
 
     func setPinned(_ snapshot: Snapshot, _ isPinned: Bool) throws(BackupError) { try store.setPinned(snapshot, isPinned) }
 
+    func own(_ snapshots: [Snapshot]) -> [Snapshot] { store.own(snapshots) }
+
     func exportFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) { store.exportFile(of: snapshot) }
 
     func safetyFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) { store.safetyFile(of: snapshot) }

@@ -106,23 +106,27 @@ extension Repository {
     public static func open(at path: String, secret: RepositorySecretSource? = nil) throws(BackupError) -> Repository {
         // A mount leaves the folder it was started in.
         let layout = RepositoryLayout(path: FileSystem.absolutePath(path))
+        let configuration = try readConfiguration(layout)
+        // Programs that copy repositories may leave out empty folders. Where nothing can be written, nothing needs them.
+        for folder in layout.folders where !FileSystem.exists(folder) { try? OwnerOnly.makeFolder(folder) }
+        return try Repository(layout: layout, configuration: configuration, keys: try keys(layout, configuration, secret))
+    }
+
+    static func readConfiguration(_ layout: RepositoryLayout) throws(BackupError) -> RepositoryConfiguration {
         let bytes: [UInt8]
         do {
             bytes = try FileSystem.readFile(layout.config, limitBytes: RepositoryConfiguration.byteCountLimit)
         } catch {
             guard error.code == .notFound || error.code == .notADirectory else { throw error }
             throw BackupError(
-                .noRepository, "there is no repository here", path: path, remedy: "Check the path, or make one there first.")
+                .noRepository, "there is no repository here", path: layout.path,
+                remedy: "Check the path. Is the disk mounted?")
         }
-        let configuration: RepositoryConfiguration
         do {
-            configuration = try RepositoryConfiguration(decoding: bytes)
+            return try RepositoryConfiguration(decoding: bytes)
         } catch {
             throw error.at(layout.config)
         }
-        // Programs that copy repositories may leave out empty folders. Where nothing can be written, nothing needs them.
-        for folder in layout.folders where !FileSystem.exists(folder) { try? OwnerOnly.makeFolder(folder) }
-        return try Repository(layout: layout, configuration: configuration, keys: try keys(layout, configuration, secret))
     }
 
     /// Whether a repository lies in the folder; it may still be damaged or of a later version.

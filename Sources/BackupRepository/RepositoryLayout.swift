@@ -24,6 +24,9 @@ struct RepositoryLayout: Sendable {
     /// Held while a catalog is replaced.
     var catalogLock: String { "\(path)/catalog.lock" }
 
+    /// What is known of those who make snapshots; made when it is needed.
+    var sources: String { "\(path)/sources" }
+
     /// What a repair found damaged and put something better in place of. Nothing reads it; made when it is needed.
     var damaged: String { "\(path)/damaged" }
 
@@ -32,10 +35,19 @@ struct RepositoryLayout: Sendable {
     static let packExtension = ".pack"
     static let snapshotExtension = ".snapshot"
     static let labelExtension = ".label"
+    static let sourceExtension = ".source"
 
     func packPath(of id: PackID) -> String { Self.packPath(of: id, in: packs) }
     func snapshotPath(of id: SnapshotID) -> String { "\(snapshots)/\(id.hexadecimal)\(Self.snapshotExtension)" }
     func labelPath(of id: SnapshotID) -> String { "\(labels)/\(id.hexadecimal)\(Self.labelExtension)" }
+
+    func sourcePath(of id: SourceID) -> String { "\(sources)/\(id.hexadecimal)\(Self.sourceExtension)" }
+
+    /// The source whose document has this name; `nil` for any other name.
+    static func source(in name: FileName) -> SourceID? {
+        guard let text = String(validating: name.bytes, as: UTF8.self), text.hasSuffix(sourceExtension) else { return nil }
+        return SourceID(hexadecimal: String(text.dropLast(sourceExtension.count)))
+    }
 
     static func packFolder(of id: PackID, in packs: String) -> String { "\(packs)/\(id.hexadecimal.prefix(2))" }
     static func packPath(of id: PackID, in packs: String) -> String {

@@ -41,6 +41,11 @@ final class TreeContext: Sendable {
         try refreshedSnapshots().filter { $0.kind == kind }
     }
 
+    /// This store's own, in the order in which they were made.
+    func ownSnapshots(_ kind: SnapshotKind) throws(BackupError) -> [Snapshot] {
+        services.own(try refreshedSnapshots(kind))
+    }
+
     /// Folders are writable by their mode, also where nothing may be written: otherwise the kernel would say EACCES
     /// where EROFS is the truth.
     var folderPermissions: UInt16 { isSharedWithOthers ? 0o755 : 0o700 }

@@ -137,10 +137,9 @@ struct ExportTests {
         let document = try json(StatusDocument(of: store).json.prettyText)
         #expect(
             document.keys.sorted() == [
-                "app", "databaseError", "history", "lastBackup", "lastError", "nextBackup", "operation", "records", "remote",
-                "retention",
-                "safetyBackupCount", "schedule", "snapshotCount",
-                "state", "statistics", "store", "title",
+                "adopted", "app", "databaseError", "history", "lastBackup", "lastError", "nextBackup", "operation",
+                "otherSnapshotCount", "records", "remote", "retention", "safetyBackupCount", "schedule", "snapshotCount",
+                "source", "state", "statistics", "store", "title",
             ])
         #expect(document["state"] as? String == "idle")
         #expect(document["snapshotCount"] as? Int == 1)

@@ -21,7 +21,7 @@ struct StoreTests {
                 == StoreSettings(
                     app: "ev-charging-tracker", databasePath: "app/database.sqlite", mediaPath: nil, repositoryPath: "repository")
         )
-        #expect(try room.sh("ls -A $S | tr '\\n' ' '") == "app repository restore spool store.yaml ")
+        #expect(try room.sh("ls -A $S | tr '\\n' ' '") == "app identity repository restore spool store.yaml ")
         #expect(try room.sh("find $S -type d ! -perm 700 -o -type f ! -perm 600 ! -name '*-wal' ! -name '*-shm'") == "")
         #expect(try room.sh("ls -A $R") == "bin\nstore" || room.sh("ls $R") == "bin\nstore")
         #expect(try store.database.counts().map(\.count) == [0, 0, 0, 0])
@@ -96,7 +96,8 @@ struct StoreTests {
         let store = try creation.create(at: room.storePath)
         #expect(store.mediaPath == room("theirs/photos"))
         #expect(
-            try room.sh("sha256sum --quiet -c $R/sum; ls -A $S | tr '\\n' ' '") == "app.yaml repository restore spool store.yaml "
+            try room.sh("sha256sum --quiet -c $R/sum; ls -A $S | tr '\\n' ' '")
+                == "app.yaml identity repository restore spool store.yaml "
         )
         #expect(
             try BackupOperation(store: store).run(label: "one", tag: nil, progress: nil).snapshot.record.root.totals.fileCount

@@ -92,6 +92,8 @@ final class TestServices: TreeServices {
     func renameSnapshot(_ snapshot: Snapshot, to name: FileName) throws(BackupError) {
         try repository.renameSnapshot(snapshot.id, to: name)
     }
+    func own(_ snapshots: [Snapshot]) -> [Snapshot] { snapshots }
+
     func setPinned(_ snapshot: Snapshot, _ isPinned: Bool) throws(BackupError) { try repository.setPinned(snapshot.id, isPinned) }
 
     func exportFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) {

@@ -72,6 +72,7 @@ struct BackupCommand: ParsableCommand {
                 "bytes_stored": .integer(result.storedBytes), "unreadable": .array(result.unreadable.map { .text($0.english) }),
                 "missing": .array(result.missing.map { .text($0.english) }),
                 "removed": .array(result.removed.map { .text($0.name.description) }),
+                "warnings": .array(result.warnings.map { .text($0.english) }),
             ]),
             text: "\(Terminal.successMark)\(result.snapshot.name)")
         if !ifDue { OperationNotice(.backup, named: result.snapshot.name.description, of: store).tell() }
@@ -80,6 +81,7 @@ struct BackupCommand: ParsableCommand {
             for line in result.missing.prefix(10) { Terminal.complain("  \(line)") }
             if result.missing.count > 10 { Terminal.complain("  … (manifest.json has more)") }
         }
+        if !output.json { for warning in result.warnings { Terminal.complain("warning: \(warning)") } }
         if let incompleteness = result.incompleteness { throw incompleteness }
     }
 
@@ -96,6 +98,11 @@ struct BackupCommand: ParsableCommand {
     private func runIfDue(_ store: Store, _ printer: ProgressPrinter) throws -> BackupResult? {
         switch try AutomaticBackup(store: store).runIfDue(isStart: true, progress: printer.handler) {
         case .made(let result): return result
+        case .quiet:
+            skipped(
+                "adopted",
+                "The store has adopted a source: it backs up by itself after its first restore, or its first `backupfs backup`.",
+                next: nil)
         case .off: skipped("off", "There is no schedule.", next: nil)
         case .notDue(let next):
             skipped("not_due", next.map { "Not due until \(SystemClock.localTime($0))." } ?? "Never due again.", next: next)

@@ -10,12 +10,17 @@ struct InitCommand: ParsableCommand {
         abstract: "Make a store.",
         discussion: """
             Without --database the store holds the app's data itself; with it, the app's own files are adopted where they lie.
+            On a repository that holds backups already, the store continues its source (the backups of one store) when there is only one and
+            the app is the same: definition and settings are taken over, and nothing is backed up or removed by itself until the first restore
+            or `backupfs backup`.
+
             With --encrypt nobody can read the backups without the password, and nobody can get it back: keep it.
 
             Example:
               backupfs init --sample
               backupfs init --store /srv/books --database /home/me/books.sqlite --media /home/me/covers
               backupfs init --encrypt --repository /media/disk/cars
+              backupfs init --repository /media/disk/cars --adopt 3f8a21c0
             """)
 
     @OptionGroup var store: StoreOptions
@@ -38,6 +43,14 @@ struct InitCommand: ParsableCommand {
         name: .long, help: ArgumentHelp("Where the repository goes, or an existing one to go on with.", valueName: "path"),
         completion: .directory)
     var repository: String?
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Continue this source of the repository: its backups become those of the new store. Without it, the only one of the same app.",
+            valueName: "source"))
+    var adopt: String?
+    @Flag(name: .long, help: "Begin a source beside those that the repository has.")
+    var newSource = false
     @Flag(name: .long, help: "Encrypt the new repository with a password.")
     var encrypt = false
     @Flag(name: .long, help: "Fill a new database with sample data.")
@@ -46,6 +59,9 @@ struct InitCommand: ParsableCommand {
     var sampleExpenses = StoreCreation.defaultSampleRecordCount
 
     func validate() throws {
+        if newSource, adopt != nil {
+            throw ValidationError("--adopt continues a source, --new-source begins one: choose one of them.")
+        }
         if sample, database != nil {
             throw ValidationError("--sample fills a new database; it cannot be used together with --database.")
         }
@@ -60,16 +76,22 @@ struct InitCommand: ParsableCommand {
         creation.databasePath = database
         creation.mediaPath = media
         creation.repositoryPath = repository
+        if newSource { creation.sourceChoice = .begin }
+        if let adopt { creation.sourceChoice = .adopt(adopt) }
         let passwords = store.passwords
         if encrypt { creation.newPassword = { () throws(BackupError) in try passwords.newPassword() } }
         creation.secret = { (path) throws(BackupError) in .password(try passwords.password(of: path)) }
         creation.sampleRecordCount = sample ? sampleExpenses : nil
-        let made = try creation.create(at: path)
+        let created = try creation.make(at: path)
+        let made = created.store
         let isEncrypted = made.repository.isEncrypted
         if output.json {
             let document = OrderedJSON.members([
                 "message_type": .text("initialized"), "store": .text(path), "app": .text(made.definition.name),
-                "encrypted": .boolean(isEncrypted),
+                "encrypted": .boolean(isEncrypted), "source": .text(made.source.hexadecimal),
+                "adopted": .boolean(created.adopted != nil),
+                "other_sources": .array(created.others.map { .text($0.id?.hexadecimal ?? $0.name) }),
+                "settings_left_out": .array(created.settingsLeftOut.map { .text($0) }),
             ])
             Terminal.say(document.compactText + [10])
         } else {
@@ -78,7 +100,29 @@ struct InitCommand: ParsableCommand {
                 Terminal.say("The backups are encrypted. Nobody can read them without the password, not even you: keep it.")
             }
             let option = store.store == nil ? "" : " --store \(path)"
+            tell(created, option)
             Terminal.say("Mount it with: backupfs MOUNTPOINT\(option)")
         }
+    }
+
+    /// What the repository held already, and what comes of that.
+    private func tell(_ created: StoreCreation.Created, _ option: String) {
+        if let adopted = created.adopted {
+            Terminal.say("It continues these backups: \(adopted.line)")
+            let media: Message = created.store.mediaPath.map { ", media in \($0)" } ?? ""
+            Terminal.say("A restore writes the database \(created.store.database.path)\(media)")
+            if !created.settingsLeftOut.isEmpty {
+                let names = created.settingsLeftOut.joined(separator: ", ")
+                Terminal.say("These settings were not taken over. Set them again if you trust the repository: \(names)")
+            }
+            Terminal.say("Nothing is backed up or removed by itself until you restore or back up.")
+            Terminal.say("Get the data back with: backupfs restore latest\(option)")
+        }
+        guard !created.others.isEmpty else { return }
+        Terminal.say(
+            created.adopted == nil
+                ? "It begins a source of its own. The repository also holds the backups of:"
+                : "The repository also holds the backups of:")
+        for source in created.others { Terminal.say("  \(source.line)") }
     }
 }

@@ -54,6 +54,8 @@ struct RestoreCommand: ParsableCommand {
         name: .long,
         help: "Leave out files of an archive that are damaged or missing, say which, and restore the rest (exit code 3).")
     var allowDamaged = false
+    @Flag(name: .long, help: "Restore the backup of another store, also of another machine or app.")
+    var otherSource = false
     @Flag(name: .long, help: "Only say what would happen.")
     var dryRun = false
     @Flag(name: .long, help: "Do not ask.")
@@ -64,7 +66,8 @@ struct RestoreCommand: ParsableCommand {
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }
         if let target { return try write(store, to: target, printer) }
-        let restore = RestoreRunner(store: store, restoresSettings: settings, allowsDamage: allowDamaged)
+        let restore = RestoreRunner(
+            store: store, restoresSettings: settings, allowsDamage: allowDamaged, allowsOtherSources: otherSource)
         if source == "-" { return try restore.withStandardInput { try run(restore, $0, nil, printer, store) } }
         let again = restore.command(restoring: source, strategy: strategy)
         try retrying(printer) { try run(restore, try restore.source(named: source), again, printer, store) }

@@ -40,8 +40,10 @@ struct SnapshotsCommand: ParsableCommand {
         } else if snapshots.isEmpty {
             Terminal.say("No backups yet. Make one with: backupfs backup")
         } else {
+            // Who shares a repository sees which backups are his own.
+            let showsSources = snapshots.contains { !store.owns($0) }
             let rows = snapshots.map { snapshot in
-                [
+                (showsSources ? [store.owns(snapshot) ? "*" : snapshot.source?.short ?? ""] : []) + [
                     snapshot.name.description, Terminal.time(snapshot.creationTime),
                     snapshot.record.attributes["records"] ?? "0", String(snapshot.record.root.totals.fileCount),
                     ByteCount.text(snapshot.record.root.totals.byteCount), snapshot.record.attributes["device"] ?? "",
@@ -54,7 +56,10 @@ struct SnapshotsCommand: ParsableCommand {
                 ]
             }
             Terminal.say(
-                verbatim: Table.text(["Name", "Created", "Records", "Files", "Size", "Device", "App version", "Tags", ""], rows))
+                verbatim: Table.text(
+                    (showsSources ? ["Source"] : []) + [
+                        "Name", "Created", "Records", "Files", "Size", "Device", "App version", "Tags", "",
+                    ], rows))
         }
     }
 
@@ -66,6 +71,7 @@ struct SnapshotsCommand: ParsableCommand {
             "parent": .optional(snapshot.record.parent?.hexadecimal), "pinned": .boolean(snapshot.isPinned),
             "tags": .array(snapshot.tags.map { .text($0) }), "channel": .text(snapshot.channel.rawValue),
             "verifiedAt": .optional(snapshot.verifiedAt.map { ISO8601.format($0.wholeSeconds) }),
+            "source": .optional(snapshot.source?.hexadecimal), "own": .boolean(store.owns(snapshot)),
             "files": .integer(snapshot.record.root.totals.fileCount),
             "sizeBytes": .integer(snapshot.record.root.totals.byteCount),
             "fileName": .text(export.name),

@@ -5,6 +5,7 @@ enum SealedStructure {
     case packIndex(header: [UInt8])
     case snapshotRecord
     case snapshotLabel(SnapshotID)
+    case source(SourceID)
 
     /// Sealed files start with it; an index lies within a pack, whose header says that it is sealed.
     static let fileMagic: [UInt8] = Array("bfsseal\n".utf8)
@@ -14,13 +15,14 @@ enum SealedStructure {
         case .packIndex: "pack's index"
         case .snapshotRecord: "snapshot record"
         case .snapshotLabel: "snapshot label"
+        case .source: "source document"
         }
     }
 
     var magic: [UInt8] {
         switch self {
         case .packIndex: []
-        case .snapshotRecord, .snapshotLabel: Self.fileMagic
+        case .snapshotRecord, .snapshotLabel, .source: Self.fileMagic
         }
     }
 
@@ -29,6 +31,7 @@ enum SealedStructure {
         case .packIndex(let header): Array("backupfs pack index".utf8) + header
         case .snapshotRecord: Array("backupfs snapshot record".utf8)
         case .snapshotLabel(let snapshot): Array("backupfs snapshot label".utf8) + snapshot.digest.bytes
+        case .source(let source): Array("backupfs source document".utf8) + Array(source.hexadecimal.utf8)
         }
     }
 }

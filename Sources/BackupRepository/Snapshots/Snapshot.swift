@@ -12,6 +12,10 @@ public struct Snapshot: Hashable, Sendable {
     public let verifiedAt: Timestamp?
     /// Words to find it by, sorted by their bytes, each once: the one it was made with, until somebody changes them.
     public let tags: [String]
+    /// Which line of backups it belongs to; `nil` for a snapshot of a program that did not note it.
+    public let source: SourceID?
+    /// Its place in that line; 0 where it was not noted.
+    public let sequence: UInt64
     private let changedTags: [String]?
 
     public var kind: SnapshotKind { record.kind }
@@ -33,6 +37,8 @@ public struct Snapshot: Hashable, Sendable {
         self.verifiedAt = verifiedAt
         self.changedTags = changedTags
         tags = changedTags ?? record.tags
+        source = record.attributes[Self.sourceAttribute].flatMap { SourceID(hexadecimal: $0) }
+        sequence = record.attributes[Self.sequenceAttribute].flatMap { UInt64($0) } ?? 0
     }
 
     /// The attribute of the record that holds the time stamp of the snapshot's flat file names.
@@ -50,7 +56,17 @@ public struct Snapshot: Hashable, Sendable {
     /// The attribute that says where in the snapshot it is written what its media are called in its archives; missing where they are called as
     /// they lie.
     public static let archiveNamesAttribute = "archive-names"
+    /// The attribute that names the app.
+    public static let appAttribute = "app"
+    /// The attribute that names the snapshot's source, 32 hexadecimal digits. Snapshots of older programs lack it.
+    public static let sourceAttribute = "source"
+    /// The attribute that counts the snapshots of a source, from 1 on: clocks go back, this does not.
+    public static let sequenceAttribute = "sequence"
+    /// The attribute that says on which file system the media folder lay, as statvfs(2) has it.
+    public static let mediaFileSystemAttribute = "media-file-system"
+
     private static let ownAttributes: Set = [
+        sequenceAttribute, mediaFileSystemAttribute,
         archiveNamesAttribute, stampAttribute, archiveVersionAttribute, tarSizeAttribute, tarVersionAttribute,
         databaseStateAttribute,
     ]
@@ -78,6 +94,11 @@ public struct Snapshot: Hashable, Sendable {
     }
 
     var label: SnapshotLabel { SnapshotLabel(name: name, isPinned: isPinned, verifiedAt: verifiedAt, tags: changedTags) }
+
+    /// In the order in which the snapshots of one source were made, whatever the clock said then.
+    public static func wasMadeBefore(_ left: Snapshot, _ right: Snapshot) -> Bool {
+        left.sequence == right.sequence ? precedes(left, right) : left.sequence < right.sequence
+    }
 
     /// Oldest first; those of one moment by name.
     static func precedes(_ left: Snapshot, _ right: Snapshot) -> Bool {

@@ -34,6 +34,8 @@ public struct BackupOperation: Sendable {
                 return removingOld(result, report)
             }
             facts.note(result)
+            // The user has asked for it, so the store is in use: from the next backup on it keeps to its rules.
+            try? store.identityFile.change { $0.isQuiet = false }
             return result
         }
     }
@@ -49,7 +51,10 @@ public struct BackupOperation: Sendable {
         var result = result
         // The backup is there, whatever becomes of the others: the next one looks again.
         try? Cancellation.shielded { () throws(BackupError) in
-            result.removed = try ForgetOperation(store: store).removeOld(report)
+            switch try ForgetOperation(store: store).removeOld(after: result, report) {
+            case .removed(let removed): result.removed = removed
+            case .waits(let reason): result.warnings.append(reason)
+            }
         }
         return result
     }
@@ -76,8 +81,9 @@ public struct BackupOperation: Sendable {
         let createdAt = SystemClock.now()
         let name = try snapshotName(kind, label, createdAt)
         let writer = try store.repository.makeWriter()
-        let parent = store.repository.snapshots(kind: .snapshot).last
-        let earlier = EarlierBackup(in: store.repository)
+        let warning = try store.claimSource()
+        let parent = store.ownSnapshots(kind: .snapshot).last
+        let earlier = EarlierBackup(of: store)
 
         let progress = BackupProgress(store.definition, report)
         let parts = try BackupParts(
@@ -112,12 +118,25 @@ public struct BackupOperation: Sendable {
             attributes: manifest.attributes(
                 totals: root.totals, storedBytes: storedBytes, tarSizeBytes: archives.tar,
                 stamp: SnapshotStamp.unused(at: createdAt, kind, in: store.repository), databaseState: records.databaseState,
-                archiveNames: naming?.text, channel: channel))
+                archiveNames: naming?.text, channel: channel
+            ).merging(sourceAttributes) { $1 })
         let snapshot = try writer.commit(record)
         progress.enter(.end)
         return BackupResult(
             snapshot: snapshot, storedBytes: storedBytes, unreadable: parts.unreadable,
-            missing: records.facts.missingFiles.lines, mediaBytesRead: progress.mediaBytesRead)
+            missing: records.facts.missingFiles.lines, mediaBytesRead: progress.mediaBytesRead,
+            warnings: warning.map { [$0] } ?? [])
+    }
+
+    /// Whose backup it is, and what the next one compares itself with.
+    private var sourceAttributes: [String: String] {
+        var attributes = [
+            Snapshot.sourceAttribute: store.source.hexadecimal, Snapshot.sequenceAttribute: String(store.nextSequence()),
+        ]
+        if let mediaPath = store.mediaPath, let space = try? FileSystem.space(at: mediaPath), space.fileSystemID != 0 {
+            attributes[Snapshot.mediaFileSystemAttribute] = String(space.fileSystemID, radix: 16)
+        }
+        return attributes
     }
 
     /// Whether a backup holds just these records and files. The export is not compared: it tells when it was made.

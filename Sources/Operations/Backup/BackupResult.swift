@@ -14,6 +14,9 @@ public struct BackupResult: Sendable {
     /// What was read of the media folder, in bytes: of files that are as they were, nothing is.
     let mediaBytesRead: UInt64
 
+    /// What the user should know of it, though the backup is whole.
+    public internal(set) var warnings: [Message] = []
+
     /// Backups that the rule of retention no longer keeps.
     public internal(set) var removed: [Snapshot] = []
 

@@ -1,16 +1,20 @@
 import BackupCore
 import BackupRepository
 
-/// The newest backup of whatever kind, of which a new one shares most. What of it cannot be read is simply read anew from the app.
+/// The newest backup of whatever kind of this store, of which a new one shares most. What of it cannot be read is simply read anew from the app.
 struct EarlierBackup {
     private let repository: Repository
     private let root: Directory?
     /// The state of the database that it holds, if that can be told.
     let databaseState: String?
 
-    init(in repository: Repository) {
+    init(of store: Store) {
+        self.init(store.ownership.newest(of: store.repository.snapshots()), in: store.repository)
+    }
+
+    /// - Parameter newest: `nil` when there is none.
+    init(_ newest: Snapshot?, in repository: Repository) {
         self.repository = repository
-        let newest = repository.snapshots().last
         root = newest.flatMap { try? repository.rootDirectory(of: $0) }
         databaseState = newest?.record.attributes[Snapshot.databaseStateAttribute]
     }

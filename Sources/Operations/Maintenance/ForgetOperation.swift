@@ -35,41 +35,83 @@ public struct ForgetOperation: Sendable {
         return plan
     }
 
-    private func planByRuleIfAny() throws(BackupError) -> Plan? {
+    /// - Parameter made: the backup that was just made, which stays whatever the rule says; `nil` when none was.
+    private func planByRuleIfAny(justMade made: SnapshotID? = nil) throws(BackupError) -> Plan? {
         let settings = store.settings.retention
         let definition = store.definition.retention
         guard !settings.policy.isEmpty || definition.keepLast != nil || definition.keepWithinDays != nil else { return nil }
-        return try plan(counting: settings.counted ?? definition.counted) { candidates in
-            let now = SystemClock.now()
-            return settings.policy.isEmpty
+        let now = SystemClock.now()
+        let plan = try plan(
+            counting: settings.counted ?? definition.counted,
+            countedTimes: { RetentionAge.countedTimes(of: $0, now: now) }
+        ) { candidates in
+            settings.policy.isEmpty
                 ? definition.decide(candidates, now: now) : settings.policy.decide(candidates, now: now)
+        }
+        return Plan(items: plan.items.map { item in guarded(item, in: plan, made) })
+    }
+
+    /// What a rule must not remove by itself.
+    private func guarded(_ item: Plan.Item, in plan: Plan, _ made: SnapshotID?) -> Plan.Item {
+        guard item.reasons.isEmpty else { return item }
+        let snapshot = item.snapshot
+        if snapshot.id == made { return Plan.Item(snapshot: snapshot, reasons: ["just made"]) }
+        if !store.mayRemoveByRule(snapshot) {
+            return Plan.Item(snapshot: snapshot, reasons: ["does not say which store made it"])
+        }
+        if let newest = plan.items.last?.snapshot,
+            plan.items.last(where: { RetentionGuard.isMuchSmaller(newest, than: $0.snapshot) })?.snapshot.id == snapshot.id
+        {
+            return Plan.Item(snapshot: snapshot, reasons: ["holds much more than the newest backup"])
+        }
+        return item
+    }
+
+    /// What became of a removal by rule.
+    enum Removal {
+        case removed([Snapshot])
+        /// Nothing was removed, for this reason.
+        case waits(Message)
+    }
+
+    /// Removes what the rule no longer keeps after a backup. For the holder of the operation lock.
+    func removeOld(after result: BackupResult, _ report: ProgressHandler) throws(BackupError) -> Removal {
+        guard store.settings.retention.isOn, !store.isQuiet,
+            let plan = try planByRuleIfAny(justMade: result.snapshot.id)
+        else { return .removed([]) }
+        let retentionGuard = RetentionGuard(store: store)
+        let now = SystemClock.now()
+        // A wrong clock is worth a warning also where nothing would go.
+        if let reason = retentionGuard.clockProblem(after: result.snapshot, now: now) { return .waits(reason) }
+        guard !plan.removed.isEmpty else { return .removed([]) }
+        if let reason = retentionGuard.contentProblem(of: result) { return .waits(reason) }
+        return .removed(try remove(plan, report))
+    }
+
+    /// By a policy. Safety backups are not touched, nor are those of other stores.
+    public func plan(_ policy: RetentionPolicy) throws(BackupError) -> Plan {
+        try plan(counting: .all, countedTimes: { $0.map(\.creationTime) }) { candidates in
+            policy.decide(candidates, now: SystemClock.now())
         }
     }
 
-    /// Removes what the rule no longer keeps. For whoever holds the operation lock.
-    /// - Returns: the backups that were removed.
-    func removeOld(_ report: ProgressHandler) throws(BackupError) -> [Snapshot] {
-        guard store.settings.retention.isOn, let plan = try planByRuleIfAny() else { return [] }
-        return try remove(plan, report)
-    }
-
-    /// By a policy. Safety backups are not touched.
-    public func plan(_ policy: RetentionPolicy) throws(BackupError) -> Plan {
-        try plan(counting: .all) { candidates in policy.decide(candidates, now: SystemClock.now()) }
-    }
-
+    /// - Parameter countedTimes: given backups, oldest first.
     private func plan(
-        counting counted: CountedBackups, _ decide: ([RetentionCandidate]) -> [RetentionDecision]
+        counting counted: CountedBackups, countedTimes: ([Snapshot]) -> [Timestamp],
+        _ decide: ([RetentionCandidate]) -> [RetentionDecision]
     ) throws(BackupError) -> Plan {
         try store.repository.refresh()
-        let snapshots = store.repository.snapshots(kind: .snapshot)
+        let snapshots = store.ownSnapshots(kind: .snapshot)
+        let times = Dictionary(zip(snapshots.map(\.id), countedTimes(snapshots))) { first, _ in first }
         var reasons: [SnapshotID: [Message]] = [:]
         // Each channel by itself.
         for channel in Channel.allCases {
             let candidates = snapshots.filter { $0.channel == channel && counted.includes($0) }
             let decisions = decide(
                 candidates.map {
-                    RetentionCandidate(name: $0.name, creationTime: $0.creationTime, tags: $0.tags, isPinned: $0.isPinned)
+                    RetentionCandidate(
+                        name: $0.name, creationTime: $0.creationTime, tags: $0.tags, isPinned: $0.isPinned,
+                        sequence: $0.sequence, countedTime: times[$0.id])
                 })
             for (candidate, decision) in zip(candidates, decisions) { reasons[candidate.id] = decision.reasons }
         }
@@ -77,11 +119,11 @@ public struct ForgetOperation: Sendable {
         return Plan(items: snapshots.map { Plan.Item(snapshot: $0, reasons: reasons[$0.id] ?? [counted.reasonToKeepOthers]) })
     }
 
-    /// All but pinned ones and safety backups.
+    /// All of this store but pinned ones and safety backups.
     public func planAll() throws(BackupError) -> Plan {
         try store.repository.refresh()
         return Plan(
-            items: store.repository.snapshots(kind: .snapshot).map {
+            items: store.ownSnapshots(kind: .snapshot).map {
                 Plan.Item(snapshot: $0, reasons: $0.isPinned ? ["pinned"] : [])
             })
     }
@@ -168,37 +210,5 @@ extension CountedBackups {
         case .automatic: "not automatic"
         case .unnamed, .all: "has a name"
         }
-    }
-}
-
-extension RetentionDefinition {
-    private static let secondsPerDay: Int64 = 86_400
-
-    /// Both limits hold: what is beyond the newest `keepLast` goes, and so does what is older than `keepWithinDays` days. The newest is kept
-    /// in any case, and pinned ones are.
-    /// - Returns: in the order of `candidates`, which does not matter.
-    public func decide(_ candidates: [RetentionCandidate], now: Timestamp) -> [RetentionDecision] {
-        let order = candidates.indices.sorted { candidates[$0].creationTime > candidates[$1].creationTime }
-        var reasons = [[Message]](repeating: [], count: candidates.count)
-        for (position, index) in order.enumerated() {
-            let candidate = candidates[index]
-            var fits: [Message] = []
-            var isOut = false
-            if let keepLast { if position < keepLast { fits.append("newest \(keepLast)") } else { isOut = true } }
-            if let keepWithinDays {
-                let oldest = Timestamp(
-                    seconds: now.seconds - Int64(keepWithinDays) * Self.secondsPerDay, nanoseconds: now.nanoseconds)
-                if candidate.creationTime >= oldest {
-                    fits.append(
-                        .plural(keepWithinDays, one: "within \(keepWithinDays) day", other: "within \(keepWithinDays) days"))
-                } else {
-                    isOut = true
-                }
-            }
-            if !isOut { reasons[index].append(.joined(fits)) }
-            if candidate.isPinned { reasons[index].append("pinned") }
-            if position == 0, reasons[index].isEmpty { reasons[index].append("newest backup") }
-        }
-        return candidates.indices.map { RetentionDecision(candidate: candidates[$0], reasons: reasons[$0]) }
     }
 }

@@ -16,12 +16,27 @@ public struct RetentionCandidate: Sendable {
     public let creationTime: Timestamp
     public let tags: [String]
     public let isPinned: Bool
+    /// The order in which the backups of a source were made; those that have the same are in the order of their times.
+    public let sequence: UInt64
+    /// The creation time by which its age is counted.
+    public let countedTime: Timestamp
 
-    public init(name: FileName, creationTime: Timestamp, tags: [String], isPinned: Bool) {
+    /// - Parameter countedTime: `nil` for the creation time itself.
+    public init(
+        name: FileName, creationTime: Timestamp, tags: [String], isPinned: Bool, sequence: UInt64 = 0,
+        countedTime: Timestamp? = nil
+    ) {
         self.name = name
         self.creationTime = creationTime
         self.tags = tags
         self.isPinned = isPinned
+        self.sequence = sequence
+        self.countedTime = countedTime ?? creationTime
+    }
+
+    /// Newest first.
+    static func follows(_ left: RetentionCandidate, _ right: RetentionCandidate) -> Bool {
+        left.sequence == right.sequence ? left.creationTime > right.creationTime : left.sequence > right.sequence
     }
 }
 
@@ -38,10 +53,10 @@ extension RetentionPolicy {
     /// - Parameter now: backups of the future are not taken for the newest when periods are counted.
     /// - Returns: in the order of `candidates`, which does not matter.
     public func decide(_ candidates: [RetentionCandidate], now: Timestamp) -> [RetentionDecision] {
-        let order = candidates.indices.sorted { candidates[$0].creationTime > candidates[$1].creationTime }
+        let order = candidates.indices.sorted { RetentionCandidate.follows(candidates[$0], candidates[$1]) }
         var buckets = buckets
         let start = within.flatMap { period in
-            candidates.map(\.creationTime).filter { $0 <= now }.max().map { CalendarTime($0).start(of: period) }
+            candidates.map(\.countedTime).filter { $0 <= now }.max().map { CalendarTime($0).start(of: period) }
         }
         var reasons = [[Message]](repeating: [], count: candidates.count)
         for (position, index) in order.enumerated() {
@@ -50,7 +65,7 @@ extension RetentionPolicy {
                 let names = list.joined(separator: ", ")
                 reasons[index].append(.plural(list.count, one: "has tag \(names)", other: "has tags \(names)"))
             }
-            if let start, let within, candidate.creationTime > start { reasons[index].append("within \(within.text)") }
+            if let start, let within, candidate.countedTime > start { reasons[index].append("within \(within.text)") }
             let time = CalendarTime(candidate.creationTime)
             let isOldest = position == order.count - 1
             for bucket in buckets.indices {

@@ -14,11 +14,16 @@ struct OwnArchive {
     /// Compares the file with the archives that have its size, byte by byte. A backup that cannot be read is none of them.
     func isArchive(_ file: ImportSource) throws(BackupError) -> Bool {
         try repository.refresh()
-        for snapshot in repository.snapshots().reversed() where snapshot.record.archiveSizeBytes == file.sizeBytes {
+        return try snapshot(of: file, among: repository.snapshots()) != nil
+    }
+
+    /// The snapshot whose archive the file is.
+    func snapshot(of file: ImportSource, among snapshots: [Snapshot]) throws(BackupError) -> Snapshot? {
+        for snapshot in snapshots.reversed() where snapshot.record.archiveSizeBytes == file.sizeBytes {
             guard let table = try? SnapshotArchive.table(of: snapshot, .zip, in: repository) else { continue }
-            if (try? isEqual(table, file.bytes)) == true { return true }
+            if (try? isEqual(table, file.bytes)) == true { return snapshot }
         }
-        return false
+        return nil
     }
 
     private func isEqual(_ table: ExtentTable, _ file: any ByteSource) throws(BackupError) -> Bool {

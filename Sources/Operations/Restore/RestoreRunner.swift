@@ -14,14 +14,19 @@ public struct RestoreRunner: Sendable {
     private let store: Store
     private let restoresSettings: Bool?
     private let allowsDamage: Bool
+    private let allowsOtherSources: Bool
 
     /// - Parameters:
     ///   - restoresSettings: whether settings are restored; `nil` for what the app's definition says.
     ///   - allowsDamage: whether files of an archive that are damaged or missing are left out and told of, instead of all of it being refused.
-    public init(store: Store, restoresSettings: Bool? = nil, allowsDamage: Bool = false) {
+    ///   - allowsOtherSources: whether a backup that another store made may be restored.
+    public init(
+        store: Store, restoresSettings: Bool? = nil, allowsDamage: Bool = false, allowsOtherSources: Bool = false
+    ) {
         self.store = store
         self.restoresSettings = restoresSettings
         self.allowsDamage = allowsDamage
+        self.allowsOtherSources = allowsOtherSources
     }
 
     /// What a restore does when nobody says otherwise.
@@ -92,6 +97,7 @@ public struct RestoreRunner: Sendable {
         if let strategy { words.append("--strategy=\(strategy.rawValue)") }
         if let restoresSettings { words.append(restoresSettings ? "--settings" : "--no-settings") }
         if allowsDamage { words.append("--allow-damaged") }
+        if allowsOtherSources { words.append("--other-source") }
         // Whoever tries again may stand somewhere else.
         return store.command(words, [FileSystem.exists(source) ? FileSystem.absolutePath(source) : source])
     }
@@ -172,6 +178,8 @@ public struct RestoreRunner: Sendable {
     private func tidyUp(_ report: RestoreReport) throws(BackupError) {
         try store.conclude(report)
         try FaultInjection.reached("restore.journal-removed")
+        // An adopted source is in use from here on.
+        try store.identityFile.change { $0.isQuiet = false }
         try removeOldSafetyBackups()
     }
 
@@ -194,6 +202,7 @@ public struct RestoreRunner: Sendable {
     private func check(
         _ source: ImportSource, _ strategy: ImportStrategy, in folder: String
     ) throws(BackupError) -> CheckedImport {
+        try requireOwn(source)
         do {
             return try operation(in: folder).check(source, strategy: strategy)
         } catch {
@@ -215,8 +224,8 @@ public struct RestoreRunner: Sendable {
 
     /// Keeps the newest ones that the definition asks for, and those somebody pinned.
     private func removeOldSafetyBackups() throws(BackupError) {
-        let all = store.repository.snapshots(kind: .safety)
-        for old in all.dropLast(store.definition.retention.safetyKeepLast) where !old.isPinned {
+        let all = store.ownSnapshots(kind: .safety)
+        for old in all.dropLast(store.definition.retention.safetyKeepLast) where !old.isPinned && store.mayRemoveByRule(old) {
             try store.repository.removeSnapshot(old.id)
         }
     }
@@ -238,8 +247,31 @@ public struct RestoreRunner: Sendable {
             throw BackupError(.notFound, "there is no such file", path: source, remedy: "Check the path.")
         }
         let snapshot = try store.snapshot(named: source)
+        try require(snapshot, named: source)
         let table = try SnapshotArchive.table(of: snapshot, .zip, in: store.repository)
         return stored(table, name: snapshot.name.description)
+    }
+
+    /// The backup of another app, or of another machine, replaces all data just as one's own does: nobody wants that by mistake.
+    private func require(_ snapshot: Snapshot, named name: String) throws(BackupError) {
+        guard !allowsOtherSources, !store.owns(snapshot) else { return }
+        let app = MessageText.shortened(snapshot.record.attributes[Snapshot.appAttribute] ?? "")
+        throw BackupError(
+            .notPermitted,
+            store.ownership.isOfThisApp(snapshot)
+                ? "another store made this backup" : "another store made this backup, of the app \(app)",
+            path: name,
+            remedy: "If you want its data in this app, restore it with: backupfs restore --other-source")
+    }
+
+    /// The same for an archive of such a backup, wherever it was copied from.
+    private func requireOwn(_ source: ImportSource) throws(BackupError) {
+        guard !allowsOtherSources, store.definition.coversWholeDatabase else { return }
+        let others = store.repository.snapshots().filter {
+            !store.owns($0) && !store.ownership.isOfThisApp($0) && $0.record.archiveSizeBytes == source.sizeBytes
+        }
+        guard let other = try OwnArchive(repository: store.repository).snapshot(of: source, among: others) else { return }
+        try require(other, named: source.name)
     }
 
     /// Runs `body` with what standard input gives.

@@ -13,8 +13,7 @@ struct SafetyRoom {
         try room.need(databaseSize * 2, at: store.paths.spool)
         var stored = databaseSize
         if let mediaPath = store.mediaPath, FileSystem.exists(mediaPath) {
-            let newest = (store.repository.snapshots(kind: .safety) + store.repository.snapshots())
-                .map(\.creationTime).max()
+            let newest = store.ownSnapshots().last?.creationTime
             stored += try changedBytes(in: DirectoryReader(path: mediaPath), since: newest)
         }
         try room.need(stored, at: store.repository.path)

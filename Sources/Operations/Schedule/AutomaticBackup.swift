@@ -19,6 +19,8 @@ public struct AutomaticBackup: Sendable {
         case made(BackupResult)
         /// Nothing has changed since the newest backup, which has this name.
         case unchanged(FileName)
+        /// The store has adopted a source and waits for a restore or a backup that a user asks for.
+        case quiet
     }
 
     private static let firstRetrySeconds: Int64 = 300
@@ -36,14 +38,14 @@ public struct AutomaticBackup: Sendable {
     /// What has been done so far. A store that has none yet begins with its newest backup, or now.
     private func state(_ now: Timestamp) -> ScheduleState {
         if let state = ScheduleState.read(store.paths.scheduleState), state.schedule == schedule.text { return state }
-        let newest = store.repository.snapshots(kind: .snapshot).last?.creationTime
+        let newest = store.ownSnapshots(kind: .snapshot).last?.creationTime
         return ScheduleState(schedule: schedule.text, handledAt: newest ?? now)
     }
 
     /// When the next one is due.
     /// - Returns: a time that may have passed already; `nil` for never.
     public func next(now: Timestamp) -> Timestamp? {
-        schedule == .off ? nil : next(state(now), now, isStart: false)
+        schedule == .off || store.isQuiet ? nil : next(state(now), now, isStart: false)
     }
 
     /// How many have failed since one was made.
@@ -72,6 +74,7 @@ public struct AutomaticBackup: Sendable {
     public func runIfDue(isStart: Bool, progress: ProgressHandler? = nil) throws(BackupError) -> Outcome {
         let now = SystemClock.now()
         guard schedule != .off else { return .off }
+        guard !store.isQuiet else { return .quiet }
         try store.repository.refresh()
         let due = next(begunState(now), now, isStart: isStart)
         guard let due, due <= now else {
@@ -131,7 +134,7 @@ public struct AutomaticBackup: Sendable {
 
     private func make(_ state: inout ScheduleState, _ progress: ProgressHandler?) throws(BackupError) -> Outcome {
         let channel = try store.channel() ?? .production
-        let newest = store.repository.snapshots(kind: .snapshot).last { $0.channel == channel }
+        let newest = store.ownSnapshots(kind: .snapshot).last { $0.channel == channel }
         let result = try store.recorded(.backup, isAutomatic: true) { (facts) throws(BackupError) in
             try store.recoverRestore()
             let result = try makeUnlessUnchanged(since: newest, progress)
@@ -173,6 +176,11 @@ public struct AutomaticBackup: Sendable {
     private func pruneNowAndThen(_ state: inout ScheduleState, _ progress: ProgressHandler?) {
         guard store.settings.retention.prunes, state.needsPrune else { return }
         let now = SystemClock.now()
+        guard state.prunedAt != nil else {
+            // The first prune comes a week after the first removal.
+            state.prunedAt = now
+            return
+        }
         if let prunedAt = state.prunedAt, prunedAt <= now, now.seconds - prunedAt.seconds < Self.pruneIntervalSeconds { return }
         guard (try? PruneOperation(store: store).runAutomatically(maxUnused: .standard, progress: progress)) != nil else {
             return

@@ -57,7 +57,7 @@ public final class BackupScheduler: Sendable {
                 guard next > now else { return shortestWait }
                 let seconds = min(UInt64(next.seconds - now.seconds + 1), longestWait / 1_000_000_000)
                 return max(seconds * 1_000_000_000, shortestWait)
-            case .off, .notDue(nil), .made, .unchanged: return longestWait
+            case .off, .quiet, .notDue(nil), .made, .unchanged: return longestWait
             }
         } catch {
             return error.code == .busy ? busyWait : longestWait

@@ -11,8 +11,12 @@ public struct StoreState: Sendable {
     public let repositoryPath: String
     /// When it was looked at.
     public let now: Timestamp
-    /// Oldest first.
+    /// This store's own backups, in the order in which they were made.
     public let snapshots: [Snapshot]
+    /// Backups that other stores have in the repository.
+    public let otherSnapshotCount: Int
+    /// Whether the store has adopted a source and waits for its first restore or backup.
+    public let isQuiet: Bool
     public let safetyBackupCount: Int
     public let isRunning: Bool
     /// `nil` when none runs, or one that has not said yet what it is.
@@ -38,8 +42,10 @@ public struct StoreState: Sendable {
         storePath = store.paths.root
         repositoryPath = store.paths.resolve(store.settings.repositoryPath)
         now = SystemClock.now()
-        snapshots = store.repository.snapshots(kind: .snapshot)
-        safetyBackupCount = store.repository.snapshots(kind: .safety).count
+        snapshots = store.ownSnapshots(kind: .snapshot)
+        otherSnapshotCount = store.repository.snapshots(kind: .snapshot).count - snapshots.count
+        isQuiet = store.isQuiet
+        safetyBackupCount = store.ownSnapshots(kind: .safety).count
         isRunning = store.isOperationRunning
         operation =
             isRunning

@@ -3,12 +3,12 @@ import BackupRepository
 
 /// Deleting, renaming and pinning backups: short operations, but operations.
 extension Store {
-    /// A backup by its name; `latest` is the newest.
+    /// A backup by its name; `latest` is the newest of this store.
     /// - Throws: `notFound`.
     public func snapshot(named name: String) throws(BackupError) -> Snapshot {
         try repository.refresh()
         if name == "latest" {
-            guard let newest = repository.snapshots(kind: .snapshot).last else {
+            guard let newest = ownSnapshots(kind: .snapshot).last else {
                 throw BackupError(.notFound, "there are no backups yet", remedy: "Make one with: backupfs backup")
             }
             return newest

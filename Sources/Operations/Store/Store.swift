@@ -17,6 +17,7 @@ public final class Store: Sendable {
     private let countCache = RecordCountCache()
     private let statisticsCache = StatisticsCache()
     let logOverrides: LogOverrides
+    let ownership: SnapshotOwnership
     /// What runs now, for `status.json`.
     public let monitor: OperationMonitor
 
@@ -49,9 +50,17 @@ public final class Store: Sendable {
         let settings = try StoreSettings.read(paths.settings)
         currentSettings = Mutex(settings)
         definition = try Self.definition(settings.app, in: paths)
-        repository = try Repository.open(at: paths.resolve(settings.repositoryPath), secret: secret)
+        let repositoryPath = paths.resolve(settings.repositoryPath)
+        // Before anything of the repository is believed, and before its password is asked for.
+        let identityFile = try StoreIdentityFile(
+            paths.identity, repository: try Repository.facts(at: repositoryPath), repositoryPath: settings.repositoryPath,
+            resolvedPath: repositoryPath)
+        repository = try Repository.open(at: repositoryPath, secret: secret)
+        try identityFile.identity.check(repository.facts, at: repositoryPath)
+        ownership = SnapshotOwnership(identityFile: identityFile, app: definition.name)
+        if identityFile.isNew { try Self.findSource(identityFile, repository, app: definition.name, store: paths.root) }
         mediaPath = settings.mediaPath.map { paths.resolve($0) }
-        let newest = NewestMediaCatalog(repository: repository)
+        let newest = NewestMediaCatalog(repository: repository, ownership: ownership)
         let media = definition.tellsOfMedia ? mediaPath.map { LiveMediaCatalog(path: $0, earlier: newest.catalog) } : nil
         // It may be lost or damaged: that is when the backups are needed.
         database = AppDatabase(at: paths.resolve(settings.databasePath), definition: definition, media: media)
@@ -62,6 +71,9 @@ public final class Store: Sendable {
 
     /// As they stand in `store.yaml`, but for what a store is opened with.
     public var settings: StoreSettings { currentSettings.withLock { $0 } }
+
+    var identityFile: StoreIdentityFile { ownership.identityFile }
+    var identity: StoreIdentity { identityFile.identity }
 
     /// A command line of this program for this store.
     /// - Parameter operands: what may begin with a hyphen.

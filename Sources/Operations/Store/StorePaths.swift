@@ -8,6 +8,8 @@ public struct StorePaths: Sendable {
     public init(root: String) { self.root = root }
 
     var settings: String { "\(root)/store.yaml" }
+    /// Which backups are this store's own, and what its repository is.
+    var identity: String { "\(root)/identity" }
     /// Held by whoever runs an operation.
     var operationLock: String { "\(root)/operation.lock" }
     /// Held by whoever has the store mounted.

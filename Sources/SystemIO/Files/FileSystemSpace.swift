@@ -9,6 +9,8 @@ public struct FileSystemSpace: Sendable {
     public let availableBlockCount: UInt64
     public let fileCount: UInt64
     public let freeFileCount: UInt64
+    /// `f_fsid`: on most file systems a number that stays with it; 0 where there is none.
+    public let fileSystemID: UInt64
 
     init(_ value: statvfs) {
         blockSizeBytes = UInt64(value.f_frsize)
@@ -17,6 +19,7 @@ public struct FileSystemSpace: Sendable {
         availableBlockCount = UInt64(value.f_bavail)
         fileCount = UInt64(value.f_files)
         freeFileCount = UInt64(value.f_ffree)
+        fileSystemID = UInt64(value.f_fsid)
     }
 
     public var availableBytes: UInt64 { availableBlockCount * blockSizeBytes }

@@ -21,6 +21,8 @@ public protocol TreeServices: AnyObject, Sendable {
     func removeSnapshot(_ snapshot: Snapshot) throws(BackupError)
     func renameSnapshot(_ snapshot: Snapshot, to name: FileName) throws(BackupError)
     func setPinned(_ snapshot: Snapshot, _ isPinned: Bool) throws(BackupError)
+    /// Those of `snapshots` that this store made, in the order in which it made them; a repository may hold those of others as well.
+    func own(_ snapshots: [Snapshot]) -> [Snapshot]
 
     /// The app's own file name for a snapshot in `exports/`, without a suffix against clashes, and whether that file is the archive.
     func exportFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool)

@@ -1,7 +1,7 @@
 import BackupCore
 import BackupRepository
 
-/// `exports/`: each snapshot as one flat file under the app's own file name.
+/// `exports/`: each snapshot of this store as one flat file under the app's own file name.
 final class ExportsFolder: FolderNode {
     let inode: InodeNumber
     private let context: TreeContext
@@ -17,7 +17,7 @@ final class ExportsFolder: FolderNode {
     }
 
     private func nodes() throws(BackupError) -> [(name: FileName, node: any Node)] {
-        let snapshots = try context.refreshedSnapshots(.snapshot)
+        let snapshots = try context.ownSnapshots(.snapshot)
         let files = snapshots.map { context.services.exportFile(of: $0) }
         let names = UniqueFileNames.make(files.map(\.name))
         return snapshots.indices.map { index in

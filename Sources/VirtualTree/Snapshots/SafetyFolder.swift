@@ -1,7 +1,7 @@
 import BackupCore
 import BackupRepository
 
-/// `safety/`: the backups that restores made before they changed anything.
+/// `safety/`: the backups that restores of this store made before they changed anything.
 final class SafetyFolder: FolderNode {
     let inode: InodeNumber
     private let context: TreeContext
@@ -12,12 +12,12 @@ final class SafetyFolder: FolderNode {
     }
 
     func attributes() throws(BackupError) -> NodeAttributes {
-        let newest = try context.refreshedSnapshots(.safety).last
+        let newest = try context.ownSnapshots(.safety).last
         return context.folderAttributes(inode, time: newest?.creationTime ?? context.mountTime)
     }
 
     private func nodes() throws(BackupError) -> [(name: FileName, node: any Node)] {
-        let snapshots = try context.refreshedSnapshots(.safety)
+        let snapshots = try context.ownSnapshots(.safety)
         let files = snapshots.map { context.services.safetyFile(of: $0) }
         let names = UniqueFileNames.make(files.map(\.name))
         return snapshots.indices.map { index in

@@ -1,7 +1,8 @@
 import BackupCore
 import BackupRepository
 
-/// `snapshots/`: `mkdir` backs up, `rmdir` deletes, `rename` relabels.
+/// `snapshots/`: `mkdir` backs up, `rmdir` deletes, `rename` relabels. It shows all backups of the repository; `latest` is the newest that this
+/// store made.
 final class SnapshotsFolder: FolderNode {
     static let latestName: FileName = "latest"
 
@@ -41,7 +42,7 @@ final class SnapshotsFolder: FolderNode {
         if name.bytes.first == UInt8(ascii: ".") { throw .notFound(name) }
         let snapshots = try snapshots()
         if name == Self.latestName {
-            guard let newest = snapshots.last else { throw .notFound(name) }
+            guard let newest = context.services.own(snapshots).last else { throw .notFound(name) }
             return LatestLink(inode: inode.child(name), target: newest, context: context)
         }
         guard let snapshot = snapshots.first(where: { $0.name == name }) else { throw .notFound(name) }
@@ -53,7 +54,7 @@ final class SnapshotsFolder: FolderNode {
         var nodes: [(name: FileName, node: any Node)] = snapshots.map {
             ($0.name, SnapshotFolder($0, inode: inode.snapshot($0.id), context: context))
         }
-        if let newest = snapshots.last {
+        if let newest = context.services.own(snapshots).last {
             let link = LatestLink(inode: inode.child(Self.latestName), target: newest, context: context)
             nodes.append((Self.latestName, link))
         }

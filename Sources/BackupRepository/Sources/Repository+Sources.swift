@@ -1,0 +1,62 @@
+import BackupCore
+import SystemIO
+
+extension Repository {
+    /// What is known of a source.
+    /// - Returns: `nil` when the repository has no document of it.
+    /// - Throws: `repositoryDamaged`, `unsupportedVersion`; what reading throws.
+    public func source(_ id: SourceID) throws(BackupError) -> SourceDocument? {
+        let path = layout.sourcePath(of: id)
+        do throws(BackupError) {
+            let bytes = try FileSystem.readFile(path, limitBytes: SourceDocument.byteCountLimit)
+            return try SourceDocument(decoding: try protection.open(bytes, as: .source(id)), for: id)
+        } catch {
+            if error.code == .notFound { return nil }
+            throw error.at(path)
+        }
+    }
+
+    /// All sources that have a document, sorted by their IDs. One that cannot be read is passed over: its snapshots are there all the same.
+    public func sources() throws(BackupError) -> [SourceDocument] {
+        let names: [FileName]
+        do throws(BackupError) {
+            names = try DirectoryReader(path: layout.sources).names()
+        } catch {
+            // Older programs made no such folder.
+            if error.code == .notFound { return [] }
+            throw error
+        }
+        let ids = names.compactMap { RepositoryLayout.source(in: $0) }.sorted()
+        return ids.compactMap { id in
+            do { return try source(id) } catch { return nil }
+        }
+    }
+
+    /// Writes what is known of a source, in one step and durably.
+    /// - Parameter isWanted: given what is there now; writes nothing and returns `false` when it says no.
+    @discardableResult
+    public func write(
+        _ document: SourceDocument, ifWanted isWanted: (SourceDocument?) -> Bool = { _ in true }
+    ) throws(BackupError) -> Bool {
+        let bytes = try protection.seal(document.encode(), as: .source(document.id))
+        guard bytes.count <= SourceDocument.byteCountLimit else {
+            throw BackupError(
+                .tooLarge, "the app's definition and the store's settings are too large to be kept with the backups",
+                remedy: "Make the definition file smaller.")
+        }
+        let lock = try WaitingLock.acquire(path: layout.namesLock)
+        defer { withExtendedLifetime(lock) {} }
+        var current: SourceDocument?
+        do throws(BackupError) {
+            current = try source(document.id)
+        } catch {
+            // A damaged document is replaced; one that a later version wrote, or that cannot be read now, is not.
+            guard error.code == .repositoryDamaged else { throw error }
+        }
+        guard isWanted(current) else { return false }
+        if current == document { return true }
+        try OwnerOnly.makeFolder(layout.sources)
+        try OwnerOnly.publish(bytes, to: layout.sourcePath(of: document.id), temporaryFolder: layout.temporary)
+        return true
+    }
+}

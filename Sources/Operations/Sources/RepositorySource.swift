@@ -1,0 +1,67 @@
+import BackupCore
+import BackupRepository
+import SystemIO
+
+/// One line of backups in a repository, as `init` shows it to a user who is to choose one.
+public struct RepositorySource: Sendable {
+    /// `nil` for backups of one app that do not say which store made them.
+    public let id: SourceID?
+    /// The name of the app's definition.
+    public let app: String
+    public let title: String
+    public let hostName: String
+    public let backupCount: Int
+    /// The one that was made last.
+    public let newest: Snapshot
+    /// `nil` where the repository has none, or none that can be read.
+    let document: SourceDocument?
+
+    /// What to name it by: the first digits of its ID, or `unmarked`.
+    public var name: String { id?.short ?? Self.unmarkedName }
+    static let unmarkedName = "unmarked"
+
+    /// The sources that have backups, by their names.
+    static func all(in repository: Repository) throws(BackupError) -> [RepositorySource] {
+        struct Key: Hashable {
+            let source: SourceID?
+            let app: String
+        }
+        let documents = Dictionary(try repository.sources().map { ($0.id, $0) }) { first, _ in first }
+        let groups = Dictionary(grouping: repository.snapshots(kind: .snapshot)) { snapshot in
+            // A source is of one app; without one, the app is all there is to tell them apart.
+            Key(
+                source: snapshot.source,
+                app: snapshot.source == nil ? snapshot.record.attributes[Snapshot.appAttribute] ?? "" : "")
+        }
+        let sources = groups.compactMap { key, snapshots -> RepositorySource? in
+            guard let newest = snapshots.max(by: Snapshot.wasMadeBefore) else { return nil }
+            let document = key.source.flatMap { documents[$0] }
+            let app = document?.app ?? newest.record.attributes[Snapshot.appAttribute] ?? ""
+            return RepositorySource(
+                id: key.source, app: app, title: document?.title ?? app, hostName: document?.hostName ?? "",
+                backupCount: snapshots.count, newest: newest, document: document)
+        }
+        return sources.sorted { ($0.id?.hexadecimal ?? "~", $0.app) < ($1.id?.hexadecimal ?? "~", $1.app) }
+    }
+
+    /// Whether the store that makes this source's backups is on this machine and in use: then another one does not take it over unasked.
+    var hasLivingStore: Bool {
+        guard let document, document.hostName == HostIdentity.hostName else { return false }
+        let identity = try? StoreIdentity.read(StorePaths(root: document.storePath).identity)
+        return identity?.storeID == document.storeID
+    }
+
+    /// A line for a list.
+    public var line: Message {
+        let place = hostName.isEmpty ? "" : MessageText.shortened(hostName)
+        let time = SystemClock.localTime(newest.creationTime)
+        let shownTitle = MessageText.shortened(title)
+        return place.isEmpty
+            ? .plural(
+                backupCount, one: "\(name): \(shownTitle), \(backupCount) backup, made \(time)",
+                other: "\(name): \(shownTitle), \(backupCount) backups, the newest made \(time)")
+            : .plural(
+                backupCount, one: "\(name): \(shownTitle) on \(place), \(backupCount) backup, made \(time)",
+                other: "\(name): \(shownTitle) on \(place), \(backupCount) backups, the newest made \(time)")
+    }
+}

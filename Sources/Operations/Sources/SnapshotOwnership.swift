@@ -1,0 +1,34 @@
+import BackupCore
+import BackupRepository
+
+/// Which snapshots of a repository belong to a store's own line of backups.
+struct SnapshotOwnership: Sendable {
+    let identityFile: StoreIdentityFile
+    /// The name of the app's definition.
+    let app: String
+
+    func owns(_ snapshot: Snapshot) -> Bool { owns(snapshot, identityFile.identity) }
+
+    private func owns(_ snapshot: Snapshot, _ identity: StoreIdentity) -> Bool {
+        // One that has the attribute in a form that cannot be read is not taken for an unmarked one.
+        if snapshot.record.attributes[Snapshot.sourceAttribute] != nil { return snapshot.source == identity.source }
+        return identity.ownsUnmarked && isOfThisApp(snapshot)
+    }
+
+    func isOfThisApp(_ snapshot: Snapshot) -> Bool {
+        guard let named = snapshot.record.attributes[Snapshot.appAttribute] else { return true }
+        return named == app
+    }
+
+    /// In the order in which they were made, whatever the clock said.
+    func own(_ snapshots: [Snapshot]) -> [Snapshot] {
+        let identity = identityFile.identity
+        return snapshots.filter { owns($0, identity) }.sorted(by: Snapshot.wasMadeBefore)
+    }
+
+    /// The one of `snapshots` that was made last.
+    func newest(of snapshots: [Snapshot]) -> Snapshot? {
+        let identity = identityFile.identity
+        return snapshots.filter { owns($0, identity) }.max(by: Snapshot.wasMadeBefore)
+    }
+}

@@ -1,0 +1,88 @@
+import AppData
+import BackupCore
+import BackupRepository
+import SystemIO
+
+/// Whose backups are whose: a repository may hold those of several stores, of several apps and machines. What a store does by itself looks at its
+/// own only.
+extension Store {
+    /// The line of backups that this store makes.
+    public var source: SourceID { identity.source }
+
+    /// Whether the store waits, after it has adopted a source, for a restore or a backup that a user asks for: until then it makes no backup by
+    /// itself and removes none.
+    public var isQuiet: Bool { identity.isQuiet }
+
+    /// Whether a snapshot belongs to this store's line of backups.
+    public func owns(_ snapshot: Snapshot) -> Bool { ownership.owns(snapshot) }
+
+    /// Those of `snapshots` that are this store's own, in the order in which they were made, whatever the clock said.
+    public func own(_ snapshots: [Snapshot]) -> [Snapshot] { ownership.own(snapshots) }
+
+    /// This store's own backups in the order in which they were made, as of the last look at the repository.
+    public func ownSnapshots(kind: SnapshotKind? = nil) -> [Snapshot] { own(repository.snapshots(kind: kind)) }
+
+    /// Whether a rule may remove a snapshot: only what names this store as its source. Unmarked ones in a repository outside of the store may be
+    /// another store's.
+    func mayRemoveByRule(_ snapshot: Snapshot) -> Bool {
+        guard owns(snapshot) else { return false }
+        return snapshot.source != nil || paths.resolve(settings.repositoryPath).hasPrefix(paths.root + "/")
+    }
+
+    /// The place of the next snapshot in this store's line.
+    func nextSequence() -> UInt64 {
+        let last = ownSnapshots().map(\.sequence).max() ?? 0
+        return last == .max ? .max : last + 1
+    }
+
+    /// Writes down in the repository what a new machine needs to continue this source. When another store has taken the source over, this one
+    /// begins a source of its own: two stores must not remove each other's backups by one rule. For the holder of the operation lock.
+    /// - Returns: what to say of that; `nil` when the source is still this store's.
+    func claimSource() throws(BackupError) -> Message? {
+        let document = try sourceDocument()
+        if try repository.write(document, ifWanted: { $0.map { $0.storeID == document.storeID } ?? true }) { return nil }
+        let other = try repository.source(source)
+        try identityFile.change {
+            $0.source = .random()
+            $0.ownsUnmarked = false
+        }
+        try repository.write(try sourceDocument())
+        let host = other.map { MessageText.shortened($0.hostName) } ?? ""
+        return
+            "another store, on \(host), continues the backups that this store made before; this backup begins a line of its own"
+    }
+
+    /// A store whose identity was lost goes on with the source that the repository has for this very place.
+    static func findSource(
+        _ identityFile: StoreIdentityFile, _ repository: Repository, app: String, store path: String
+    ) throws(BackupError) {
+        let documents = try repository.sources().filter {
+            $0.hostName == HostIdentity.hostName && $0.storePath == path && $0.app == app
+        }
+        guard let document = documents.first, documents.count == 1 else { return }
+        try identityFile.change {
+            $0.source = document.id
+            $0.storeID = document.storeID
+        }
+    }
+
+    private func sourceDocument() throws(BackupError) -> SourceDocument {
+        try SourceDocument(identity, settings: settings, definition: definition, paths, paths.root)
+    }
+}
+
+extension SourceDocument {
+    /// - Parameter storePath: where the store is going to be; `paths` say where it is now.
+    init(
+        _ identity: StoreIdentity, settings: StoreSettings, definition: AppDefinition, _ paths: StorePaths, _ storePath: String
+    ) throws(BackupError) {
+        var definitionText: String?
+        if settings.app.hasSuffix(".yaml") {
+            definitionText = String(decoding: try FileSystem.readFile(paths.resolve(settings.app)), as: UTF8.self)
+        }
+        self.init(
+            id: identity.source, storeID: identity.storeID, app: definition.name, title: definition.title,
+            hostName: HostIdentity.hostName, storePath: storePath, definition: definitionText,
+            settings: String(decoding: try FileSystem.readFile(paths.settings), as: UTF8.self))
+    }
+}

@@ -1,0 +1,114 @@
+import BackupCore
+import BackupRepository
+import SystemIO
+
+/// What a store remembers of itself and of its repository, in a file of its own that no user edits: which backups are its own, and what the
+/// repository must be. Who can write to the repository must not be able to switch its encryption off or to put another one in its place.
+struct StoreIdentity: Sendable, Equatable {
+    private static let magic = "backupfs-store-identity"
+    private static let formatVersion = "1"
+    private static let byteCountLimit = 64 << 10
+
+    /// Of this store, random.
+    var storeID: String
+    /// The line of backups that this store makes.
+    var source: SourceID
+    /// Whether backups of this app that name no source count as this store's: older programs made them.
+    var ownsUnmarked: Bool
+    /// Whether the store has adopted a source and has not been asked for a backup or a restore since: nothing happens by itself until then.
+    var isQuiet: Bool
+    /// Of the repository: its ID, whether it is encrypted, and its path as the settings had it.
+    var repositoryID: String
+    var isEncrypted: Bool
+    var repositoryPath: String
+
+    init(
+        source: SourceID = .random(), ownsUnmarked: Bool, isQuiet: Bool = false, repository: RepositoryFacts,
+        repositoryPath: String
+    ) {
+        storeID = RandomToken.make()
+        self.source = source
+        self.ownsUnmarked = ownsUnmarked
+        self.isQuiet = isQuiet
+        repositoryID = repository.id
+        isEncrypted = repository.isEncrypted
+        self.repositoryPath = repositoryPath
+    }
+
+    var encoded: [UInt8] {
+        func word(_ value: Bool) -> String { value ? "yes" : "no" }
+        let lines = [
+            Self.magic, "format: \(Self.formatVersion)", "store: \(storeID)", "source: \(source)",
+            "owns-unmarked: \(word(ownsUnmarked))", "quiet: \(word(isQuiet))", "repository: \(repositoryID)",
+            "encrypted: \(word(isEncrypted))", "repository-path: \(repositoryPath)",
+        ]
+        return Array((lines.joined(separator: "\n") + "\n").utf8)
+    }
+
+    /// - Throws: `notFound`; `unsupportedVersion`; `invalidContent` when it is damaged.
+    static func read(_ path: String) throws(BackupError) -> StoreIdentity {
+        try StoreIdentity(decoding: FileSystem.readFile(path, limitBytes: byteCountLimit), path)
+    }
+
+    /// - Parameter path: for the error.
+    init(decoding bytes: [UInt8], _ path: String) throws(BackupError) {
+        var values: [Substring: String] = [:]
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+        for line in lines.dropFirst() {
+            guard let colon = line.firstIndex(of: ":"), line[colon...].hasPrefix(": ") else { throw Self.damaged(path) }
+            values[line[..<colon]] = String(line[line.index(colon, offsetBy: 2)...])
+        }
+        guard lines.first == Self.magic[...], let format = values["format"] else { throw Self.damaged(path) }
+        guard format == Self.formatVersion else {
+            throw BackupError(
+                .unsupportedVersion,
+                "the store's identity has format version \(format); this program reads \(Self.formatVersion)",
+                path: path, remedy: "Use a newer backupfs.")
+        }
+        func flag(_ key: Substring) -> Bool? {
+            switch values[key] {
+            case "yes": true
+            case "no": false
+            default: nil
+            }
+        }
+        guard let storeID = values["store"], let source = values["source"].flatMap({ SourceID(hexadecimal: $0) }),
+            let ownsUnmarked = flag("owns-unmarked"), let isQuiet = flag("quiet"), let repositoryID = values["repository"],
+            let isEncrypted = flag("encrypted"), let repositoryPath = values["repository-path"]
+        else { throw Self.damaged(path) }
+        self.storeID = storeID
+        self.source = source
+        self.ownsUnmarked = ownsUnmarked
+        self.isQuiet = isQuiet
+        self.repositoryID = repositoryID
+        self.isEncrypted = isEncrypted
+        self.repositoryPath = repositoryPath
+    }
+
+    private static func damaged(_ path: String) -> BackupError {
+        BackupError(
+            .invalidContent, "the store's identity is damaged", path: path,
+            remedy:
+                "Move this file away and run `backupfs status`: the store then begins a new line of backups. All backups stay."
+        )
+    }
+
+    /// - Throws: `notPermitted` when the repository is not the one that the store was made with.
+    func check(_ repository: RepositoryFacts, at path: String) throws(BackupError) {
+        guard repository.id == repositoryID else {
+            throw BackupError(
+                .notPermitted, "this is not the repository that the store was made with", path: path,
+                remedy:
+                    "Is the right disk mounted? To back up to this repository, make a new store with: backupfs init --repository")
+        }
+        guard repository.isEncrypted == isEncrypted else {
+            throw BackupError(
+                .notPermitted,
+                isEncrypted
+                    ? "the repository was encrypted, and its config now says that it is not"
+                    : "the repository was not encrypted, and its config now says that it is",
+                path: path,
+                remedy: "Its config was changed by another program. Copy it back from another copy of the repository.")
+        }
+    }
+}

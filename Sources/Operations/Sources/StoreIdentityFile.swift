@@ -1,0 +1,92 @@
+import BackupCore
+import BackupRepository
+import Glibc
+import Synchronization
+import SystemIO
+
+/// The identity of an open store, as its file has it now: other processes may change it.
+final class StoreIdentityFile: Sendable {
+    private struct State {
+        var identity: StoreIdentity
+        /// The file it was read from; `nil` where it could not be written.
+        var status: FileStatus?
+    }
+
+    private let path: String
+    /// Whether the store had none, and this is new: it was made by an older program, or its identity was lost.
+    let isNew: Bool
+    private let state: Mutex<State>
+
+    /// Reads the identity; a store of an older program gets one.
+    /// - Parameters:
+    ///   - repositoryPath: as the settings have it. When it is another than the identity has, the user has changed it on purpose, and the
+    ///     repository there is the store's from now on.
+    /// - Throws: `notPermitted` when the repository is not the one that the store was made with.
+    init(
+        _ path: String, repository: RepositoryFacts, repositoryPath: String, resolvedPath: String
+    ) throws(BackupError) {
+        self.path = path
+        var identity: StoreIdentity
+        var isNew = false
+        do throws(BackupError) {
+            identity = try StoreIdentity.read(path)
+        } catch {
+            guard error.code == .notFound else { throw error }
+            identity = StoreIdentity(ownsUnmarked: true, repository: repository, repositoryPath: repositoryPath)
+            identity = try Self.publish(identity, path)
+            isNew = true
+        }
+        self.isNew = isNew
+        if identity.repositoryPath != repositoryPath {
+            if identity.repositoryID != repository.id { identity.ownsUnmarked = false }
+            identity.repositoryID = repository.id
+            identity.isEncrypted = repository.isEncrypted
+            identity.repositoryPath = repositoryPath
+            // A store that cannot be written to can be read all the same.
+            try? FileSystem.writeFileAtomically(path, identity.encoded)
+        }
+        try identity.check(repository, at: resolvedPath)
+        state = Mutex(State(identity: identity, status: FileSystem.statusIfPresent(path)))
+    }
+
+    /// Writes the first identity of a store. Of two processes that do it at once, one wins.
+    private static func publish(_ identity: StoreIdentity, _ path: String) throws(BackupError) -> StoreIdentity {
+        let draft = "\(path).\(RandomToken.make())"
+        defer { try? FileSystem.removeFile(draft) }
+        do throws(BackupError) {
+            try FileSystem.writeFileAtomically(draft, identity.encoded)
+        } catch {
+            // On a read-only medium it lasts as long as the process: nothing is removed there anyway.
+            return identity
+        }
+        guard link(draft, path) == 0 else {
+            let code = errno
+            guard code == EEXIST else { throw SystemCall.error(code, action: "make the store's identity", path: path) }
+            return try StoreIdentity.read(path)
+        }
+        try FileSystem.synchronizeDirectory(FileSystem.parentPath(path))
+        return identity
+    }
+
+    /// As it stands now.
+    var identity: StoreIdentity {
+        state.withLock { state in
+            let status = FileSystem.statusIfPresent(path)
+            if let status, status != state.status, let read = try? StoreIdentity.read(path) {
+                state = State(identity: read, status: status)
+            }
+            return state.identity
+        }
+    }
+
+    /// Changes it durably. For the holder of the operation lock.
+    func change(_ body: (inout StoreIdentity) -> Void) throws(BackupError) {
+        var changed = identity
+        let before = changed
+        body(&changed)
+        guard changed != before else { return }
+        try FileSystem.writeFileAtomically(path, changed.encoded)
+        let status = FileSystem.statusIfPresent(path)
+        state.withLock { $0 = State(identity: changed, status: status) }
+    }
+}

@@ -1,0 +1,228 @@
+import AppData
+import BackupCore
+import BackupRepository
+import SystemIO
+
+/// A store while it is made.
+struct StoreDraft {
+    private let creation: StoreCreation
+    let path: String
+    /// Where it is going to be.
+    private let finalPath: String
+    private let paths: StorePaths
+    private(set) var adopted: RepositorySource?
+    private(set) var others: [RepositorySource] = []
+    private(set) var settingsLeftOut: [String] = []
+    /// Of the adopted store.
+    private var adoptedSettings: StoreSettings?
+
+    init(_ creation: StoreCreation, at path: String, finalPath: String) {
+        self.creation = creation
+        self.path = path
+        self.finalPath = finalPath
+        paths = StorePaths(root: path)
+    }
+
+    /// - Returns: its repository.
+    mutating func build() throws(BackupError) -> Repository {
+        try FileSystem.makeDirectories(path)
+        let existing = try existingRepository()
+        var app = creation.app
+        if let existing { try choose(in: existing, app) }
+        if app == nil, adopted != nil { app = try adoptedApp() }
+        let appName: String
+        if let app { appName = app } else { appName = try foundApp() }
+        var settings = StoreSettings(
+            app: appName, databasePath: "app/database.sqlite", mediaPath: nil, repositoryPath: "repository")
+        if let app, app.hasSuffix(".yaml"), app != Self.definitionName {
+            // From where it lies, so that an error names the file that its author knows.
+            _ = try Store.definition(FileSystem.absolutePath(app), in: paths)
+            settings.app = Self.definitionName
+            try FileSystem.writeFileAtomically("\(path)/\(Self.definitionName)", FileSystem.readFile(app))
+        }
+        let definition = try Store.definition(settings.app, in: paths)
+        if let adopted, !adopted.app.isEmpty, adopted.app != definition.name {
+            throw BackupError(
+                .usage,
+                "the backups are of the app \(MessageText.shortened(adopted.app)), and this store would be of \(definition.name)",
+                remedy: "Leave out --app, or begin another source with --new-source.")
+        }
+        try placeDatabase(&settings, definition)
+        try placeMedia(&settings, definition)
+        if let repositoryPath = creation.repositoryPath { settings.repositoryPath = FileSystem.absolutePath(repositoryPath) }
+        let repository: Repository
+        if let existing {
+            repository = existing
+        } else {
+            repository = try newRepository(at: paths.resolve(settings.repositoryPath))
+        }
+        try writeSettings(settings)
+        try writeIdentity(settings, repository)
+        return repository
+    }
+
+    private static let definitionName = "app.yaml"
+
+    // MARK: - What the repository holds
+
+    private func existingRepository() throws(BackupError) -> Repository? {
+        guard let repositoryPath = creation.repositoryPath.map({ FileSystem.absolutePath($0) }),
+            Repository.exists(at: repositoryPath)
+        else {
+            guard case .adopt = creation.sourceChoice else { return nil }
+            throw BackupError(
+                .usage, "there is nothing to adopt", remedy: "Name the repository that holds the backups with --repository.")
+        }
+        guard creation.newPassword == nil else {
+            throw BackupError(
+                .usage, "there is a repository here already, which is encrypted or not as it was made", path: repositoryPath,
+                remedy: "Leave out --encrypt.")
+        }
+        return try Repository.open(at: repositoryPath, secret: creation.secret)
+    }
+
+    private func newRepository(at path: String) throws(BackupError) -> Repository {
+        try Repository.create(at: path, password: try creation.newPassword?())
+    }
+
+    private mutating func choose(in repository: Repository, _ app: String?) throws(BackupError) {
+        let sources = try RepositorySource.all(in: repository)
+        var wanted: String?
+        if let app {
+            wanted = app.hasSuffix(".yaml") ? try Store.definition(FileSystem.absolutePath(app), in: paths).name : app
+        } else if let databasePath = creation.databasePath, FileSystem.exists(databasePath) {
+            wanted = try Store.definition(foundApp(), in: paths).name
+        }
+        adopted = try creation.sourceChoice.chosen(among: sources, app: wanted)
+        others = sources.filter { $0.id != adopted?.id || $0.app != adopted?.app }
+        guard let text = adopted?.document?.settings else { return }
+        adoptedSettings = try? StoreSettings(SettingsText(text, path: paths.settings))
+    }
+
+    /// - Returns: a built-in app's name, or that of the definition it has written into the store.
+    private func adoptedApp() throws(BackupError) -> String? {
+        guard let adopted else { return nil }
+        if let text = adopted.document?.definition {
+            try FileSystem.writeFileAtomically("\(path)/\(Self.definitionName)", Array(text.utf8))
+            return Self.definitionName
+        }
+        if AppDefinition.builtInNames.contains(adopted.app) { return adopted.app }
+        guard creation.databasePath == nil else { return nil }
+        throw BackupError(
+            .usage, "the repository does not hold the definition of the app \(MessageText.shortened(adopted.app))",
+            remedy: "Name it with --app, or the app's database with --database.")
+    }
+
+    // MARK: - The app
+
+    /// - Returns: a built-in app's name, or that of the definition it has written into the store.
+    private func foundApp() throws(BackupError) -> String {
+        guard let databasePath = creation.databasePath else { return StoreCreation.defaultApp }
+        for name in AppDefinition.builtInNames {
+            let definition = try AppDefinition.builtIn(named: name)
+            if (try? AppDatabase(opening: databasePath, definition: definition)) != nil { return name }
+        }
+        let media = creation.mediaPath.map { FileSystem.lastComponent(FileSystem.absolutePath($0)) }
+        let found = try IntrospectedDefinition(of: databasePath, mediaFolder: media)
+        try FileSystem.writeFileAtomically("\(path)/\(Self.definitionName)", Array(found.yaml.utf8))
+        return Self.definitionName
+    }
+
+    private func placeDatabase(_ settings: inout StoreSettings, _ definition: AppDefinition) throws(BackupError) {
+        if let databasePath = creation.databasePath {
+            settings.databasePath = FileSystem.absolutePath(databasePath)
+            // Of a store that adopts a source it may be what was lost: a restore makes it.
+            guard FileSystem.exists(settings.databasePath) else {
+                if adopted != nil { return }
+                throw BackupError(
+                    .notFound, "there is no database here", path: settings.databasePath,
+                    remedy: "Name the app's SQLite file with --database.")
+            }
+        } else if let adoptedPath = adoptedSettings?.databasePath, adoptedPath.hasPrefix("/") {
+            settings.databasePath = adoptedPath
+            guard FileSystem.exists(adoptedPath) else { return }
+        } else if definition.coversWholeDatabase {
+            throw BackupError(
+                .usage, "the app \(definition.name) has no tables but those of its database",
+                remedy: "Name its SQLite file with --database.")
+        } else {
+            try FileSystem.makeDirectories("\(path)/app")
+            let database = try AppDatabase.create(at: "\(path)/app/database.sqlite", definition: definition)
+            if let count = creation.sampleRecordCount {
+                try database.replaceAll(from: SampleData(definition: definition, expenseCount: count))
+            } else {
+                try database.replaceAll(from: NewDeviceData(definition: definition))
+            }
+            return
+        }
+        // Fails here, and not at the first backup, when the file is not this app's database.
+        _ = try AppDatabase(opening: settings.databasePath, definition: definition)
+    }
+
+    private func placeMedia(_ settings: inout StoreSettings, _ definition: AppDefinition) throws(BackupError) {
+        guard let media = definition.media else {
+            guard let mediaPath = creation.mediaPath else { return }
+            throw BackupError(
+                .usage, "the app \(definition.name) has no media folder", path: mediaPath, remedy: "Leave out --media.")
+        }
+        if let mediaPath = creation.mediaPath {
+            settings.mediaPath = FileSystem.absolutePath(mediaPath)
+            guard adopted != nil || FileSystem.statusIfPresent(mediaPath)?.kind == .directory else {
+                throw BackupError(.notFound, "there is no media folder here", path: mediaPath)
+            }
+            return
+        }
+        if creation.databasePath == nil, let adoptedPath = adoptedSettings?.mediaPath, adoptedPath.hasPrefix("/") {
+            settings.mediaPath = adoptedPath
+            return
+        }
+        // Where the app keeps it: beside its database.
+        settings.mediaPath = "\(FileSystem.parentPath(settings.databasePath))/\(media.folder)"
+        let folder = paths.resolve("\(FileSystem.parentPath(settings.databasePath))/\(media.folder)")
+        if !settings.databasePath.hasPrefix("/") {
+            try FileSystem.makeDirectories(folder)
+        } else if adopted == nil, FileSystem.statusIfPresent(folder)?.kind != .directory {
+            throw BackupError(
+                .notFound, "the app's media folder is not there", path: folder, remedy: "Name it with --media.")
+        }
+    }
+
+    // MARK: - What the store remembers
+
+    /// The settings of the adopted store stay as they were, with their comments, but for where things lie and for commands.
+    private mutating func writeSettings(_ settings: StoreSettings) throws(BackupError) {
+        var text = settings.yaml
+        if adoptedSettings != nil, let adoptedText = adopted?.document?.settings,
+            var kept = try? SettingsText(adoptedText, path: paths.settings)
+        {
+            let before = kept.entries
+            do throws(BackupError) {
+                // Whoever can write to the repository could have changed these; they would be run as the user.
+                let commands: [SettingName] = [.beforeRestore, .afterRestore, .notify, .logFile]
+                for name in commands { try kept.set(name, nil) }
+                try kept.set(.app, settings.app)
+                try kept.set(.database, settings.databasePath)
+                try kept.set(.repository, settings.repositoryPath)
+                try kept.set(.media, settings.mediaPath)
+                text = kept.text
+                settingsLeftOut = commands.filter { before[$0] != nil }.map(\.rawValue)
+            } catch {
+                settingsLeftOut = before.keys.map(\.rawValue).sorted()
+            }
+        }
+        try FileSystem.writeFileAtomically(paths.settings, Array(text.utf8))
+    }
+
+    private func writeIdentity(_ settings: StoreSettings, _ repository: Repository) throws(BackupError) {
+        let isUnmarked = adopted != nil && adopted?.id == nil
+        let identity = StoreIdentity(
+            source: adopted?.id ?? .random(), ownsUnmarked: isUnmarked, isQuiet: adopted != nil,
+            repository: repository.facts, repositoryPath: settings.repositoryPath)
+        try FileSystem.writeFileAtomically(paths.identity, identity.encoded)
+        guard adopted != nil else { return }
+        // From here on the store that made the source's backups before begins one of its own.
+        try repository.write(
+            SourceDocument(
+                identity, settings: settings, definition: try Store.definition(settings.app, in: paths), paths, finalPath))
+    }
+}

@@ -1,0 +1,222 @@
+import TestSupport
+import Testing
+
+/// Whose backups are whose: stores that share a repository, and a store that continues the backups of a machine that was lost.
+struct SourceTests {
+    /// Four backups of January in a repository on its own; the store that made them is gone.
+    private func makeLostMachine() throws -> Room {
+        let room = try Room()
+        try room.sh(
+            """
+            backupfs init --store $S --repository $R/disk --sample
+            for day in 01 02 03 04; do BACKUPFS_NOW=2026-01-${day}T10:00:00Z backupfs backup --store $S; done
+            rm -r $S
+            """, ["BACKUPFS_NOW": "2026-01-01T09:00:00Z"])
+        return room
+    }
+
+    private func names(_ room: Room, _ store: String = "$S") throws -> String {
+        try room.sh("backupfs snapshots --json --store \(store) | jq -r '[.[].name] | join(\" \")'")
+    }
+
+    private static let january = "2026-01-01_10-00-00 2026-01-02_10-00-00 2026-01-03_10-00-00 2026-01-04_10-00-00"
+
+    @Test func `a new machine gets the data back, and loses no backup by being set up`() throws {
+        let room = try makeLostMachine()
+        let march = ["BACKUPFS_NOW": "2026-03-01T10:00:00Z"]
+        let text = try room.sh("backupfs init --store $S --repository $R/disk", march)
+        #expect(
+            text.contains("EV Charging Tracker on ") && text.contains("4 backups, the newest made 2026-01-04 10:00:00"), "\(text)"
+        )
+        #expect(text.contains("Get the data back with: backupfs restore latest --store \(room.storePath)"))
+        // Nothing happens by itself before the user has asked for something.
+        #expect(try room.sh("backupfs backup --if-due --store $S", march).hasPrefix("The store has adopted a source"))
+        #expect(try room.sh("backupfs status --json --store $S | jq -c '[.adopted, .nextBackup]'", march) == "[true,null]")
+        #expect(try names(room) == Self.january)
+        try room.sh("backupfs restore latest --yes --store $S", march)
+        #expect(try room.sh("sqlite3 $S/app/database.sqlite 'select count(*) from expenses'") == "1200")
+        // From here on it backs up by itself; the old ones are older than a month, but none of them goes.
+        #expect(try room.sh("backupfs status --json --store $S | jq .adopted", march) == "false")
+        #expect(
+            try room.sh("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": "2026-03-02T10:00:00Z"]) == "2026-03-02_10-00-00")
+        #expect(try names(room) == "\(Self.january) 2026-03-02_10-00-00")
+        #expect(try room.run("backupfs check --read-data --store $S").status == 0)
+    }
+
+    @Test func `a backup of an empty database removes nothing`() throws {
+        let room = try makeLostMachine()
+        try room.sh("backupfs init --store $S --repository $R/disk")
+        for day in 1...5 {
+            let result = try room.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-0\(4 + day)T11:00:00Z"])
+            #expect(result.status == 0, "\(result.complaint)")
+            if day == 2 { #expect(result.complaint == "", "\(result.complaint)") }
+        }
+        // Five empty ones have come: of those that were full, the newest stays.
+        let kept = try names(room)
+        #expect(kept.hasPrefix("2026-01-04_10-00-00 "), "\(kept)")
+    }
+
+    @Test(arguments: ["2020-01-01T00:00:00Z", "2100-01-01T00:00:00Z"])
+    func `a clock that is wrong removes nothing`(now: String) throws {
+        let room = try Room()
+        try room.sh(
+            """
+            backupfs init --store $S --sample
+            for day in 01 02 03 04 05; do BACKUPFS_NOW=2026-01-${day}T10:00:00Z backupfs backup --store $S; done
+            """)
+        let wrong = try room.run("backupfs backup --json --store $S", ["BACKUPFS_NOW": now])
+        #expect(wrong.status == 0 && wrong.output.contains("\"removed\":[]"), "\(wrong.output)")
+        #expect(wrong.output.contains("Is the clock right?"), "\(wrong.output)")
+        #expect(try room.sh("backupfs snapshots --json --store $S | jq length") == "6")
+        let name = String(now.prefix(10)) + "_00-00-00"
+        #expect(
+            try room.sh(
+                "backupfs ls latest --json --store $S | jq -r '.[0].snapshot // empty'; backupfs snapshots --json --store $S | jq -r '.[].name'"
+            ).contains(name))
+        // With the clock right again, the newest is what was made last, and the one of the wrong time is no newer than that.
+        try room.sh("backupfs backup --label right --store $S", ["BACKUPFS_NOW": "2026-01-06T10:00:00Z"])
+        try room.sh("backupfs restore latest --target $R/latest --store $S")
+        #expect(try room.sh("jq -r .name $R/latest/manifest.json") == "right")
+        #expect(try room.sh("backupfs forget --keep-last 1 --dry-run --json --store $S | jq -r '.keep[].name'") == "right")
+    }
+
+    @Test func `stores that share a repository leave each other alone`() throws {
+        let room = try Room()
+        try room.sh(
+            """
+            for name in notes todo; do
+              sqlite3 $R/$name.sqlite "create table $name(id integer primary key, text); insert into $name values(1,'first')"
+              backupfs init --store $R/$name --database $R/$name.sqlite --repository $R/nas
+            done
+            backupfs backup --label todo-only --store $R/todo
+            backupfs config set keep-last 2 --store $R/notes; backupfs config set retention-counts all --store $R/notes
+            """)
+        #expect(
+            try room.sh("backupfs status --json --store $R/notes | jq -c '[.snapshotCount, .otherSnapshotCount, .lastBackup]'")
+                == "[0,1,null]")
+        for number in 2...5 {
+            try room.sh(
+                "sqlite3 $R/notes.sqlite \"insert into notes values(\(number),'more')\"; backupfs backup --label n\(number) --store $R/notes"
+            )
+        }
+        #expect(try names(room, "$R/notes") == "todo-only n4 n5")
+        #expect(try room.sh("backupfs snapshots --json --store $R/todo | jq -r '.[] | select(.own) | .name'") == "todo-only")
+        // The newest of one is not the newest of the other.
+        try room.sh("backupfs restore latest --target $R/out --store $R/todo")
+        #expect(try room.sh("sqlite3 $R/out/database.sqlite .tables") == "todo")
+        // A backup of another app is not restored by mistake, neither by name nor as an archive.
+        let refused = try room.run("backupfs restore n5 --yes --store $R/todo")
+        #expect(
+            refused.status == 1 && refused.complaint.contains("another store made this backup, of the app notes"),
+            "\(refused.complaint)")
+        try room.sh("backupfs export --zip n5 -o $R/n5.zip --store $R/notes")
+        #expect(try room.run("backupfs restore $R/n5.zip --yes --store $R/todo").status == 1)
+        #expect(try room.sh("sqlite3 $R/todo.sqlite .tables") == "todo")
+        #expect(try room.run("backupfs restore n5 --other-source --dry-run --store $R/todo").status == 0)
+    }
+
+    @Test func `a store whose source another one has taken over begins its own`() throws {
+        let room = try Room()
+        try room.sh("backupfs init --store $R/old --repository $R/nas --sample; backupfs backup --label before --store $R/old")
+        let source = try room.sh("backupfs status --json --store $R/old | jq -r .source")
+        // The old store lives on this machine: it is not taken over unasked.
+        try room.sh("backupfs init --store $R/beside --repository $R/nas; backupfs backup --label own --store $R/beside")
+        #expect(try room.sh("backupfs status --json --store $R/beside | jq -r .source") != source)
+        try room.sh("backupfs init --store $R/new --repository $R/nas --adopt \(source.prefix(8))")
+        #expect(try room.sh("backupfs status --json --store $R/new | jq -r .source") == source)
+        let forked = try room.run("backupfs backup --label after --store $R/old")
+        #expect(forked.status == 0 && forked.complaint.contains("this backup begins a line of its own"), "\(forked.complaint)")
+        #expect(
+            try room.sh("backupfs snapshots --json --store $R/old | jq -r '[.[] | select(.own) | .name] | join(\" \")'")
+                == "after")
+        #expect(
+            try room.sh("backupfs snapshots --json --store $R/new | jq -r '[.[] | select(.own) | .name] | join(\" \")'")
+                == "before")
+        #expect(try room.run("backupfs backup --label again --store $R/old").complaint == "")
+    }
+
+    @Test func `several sources have to be chosen from`() throws {
+        let room = try Room()
+        try room.sh(
+            """
+            for name in a b; do
+              backupfs init --store $R/$name --repository $R/nas --new-source
+              backupfs backup --label $name --store $R/$name; rm -r $R/$name
+            done
+            """)
+        let refused = try room.run("backupfs init --store $S --repository $R/nas")
+        #expect(refused.status == 2 && refused.complaint.contains("the backups of 2 stores"), "\(refused.complaint)")
+        #expect(refused.complaint.components(separatedBy: "EV Charging Tracker on ").count == 3, "\(refused.complaint)")
+        #expect(try room.run("backupfs init --store $S --repository $R/nas --adopt 0").status != 0)
+        #expect(try room.run("backupfs init --store $S --adopt 0").status == 2)
+        #expect(try room.sh("ls -d $S* 2>/dev/null || echo none") == "none")
+        try room.sh("backupfs init --store $S --repository $R/nas --new-source; backupfs backup --label c --store $S")
+        #expect(try room.sh("backupfs snapshots --json --store $S | jq -r '.[] | select(.own) | .name'") == "c")
+    }
+
+    @Test func `definition, settings and database come back from the repository alone`() throws {
+        let room = try Room()
+        try room.sh(
+            """
+            sqlite3 $R/notes.sqlite "create table n(id integer primary key, t text); insert into n values(1,'x'),(2,'ÿ')"
+            backupfs init --store $S --database $R/notes.sqlite --repository $R/disk
+            backupfs config set keep-last 9 --store $S; backupfs config set schedule weekly --store $S
+            backupfs config set before-restore "touch $R/run" --store $S
+            backupfs backup --store $S; rm -r $S $R/notes.sqlite
+            """)
+        let text = try room.sh("backupfs init --store $S --repository $R/disk")
+        #expect(
+            text.contains("These settings were not taken over. Set them again if you trust the repository: before-restore"),
+            "\(text)")
+        #expect(try room.sh("backupfs config get keep-last --store $S; backupfs config get schedule --store $S") == "9\nweekly")
+        try room.sh("backupfs restore latest --yes --store $S")
+        #expect(try room.sh("sqlite3 $R/notes.sqlite 'select * from n'") == "1|x\n2|ÿ")
+        #expect(try room.sh("ls $R/run 2>/dev/null || echo none") == "none")
+    }
+
+    @Test func `another repository in the place of the store's is refused`() throws {
+        let room = try Room()
+        try room.sh(
+            """
+            backupfs init --store $S --repository $R/disk --sample; backupfs backup --store $S
+            backupfs init --store $R/other --repository $R/else; mv $R/disk $R/away; mv $R/else $R/disk
+            """)
+        for command in ["backup", "snapshots", "prune"] {
+            let refused = try room.run("backupfs \(command) --store $S")
+            #expect(
+                refused.status == 1 && refused.complaint.contains("not the repository that the store was made with"),
+                "\(refused.complaint)")
+        }
+        // Who moves the repository says so in the settings.
+        try room.sh("backupfs config set repository $R/away --store $S; backupfs backup --store $S")
+    }
+
+    /// What one who can write to the repository may try: a config without encryption, so that the next backup is written in plain text.
+    @Test func `encryption cannot be switched off from the repository's side`() throws {
+        let room = try Room()
+        try room.sh(
+            """
+            printf 'secret\\n' > $R/password; chmod 600 $R/password
+            backupfs init --encrypt --password-file $R/password --store $S --repository $R/disk --sample
+            backupfs backup --store $S --password-file $R/password
+            sed -i 's/^encryption: .*/gear-seed: 6261636b75706673/' $R/disk/config
+            find $R/disk -type f | sort > $R/before
+            """)
+        let refused = try room.run("backupfs backup --store $S", ["BACKUPFS_PASSWORD_FILE": room("password")])
+        #expect(refused.status == 1 && refused.complaint.contains("its config now says that it is not"), "\(refused.complaint)")
+        #expect(try room.sh("find $R/disk -type f | sort | diff $R/before - && echo same") == "same")
+    }
+
+    @Test func `a store that has lost its identity goes on with its source`() throws {
+        let room = try Room()
+        try room.sh("backupfs init --store $S --sample; backupfs backup --label one --store $S; rm $S/identity")
+        // The repository knows which source this place has.
+        try room.sh("backupfs backup --label two --store $S")
+        #expect(
+            try room.sh("backupfs snapshots --json --store $S | jq -r '[.[] | select(.own) | .name] | join(\" \")'") == "one two")
+        #expect(try room.sh("stat -c %a $S/identity; head -1 $S/identity") == "600\nbackupfs-store-identity")
+        try room.write("nonsense", to: "store/identity")
+        let refused = try room.run("backupfs snapshots --store $S")
+        #expect(refused.status == 1 && refused.complaint.contains("the store's identity is damaged"), "\(refused.complaint)")
+    }
+}
