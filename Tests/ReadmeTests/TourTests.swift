@@ -17,6 +17,12 @@ import Testing
         }
     }
 
+    @Test func `the way back after a disaster is as shown`() throws {
+        try Walkthrough.use { walkthrough in
+            try walkthrough.run(Document(path: "\(Machine.projectPath)/Docs/disaster-recovery.md"))
+        }
+    }
+
     @Test func `the guide's app with photos works as shown`() throws {
         try Walkthrough.use { walkthrough in
             try walkthrough.run(Document(path: "\(Machine.projectPath)/Docs/guide.md"))
