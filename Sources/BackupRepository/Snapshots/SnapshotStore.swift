@@ -11,7 +11,7 @@ final class SnapshotStore: Sendable {
         var scanNumber = 0
     }
 
-    private let layout: RepositoryLayout
+    let layout: RepositoryLayout
     private let protection: RepositoryProtection
     private let state = Mutex(State())
     private let lastScanNumber = Mutex(0)
@@ -45,7 +45,7 @@ final class SnapshotStore: Sendable {
     /// Reads all labels, and the records that are not known yet.
     /// - Returns: whether the list differs now.
     @discardableResult
-    private func scan() throws(BackupError) -> Bool {
+    func scan() throws(BackupError) -> Bool {
         let number = lastScanNumber.withLock { number in
             number += 1
             return number
@@ -77,7 +77,10 @@ final class SnapshotStore: Sendable {
     }
 
     private func readRecord(_ id: SnapshotID) throws(BackupError) -> SnapshotRecord {
-        let path = layout.snapshotPath(of: id)
+        try readRecord(id, at: layout.snapshotPath(of: id))
+    }
+
+    func readRecord(_ id: SnapshotID, at path: String) throws(BackupError) -> SnapshotRecord {
         do throws(BackupError) {
             let bytes = try FileSystem.readFile(path, limitBytes: SnapshotRecord.byteCountLimit)
             guard SnapshotID(SHA256Hasher.hash(bytes)) == id else {
@@ -93,7 +96,7 @@ final class SnapshotStore: Sendable {
 
     /// A label that cannot be read leaves the record's name and pins the snapshot: retention must not remove what may have been
     /// pinned.
-    private func readLabel(
+    func readLabel(
         _ id: SnapshotID, _ record: SnapshotRecord, _ damages: inout [BackupError]
     ) throws(BackupError) -> SnapshotLabel? {
         let path = layout.labelPath(of: id)
@@ -130,6 +133,7 @@ extension SnapshotStore {
         }
         let id = SnapshotID(SHA256Hasher.hash(bytes))
         let path = layout.snapshotPath(of: id)
+        try synchronizeRemoved()
         do {
             try OwnerOnly.publish(bytes, to: path, temporaryFolder: layout.temporary) { () throws(BackupError) in
                 try FaultInjection.reached("backup.record-written")
@@ -156,33 +160,40 @@ extension SnapshotStore {
         var label = snapshot.label
         try change(&label)
         if label.name != snapshot.name { try requireFree(label.name) }
-        let bytes = try protection.seal(label.encode(for: id), as: .snapshotLabel(id))
-        try OwnerOnly.publish(bytes, to: layout.labelPath(of: id), temporaryFolder: layout.temporary)
+        try write(label, of: id)
         try scan()
     }
 
-    /// Removes a snapshot's record durably, and then its label.
+    /// Writes a label while the names are locked.
+    func write(_ label: SnapshotLabel, of id: SnapshotID) throws(BackupError) {
+        let bytes = try protection.seal(label.encode(for: id), as: .snapshotLabel(id))
+        try OwnerOnly.publish(bytes, to: layout.labelPath(of: id), temporaryFolder: layout.temporary)
+    }
+
+    /// Removes a snapshot's record durably, and then its label: it cannot be brought back.
     /// - Throws: `notFound`.
     func remove(_ id: SnapshotID) throws(BackupError) {
         let lock = try WaitingLock.acquire(path: layout.namesLock)
         defer { withExtendedLifetime(lock) {} }
         try scan()
         _ = try require(id)
+        try synchronizeRemoved()
         try FileSystem.removeFile(layout.snapshotPath(of: id))
         try FileSystem.synchronizeDirectory(layout.snapshots)
         try FileSystem.removeFile(layout.labelPath(of: id))
         try scan()
     }
 
-    /// Removes what crashes left: labels of snapshots that are gone and all temporary files. Only for the holder of the writer's
-    /// lock, since packs are written in the same folder.
+    /// Removes what crashes left: labels of snapshots that are gone and cannot be brought back, and all temporary files. Only for the holder of
+    /// the writer's lock, since packs are written in the same folder.
     func sweep() throws(BackupError) {
         let lock = try WaitingLock.acquire(path: layout.namesLock)
         defer { withExtendedLifetime(lock) {} }
         for name in try DirectoryReader(path: layout.labels).names() {
             guard let digest = RepositoryLayout.digest(in: name, extension: RepositoryLayout.labelExtension) else { continue }
-            if !FileSystem.exists(layout.snapshotPath(of: SnapshotID(digest))) {
-                try FileSystem.removeFile(layout.labelPath(of: SnapshotID(digest)))
+            let id = SnapshotID(digest)
+            if !FileSystem.exists(layout.snapshotPath(of: id)), !FileSystem.exists(layout.removedPath(of: id)) {
+                try FileSystem.removeFile(layout.labelPath(of: id))
             }
         }
         for name in try DirectoryReader(path: layout.temporary).names() {
@@ -191,7 +202,7 @@ extension SnapshotStore {
     }
 
     /// - Throws: `invalidArgument`, `alreadyExists`.
-    private func requireFree(_ name: FileName) throws(BackupError) {
+    func requireFree(_ name: FileName) throws(BackupError) {
         guard name.isSafeComponent else {
             throw BackupError(.invalidArgument, "“\(name)” cannot be a snapshot's name", remedy: "Choose another name.")
         }
@@ -202,7 +213,7 @@ extension SnapshotStore {
         }
     }
 
-    private func require(_ id: SnapshotID) throws(BackupError) -> Snapshot {
+    func require(_ id: SnapshotID) throws(BackupError) -> Snapshot {
         guard let snapshot = list[id] else {
             throw BackupError(.notFound, "there is no such snapshot", path: layout.snapshotPath(of: id))
         }
