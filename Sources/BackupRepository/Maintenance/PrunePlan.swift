@@ -16,7 +16,10 @@ struct PrunePlan {
 
     /// Marks everything that a snapshot reaches.
     /// - Throws: `repositoryDamaged` when a record, folder or list cannot be read: nobody could say what it needs.
-    init(_ repository: Repository, maxUnused: UnusedLimit, progress: ProgressHandler?) throws(BackupError) {
+    /// - Parameter young: packs that are left as they are.
+    init(
+        _ repository: Repository, maxUnused: UnusedLimit, young: YoungPacks, progress: ProgressHandler?
+    ) throws(BackupError) {
         self.repository = repository
         if let damage = repository.snapshotStore.list.damages.first(where: {
             $0.path?.hasPrefix(repository.layout.snapshots) == true
@@ -41,7 +44,7 @@ struct PrunePlan {
         count()
         keepOneOfEach()
         count()
-        choose(maxUnused)
+        try choose(maxUnused, young)
     }
 
     private static func refusal(_ reason: Message, path: String?) -> BackupError {
@@ -94,16 +97,21 @@ struct PrunePlan {
         }
     }
 
-    private mutating func choose(_ maxUnused: UnusedLimit) {
+    private mutating func choose(_ maxUnused: UnusedLimit, _ young: YoungPacks) throws(BackupError) {
         var partly: [Int] = []
+        var youngBytes: UInt64 = 0
         for (number, pack) in inventory.packs.enumerated() {
             summary.packCount += 1
             summary.byteCount += pack.byteCount
             summary.neededByteCount += neededBytes[number]
             summary.unusedByteCount += totalBytes[number] - neededBytes[number]
-            if neededBytes[number] == 0 {
+            guard neededBytes[number] < totalBytes[number] || totalBytes[number] == 0 else { continue }
+            if try young.contains(pack.id) {
+                summary.youngPackCount += 1
+                youngBytes += unusedBytes(in: number)
+            } else if neededBytes[number] == 0 {
                 unused.append(number)
-            } else if neededBytes[number] < totalBytes[number] {
+            } else {
                 partly.append(number)
             }
         }
@@ -120,7 +128,7 @@ struct PrunePlan {
         }
         summary.removedPackCount = unused.count
         summary.rewrittenPackCount = rewritten.count
-        summary.remainingUnusedByteCount = remaining
+        summary.remainingUnusedByteCount = remaining + youngBytes
         // Without the indexes of the packs that will be written.
         summary.freedByteCount =
             unused.reduce(0) { $0 + inventory.packs[$1].byteCount } + rewritten.reduce(0) { $0 + unusedBytes(in: $1) }

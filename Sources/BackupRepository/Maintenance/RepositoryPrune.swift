@@ -10,9 +10,18 @@ public struct RepositoryPrune {
     private let repository: Repository
     private let maxUnused: UnusedLimit
     private let progress: ProgressHandler?
+    private let youngPacks: YoungPacks.Rule
 
     public init(_ repository: Repository, maxUnused: UnusedLimit = .standard, progress: ProgressHandler? = nil) {
+        self.init(repository, maxUnused: maxUnused, youngPacks: .onSharedStorage, progress: progress)
+    }
+
+    /// - Parameter youngPacks: which packs are left alone for their age.
+    init(
+        _ repository: Repository, maxUnused: UnusedLimit, youngPacks: YoungPacks.Rule, progress: ProgressHandler? = nil
+    ) {
         self.repository = repository
+        self.youngPacks = youngPacks
         self.maxUnused = maxUnused
         self.progress = progress
     }
@@ -23,18 +32,18 @@ public struct RepositoryPrune {
         let lock = try RepositoryLock(repository.layout, .keepingPacks, operation: "prune --dry-run")
         defer { withExtendedLifetime(lock) {} }
         try repository.refresh()
-        return try PrunePlan(repository, maxUnused: maxUnused, progress: progress).summary
+        return try makePlan().summary
     }
 
     /// - Throws: `busy` while somebody writes or checks; `repositoryDamaged` as `plan`; `noSpace`, … : what is done by then stays done.
     public func run() throws(BackupError) -> PruneSummary {
         let lock = try RepositoryLock(repository.layout, .removingPacks, operation: "prune")
         defer { withExtendedLifetime(lock) {} }
-        try repository.snapshotStore.sweep()
+        try repository.snapshotStore.sweep(requireHeld: lock.requireHeld)
         try repository.catalog.reconcile()
         // Whatever was published before the lock was taken is seen; nothing is published while it is held.
         try repository.snapshotStore.rescan()
-        let plan = try PrunePlan(repository, maxUnused: maxUnused, progress: progress)
+        let plan = try makePlan()
         try makeDurable(plan)
         try FaultInjection.reached("prune.planned")
         var execution = Execution(repository: repository, lock: lock, plan: plan, progress: progress)
@@ -48,6 +57,11 @@ public struct RepositoryPrune {
         }
         try execution.forgetRemoved()
         return execution.summary
+    }
+
+    private func makePlan() throws(BackupError) -> PrunePlan {
+        try PrunePlan(
+            repository, maxUnused: maxUnused, young: YoungPacks(repository.layout, youngPacks), progress: progress)
     }
 
     /// What the plan takes for granted must not change by a power cut when packs are gone: a process that was killed may have left snapshots
@@ -74,7 +88,7 @@ public struct RepositoryPrune {
             self.lock = lock
             self.plan = plan
             self.progress = progress
-            rewriter = PackRewriter(repository)
+            rewriter = PackRewriter(repository, lock)
             summary = plan.summary
             summary.removedPackCount = 0
             summary.rewrittenPackCount = 0
