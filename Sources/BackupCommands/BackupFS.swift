@@ -37,6 +37,12 @@ public struct BackupFS: ParsableCommand {
         do {
             var command = try parseAsRoot()
             CancellingSignals.enable()
+            StallWatch.enable {
+                Terminal.complain(
+                    BackupError(
+                        .interrupted, "the storage does not answer, so the operation was ended as it is",
+                        remedy: "When the storage answers again, the next operation clears away what was left."))
+            }
             try command.run()
             Glibc.exit(ExitStatus.success.rawValue)
         } catch let error as BackupError {

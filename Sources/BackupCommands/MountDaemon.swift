@@ -41,7 +41,7 @@ final class MountDaemon: Sendable {
 
     /// When the mount is about to end: after a signal, whatever runs ends first, with nothing half done.
     func end(_ reason: MountSession.End?) {
-        if case .signal = reason { store.monitor.cancel() }
+        if case .signal = reason, store.monitor.cancel() { StallWatch.noteRequest() }
         scheduler.withLock { $0 }?.end()
     }
 }

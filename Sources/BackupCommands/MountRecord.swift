@@ -53,7 +53,7 @@ enum MountRecord {
 
     /// Where the store is mounted now; `nil` when it is not.
     static func mountpoint(_ paths: StorePaths) -> String? {
-        guard AdvisoryLock.isHeld(path: paths.mountLock) else { return nil }
+        guard (try? AdvisoryLock.isHeld(path: paths.mountLock)) != false else { return nil }
         guard let bytes = try? FileSystem.readFile(paths.mountRecord, limitBytes: 1 << 16) else { return nil }
         return String(decoding: bytes, as: UTF8.self)
     }

@@ -55,8 +55,8 @@ extension Repository {
     static func create(at path: String, password: SecretBytes?, cost: Scrypt) throws(BackupError) -> Repository {
         let path = FileSystem.absolutePath(path)
         let layout = RepositoryLayout(path: path)
-        if FileSystem.exists(layout.config) { throw Self.exists(path) }
-        if FileSystem.exists(path) {
+        if try FileSystem.exists(layout.config) { throw Self.exists(path) }
+        if try FileSystem.exists(path) {
             try requireUnused(layout)
         } else {
             try FileSystem.makeDirectories(FileSystem.parentPath(path))
@@ -65,7 +65,7 @@ extension Repository {
         // Two processes may have the same idea.
         let lock = try WaitingLock.acquire(path: layout.writerLock)
         defer { withExtendedLifetime(lock) {} }
-        if FileSystem.exists(layout.config) { throw Self.exists(path) }
+        if try FileSystem.exists(layout.config) { throw Self.exists(path) }
         try requireUnused(layout)
         for folder in layout.folders { try OwnerOnly.makeFolder(folder) }
         try FileSystem.synchronizeDirectory(path)
@@ -108,7 +108,9 @@ extension Repository {
         let layout = RepositoryLayout(path: FileSystem.absolutePath(path))
         let configuration = try readConfiguration(layout)
         // Programs that copy repositories may leave out empty folders. Where nothing can be written, nothing needs them.
-        for folder in layout.folders where !FileSystem.exists(folder) { try? OwnerOnly.makeFolder(folder) }
+        for folder in layout.folders {
+            if try !FileSystem.exists(folder) { try? OwnerOnly.makeFolder(folder) }
+        }
         return try Repository(layout: layout, configuration: configuration, keys: try keys(layout, configuration, secret))
     }
 
@@ -130,7 +132,10 @@ extension Repository {
     }
 
     /// Whether a repository lies in the folder; it may still be damaged or of a later version.
-    public static func exists(at path: String) -> Bool { FileSystem.exists(RepositoryLayout(path: path).config) }
+    /// - Throws: when it cannot be told.
+    public static func exists(at path: String) throws(BackupError) -> Bool {
+        try FileSystem.exists(RepositoryLayout(path: path).config)
+    }
 
     private static func exists(_ path: String) -> BackupError {
         BackupError(

@@ -3,6 +3,7 @@
 #define BACKUPFS_CLINUX_SHIM_H
 #include <fcntl.h>
 #include <malloc.h>
+#include <sys/vfs.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <spawn.h>
@@ -57,6 +58,13 @@ static inline int backupfs_is_locked(int descriptor) {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(descriptor, 36 /* F_OFD_GETLK */, &lock) == -1) return -1;
     return lock.l_type != F_UNLCK;
+}
+// The kind of file system that holds a path (statfs(2)): 0, or -1 and errno.
+static inline int backupfs_filesystem_type(const char *path, unsigned int *type) {
+    struct statfs value;
+    if (statfs(path, &value) == -1) return -1;
+    *type = (unsigned int)value.f_type;
+    return 0;
 }
 // prctl(2) with PR_SET_DUMPABLE, which is variadic: 0 when it was taken.
 static inline int backupfs_forbid_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }

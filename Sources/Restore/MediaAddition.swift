@@ -8,7 +8,7 @@ enum MediaAddition {
     /// Durable when it returns.
     /// - Throws: `notFound` when what was staged is not there any more.
     static func publish(_ media: RestoreJournal.Media) throws(BackupError) {
-        guard let staged = FileSystem.statusIfPresent(media.stagingPath), staged.inode == media.stagedInode else {
+        guard let staged = try FileSystem.look(media.stagingPath), staged.inode == media.stagedInode else {
             throw BackupError(
                 .notFound, "the media files that a restore had prepared are not there any more", path: media.stagingPath,
                 remedy:

@@ -13,7 +13,7 @@ enum MediaExchange {
     static func publish(_ media: RestoreJournal.Media) throws(BackupError) {
         if media.kind == .addition { return try MediaAddition.publish(media) }
         if try isDone(media) { return }
-        guard let staged = FileSystem.statusIfPresent(media.stagingPath), staged.inode == media.stagedInode else {
+        guard let staged = try FileSystem.look(media.stagingPath), staged.inode == media.stagedInode else {
             throw BackupError(
                 .notFound, "the media folder that a restore had prepared is not there any more", path: media.stagingPath,
                 remedy:

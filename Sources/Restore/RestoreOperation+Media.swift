@@ -9,7 +9,7 @@ extension RestoreOperation {
     func mediaPreparation(_ checked: CheckedImport) throws(BackupError) -> MediaPreparation {
         guard let mediaPath, let archive = checked.archive, archive.hasMedia else { return MediaPreparation() }
         // A folder that is lost holds nothing.
-        guard checked.strategy != .replace, FileSystem.exists(mediaPath) else {
+        guard checked.strategy != .replace, try FileSystem.exists(mediaPath) else {
             return MediaPreparation(allOf: archive.mediaFileCount)
         }
         return MediaPreparation(try MediaPlan(archive, in: mediaPath))

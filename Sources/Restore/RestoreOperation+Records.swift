@@ -32,7 +32,7 @@ extension RestoreOperation {
         if let records = try knownOutcome(checked) { return RestoreOutcome(records: records, media: media.outcome()) }
         let path = "\(workPath)/rehearsal-\(RandomToken.make()).sqlite"
         let copy: AppDatabase
-        if FileSystem.exists(database.path) {
+        if try FileSystem.exists(database.path) {
             var room = RoomCheck()
             try room.need((FileSystem.statusIfPresent(database.path)?.size ?? 0) * 3 + (1 << 20), at: workPath)
             try room.require()
@@ -69,7 +69,7 @@ extension RestoreOperation {
                 outcome.added = count.count
                 return outcome
             })
-        guard FileSystem.exists(database.path) else { return outcome }
+        guard try FileSystem.exists(database.path) else { return outcome }
         try database.readSnapshot { (snapshot) throws(BackupError) in
             for (index, collection) in snapshot.definition.collections.enumerated() where collection.source != .manifest {
                 outcome.removed(try snapshot.count(of: index), of: collection)

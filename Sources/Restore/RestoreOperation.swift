@@ -42,7 +42,7 @@ public struct RestoreOperation: Sendable {
         _ source: ImportSource, strategy: ImportStrategy = .replace
     ) throws(BackupError) -> CheckedImport {
         // A database that is lost holds nothing.
-        let hasDatabase = FileSystem.exists(database.path)
+        let hasDatabase = try FileSystem.exists(database.path)
         if hasDatabase, strategy == .replace { try database.requireReplaceable() }
         let checked = try checkContent(source, strategy)
         if hasDatabase, strategy != .replace { try database.requireSameFormat(as: checked.definition) }
@@ -88,7 +88,7 @@ public struct RestoreOperation: Sendable {
     private func check(
         json bytes: any ByteSource, _ name: String, format: DroppedFormat, _ strategy: ImportStrategy, archive: ArchiveImport?
     ) throws(BackupError) -> CheckedImport {
-        guard !definition.coversWholeDatabase || FileSystem.exists(database.path) else {
+        if definition.coversWholeDatabase, try !FileSystem.exists(database.path) {
             throw BackupError(
                 .notSupported,
                 "Import failed: the app's database is not there, and an export does not tell how to make its tables",

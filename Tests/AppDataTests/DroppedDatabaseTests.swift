@@ -54,7 +54,7 @@ struct DroppedDatabaseTests {
         changed.replaceSubrange(18..<20, with: [2, 2])
         try FileSystem.writeFileAtomically(path, changed)
         _ = try DroppedDatabase(path: path, definition: definition)
-        #expect(!FileSystem.exists(path + "-wal"))
+        #expect(try !FileSystem.exists(path + "-wal"))
         #expect(try FileSystem.readFile(path) == changed)
     }
 

@@ -24,7 +24,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder("foreign")) == ["photo.jpg"])
         #expect(errorCode { _ = try Repository.open(at: folder("foreign")) } == .noRepository)
         #expect(errorCode { _ = try Repository.open(at: folder("nowhere")) } == .noRepository)
-        #expect(!Repository.exists(at: folder("nowhere")))
+        #expect(try !Repository.exists(at: folder("nowhere")))
     }
 
     @Test func anInterruptedCreationCanBeRepeated() throws {
@@ -33,14 +33,14 @@ import Testing
         try writeFile(folder("half/tmp/0123"), [1])
         try writeFile(folder("half/lock"), [])
         let repository = try Repository.create(at: folder("half"))
-        #expect(Repository.exists(at: folder("half")))
+        #expect(try Repository.exists(at: folder("half")))
         #expect(errorCode { _ = try Repository.create(at: folder("half")) } == .alreadyExists)
         #expect(try Repository.open(at: folder("half")).id == repository.id)
     }
 
     @Test func theFoldersAboveAreMade() throws {
         _ = try Repository.create(at: folder("a/b/c"))
-        #expect(Repository.exists(at: folder("a/b/c")))
+        #expect(try Repository.exists(at: folder("a/b/c")))
     }
 
     /// Owner-only whatever the umask says: in a child, since the umask is the process's.

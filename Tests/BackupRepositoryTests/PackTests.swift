@@ -89,6 +89,21 @@ import Testing
         #expect(errorCode { _ = try writer.finish(packsFolder: repository.layout.packs) } == .invalidArgument)
     }
 
+    /// Of several threads, any may be the one whose error is reported: those that come later get the first one's.
+    @Test func `a pack that failed says why to all who come later (U-A6)`() throws {
+        let writer = try PackWriter(kind: .data, temporaryFolder: repository.layout.temporary, protection: .none)
+        let bytes = TestData.random(2 << 20, seed: 1)
+        let entry = PackEntry(
+            id: ChunkID(SHA256Hasher.hash(bytes)), codec: .raw, storedLength: UInt32(bytes.count),
+            plainLength: UInt32(bytes.count), plainCRC32: CRC32.of(bytes), storedCRC32: CRC32.of(bytes), base: nil)
+        let disk = FullDisk(failing: 1, duration: .once)
+        FileObservation.observing(below: repository.layout.temporary, by: disk) {
+            #expect(errorCode { try bytes.withUnsafeBytes { try writer.append(entry, $0) } } == .noSpace)
+        }
+        #expect(errorCode { try bytes.withUnsafeBytes { try writer.append(entry, $0) } } == .noSpace)
+        #expect(errorCode { _ = try writer.finish(packsFolder: repository.layout.packs) } == .noSpace)
+    }
+
     @Test func aFailedBackupRefusesToGoOn() throws {
         let writer = try repository.makeWriter(packSizeBytes: 1000)
         // The folder for packs is a file: nothing can be published.

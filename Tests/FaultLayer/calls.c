@@ -233,3 +233,28 @@ int utimensat(int folder, const char *path, const struct timespec times[2], int 
     if (consider_path("utimens", CHANGES, folder, path) == FAIL) return -1;
     return NEXT(utimensat)(folder, path, times, flags);
 }
+
+// MARK: Looks
+
+#define STAT(name, buffer)                                                    \
+    int name(const char *path, struct buffer *status) {                       \
+        if (consider_path("stat", LOOKS, AT_FDCWD, path) == FAIL) return -1;  \
+        return NEXT(name)(path, status);                                      \
+    }
+STAT(stat, stat)
+STAT(stat64, stat64)
+STAT(lstat, stat)
+STAT(lstat64, stat64)
+
+#define FSTATAT(name, buffer)                                                 \
+    int name(int folder, const char *path, struct buffer *status, int flags) { \
+        if (consider_path("stat", LOOKS, folder, path) == FAIL) return -1;    \
+        return NEXT(name)(folder, path, status, flags);                       \
+    }
+FSTATAT(fstatat, stat)
+FSTATAT(fstatat64, stat64)
+
+int access(const char *path, int mode) {
+    if (consider_path("access", LOOKS, AT_FDCWD, path) == FAIL) return -1;
+    return NEXT(access)(path, mode);
+}

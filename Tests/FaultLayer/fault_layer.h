@@ -5,8 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// Each class can have the faults of those before it.
+// Each class that changes something can have the faults of those before it.
 enum call_class {
+    LOOKS,       // changes nothing; can fail with EIO if it is asked for
     CHANGES,     // can fail with EIO only
     NEEDS_ROOM,  // can fail with ENOSPC as well: all that makes names or bytes, and fsync, which may be the first to look for room
     WRITES,      // can be done by half as well

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum fault { NONE, KILL, TEAR_WRITE, FULL_ONCE, FULL, BROKEN_ONCE, BROKEN };
+enum fault { NONE, KILL, TEAR_WRITE, FULL_ONCE, FULL, BROKEN_ONCE, BROKEN, UNSEEN, STALL };
 
 static const struct {
     const char *name;
@@ -23,6 +23,7 @@ static const struct {
 } faults[] = {
     {"kill", KILL, CHANGES},       {"tear", TEAR_WRITE, WRITES},          {"full-once", FULL_ONCE, NEEDS_ROOM},
     {"full", FULL, NEEDS_ROOM},    {"broken-once", BROKEN_ONCE, CHANGES}, {"broken", BROKEN, CHANGES},
+    {"unseen", UNSEEN, LOOKS},     {"stall", STALL, CHANGES},
 };
 
 // Written by the constructor only, before there are threads. Without a folder nothing is counted.
@@ -32,6 +33,7 @@ static int log_descriptor = -1;
 static enum fault fault = NONE;
 static enum call_class least_class = CHANGES;
 static long fault_number;
+static bool logs_looks;
 // The only call and path that count, if there is a call.
 static char fault_call[32];
 static char fault_path[PATH_MAX];
@@ -50,6 +52,7 @@ __attribute__((constructor)) static void read_environment(void) {
     const char *wanted = getenv("FAULT_LAYER_FOLDER");
     const char *log = getenv("FAULT_LAYER_LOG");
     const char *plan = getenv("FAULT_LAYER_FAULT");
+    logs_looks = getenv("FAULT_LAYER_LOOKS") != NULL;
     // Whatever this program starts is another program, and would count from the beginning.
     unsetenv("LD_PRELOAD");
     if (plan != NULL) {
@@ -82,7 +85,7 @@ _Noreturn void die(void) {
 
 static void log_call(enum call_class class, const char *call, const char *path) {
     if (log_descriptor == -1) return;
-    static const char letters[] = {[CHANGES] = 'c', [NEEDS_ROOM] = 'r', [WRITES] = 'w'};
+    static const char letters[] = {[LOOKS] = 'l', [CHANGES] = 'c', [NEEDS_ROOM] = 'r', [WRITES] = 'w'};
     char line[PATH_MAX + 64];
     int length = snprintf(line, sizeof line, "%c %s %s\n", letters[class], call, path);
     // One write of a file opened for appending: lines of several threads do not mix.
@@ -121,8 +124,8 @@ static void normalize(const char *path, char *copy, size_t size) {
 
 // Whether the fault hits this call.
 static bool is_hit(const char *call, enum call_class class, const char *path) {
-    bool lasts = fault == FULL || fault == BROKEN;
-    if (class < least_class) return false;
+    bool lasts = fault == FULL || fault == BROKEN || fault == STALL;
+    if (class < least_class || (fault == UNSEEN) != (class == LOOKS)) return false;
     if (lasts && atomic_load(&has_begun)) return true;
     if (fault_call[0] != '\0' && (strcmp(call, fault_call) != 0 || strcmp(path, fault_path) != 0)) return false;
     if (atomic_fetch_add(&passed, 1) + 1 != fault_number) return false;
@@ -132,17 +135,20 @@ static bool is_hit(const char *call, enum call_class class, const char *path) {
 
 static enum verdict consider(const char *call, enum call_class class, const char *whole_path) {
     if (!is_below(whole_path)) return PROCEED;
+    if (class == LOOKS && fault != UNSEEN && !logs_looks) return PROCEED;
     char path[PATH_MAX];
     const char *relative = whole_path + folder_length;
     normalize(*relative == '/' ? relative + 1 : ".", path, sizeof path);
     bool hit = fault != NONE && is_hit(call, class, path);
-    if (fault == NONE || hit) log_call(class, call, path);
+    if (hit || (fault == NONE && (class == LOOKS) == logs_looks)) log_call(class, call, path);
     if (!hit) return PROCEED;
     switch (fault) {
         case KILL: die();
         case TEAR_WRITE: return TEAR;
         case FULL_ONCE:
         case FULL: errno = ENOSPC; return FAIL;
+        case STALL: while (true) pause();
+        case UNSEEN:
         case BROKEN_ONCE:
         case BROKEN: errno = EIO; return FAIL;
         case NONE: break;

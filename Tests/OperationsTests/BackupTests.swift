@@ -254,7 +254,7 @@ struct BackupTests {
         #expect(failure { try store.renameSnapshot(one, to: "x") }?.code == .busy)
         #expect(
             failure { _ = try RestoreRunner(store: store).run(ImportSource(file: "/dev/null"), progress: nil) }?.code == .busy)
-        #expect(!FileSystem.exists(store.paths.lastRestoreJSON))
+        #expect(try !FileSystem.exists(store.paths.lastRestoreJSON))
         withExtendedLifetime(lock) {}
     }
 }

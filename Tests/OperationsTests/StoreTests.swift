@@ -193,7 +193,7 @@ struct StoreTests {
             """)
         try store.withWorkFolder { (folder) throws(BackupError) in
             _ = try Store.open(room.storePath)
-            #expect(FileSystem.exists(folder))
+            #expect(try FileSystem.exists(folder))
             #expect((try? room.sh("ls -I CACHEDIR.TAG $S/spool | grep -c work-")) == "3")
         }
         #expect(try room.sh("ls -I CACHEDIR.TAG $S/spool") == "drop-1\nwork-mine")
@@ -212,7 +212,7 @@ struct StoreTests {
                     } else {
                         let folder = try WorkFolder(in: spool)
                         try FileSystem.writeForReaders(folder.path + "/file", [1])
-                        if !FileSystem.exists(folder.path + "/file") { failures.withLock { $0.append("gone") } }
+                        if try !FileSystem.exists(folder.path + "/file") { failures.withLock { $0.append("gone") } }
                         folder.remove()
                     }
                 } catch {

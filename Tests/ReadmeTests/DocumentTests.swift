@@ -19,8 +19,8 @@ import Testing
             for link in document.localLinks {
                 let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
                 let path = parts[0].isEmpty ? document.path : "\(FileSystem.parentPath(document.path))/\(parts[0])"
-                #expect(FileSystem.exists(path), "\(document.path): \(link)")
-                guard parts.count == 2, path.hasSuffix(".md"), FileSystem.exists(path) else { continue }
+                #expect(try FileSystem.exists(path), "\(document.path): \(link)")
+                guard parts.count == 2, path.hasSuffix(".md"), try FileSystem.exists(path) else { continue }
                 #expect(try Document(path: path).anchors.contains(String(parts[1])), "\(document.path): \(link)")
             }
         }

@@ -12,17 +12,17 @@ struct ProcessTests {
     @Test func `a lock keeps everybody else away until it is let go of`() throws {
         let folder = try TemporaryFolder()
         let path = folder("lock")
-        #expect(!AdvisoryLock.isHeld(path: path))
+        #expect(try !AdvisoryLock.isHeld(path: path))
         var lock: AdvisoryLock? = try AdvisoryLock(path: path)
         #expect(errorCode { _ = try AdvisoryLock(path: path) } == .busy)
         #expect(errorCode { _ = try AdvisoryLock(path: path, exclusive: false) } == .busy)
-        #expect(AdvisoryLock.isHeld(path: path))
+        #expect(try AdvisoryLock.isHeld(path: path))
         withExtendedLifetime(lock) {}
         lock = nil
-        #expect(!AdvisoryLock.isHeld(path: path))
+        #expect(try !AdvisoryLock.isHeld(path: path))
         let shared = try [AdvisoryLock(path: path, exclusive: false), AdvisoryLock(path: path, exclusive: false)]
         #expect(errorCode { _ = try AdvisoryLock(path: path) } == .busy)
-        #expect(AdvisoryLock.isHeld(path: path))
+        #expect(try AdvisoryLock.isHeld(path: path))
         withExtendedLifetime(shared) {}
         #expect(try FileSystem.status(path).mode & 0o777 == 0o600)
     }
@@ -35,7 +35,7 @@ struct ProcessTests {
         DispatchQueue.concurrentPerform(iterations: 4) { worker in
             for _ in 0..<500 {
                 if worker > 0 {
-                    _ = AdvisoryLock.isHeld(path: path)
+                    _ = try? AdvisoryLock.isHeld(path: path)
                 } else if (try? AdvisoryLock(path: path)) == nil {
                     failures.withLock { $0 += 1 }
                 }
@@ -63,11 +63,11 @@ struct ProcessTests {
         try process.run()
         defer { if process.isRunning { process.terminate() } }
         #expect(!pipe.fileHandleForReading.availableData.isEmpty)
-        #expect(AdvisoryLock.isHeld(path: path))
+        #expect(try AdvisoryLock.isHeld(path: path))
         #expect(errorCode { _ = try AdvisoryLock(path: path) } == .busy)
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
-        #expect(!AdvisoryLock.isHeld(path: path))
+        #expect(try !AdvisoryLock.isHeld(path: path))
         _ = try AdvisoryLock(path: path)
     }
 

@@ -52,7 +52,7 @@ public struct AppDatabase: Sendable {
     public static func create(
         at path: String, definition: AppDefinition, busyTimeoutSeconds: Double = 5
     ) throws(BackupError) -> AppDatabase {
-        if !FileSystem.exists(path) {
+        if try !FileSystem.exists(path) {
             // Made here and not by SQLite, for its mode; the log files take theirs from it. Never opened when it is there:
             // closing it would drop the locks of this process's other connections.
             _ = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
@@ -147,7 +147,7 @@ public struct AppDatabase: Sendable {
     }
 
     static func requireFile(_ path: String) throws(BackupError) {
-        guard let status = FileSystem.statusIfPresent(path), status.kind == .regular else { throw notThere(path) }
+        guard let status = try FileSystem.look(path), status.kind == .regular else { throw notThere(path) }
     }
 
     // MARK: Connections
@@ -200,7 +200,7 @@ public struct AppDatabase: Sendable {
     }
 
     private func open(isReadOnly: Bool) throws(BackupError) -> DatabaseQueue {
-        guard FileSystem.exists(path) else { throw Self.notThere(path) }
+        guard try FileSystem.exists(path) else { throw Self.notThere(path) }
         return try DatabaseFailure.mapping(path) {
             try DatabaseQueue(
                 path: path,

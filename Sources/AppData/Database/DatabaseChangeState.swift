@@ -28,19 +28,18 @@ public struct DatabaseChangeState: Sendable, Hashable {
     private let nonce: UInt64
 
     init(path: String) {
-        let database = Self.fileState(path)
-        let log = Self.fileState(path + "-wal")
+        let (database, log, isKnown) = Self.fileStates(path)
         self.database = database
         // An empty log holds no commits, whoever made it.
         self.log = log?.size == 0 ? nil : log
         let now = SystemClock.systemTime()
         // An empty log is made by whoever reads: it is not counted here either.
         let isRecent = [database, self.log].contains { file in
-            guard let time = file?.modificationTime, abs(now.seconds - time.seconds) < 10 else { return false }
+            guard let time = file?.modificationTime, (-9...9).contains(now.secondsSince(time)) else { return false }
             let age = (now.seconds - time.seconds) * 1_000_000_000 + Int64(now.nanoseconds) - Int64(time.nanoseconds)
             return Self.recentNanoseconds.contains(age)
         }
-        nonce = isRecent ? Self.nextNonce.wrappingAdd(1, ordering: .relaxed).oldValue : 0
+        nonce = isRecent || !isKnown ? Self.nextNonce.wrappingAdd(1, ordering: .relaxed).oldValue : 0
     }
 
     /// The state as text, to be compared with that of another run of the program; `nil` when it equals no other, or there is no database.
@@ -53,8 +52,17 @@ public struct DatabaseChangeState: Sendable, Hashable {
         return text(database) + (log.map { "; \(text($0))" } ?? "")
     }
 
-    private static func fileState(_ path: String) -> FileState? {
-        guard let status = FileSystem.statusIfPresent(path) else { return nil }
+    /// - Returns: also whether they are known: a log that cannot be looked at is not one that is not there.
+    private static func fileStates(_ path: String) -> (database: FileState?, log: FileState?, isKnown: Bool) {
+        do {
+            return (try fileState(path), try fileState(path + "-wal"), true)
+        } catch {
+            return (nil, nil, false)
+        }
+    }
+
+    private static func fileState(_ path: String) throws(BackupError) -> FileState? {
+        guard let status = try FileSystem.look(path) else { return nil }
         return FileState(
             device: status.device, inode: status.inode, size: status.size, modificationTime: status.modificationTime,
             changeTime: status.changeTime)

@@ -44,7 +44,7 @@ struct DatabaseExchange {
 
     /// Copies all pages over the app's database.
     func publish(_ stagingPath: String) throws(BackupError) {
-        if !FileSystem.exists(path) {
+        if try !FileSystem.exists(path) {
             // Made here and not by SQLite, for its mode.
             _ = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
         }

@@ -27,6 +27,11 @@ enum PruneReport {
                 \(rest) of what is not needed stay.
                 """)
         }
+        if summary.youngPackCount > 0 {
+            lines.append(
+                "Left alone, since they are younger than an hour and other hosts may write here: \(summary.youngPackCount) packs."
+            )
+        }
         for damage in summary.leftAlone {
             lines.append("Left alone, since it is damaged (see: backupfs check): \(damage.summary)")
         }
@@ -42,6 +47,7 @@ enum PruneReport {
             "packs_rewritten": .integer(summary.rewrittenPackCount), "packs_new": .integer(summary.newPackCount),
             "bytes_freed": .integer(summary.freedByteCount),
             "bytes_unused_remaining": .integer(summary.remainingUnusedByteCount),
+            "packs_young": .integer(summary.youngPackCount),
             "left_alone": .array(summary.leftAlone.map { .text($0.description) }),
         ])
     }

@@ -148,12 +148,12 @@ struct MountCommand: ParsableCommand {
 
     /// The default store comes into being with its first mount; one that was named must be there.
     private func makeDefaultStore(_ path: String) throws {
-        guard !FileSystem.exists("\(path)/store.yaml") else { return }
+        guard try !FileSystem.exists("\(path)/store.yaml") else { return }
         do {
             _ = try StoreCreation().create(at: path)
         } catch {
             // Another process may have made it just now.
-            guard error.code == .alreadyExists, FileSystem.exists("\(path)/store.yaml") else { throw error }
+            guard error.code == .alreadyExists, try FileSystem.exists("\(path)/store.yaml") else { throw error }
         }
     }
 

@@ -231,7 +231,7 @@ extension Catalog {
                     sql: "SELECT number FROM packs WHERE id0 = ? AND id1 = ? AND id2 = ? AND id3 = ?"), arguments: key.arguments)
             // Whoever removes a pack unlinks it first and then deletes its row. A pack that is seen here, inside the
             // transaction, is therefore either there or its row is deleted after this.
-            guard known == nil, FileSystem.exists(path) else { return }
+            guard known == nil, try FileSystem.exists(path) else { return }
             try database.execute(
                 sql: "INSERT INTO packs (id0, id1, id2, id3, kind, size, chunk_count) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 arguments: [

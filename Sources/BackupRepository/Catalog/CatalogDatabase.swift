@@ -29,7 +29,7 @@ enum CatalogDatabase {
     /// Opens the file, and makes it if it is not there.
     /// - Throws: `repositoryDamaged` when the file is not a whole catalog of this repository and version: it has to be made anew.
     static func open(path: String, repositoryID: String) throws(BackupError) -> OpenCatalog {
-        if !FileSystem.exists(path) {
+        if try !FileSystem.exists(path) {
             // Created here, for the mode; SQLite gives its journal files the mode of the database.
             do {
                 _ = try OwnerOnly.createFile(path)

@@ -81,7 +81,7 @@ final class ChunkEncoder: @unchecked Sendable {
         guard plain.count <= 2 * ChunkReader.dictionaryByteCount else { return false }
         base.dictionary.withUnsafeBytes { differenceDeflater.compress(plain, dictionary: $0, into: &compressed) }
         // As its neighbour compressed, so would it, nearly.
-        let expected = UInt64(plain.count) * UInt64(base.chunk.storedLength) / UInt64(base.chunk.plainLength)
+        let expected = UInt64(plain.count) * UInt64(base.chunk.storedLength) / UInt64(max(1, base.chunk.plainLength))
         guard UInt64(compressed.count) <= expected / 4 * 3 else { return false }
         try proveCompressed(gives: plain, dictionary: base.dictionary)
         return true

@@ -54,6 +54,16 @@ struct ChunkerParameters: Hashable, Sendable {
         }
     }
 
+    /// Length of most pieces of a file.
+    func typicalPieceBytes(for policy: ChunkingPolicy) -> Int {
+        switch policy {
+        case .media: media.averageBytes
+        case .structuredText: structuredText.averageBytes
+        case .metadata: metadata.averageBytes
+        case .database(let pageSizeBytes): databasePiece(pageSizeBytes: pageSizeBytes)
+        }
+    }
+
     /// A multiple of the page size: `databasePieceBytes` for all page sizes that divide it, else one page.
     private func databasePiece(pageSizeBytes: Int) -> Int {
         guard pageSizeBytes > 0, pageSizeBytes <= 65536 else { return databasePieceBytes }

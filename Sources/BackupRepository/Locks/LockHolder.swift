@@ -18,9 +18,14 @@ public struct LockHolder: Hashable, Sendable {
     /// When the process started, in ticks since the kernel did.
     public let processStart: UInt64
     public let since: Timestamp
+    /// The PID namespace (the container) in which `process` is this number; `nil` in notes of older programs.
+    let namespace: String?
+    /// On which file the lock is: its device and inode. Who sees the same is reached by the kernel's locks. `nil` in notes of older programs.
+    let volume: String?
 
     /// This process, from now on.
-    public init(lock: String, isExclusive: Bool, operation: String) {
+    /// - Parameter path: of the file that is locked.
+    public init(lock: String, isExclusive: Bool, operation: String, path: String? = nil) {
         self.lock = lock
         self.isExclusive = isExclusive
         self.operation = operation
@@ -30,14 +35,24 @@ public struct LockHolder: Hashable, Sendable {
         process = HostIdentity.processID
         processStart = HostIdentity.startTicks(of: HostIdentity.processID) ?? 0
         since = SystemClock.now().wholeSeconds
+        namespace = HostIdentity.processNamespace
+        volume = path.flatMap { try? Self.volume(of: $0) }
+    }
+
+    /// - Returns: `nil` when there is no such file.
+    static func volume(of path: String) throws(BackupError) -> String? {
+        try FileSystem.look(path).map { "\($0.device):\($0.inode)" }
     }
 
     public func encode() -> [UInt8] {
-        let lines = [
+        var lines = [
             Self.magic, "lock: \(lock)", "mode: \(isExclusive ? "exclusive" : "shared")", "operation: \(operation)",
             "host: \(host)",
             "machine: \(machineID)", "boot: \(bootID)", "pid: \(process)", "started: \(processStart)", "since: \(since.seconds)",
         ]
+        // Older programs pass over what they do not know.
+        if let namespace { lines.append("namespace: \(namespace)") }
+        if let volume { lines.append("volume: \(volume)") }
         return Array((lines.joined(separator: "\n") + "\n").utf8)
     }
 
@@ -54,7 +69,9 @@ public struct LockHolder: Hashable, Sendable {
         guard let lock = values["lock"], let mode = values["mode"], let operation = values["operation"],
             let host = values["host"],
             let machineID = values["machine"], let bootID = values["boot"], let process = values["pid"].flatMap({ Int32($0) }),
-            let processStart = values["started"].flatMap({ UInt64($0) }), let since = values["since"].flatMap({ Int64($0) })
+            let processStart = values["started"].flatMap({ UInt64($0) }), let since = values["since"].flatMap({ Int64($0) }),
+            // It is asked about by its path.
+            !lock.isEmpty, !lock.contains("/")
         else { return nil }
         self.lock = lock
         isExclusive = mode == "exclusive"
@@ -64,7 +81,9 @@ public struct LockHolder: Hashable, Sendable {
         self.bootID = bootID
         self.process = process
         self.processStart = processStart
-        self.since = Timestamp(seconds: since)
+        self.since = Timestamp(seconds: since).withinCalendar
+        namespace = values["namespace"]
+        volume = values["volume"]
     }
 
     /// Whether the holder runs, or ran, under the kernel that this process runs under.
@@ -75,11 +94,19 @@ public struct LockHolder: Hashable, Sendable {
         !isOfThisKernel && !machineID.isEmpty && machineID == HostIdentity.machineID && host == HostIdentity.hostName
     }
 
+    /// Whether its process has the same number here as there, for a holder of this kernel. Notes of older programs do not tell.
+    var canSeeProcess: Bool { namespace.map { $0 == HostIdentity.processNamespace } ?? true }
+
     /// Whether its process has ended, for a holder of this kernel. A process of another container may not be seen from here.
-    var hasEnded: Bool { HostIdentity.startTicks(of: process) != processStart }
+    var hasEnded: Bool { HostIdentity.hasEnded(process, startTicks: processStart) }
+
+    /// Whether it is this process, which does not hold it any more: the note could not be removed.
+    func isLeftByThisProcess(at notePath: String) -> Bool {
+        process == HostIdentity.processID && !hasEnded && !LockRefresher.shared.isRenewing(notePath)
+    }
 
     /// Whether its process runs, and can be sent a signal from here.
-    public var runsHere: Bool { isOfThisKernel && !hasEnded }
+    public var runsHere: Bool { isOfThisKernel && canSeeProcess && !hasEnded }
 
     /// The same holder, said to do something else.
     public func renamed(_ operation: String) -> LockHolder {
@@ -88,9 +115,9 @@ public struct LockHolder: Hashable, Sendable {
         return holder
     }
 
-    /// `backup, by process 123 on fileserver, since 2026-01-11T14:30:00Z`.
+    /// `backup, by process 123 on fileserver, since 2026-01-11T14:30:00Z`. Whoever may write to the repository may write anything into a note.
     public var text: Message {
-        let place: Message = host.isEmpty ? "an unnamed host" : .verbatim(host)
-        return "\(operation), by process \(process) on \(place), since \(ISO8601.format(since))"
+        let place: Message = host.isEmpty ? "an unnamed host" : .verbatim(MessageText.shortened(host))
+        return "\(MessageText.shortened(operation)), by process \(process) on \(place), since \(ISO8601.format(since))"
     }
 }

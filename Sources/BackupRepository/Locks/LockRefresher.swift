@@ -7,27 +7,31 @@ final class LockRefresher: Sendable {
     static let shared = LockRefresher()
 
     private struct State {
-        var paths: Set<String> = []
+        /// What stands in them, by their paths.
+        var notes: [String: [UInt8]] = [:]
         var isScheduled = false
     }
 
     private let state = Mutex(State())
 
-    func add(_ path: String) {
+    func add(_ path: String, _ bytes: [UInt8]) {
         let mustSchedule = state.withLock { state in
-            state.paths.insert(path)
+            state.notes[path] = bytes
             defer { state.isScheduled = true }
             return !state.isScheduled
         }
         if mustSchedule { schedule() }
     }
 
-    func remove(_ path: String) { state.withLock { _ = $0.paths.remove(path) } }
+    func remove(_ path: String) { state.withLock { _ = $0.notes.removeValue(forKey: path) } }
+
+    /// Whether the note is that of a lock which this process holds.
+    func isRenewing(_ path: String) -> Bool { state.withLock { $0.notes[path] != nil } }
 
     private func schedule() {
         DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Int(LockFolder.refreshSeconds))) { [self] in
             let isGoingOn = state.withLock { state in
-                state.isScheduled = !state.paths.isEmpty
+                state.isScheduled = !state.notes.isEmpty
                 return state.isScheduled
             }
             guard isGoingOn else { return }
@@ -38,6 +42,6 @@ final class LockRefresher: Sendable {
 
     func refresh() {
         // A note that is gone is found by whoever relies on it (`requireHeld`).
-        for path in state.withLock({ $0.paths }) { try? FileSystem.touch(path) }
+        for (path, bytes) in state.withLock({ $0.notes }) { try? LockFolder.renew(path, bytes) }
     }
 }

@@ -21,13 +21,9 @@ extension Repository {
         var present: [LockHolder] = []
         var stale: [LockHolder] = []
         guard !notes.isEmpty else { return (present, stale) }
-        // The file system's clock, which may be another host's: a new file has its time.
-        let probe = "\(layout.temporary)/\(RandomToken.make())"
-        _ = try OwnerOnly.createFile(probe)
-        let now = try FileSystem.status(probe).modificationTime
-        try FileSystem.removeFile(probe)
+        let now = try StorageClock.now(layout)
         for note in notes {
-            if folder.isStale(note, now: now) {
+            if try folder.isStale(note, now: now) {
                 try onStale(note)
                 if let holder = note.holder { stale.append(holder) }
             } else if let holder = note.holder {

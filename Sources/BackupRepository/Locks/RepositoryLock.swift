@@ -13,6 +13,8 @@ final class RepositoryLock: Sendable {
         case keepingPacks
         /// Removes packs: nobody may write, or need them.
         case removingPacks
+        /// Gives names to snapshots and changes their labels. Held for moments only: see `NamesLock`.
+        case naming
     }
 
     private let locks: [SingleLock]
@@ -25,6 +27,8 @@ final class RepositoryLock: Sendable {
             locks = [try SingleLock(layout, layout.writerLock, isExclusive: true, operation)]
         case .keepingPacks:
             locks = [try SingleLock(layout, layout.packsLock, isExclusive: false, operation)]
+        case .naming:
+            locks = [try SingleLock(layout, layout.namesLock, isExclusive: true, operation)]
         case .removingPacks:
             let writing = try SingleLock(layout, layout.writerLock, isExclusive: true, operation)
             locks = [writing, try SingleLock(layout, layout.packsLock, isExclusive: true, operation)]
@@ -43,6 +47,7 @@ private final class SingleLock: Sendable {
     private let lock: AdvisoryLock
     /// `nil` where none can be written.
     private let notePath: String?
+    private let noteBytes: [UInt8]
 
     init(
         _ layout: RepositoryLayout, _ path: String, isExclusive: Bool, _ operation: String
@@ -56,40 +61,50 @@ private final class SingleLock: Sendable {
         }
         let note: LockFolder.Note
         do {
-            note = try folder.write(LockHolder(lock: name, isExclusive: isExclusive, operation: operation))
-        } catch let error where [.readOnly, .accessDenied, .notPermitted].contains(error.code) && !isExclusive {
-            // Nothing can be removed there either.
+            let holder = LockHolder(lock: name, isExclusive: isExclusive, operation: operation, path: path)
+            noteBytes = holder.encode()
+            note = try folder.write(holder)
+        } catch let error where Self.canDoWithoutNote(error, isExclusive, name, layout) {
             notePath = nil
+            guard isExclusive else { return }
+            try Self.requireNoOther(
+                LockFolder.Note(path: "", holder: nil, refreshedAt: SystemClock.systemTime()), isExclusive, folder, layout,
+                lock: name)
             return
         }
         notePath = note.path
         do {
-            try Self.requireNoOther(note, isExclusive, folder, layout)
+            try Self.requireNoOther(note, isExclusive, folder, layout, lock: name)
         } catch {
             try? FileSystem.removeFile(note.path)
             throw error
         }
-        LockRefresher.shared.add(note.path)
+        LockRefresher.shared.add(note.path, noteBytes)
+    }
+
+    /// Whether the kernel's lock must do. Where nothing can be written, nothing can be removed either. Where there is no room, whoever gives room back
+    /// needs a lock: on a disk of this machine the kernel's is enough, and one on names is held for moments.
+    private static func canDoWithoutNote(
+        _ error: BackupError, _ isExclusive: Bool, _ name: String, _ layout: RepositoryLayout
+    ) -> Bool {
+        switch error.code {
+        case .readOnly, .accessDenied, .notPermitted: !isExclusive
+        case .noSpace: name == NamesLock.name || (try? FileSystem.isShared(layout.path)) == false
+        default: false
+        }
     }
 
     /// Looks after the own note is there: of two that come at the same time at least one sees the other.
     private static func requireNoOther(
-        _ own: LockFolder.Note, _ isExclusive: Bool, _ folder: LockFolder, _ layout: RepositoryLayout
+        _ own: LockFolder.Note, _ isExclusive: Bool, _ folder: LockFolder, _ layout: RepositoryLayout, lock: String
     ) throws(BackupError) {
         try folder.sweepDrafts(now: own.refreshedAt)
         for note in try folder.notes() where note.path != own.path {
             if let holder = note.holder {
-                guard holder.lock == own.holder?.lock, holder.isExclusive || isExclusive else { continue }
-                // The kernel has just given us what this one says it holds: it is gone.
-                if holder.isOfThisKernel || folder.isStale(note, now: own.refreshedAt) {
-                    try FileSystem.removeFile(note.path)
-                    continue
-                }
-            } else if folder.isStale(note, now: own.refreshedAt) {
-                try FileSystem.removeFile(note.path)
-                continue
+                guard holder.lock == lock, holder.isExclusive || isExclusive else { continue }
             }
-            throw busy(note.holder, layout)
+            guard try folder.isStale(note, now: own.refreshedAt, kernelLock: .isOurs) else { throw busy(note.holder, layout) }
+            try FileSystem.removeFile(note.path)
         }
     }
 
@@ -102,7 +117,7 @@ private final class SingleLock: Sendable {
     func requireHeld() throws(BackupError) {
         guard let notePath else { return }
         do {
-            try FileSystem.touch(notePath)
+            try LockFolder.renew(notePath, noteBytes)
         } catch {
             guard error.code == .notFound else { throw error }
             throw BackupError(

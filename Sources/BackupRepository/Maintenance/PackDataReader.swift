@@ -19,7 +19,7 @@ final class PackDataReader {
 
     /// Calls `body` with each of the chunks and its bytes as they lie in the pack (sealed, in an encrypted repository), or with the error that kept them from being read.
     /// - Parameter chunks: of one pack, in the order in which they lie there.
-    /// - Throws: what opening the pack throws, and what `body` throws.
+    /// - Throws: what opening the pack throws, and what `body` throws; `interrupted`, which says nothing of the chunk.
     func read(
         _ chunks: [StoredChunk], of pack: PackID,
         _ body: (StoredChunk, Result<UnsafeRawBufferPointer, BackupError>) throws(BackupError) -> Void
@@ -74,7 +74,10 @@ final class PackDataReader {
                         if try file.read(at: chunk.packOffset, into: part) < part.count {
                             failure = BackupError(.repositoryDamaged, "the pack ends within it", path: file.path)
                         }
-                    } catch { failure = error }
+                    } catch {
+                        if error.code == .interrupted { throw error }
+                        failure = error
+                    }
                 }
                 try body(chunk, failure.map { .failure($0) } ?? .success(UnsafeRawBufferPointer(part)))
             }

@@ -4,6 +4,7 @@ import BackupCore
 /// says so; only then may the packs it was copied from go. For one thread at a time, and for the holder of the writer's lock.
 final class PackRewriter {
     private let repository: Repository
+    private let lock: RepositoryLock
     private let dataPack: OpenPack
     private let metadataPack: OpenPack
     /// Chunks in the packs that are open.
@@ -12,8 +13,10 @@ final class PackRewriter {
     /// Bytes of the packs that were published.
     private(set) var publishedByteCount: UInt64 = 0
 
-    init(_ repository: Repository) {
+    /// - Parameter lock: the writer's.
+    init(_ repository: Repository, _ lock: RepositoryLock) {
         self.repository = repository
+        self.lock = lock
         dataPack = OpenPack(kind: .data, in: repository.layout, repository.protection)
         metadataPack = OpenPack(kind: .metadata, in: repository.layout, repository.protection)
     }
@@ -38,11 +41,11 @@ final class PackRewriter {
 
     /// Removes what is not published. Errors are passed over: the next writer sweeps.
     func discard() {
-        for pack in [dataPack, metadataPack] { pack.take()?.discard() }
+        for pack in [dataPack, metadataPack] { pack.take()?.discard(requireHeld: lock.requireHeld) }
     }
 
     private func publish(_ pack: PackWriter) throws(BackupError) {
-        let finished = try pack.publish(in: repository.layout, repository.catalog)
+        let finished = try pack.publish(in: repository.layout, repository.catalog, requireHeld: lock.requireHeld)
         published.insert(finished.id)
         publishedByteCount += finished.byteCount
         contained.subtract(finished.index.entries.map(\.id))

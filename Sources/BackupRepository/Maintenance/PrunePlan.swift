@@ -18,9 +18,10 @@ struct PrunePlan {
     /// - Parameters:
     ///   - snapshots: all that are there, and those that can still be brought back.
     ///   - damages: records of removed snapshots that cannot be read.
+    ///   - young: packs that are left as they are.
     /// - Throws: `repositoryDamaged` when a record, folder or list cannot be read: nobody could say what it needs.
     init(
-        _ repository: Repository, _ snapshots: [Snapshot], damages: [RemovedDamage], maxUnused: UnusedLimit,
+        _ repository: Repository, _ snapshots: [Snapshot], damages: [RemovedDamage], maxUnused: UnusedLimit, young: YoungPacks,
         progress: ProgressHandler?
     ) throws(BackupError) {
         self.repository = repository
@@ -52,7 +53,7 @@ struct PrunePlan {
         count()
         keepOneOfEach()
         count()
-        choose(maxUnused)
+        try choose(maxUnused, young)
     }
 
     private static func refusal(_ reason: Message, path: String?) -> BackupError {
@@ -105,16 +106,21 @@ struct PrunePlan {
         }
     }
 
-    private mutating func choose(_ maxUnused: UnusedLimit) {
+    private mutating func choose(_ maxUnused: UnusedLimit, _ young: YoungPacks) throws(BackupError) {
         var partly: [Int] = []
+        var youngBytes: UInt64 = 0
         for (number, pack) in inventory.packs.enumerated() {
             summary.packCount += 1
             summary.byteCount += pack.byteCount
             summary.neededByteCount += neededBytes[number]
             summary.unusedByteCount += totalBytes[number] - neededBytes[number]
-            if neededBytes[number] == 0 {
+            guard neededBytes[number] < totalBytes[number] || totalBytes[number] == 0 else { continue }
+            if try young.contains(pack.id) {
+                summary.youngPackCount += 1
+                youngBytes += unusedBytes(in: number)
+            } else if neededBytes[number] == 0 {
                 unused.append(number)
-            } else if neededBytes[number] < totalBytes[number] {
+            } else {
                 partly.append(number)
             }
         }
@@ -131,7 +137,7 @@ struct PrunePlan {
         }
         summary.removedPackCount = unused.count
         summary.rewrittenPackCount = rewritten.count
-        summary.remainingUnusedByteCount = remaining
+        summary.remainingUnusedByteCount = remaining + youngBytes
         // Without the indexes of the packs that will be written.
         summary.freedByteCount =
             unused.reduce(0) { $0 + inventory.packs[$1].byteCount } + rewritten.reduce(0) { $0 + unusedBytes(in: $1) }

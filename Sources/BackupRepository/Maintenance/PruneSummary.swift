@@ -25,8 +25,9 @@ public enum UnusedLimit: Sendable, Equatable {
             let units: [Character: UInt64] = ["k": 10, "m": 20, "g": 30, "t": 40]
             let shift = text.last.flatMap { units[Character($0.lowercased())] }
             let digits = shift == nil ? text[...] : text.dropLast()
-            if let number = UInt64(digits), number <= UInt64.max >> 41 {
-                self = .bytes(number << (shift ?? 0))
+            if let number = UInt64(digits) {
+                // More than there can be is all the same.
+                self = .bytes(number.multipliedSaturating(by: 1 << (shift ?? 0)))
                 return
             }
         }
@@ -37,11 +38,13 @@ public enum UnusedLimit: Sendable, Equatable {
     /// - Parameter used: bytes of all chunks that are needed.
     func byteCount(used: UInt64) -> UInt64 {
         switch self {
-        case .percent(let percent): UInt64(percent / (100 - percent) * Double(used))
+        case .percent(let percent): Self.wholeNumber(percent / (100 - percent) * Double(used))
         case .bytes(let count): count
         case .unlimited: .max
         }
     }
+
+    private static func wholeNumber(_ value: Double) -> UInt64 { UInt64(exactly: value.rounded(.down)) ?? .max }
 }
 
 /// What a prune did, or would do.
@@ -58,6 +61,8 @@ public struct PruneSummary: Sendable {
     public internal(set) var removedPackCount = 0
     /// Packs of which a part is needed, and is copied.
     public internal(set) var rewrittenPackCount = 0
+    /// Packs that were left as they are since they are younger than an hour, on storage that other hosts may write to.
+    public internal(set) var youngPackCount = 0
     /// Packs that were written for them.
     public internal(set) var newPackCount = 0
     /// By how much the packs get smaller.

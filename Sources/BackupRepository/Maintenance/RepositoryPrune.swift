@@ -12,6 +12,7 @@ public struct RepositoryPrune {
     private let grace: RemovalGrace
     private let allowsEmpty: Bool
     private let progress: ProgressHandler?
+    private let youngPacks: YoungPacks.Rule
 
     /// - Parameters:
     ///   - grace: which removed snapshots can still be brought back; what those need stays.
@@ -20,7 +21,18 @@ public struct RepositoryPrune {
         _ repository: Repository, maxUnused: UnusedLimit = .standard, grace: RemovalGrace = RemovalGrace(now: SystemClock.now()),
         allowsEmpty: Bool = false, progress: ProgressHandler? = nil
     ) {
+        self.init(
+            repository, maxUnused: maxUnused, grace: grace, allowsEmpty: allowsEmpty, youngPacks: .onSharedStorage,
+            progress: progress)
+    }
+
+    /// - Parameter youngPacks: which packs are left alone for their age.
+    init(
+        _ repository: Repository, maxUnused: UnusedLimit, grace: RemovalGrace = RemovalGrace(now: SystemClock.now()),
+        allowsEmpty: Bool = false, youngPacks: YoungPacks.Rule, progress: ProgressHandler? = nil
+    ) {
         self.repository = repository
+        self.youngPacks = youngPacks
         self.maxUnused = maxUnused
         self.grace = grace
         self.allowsEmpty = allowsEmpty
@@ -43,7 +55,9 @@ public struct RepositoryPrune {
     private func plan(
         _ snapshots: [Snapshot], _ damages: [RemovedDamage], givenUpCount: Int
     ) throws(BackupError) -> PrunePlan {
-        let plan = try PrunePlan(repository, snapshots, damages: damages, maxUnused: maxUnused, progress: progress)
+        let plan = try PrunePlan(
+            repository, snapshots, damages: damages, maxUnused: maxUnused, young: YoungPacks(repository.layout, youngPacks),
+            progress: progress)
         guard
             allowsEmpty || givenUpCount > 0 || !snapshots.isEmpty
                 || !plan.inventory.packs.contains(where: { $0.kind == .metadata })
@@ -62,7 +76,7 @@ public struct RepositoryPrune {
     public func run() throws(BackupError) -> PruneSummary {
         let lock = try RepositoryLock(repository.layout, .removingPacks, operation: "prune")
         defer { withExtendedLifetime(lock) {} }
-        try repository.snapshotStore.sweep()
+        try repository.snapshotStore.sweep(requireHeld: lock.requireHeld)
         try repository.catalog.reconcile()
         // Records go before the packs that only they need.
         let givenUpCount = try repository.snapshotStore.giveUpRemoved(grace) { () throws(BackupError) in
@@ -116,7 +130,7 @@ public struct RepositoryPrune {
             self.lock = lock
             self.plan = plan
             self.progress = progress
-            rewriter = PackRewriter(repository)
+            rewriter = PackRewriter(repository, lock)
             summary = plan.summary
             summary.removedPackCount = 0
             summary.rewrittenPackCount = 0

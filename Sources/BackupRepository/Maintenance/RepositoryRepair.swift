@@ -11,22 +11,36 @@ public struct RepositoryRepair {
     private let repository: Repository
     private let report: (CheckEvent) -> Void
     private let progress: ProgressHandler?
-    private let rewriter: PackRewriter
 
     /// - Parameter report: told of what was found and done.
     public init(_ repository: Repository, progress: ProgressHandler? = nil, report: @escaping (CheckEvent) -> Void) {
         self.repository = repository
         self.progress = progress
         self.report = report
-        rewriter = PackRewriter(repository)
     }
 
-    /// - Throws: `busy` while a backup is written; what keeps it from reading or writing. It may be interrupted at any point and run again.
+    /// - Throws: `busy` while a backup is written; what keeps it from reading or writing; `locked` when another host has taken it for gone. It may be
+    ///   interrupted at any point and run again.
     public func run() throws(BackupError) {
         let lock = try RepositoryLock(repository.layout, .removingPacks, operation: "check --repair")
         defer { withExtendedLifetime(lock) {} }
+        try Execution(
+            repository: repository, lock: lock, rewriter: PackRewriter(repository, lock), report: report, progress: progress
+        ).run()
+    }
+}
+
+/// A repair that holds its locks. Each file is moved and written only after the question whether they are still held.
+private struct Execution {
+    let repository: Repository
+    let lock: RepositoryLock
+    let rewriter: PackRewriter
+    let report: (CheckEvent) -> Void
+    let progress: ProgressHandler?
+
+    func run() throws(BackupError) {
         defer { rewriter.discard() }
-        try repository.snapshotStore.sweep()
+        try repository.snapshotStore.sweep(requireHeld: lock.requireHeld)
         try repository.catalog.reconcile()
         try repairPacks()
         try repository.catalog.rebuild()
@@ -67,11 +81,16 @@ public struct RepositoryRepair {
         var copied: Set<ChunkID> = []
         var corrected = 0
         var lost: Set<ChunkID> = []
+        // A pack of which nothing can be read may be whole, on a disk or a share that is gone for the moment.
+        var isAnyRead = false
+        var unreadable: BackupError?
         try reader.read(chunks, of: pack) { (chunk, packed) throws(BackupError) in
             guard !copied.contains(chunk.id) else { return }
             var bytes: [UInt8] = []
             var isSound = false
+            if case .failure(let error) = packed, error.code != .repositoryDamaged { unreadable = error }
             if case .success(let found) = packed {
+                isAnyRead = true
                 bytes = Array(found)
                 switch verifier.verify(chunk, found) {
                 case .sound, .withoutBase: isSound = true
@@ -96,6 +115,7 @@ public struct RepositoryRepair {
             }
             copied.insert(chunk.id)
         }
+        if let unreadable, !isAnyRead { throw unreadable.at(repository.layout.packPath(of: pack)) }
         lost.subtract(copied)
         let lostCount = lost.count
         try rewriter.finish()
@@ -129,6 +149,7 @@ public struct RepositoryRepair {
     private func setAside(_ path: String) throws(BackupError) {
         let folder = repository.layout.damaged
         try OwnerOnly.makeFolder(folder)
+        try lock.requireHeld()
         try FileSystem.rename(path, to: "\(folder)/\(FileSystem.lastComponent(path))")
         try FileSystem.synchronizeDirectory(folder)
         try FileSystem.synchronizeDirectory(FileSystem.parentPath(path))
@@ -156,7 +177,7 @@ public struct RepositoryRepair {
         let bytes = try FileSystem.readFile(path, limitBytes: SnapshotRecord.byteCountLimit)
         if let right = SingleBitRepair.repaired(bytes, sha256: id.digest) {
             try setAsideCopy(bytes, FileSystem.lastComponent(path))
-            try OwnerOnly.publish(right, to: path, temporaryFolder: repository.layout.temporary)
+            try publish(right, to: path)
             report(.finding(CheckFinding(.record, damage, isRepaired: true)))
             report(.repaired("Snapshot record \(id): a flipped bit was turned back."))
             return
@@ -174,7 +195,7 @@ public struct RepositoryRepair {
             (try? SnapshotLabel(decoding: repository.protection.open($0, as: .snapshotLabel(id)), for: id)) != nil
         }
         if let right {
-            try OwnerOnly.publish(right, to: path, temporaryFolder: repository.layout.temporary)
+            try publish(right, to: path)
             report(.repaired("Label of snapshot \(id): a flipped bit was turned back."))
         } else {
             // Writes what is shown for it: its first name, and pinned, since it may have been.
@@ -186,7 +207,11 @@ public struct RepositoryRepair {
 
     private func setAsideCopy(_ bytes: [UInt8], _ name: String) throws(BackupError) {
         try OwnerOnly.makeFolder(repository.layout.damaged)
+        try publish(bytes, to: "\(repository.layout.damaged)/\(name)")
+    }
+
+    private func publish(_ bytes: [UInt8], to path: String) throws(BackupError) {
         try OwnerOnly.publish(
-            bytes, to: "\(repository.layout.damaged)/\(name)", temporaryFolder: repository.layout.temporary)
+            bytes, to: path, temporaryFolder: repository.layout.temporary, beforeRename: lock.requireHeld)
     }
 }

@@ -2,7 +2,7 @@ import BackupCore
 import SystemIO
 
 /// Writes one pack: chunks to a temporary file as they come, then the index, then publication by rename. After an error it
-/// refuses everything but `discard`.
+/// refuses everything but `discard`, with that error: of several threads any may be the one whose error is reported.
 ///
 /// `@unchecked Sendable`: it is used by one thread at a time, whoever took it out of its `OpenPack`.
 final class PackWriter: @unchecked Sendable {
@@ -17,7 +17,8 @@ final class PackWriter: @unchecked Sendable {
     private var buffer: [UInt8] = []
     /// Length of the pack so far, with what is still in `buffer`.
     private(set) var byteCount: UInt64
-    private var isUsable = true
+    /// Why it is of no further use; `nil` while it is.
+    private var refusal: BackupError?
     /// Set when the pack has got its name and was not there before.
     private var publishedPath: String?
 
@@ -50,7 +51,10 @@ final class PackWriter: @unchecked Sendable {
     }
 
     /// Completes the pack, makes it durable and publishes it under its name.
-    func finish(packsFolder: String) throws(BackupError) -> FinishedPack {
+    /// - Parameter requireHeld: asked just before the pack gets its name, whether it still may; throws if not.
+    func finish(
+        packsFolder: String, requireHeld: () throws(BackupError) -> Void = {}
+    ) throws(BackupError) -> FinishedPack {
         let index = PackIndex(kind: kind, entries: entries, isSealed: protection.isSealing)
         let header = PackIndex.header(kind: kind, isSealed: protection.isSealing)
         let indexBytes = try protection.seal(index.encode(), as: .packIndex(header: header))
@@ -73,36 +77,45 @@ final class PackWriter: @unchecked Sendable {
             let folder = RepositoryLayout.packFolder(of: id, in: packsFolder)
             let path = RepositoryLayout.packPath(of: id, in: packsFolder)
             try OwnerOnly.makeFolder(folder)
-            isNew = !FileSystem.exists(path)
+            isNew = try !FileSystem.exists(path)
+            try requireHeld()
             try FileSystem.rename(temporaryPath, to: path)
             if isNew { publishedPath = path }
             try FileSystem.synchronizeDirectory(folder)
             // Also when the folder was there: whoever made it may have died before its name was durable.
             try FileSystem.synchronizeDirectory(packsFolder)
         }
-        isUsable = false
+        refusal = Self.finished
         try FaultInjection.reached("backup.pack-published")
         return FinishedPack(id: id, index: index, byteCount: byteCount, isNew: isNew)
     }
 
-    /// Completes the pack, publishes it and tells the catalog. If that fails, nothing of it stays.
-    func publish(in layout: RepositoryLayout, _ catalog: Catalog) throws(BackupError) -> FinishedPack {
+    /// Completes the pack, publishes it and tells the catalog. If that fails, nothing of it stays, unless the lock was lost: then another may rely
+    /// on it.
+    /// - Parameter requireHeld: whether the writer's lock is still held; throws if not.
+    func publish(
+        in layout: RepositoryLayout, _ catalog: Catalog, requireHeld: () throws(BackupError) -> Void
+    ) throws(BackupError) -> FinishedPack {
         do {
-            let finished = try finish(packsFolder: layout.packs)
+            let finished = try finish(packsFolder: layout.packs, requireHeld: requireHeld)
             try catalog.add(finished.id, finished.index, byteCount: finished.byteCount)
             return finished
         } catch {
-            discard()
+            discard(requireHeld: requireHeld)
             throw error
         }
     }
 
     /// Removes the file, also when its publication failed after it had got its name.
-    func discard() {
-        isUsable = false
-        if let publishedPath { try? FileSystem.removeFile(publishedPath) }
+    /// - Parameter requireHeld: if it throws, a published pack stays: a prune takes it when nothing needs it. The temporary file has a name that
+    ///   nobody else uses.
+    func discard(requireHeld: () throws(BackupError) -> Void) {
+        refusal = refusal ?? Self.finished
+        if let publishedPath, (try? requireHeld()) != nil { try? FileSystem.removeFile(publishedPath) }
         try? FileSystem.removeFile(temporaryPath)
     }
+
+    private static let finished = BackupError(.invalidArgument, "a pack is written to after it was finished")
 
     private func flush() throws(BackupError) {
         guard !buffer.isEmpty else { return }
@@ -111,11 +124,12 @@ final class PackWriter: @unchecked Sendable {
     }
 
     private func usable(_ body: () throws(BackupError) -> Void) throws(BackupError) {
-        guard isUsable else {
-            throw BackupError(.invalidArgument, "a pack is written to after it failed or was finished", path: temporaryPath)
+        if let refusal { throw refusal }
+        do throws(BackupError) {
+            try body()
+        } catch {
+            refusal = error
+            throw error
         }
-        isUsable = false
-        try body()
-        isUsable = true
     }
 }

@@ -56,7 +56,7 @@ struct SnapshotLabel: Hashable, Sendable {
         let tags = version < Self.taggedVersion ? nil : try Self.readTags(&reader)
         let checkedCount = bytes.count - reader.remainingCount
         guard try reader.read(UInt32.self) == CRC32.of(Array(bytes[..<checkedCount])), reader.isAtEnd, named == snapshot,
-            flags & ~Flag.known == 0, name.isSafeComponent
+            flags & ~Flag.known == 0, name.isSafeComponent, verifiedAt?.isWithinCalendar != false
         else { throw BackupError(.repositoryDamaged, "a snapshot label is damaged") }
         self.init(name: name, isPinned: flags & Flag.pinned != 0, verifiedAt: verifiedAt, tags: tags)
     }

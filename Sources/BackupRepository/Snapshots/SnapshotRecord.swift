@@ -84,6 +84,10 @@ extension SnapshotRecord {
         let name = FileName(bytes: Array(try reader.readLengthPrefixed()))
         guard name.isSafeComponent else { throw BackupError(.repositoryDamaged, "a snapshot has an unsafe name") }
         let creationTime = try reader.readTimestamp()
+        // Nothing writes another one, and all that retention and the schedule do hangs on it.
+        guard creationTime.isWithinCalendar else {
+            throw BackupError(.repositoryDamaged, "a snapshot record has a time that is no date")
+        }
         let parentFlag = try reader.read(UInt8.self)
         guard parentFlag <= 1 else { throw BackupError(.repositoryDamaged, "a snapshot record's parent is damaged") }
         let parent = parentFlag == 1 ? SnapshotID(try reader.readDigest()) : nil

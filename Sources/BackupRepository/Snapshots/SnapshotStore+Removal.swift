@@ -21,7 +21,7 @@ extension SnapshotStore {
             let batch = rest.prefix(Self.batchCount)
             rest = rest.dropFirst(Self.batchCount)
             // Pins and names are written under the same lock: what the scan finds stays true.
-            let lock = try WaitingLock.acquire(path: layout.namesLock)
+            let lock = try NamesLock(layout)
             defer { withExtendedLifetime(lock) {} }
             try scan()
             // What is gone must be seen to be gone, also when a later one fails.
@@ -29,20 +29,21 @@ extension SnapshotStore {
             for id in batch {
                 guard let snapshot = list[id], !snapshot.isPinned else { continue }
                 try willRemove(id)
-                try withdraw(id, at: time)
+                try withdraw(id, at: time, lock)
                 try didRemove(id)
             }
         }
     }
 
     /// The time comes first: a record in `removed/` must not look as if it had been removed when it was made.
-    private func withdraw(_ id: SnapshotID, at time: Timestamp) throws(BackupError) {
+    private func withdraw(_ id: SnapshotID, at time: Timestamp, _ lock: borrowing NamesLock) throws(BackupError) {
         let path = layout.snapshotPath(of: id)
         do {
             let descriptor = try OwnedDescriptor.open(path, O_RDONLY)
             try descriptor.setModificationTime(time)
             try descriptor.synchronize()
         }
+        try lock.requireHeld()
         try FileSystem.rename(path, to: layout.removedPath(of: id))
         // In this order the record has a name at each moment.
         try FileSystem.synchronizeDirectory(layout.removed)
@@ -104,7 +105,7 @@ extension SnapshotStore {
     /// - Parameter name: what it is called from now on; `nil` for what it was called.
     /// - Throws: `notFound`; `alreadyExists` when another snapshot has its name; `invalidArgument` for a name that cannot be one.
     func bringBack(_ id: SnapshotID, as name: FileName?) throws(BackupError) {
-        let lock = try WaitingLock.acquire(path: layout.namesLock)
+        let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
         try scan()
         guard let removed = try removed().snapshots.first(where: { $0.snapshot.id == id })?.snapshot else {
@@ -114,8 +115,9 @@ extension SnapshotStore {
         if let name, name != removed.name {
             var label = removed.label
             label.name = name
-            try write(label, of: id)
+            try write(label, of: id, lock)
         }
+        try lock.requireHeld()
         try FileSystem.rename(layout.removedPath(of: id), to: layout.snapshotPath(of: id))
         try FileSystem.synchronizeDirectory(layout.snapshots)
         try FileSystem.synchronizeDirectory(layout.removed)
@@ -130,7 +132,7 @@ extension SnapshotStore {
     func giveUpRemoved(
         _ grace: RemovalGrace, requireHeld: () throws(BackupError) -> Void
     ) throws(BackupError) -> Int {
-        let lock = try WaitingLock.acquire(path: layout.namesLock)
+        let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
         try scan()
         let all = try removed()
@@ -139,21 +141,22 @@ extension SnapshotStore {
             + all.damages.filter { grace.isOver(for: $0) }.map(\.id)
         for id in ids {
             try requireHeld()
-            try unlinkRemoved(id)
+            try unlinkRemoved(id, lock)
         }
         return ids.count
     }
 
     /// Removes the record of a removed snapshot for good, durably; nothing happens when it is not there.
     func giveUpRemoved(_ id: SnapshotID) throws(BackupError) {
-        let lock = try WaitingLock.acquire(path: layout.namesLock)
+        let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
         try scan()
         guard try removed().snapshots.contains(where: { $0.snapshot.id == id }) else { return }
-        try unlinkRemoved(id)
+        try unlinkRemoved(id, lock)
     }
 
-    private func unlinkRemoved(_ id: SnapshotID) throws(BackupError) {
+    private func unlinkRemoved(_ id: SnapshotID, _ lock: borrowing NamesLock) throws(BackupError) {
+        try lock.requireHeld()
         try FileSystem.removeFile(layout.removedPath(of: id))
         try FileSystem.synchronizeDirectory(layout.removed)
         try FileSystem.removeFile(layout.labelPath(of: id))

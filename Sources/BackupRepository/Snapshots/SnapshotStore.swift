@@ -118,11 +118,15 @@ final class SnapshotStore: Sendable {
 
 extension SnapshotStore {
     /// Makes a snapshot visible. Everything it refers to must be durable.
-    /// - Parameter willAppear: called just before the record gets its name. An error before that leaves nothing; an error after it
-    ///   may, if the file system fails, leave the snapshot.
+    /// - Parameters:
+    ///   - requireHeld: asked just before the record gets its name, whether the writer's lock is still held; throws if not.
+    ///   - willAppear: called just before the record gets its name. An error before that leaves nothing; an error after it
+    ///     may, if the file system fails, leave the snapshot.
     /// - Throws: `alreadyExists` when another visible snapshot has its name.
-    func publish(_ record: SnapshotRecord, willAppear: () -> Void) throws(BackupError) -> Snapshot {
-        let lock = try WaitingLock.acquire(path: layout.namesLock)
+    func publish(
+        _ record: SnapshotRecord, requireHeld: () throws(BackupError) -> Void, willAppear: () -> Void
+    ) throws(BackupError) -> Snapshot {
+        let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
         try requireFree(record.name)
         let bytes = try protection.seal(record.encode(), as: .snapshotRecord)
@@ -134,14 +138,18 @@ extension SnapshotStore {
         let id = SnapshotID(SHA256Hasher.hash(bytes))
         let path = layout.snapshotPath(of: id)
         try synchronizeRemoved()
+        var mayBeThere = false
         do {
             try OwnerOnly.publish(bytes, to: path, temporaryFolder: layout.temporary) { () throws(BackupError) in
                 try FaultInjection.reached("backup.record-written")
+                try requireHeld()
+                try lock.requireHeld()
                 willAppear()
+                mayBeThere = true
             }
         } catch {
             // It was perhaps renamed but not made durable: a backup that is reported as failed should not be seen.
-            try? FileSystem.removeFile(path)
+            if mayBeThere, (try? requireHeld()) != nil { try? FileSystem.removeFile(path) }
             throw error
         }
         // The snapshot is there; if it cannot be listed now, the next look finds it.
@@ -153,31 +161,33 @@ extension SnapshotStore {
     /// Replaces a snapshot's label.
     /// - Throws: `notFound`; `alreadyExists` when another visible snapshot has the new name.
     func changeLabel(_ id: SnapshotID, _ change: (inout SnapshotLabel) throws(BackupError) -> Void) throws(BackupError) {
-        let lock = try WaitingLock.acquire(path: layout.namesLock)
+        let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
         try scan()
         let snapshot = try require(id)
         var label = snapshot.label
         try change(&label)
         if label.name != snapshot.name { try requireFree(label.name) }
-        try write(label, of: id)
+        try write(label, of: id, lock)
         try scan()
     }
 
     /// Writes a label while the names are locked.
-    func write(_ label: SnapshotLabel, of id: SnapshotID) throws(BackupError) {
+    func write(_ label: SnapshotLabel, of id: SnapshotID, _ lock: borrowing NamesLock) throws(BackupError) {
         let bytes = try protection.seal(label.encode(for: id), as: .snapshotLabel(id))
+        try lock.requireHeld()
         try OwnerOnly.publish(bytes, to: layout.labelPath(of: id), temporaryFolder: layout.temporary)
     }
 
     /// Removes a snapshot's record durably, and then its label: it cannot be brought back.
     /// - Throws: `notFound`.
     func remove(_ id: SnapshotID) throws(BackupError) {
-        let lock = try WaitingLock.acquire(path: layout.namesLock)
+        let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
         try scan()
         _ = try require(id)
         try synchronizeRemoved()
+        try lock.requireHeld()
         try FileSystem.removeFile(layout.snapshotPath(of: id))
         try FileSystem.synchronizeDirectory(layout.snapshots)
         try FileSystem.removeFile(layout.labelPath(of: id))
@@ -186,17 +196,21 @@ extension SnapshotStore {
 
     /// Removes what crashes left: labels of snapshots that are gone and cannot be brought back, and all temporary files. Only for the holder of
     /// the writer's lock, since packs are written in the same folder.
-    func sweep() throws(BackupError) {
-        let lock = try WaitingLock.acquire(path: layout.namesLock)
+    /// - Parameter requireHeld: whether the writer's lock is still held, asked before anything is removed; throws if not.
+    func sweep(requireHeld: () throws(BackupError) -> Void) throws(BackupError) {
+        let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
         for name in try DirectoryReader(path: layout.labels).names() {
             guard let digest = RepositoryLayout.digest(in: name, extension: RepositoryLayout.labelExtension) else { continue }
             let id = SnapshotID(digest)
-            if !FileSystem.exists(layout.snapshotPath(of: id)), !FileSystem.exists(layout.removedPath(of: id)) {
+            if try !FileSystem.exists(layout.snapshotPath(of: id)), try !FileSystem.exists(layout.removedPath(of: id)) {
+                try requireHeld()
+                try lock.requireHeld()
                 try FileSystem.removeFile(layout.labelPath(of: id))
             }
         }
         for name in try DirectoryReader(path: layout.temporary).names() {
+            try requireHeld()
             try FileSystem.removeTree("\(layout.temporary)/\(name)")
         }
     }

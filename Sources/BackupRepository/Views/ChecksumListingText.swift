@@ -32,10 +32,13 @@ extension ChecksumListing {
         of root: Directory, _ algorithm: Algorithm, in repository: Repository
     ) throws(BackupError) -> [UInt8] {
         var text: [UInt8] = []
-        text.reserveCapacity(Int(sizeBytes(of: root, algorithm)))
+        // What a hostile repository claims is no reason to ask for as much memory.
+        text.reserveCapacity(Int(min(sizeBytes(of: root, algorithm), reservedByteLimit)))
         try append(root, prefix: [], algorithm, repository, to: &text)
         return text
     }
+
+    private static let reservedByteLimit: UInt64 = 1 << 20
 
     private static func append(
         _ directory: Directory, prefix: [UInt8], _ algorithm: Algorithm, _ repository: Repository, to text: inout [UInt8]

@@ -19,10 +19,16 @@ public final class BackupWriter: Sendable {
 
     init(repository: Repository, packSizeBytes: UInt64) throws(BackupError) {
         self.repository = repository
-        lock = Mutex(try RepositoryLock(repository.layout, .writing, operation: "backup"))
+        let held = try RepositoryLock(repository.layout, .writing, operation: "backup")
+        lock = Mutex(held)
         store = ChunkStore(
-            layout: repository.layout, catalog: repository.catalog, reader: repository.chunkReader, packSizeBytes: packSizeBytes)
-        try repository.snapshotStore.sweep()
+            layout: repository.layout, catalog: repository.catalog, reader: repository.chunkReader, packSizeBytes: packSizeBytes
+        ) { [weak held] () throws(BackupError) in
+            // Nothing is written after the lock was given back.
+            guard let held else { throw BackupError(.locked, "the backup has ended") }
+            try held.requireHeld()
+        }
+        try repository.snapshotStore.sweep(requireHeld: held.requireHeld)
         // What is no longer there must not be taken for stored, nor be taken over from a snapshot that was removed since the last look.
         try repository.catalog.reconcile()
         try repository.snapshotStore.rescan()
@@ -47,6 +53,15 @@ public final class BackupWriter: Sendable {
     private func makeMatcher(_ policy: ChunkingPolicy, _ earlier: FileContent?) -> BaseMatcher? {
         guard let earlier else { return nil }
         return BaseMatcher(earlier: earlier, policy: policy, catalog: repository.catalog, resolver: repository.resolver)
+    }
+
+    /// A file of more pieces than any reader takes is refused before it is read, and not after hours.
+    /// - Throws: `tooLarge`.
+    public func requireStorable(byteCount: UInt64, policy: ChunkingPolicy) throws(BackupError) {
+        let pieceBytes = UInt64(repository.configuration.chunker.typicalPieceBytes(for: policy))
+        guard byteCount / pieceBytes >= UInt64(ContentList.pieceCountLimit) else { return }
+        let limit = pieceBytes.multipliedSaturating(by: UInt64(ContentList.pieceCountLimit))
+        throw BackupError(.tooLarge, "a file of this kind may have \(limit) bytes, and this one has \(byteCount)")
     }
 
     /// Stores bytes that are in memory.
@@ -191,14 +206,14 @@ public final class BackupWriter: Sendable {
     /// - Throws: `alreadyExists` when another snapshot has the name; like any other error it leaves no snapshot.
     public func commit(_ record: SnapshotRecord) throws(BackupError) -> Snapshot {
         guard isOpen else { throw BackupError(.invalidArgument, "a backup is committed after it was finished") }
-        do {
+        do throws(BackupError) {
             try requireStored([record.root.content])
             try store.publishAll()
             try cancellation?.check()
             try FaultInjection.reached("backup.catalog-updated")
             // From the moment in which the record may have become visible, the packs must stay, whatever happens.
-            try lock.withLock { $0 }?.requireHeld()
-            let snapshot = try repository.snapshotStore.publish(record) { store.keep() }
+            guard let held = lock.withLock({ $0 }) else { throw BackupError(.locked, "the backup has ended") }
+            let snapshot = try repository.snapshotStore.publish(record, requireHeld: held.requireHeld) { store.keep() }
             workers.end()
             lock.withLock { $0 = nil }
             return snapshot

@@ -4,7 +4,7 @@ import SystemIO
 
 /// The bottom of a backup: takes chunks from several threads, stores those that are new, publishes packs as they fill.
 ///
-/// After an error it refuses further chunks: what was lost cannot be told from what was stored.
+/// After an error it refuses further chunks, with that error: what was lost cannot be told from what was stored.
 final class ChunkStore: Sendable {
     private struct State {
         /// Chunks that are being stored, or lie in packs that the catalog does not know yet.
@@ -41,8 +41,14 @@ final class ChunkStore: Sendable {
     // Packs are made durable while the next ones fill: a thread of their own waits for the disk.
     private let publisher = WorkerPool(threadCount: 1, queueLimit: 2)
     private let publishing: WorkGroup
+    private let requireHeld: @Sendable () throws(BackupError) -> Void
 
-    init(layout: RepositoryLayout, catalog: Catalog, reader: ChunkReader, packSizeBytes: UInt64) {
+    /// - Parameter requireHeld: whether the writer's lock is still held, asked before a pack is published or removed; throws if not.
+    init(
+        layout: RepositoryLayout, catalog: Catalog, reader: ChunkReader, packSizeBytes: UInt64,
+        requireHeld: @escaping @Sendable () throws(BackupError) -> Void
+    ) {
+        self.requireHeld = requireHeld
         self.layout = layout
         self.catalog = catalog
         self.reader = reader
@@ -179,20 +185,30 @@ final class ChunkStore: Sendable {
         }
     }
 
-    /// Removes what this backup wrote. Errors are passed over: what stays is found and used by the next backup.
+    /// Removes what this backup wrote. Errors are passed over: what stays is found and used by the next backup. If the lock was lost, published
+    /// packs stay, since another backup may rely on them.
     func discard() {
-        state.withLock { $0.failure = $0.failure ?? BackupError(.invalidArgument, "the backup was abandoned") }
+        _ = first(BackupError(.invalidArgument, "the backup was abandoned"))
         try? publishing.wait()
-        for pack in [dataPack, metadataPack] { pack.take()?.discard() }
+        for pack in [dataPack, metadataPack] { pack.take()?.discard(requireHeld: requireHeld) }
         let (full, published) = state.withLock { state in
             defer { (state.full, state.published) = ([], []) }
             return (state.full, state.published)
         }
         // Those that had to wait when another failed.
-        for pack in full { pack.discard() }
+        for pack in full { pack.discard(requireHeld: requireHeld) }
+        var removed: [PackID] = []
+        for pack in published {
+            do {
+                try requireHeld()
+                try FileSystem.removeFile(layout.packPath(of: pack))
+                removed.append(pack)
+            } catch {
+                if error.code == .locked { break }
+            }
+        }
         // The file first, then the catalog's row: see `Catalog.add`.
-        for pack in published { try? FileSystem.removeFile(layout.packPath(of: pack)) }
-        try? catalog.remove(published)
+        try? catalog.remove(removed)
     }
 
     /// From now on the packs belong to the repository.
@@ -200,7 +216,7 @@ final class ChunkStore: Sendable {
 
     private func publish(_ pack: PackWriter) throws(BackupError) {
         do {
-            let finished = try pack.publish(in: layout, catalog)
+            let finished = try pack.publish(in: layout, catalog, requireHeld: requireHeld)
             // Only now: until the catalog knows them, they must not be stored again.
             state.withLock { state in
                 if finished.isNew { state.published.append(finished.id) }
@@ -208,8 +224,17 @@ final class ChunkStore: Sendable {
                 state.full.removeAll { $0 === pack }
             }
         } catch {
-            state.withLock { $0.failure = $0.failure ?? error }
-            throw error
+            throw first(error)
+        }
+    }
+
+    /// Notes an error.
+    /// - Returns: the first one. What comes after it in other threads is often its consequence.
+    private func first(_ error: BackupError) -> BackupError {
+        state.withLock { state in
+            let failure = state.failure ?? error
+            state.failure = failure
+            return failure
         }
     }
 
@@ -219,8 +244,7 @@ final class ChunkStore: Sendable {
         do {
             return try body()
         } catch {
-            state.withLock { $0.failure = $0.failure ?? error }
-            throw error
+            throw first(error)
         }
     }
 }

@@ -55,7 +55,7 @@ final class ContentPipeline: Sendable {
                 byteCount += UInt64(block.count)
                 submit(block, cutLane)
                 guard block.count == Self.blockSizeBytes else { break }
-                block = blocks.take()
+                block = group.take(from: blocks)
                 block.count = try read(byteCount, block.writableBytes)
             }
         } catch {

@@ -8,12 +8,13 @@ enum ReliedOnPacks {
     /// repository's own folder. For folders that are durable already an fsync costs next to nothing.
     /// - Throws: `repositoryDamaged` when one has vanished.
     static func makeDurable(_ packs: Set<PackID>, layout: RepositoryLayout) throws(BackupError) {
-        for folder in Set(packs.map { RepositoryLayout.packFolder(of: $0, in: layout.packs) }) where FileSystem.exists(folder) {
-            try FileSystem.synchronizeDirectory(folder)
+        for folder in Set(packs.map { RepositoryLayout.packFolder(of: $0, in: layout.packs) }) {
+            if try FileSystem.exists(folder) { try FileSystem.synchronizeDirectory(folder) }
         }
         try FileSystem.synchronizeDirectory(layout.packs)
         try FileSystem.synchronizeDirectory(layout.path)
-        for pack in packs where !FileSystem.exists(layout.packPath(of: pack)) {
+        for pack in packs {
+            if try FileSystem.exists(layout.packPath(of: pack)) { continue }
             throw BackupError(
                 .repositoryDamaged, "a pack that is needed vanished meanwhile",
                 path: layout.packPath(of: pack), remedy: "Run a backup: it stores the missing data anew.")

@@ -164,6 +164,7 @@ final class MediaBackup: Sendable {
     private func storeLarge(_ name: FileName, in task: MediaFolderTask) throws(BackupError) -> TreeEntry {
         try MediaFile.stable(name, task.path(of: name), in: task.reader) { (file) throws(BackupError) in
             let policy = try file.bytes(at: 0, upTo: SQLiteHeader.byteCount).withUnsafeBytes { MediaFile.policy(of: $0) }
+            try writer.requireStorable(byteCount: file.size, policy: policy)
             let stored = try writer.store(file, policy: policy, earlier: task.earlierContent(name)) {
                 progress.noteMedia(files: 0, bytes: $0)
             }

@@ -79,6 +79,7 @@ extension RecordsBackup {
                 ) {
                     (copy) throws(BackupError) in
                     let policy = ChunkingPolicy.database(pageSizeBytes: try AppRendering.pageSizeBytes(of: copy))
+                    try writer.requireStorable(byteCount: copy.size, policy: policy)
                     let earlierContent = earlier.content(["database.sqlite"])
                     aside.submit { [writer, progress] () throws(BackupError) in
                         let stored = try writer.store(copy, policy: policy, earlier: earlierContent) {
@@ -89,6 +90,7 @@ extension RecordsBackup {
                 }
             }
             rendering = rendered
+            try writer.requireStorable(byteCount: rendered.export.size, policy: .structuredText)
             let collectionBytes = rendered.collections.reduce(0) { $0 + UInt64($1.range.count) }
             progress.expectData(bytes: rendered.database.size + rendered.export.size + collectionBytes)
             aside.submit { [writer] () throws(BackupError) in

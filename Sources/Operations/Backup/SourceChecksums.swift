@@ -27,7 +27,7 @@ enum SourceChecksums {
         var offset: UInt64 = 0
         do throws(BackupError) {
             while !group.hasFailed {
-                let block = blocks.take()
+                let block = group.take(from: blocks)
                 block.count = try source.read(at: offset, into: block.writableBytes)
                 if block.count == 0 { break }
                 offset += UInt64(block.count)

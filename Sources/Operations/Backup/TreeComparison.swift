@@ -11,7 +11,7 @@ struct TreeComparison {
         var paths: [[UInt8]] = []
 
         mutating func add(_ path: [UInt8]) {
-            count += 1
+            count = count.addingSaturating(1)
             if paths.count < TreeComparison.pathLimit { paths.append(path) }
         }
 
@@ -19,7 +19,8 @@ struct TreeComparison {
         /// - Returns: false when it must be walked.
         mutating func addUntold(_ folder: TreeEntry) -> Bool {
             guard paths.count >= TreeComparison.pathLimit, let totals = folder.totals else { return false }
-            count += Int(clamping: totals.fileCount) + Int(clamping: totals.symbolicLinkCount)
+            count = count.addingSaturating(Int(clamping: totals.fileCount)).addingSaturating(
+                Int(clamping: totals.symbolicLinkCount))
             return true
         }
     }

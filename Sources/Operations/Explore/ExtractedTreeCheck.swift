@@ -58,7 +58,7 @@ final class ExtractedTreeCheck: Sendable {
                 if try folder.linkTarget(entry.name) != entry.linkTarget { add(path, "the link leads elsewhere") }
             case .file:
                 batch.append(entry)
-                batchBytes += entry.size
+                batchBytes = batchBytes.addingSaturating(entry.size)
                 if batch.count >= Self.filesInBatch || batchBytes >= Self.batchBytes {
                     submit(batch, folder, prefix, group)
                     batch = []
@@ -88,7 +88,8 @@ final class ExtractedTreeCheck: Sendable {
         } else if try file.sha256() != entry.checksums?.sha256 {
             add(path, "its SHA-256 is not the recorded one")
         }
-        if abs(status.modificationTime.seconds - entry.modificationTime.seconds) >= Self.timeStepSeconds {
+        let difference = status.modificationTime.secondsSince(entry.modificationTime)
+        if difference <= -Self.timeStepSeconds || difference >= Self.timeStepSeconds {
             add(path, "its modification time is not the recorded one")
         }
         if status.mode & 0o7777 != entry.restoredPermissions { add(path, "its mode is not the recorded one") }

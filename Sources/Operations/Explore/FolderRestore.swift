@@ -41,7 +41,7 @@ public struct FolderRestore: Sendable {
         let target = FileSystem.absolutePath(target)
         try requireUsable(target)
         let root = try store.repository.rootDirectory(of: snapshot)
-        let wasThere = FileSystem.exists(target)
+        let wasThere = try FileSystem.exists(target)
         if !wasThere { try FileSystem.makeDirectories(target) }
         do {
             return try fill(target, root, progress)
@@ -57,13 +57,13 @@ public struct FolderRestore: Sendable {
         let target = FileSystem.absolutePath(target)
         try requireUsable(target)
         var existing = target
-        while !FileSystem.exists(existing) { existing = FileSystem.parentPath(existing) }
+        while try !FileSystem.exists(existing) { existing = FileSystem.parentPath(existing) }
         try Self.requireRoom(for: snapshot.record.root.totals, at: existing)
     }
 
     /// What an interrupted restore left may be there; it is removed later.
     private func requireUsable(_ target: String) throws(BackupError) {
-        guard FileSystem.exists(target) else { return }
+        guard try FileSystem.exists(target) else { return }
         for name in try DirectoryReader(path: target).names() where !WorkFolder.isOurs(name, prefix: Self.stagingPrefix) {
             throw BackupError(
                 .notEmpty, "the folder holds something else: “\(name)”", path: target,
@@ -93,7 +93,8 @@ public struct FolderRestore: Sendable {
         let space = try FileSystem.space(at: path)
         let block = max(1, space.blockSizeBytes)
         // Each file and folder ends somewhere in a block.
-        let needed = totals.byteCount + moreBytes + (totals.fileCount + totals.directoryCount + totals.symbolicLinkCount) * block
+        let entryCount = totals.fileCount.addingSaturating(totals.directoryCount).addingSaturating(totals.symbolicLinkCount)
+        let needed = totals.byteCount.addingSaturating(moreBytes).addingSaturating(entryCount.multipliedSaturating(by: block))
         guard space.availableBytes >= needed else {
             throw BackupError(
                 .noSpace, "the files need \(needed) bytes and there are \(space.availableBytes)", path: path,

@@ -53,7 +53,7 @@ struct RecordDrill {
     private mutating func looking<Result>(
         at name: String, _ body: (_ path: String) throws(BackupError) -> Result
     ) throws(BackupError) -> Result? {
-        guard FileSystem.exists(path(name)) else { return nil }
+        guard try FileSystem.exists(path(name)) else { return nil }
         do throws(BackupError) {
             return try body(path(name))
         } catch let error where [.invalidContent, .damagedContent, .unsupportedVersion, .tooLarge].contains(error.code) {
@@ -96,7 +96,7 @@ struct RecordDrill {
         guard let problems else { return nil }
         findings += problems.map { "database.sqlite: \($0)" }
         guard problems.isEmpty else { return nil }
-        let database = database()
+        let database = try database()
         return try looking(at: "database.sqlite") { (_) throws(BackupError) in
             try database.check()
             return try database.counts()
@@ -104,21 +104,22 @@ struct RecordDrill {
     }
 
     /// With the media that lie beside it, every one read: their checksums are to be those of the export.
-    private func database() -> AppDatabase {
+    private func database() throws(BackupError) -> AppDatabase {
         let media = "\(files)/media"
-        let catalog = definition.tellsOfMedia && FileSystem.exists(media) ? ReadMediaCatalog(path: media) : nil
+        var catalog: ReadMediaCatalog?
+        if definition.tellsOfMedia, try FileSystem.exists(media) { catalog = ReadMediaCatalog(path: media) }
         return AppDatabase(at: path("database.sqlite"), definition: definition, media: catalog)
     }
 
     /// Exports the database anew, which must give the export that lies beside it.
     private mutating func compareDatabase(_ root: Directory, createdAt: Timestamp) throws(BackupError) {
-        let database = database()
+        let database = try database()
         try database.check()
         let rendering = try AppRendering(of: database, in: workPath, createdAt: createdAt)
         guard try SourceChecksums.of(rendering.export).sha256 != SharedFile(path: path("export.json")).sha256() else { return }
         var hasFinding = false
         for (name, range) in rendering.collections {
-            guard FileSystem.exists(path("data/\(name).json")) else { continue }
+            guard try FileSystem.exists(path("data/\(name).json")) else { continue }
             let key = definition.keyName(ofCollection: name)
             let comparison = try CollectionComparison.compare(
                 old: SharedFile(path: path("data/\(name).json")), new: SourceRange(rendering.export, range),

@@ -20,7 +20,7 @@ public struct OperationHistory: Sendable {
     /// - Throws: `noRepository` when there is no store.
     public init(storeAt path: String) throws(BackupError) {
         let paths = StorePaths(root: path)
-        guard FileSystem.exists(paths.settings) else { throw Store.notThere(path) }
+        guard try FileSystem.exists(paths.settings) else { throw Store.notThere(path) }
         self.init(path: paths.history)
     }
 
@@ -42,7 +42,7 @@ public struct OperationHistory: Sendable {
     ///   - isAutomatic: only those that the schedule asked for, or only the others.
     /// - Throws: when there is a history that cannot be read.
     public func last(_ count: Int, isAutomatic: Bool? = nil) throws(BackupError) -> [OperationRecord] {
-        guard FileSystem.exists(path) else { return [] }
+        guard try FileSystem.exists(path) else { return [] }
         var records: [OperationRecord] = []
         var seenCount = 0
         // From the end: most often few are wanted.
@@ -56,7 +56,7 @@ public struct OperationHistory: Sendable {
 
     /// Whether such an operation has gone well after one that ended with `error` at `time`.
     func hasSucceeded(_ operation: OperationKind, since time: Timestamp, _ error: String) throws(BackupError) -> Bool {
-        guard FileSystem.exists(path) else { return false }
+        guard try FileSystem.exists(path) else { return false }
         let decisive = try Self.lines(of: path).reversed().lazy.compactMap { OperationRecord(historyLine: $0) }
             .prefix { $0.startedAt >= time }
             // Times are whole seconds: of two operations in the same one, their order tells which came last.

@@ -63,7 +63,7 @@ final class MediaListing: Sendable {
                 case .directory: folders.append("\(folder)/\(name)")
                 case .regular:
                     fileCount += 1
-                    byteCount += status.size
+                    byteCount = byteCount.addingSaturating(status.size)
                 case .symbolicLink, .other: continue
                 }
             }

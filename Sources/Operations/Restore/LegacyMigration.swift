@@ -111,7 +111,8 @@ public struct LegacyMigration {
 
     private func file(of member: String) -> String? {
         store.definition.legacyFiles.first { $0.member == member }.map { "\(folder)/\($0.name)" }
-            .flatMap { FileSystem.exists($0) ? $0 : nil }
+            // What cannot be looked at is said when it is read.
+            .flatMap { (try? FileSystem.exists($0)) == false ? nil : $0 }
     }
 
     private func metadata() -> OrderedJSON {

@@ -8,9 +8,9 @@ extension Store {
     /// damaged.
     /// - Throws: `alreadyExists` when a log of the lost database is there: it may hold all that is left of the data.
     func makeMissingParts() throws(BackupError) {
-        if !FileSystem.exists(database.path), !definition.migrations.isEmpty || definition.coversWholeDatabase {
+        if try !FileSystem.exists(database.path), !definition.migrations.isEmpty || definition.coversWholeDatabase {
             for suffix in ["-wal", "-journal"] {
-                guard let left = FileSystem.statusIfPresent(database.path + suffix), left.size > 0 else { continue }
+                guard let left = try FileSystem.look(database.path + suffix), left.size > 0 else { continue }
                 throw BackupError(
                     .alreadyExists, "the database is not there, but its log is", path: database.path + suffix,
                     remedy: "It may hold data that no backup has: move it to a safe place, and restore again.")
@@ -23,7 +23,7 @@ extension Store {
                 _ = try AppDatabase.create(at: database.path, definition: definition)
             }
         }
-        if let mediaPath, !FileSystem.exists(mediaPath) {
+        if let mediaPath, try !FileSystem.exists(mediaPath) {
             try makeParent(of: mediaPath)
             try FileSystem.makeDirectories(mediaPath)
         }
@@ -34,7 +34,7 @@ extension Store {
         let parent = FileSystem.parentPath(path)
         if path.hasPrefix(paths.root + "/") {
             try FileSystem.makeDirectories(parent)
-        } else if !FileSystem.exists(parent) {
+        } else if try !FileSystem.exists(parent) {
             throw BackupError(
                 .notFound, "the folder of the app's data is not there", path: parent,
                 remedy: "Mount its disk, or make the folder.")

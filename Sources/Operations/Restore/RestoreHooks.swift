@@ -31,7 +31,8 @@ struct RestoreHooks {
     /// - Parameter result: as in the report.
     /// - Returns: what was run. A failure is told in the report, and changes nothing.
     func runAfter(_ fileName: String, _ result: RestoreReport.Result) -> [RestoreReport.Hook] {
-        guard FileSystem.exists(store.paths.hookRecord) else { return [] }
+        // If it cannot be told, what was stopped is started all the same.
+        guard (try? FileSystem.exists(store.paths.hookRecord)) != false else { return [] }
         var hooks: [RestoreReport.Hook] = []
         if let command = settings.afterRestore {
             do throws(BackupError) {

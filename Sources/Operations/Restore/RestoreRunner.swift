@@ -99,7 +99,7 @@ public struct RestoreRunner: Sendable {
         if allowsDamage { words.append("--allow-damaged") }
         if allowsOtherSources { words.append("--other-source") }
         // Whoever tries again may stand somewhere else.
-        return store.command(words, [FileSystem.exists(source) ? FileSystem.absolutePath(source) : source])
+        return store.command(words, [(try? FileSystem.exists(source)) == true ? FileSystem.absolutePath(source) : source])
     }
 
     /// Brings a file into the app's data. `restore/last.*` tell how it went, also when it throws.
@@ -236,7 +236,7 @@ public struct RestoreRunner: Sendable {
     /// What is to be restored: the file of that name, or, if there is none, the backup of that name, as an archive of which nothing is copied.
     /// - Throws: `notFound`, `isADirectory`, …
     public func source(named source: String) throws(BackupError) -> ImportSource {
-        if let status = FileSystem.statusIfPresent(source) {
+        if let status = try FileSystem.look(source) {
             guard status.kind == .regular else {
                 throw BackupError(
                     .isADirectory, "this is not a file", path: source, remedy: "Name a .json, .zip, .tar or .sqlite file.")

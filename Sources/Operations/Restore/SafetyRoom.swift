@@ -9,12 +9,14 @@ struct SafetyRoom {
     let store: Store
 
     func add(to room: inout RoomCheck) throws(BackupError) {
-        let databaseSize = ["", "-wal"].reduce(0) { $0 + (FileSystem.statusIfPresent(store.database.path + $1)?.size ?? 0) }
-        try room.need(databaseSize * 2, at: store.paths.spool)
+        let databaseSize = ["", "-wal"].reduce(UInt64(0)) {
+            $0.addingSaturating(FileSystem.statusIfPresent(store.database.path + $1)?.size ?? 0)
+        }
+        try room.need(databaseSize.multipliedSaturating(by: 2), at: store.paths.spool)
         var stored = databaseSize
-        if let mediaPath = store.mediaPath, FileSystem.exists(mediaPath) {
+        if let mediaPath = store.mediaPath, try FileSystem.exists(mediaPath) {
             let newest = store.ownSnapshots().last?.creationTime
-            stored += try changedBytes(in: DirectoryReader(path: mediaPath), since: newest)
+            stored = stored.addingSaturating(try changedBytes(in: DirectoryReader(path: mediaPath), since: newest))
         }
         try room.need(stored, at: store.repository.path)
     }
@@ -26,10 +28,11 @@ struct SafetyRoom {
             guard let status = try? folder.status(name) else { continue }
             switch status.kind {
             case .regular:
-                if time.map({ status.changeTime >= $0 || status.modificationTime >= $0 }) ?? true { sum += status.size }
+                let isNew = time.map { status.changeTime >= $0 || status.modificationTime >= $0 } ?? true
+                if isNew { sum = sum.addingSaturating(status.size) }
             case .directory:
                 guard let inner = try? folder.openDirectory(name) else { continue }
-                sum += try changedBytes(in: inner, since: time)
+                sum = sum.addingSaturating(try changedBytes(in: inner, since: time))
             default: break
             }
         }

@@ -6,7 +6,7 @@ import SystemIO
 extension Store {
     /// Finishes or undoes a restore that a crash interrupted, and reports it. For whoever holds the operation lock.
     func recoverRestore() throws(BackupError) {
-        guard FileSystem.exists(paths.restoreJournal) else {
+        guard try FileSystem.exists(paths.restoreJournal) else {
             _ = RestoreHooks(store: self).runAfter("", .undone)
             return
         }
@@ -38,7 +38,7 @@ extension Store {
     func conclude(_ report: RestoreReport) throws(BackupError) {
         try writeReport(report)
         // After the report: a restore that cannot be told of is concluded again later.
-        guard report.result != .unfinished, FileSystem.exists(paths.restoreJournal) else { return }
+        guard report.result != .unfinished, try FileSystem.exists(paths.restoreJournal) else { return }
         try RestoreRecovery.forget(journalPath: paths.restoreJournal)
     }
 

@@ -55,7 +55,7 @@ public final class BackupScheduler: Sendable {
             case .notDue(let next?):
                 let now = SystemClock.now()
                 guard next > now else { return shortestWait }
-                let seconds = min(UInt64(next.seconds - now.seconds + 1), longestWait / 1_000_000_000)
+                let seconds = min(UInt64(max(0, next.secondsSince(now).addingSaturating(1))), longestWait / 1_000_000_000)
                 return max(seconds * 1_000_000_000, shortestWait)
             case .off, .quiet, .notDue(nil), .made, .unchanged: return longestWait
             }

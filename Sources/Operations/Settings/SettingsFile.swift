@@ -27,7 +27,7 @@ public struct SettingsFile: Sendable {
     /// - Throws: `noRepository` when there is no store.
     public init(storeAt path: String) throws(BackupError) {
         paths = StorePaths(root: path)
-        guard FileSystem.exists(paths.settings) else { throw Store.notThere(path) }
+        guard try FileSystem.exists(paths.settings) else { throw Store.notThere(path) }
     }
 
     /// - Throws: `invalidContent` for a name that is not known.
@@ -127,9 +127,9 @@ public struct SettingsFile: Sendable {
                     BackupError(.notFound, "\(name.rawValue): \(problem)", path: path, remedy: "Change it, or make it."))
             }
             let database = paths.resolve(settings.databasePath)
-            if !FileSystem.exists(database) { note(.database, "there is no file", database) }
+            if try !FileSystem.exists(database) { note(.database, "there is no file", database) }
             let repository = paths.resolve(settings.repositoryPath)
-            if !Repository.exists(at: repository) { note(.repository, "there is no repository", repository) }
+            if try !Repository.exists(at: repository) { note(.repository, "there is no repository", repository) }
             if let media = settings.mediaPath.map(paths.resolve) {
                 if FileSystem.statusIfPresent(media)?.kind != .directory { note(.media, "there is no folder", media) }
                 if definition.media == nil {

@@ -18,6 +18,6 @@ enum CacheDirectoryTag {
     /// Marks a folder, unless it is marked. Nobody is refused his backups because that cannot be done: on a full disk it is done another time.
     static func mark(_ folder: String) {
         let path = "\(folder)/\(fileName)"
-        if !FileSystem.exists(path) { try? FileSystem.writeForReaders(path, Array(text.utf8)) }
+        if (try? FileSystem.exists(path)) == false { try? FileSystem.writeForReaders(path, Array(text.utf8)) }
     }
 }

@@ -11,7 +11,7 @@ public struct RunningOperation: Sendable, Equatable {
 
     /// - Returns: `nil` when none runs, or it cannot be told which.
     init?(paths: StorePaths) {
-        guard AdvisoryLock.isHeld(path: paths.operationLock),
+        guard (try? AdvisoryLock.isHeld(path: paths.operationLock)) != false,
             let note = try? FileSystem.readFile(paths.operationLock, limitBytes: 1 << 16),
             let holder = LockHolder(decoding: note),
             holder.runsHere
@@ -26,7 +26,7 @@ public struct RunningOperation: Sendable, Equatable {
     /// - Throws: `noRepository` when there is no store.
     public static func of(storeAt path: String) throws(BackupError) -> RunningOperation? {
         let paths = StorePaths(root: path)
-        guard FileSystem.exists(paths.settings) else { throw Store.notThere(path) }
+        guard try FileSystem.exists(paths.settings) else { throw Store.notThere(path) }
         return RunningOperation(paths: paths)
     }
 

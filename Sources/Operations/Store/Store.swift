@@ -30,7 +30,7 @@ public final class Store: Sendable {
         _ path: String, log: LogOverrides = .environment, secret: RepositorySecretSource? = nil
     ) throws(BackupError) -> Store {
         let paths = StorePaths(root: path)
-        guard FileSystem.exists(paths.settings) else { throw notThere(path) }
+        guard try FileSystem.exists(paths.settings) else { throw notThere(path) }
         try StoreTrust.check(paths)
         let store = try Store(paths: paths, log: log, secret: secret)
         try store.recover()
@@ -167,19 +167,19 @@ public final class Store: Sendable {
         }
     }
 
-    /// Whether an operation runs now, in any process.
-    public var isOperationRunning: Bool { AdvisoryLock.isHeld(path: paths.operationLock) }
+    /// Whether an operation runs now, in any process. If that cannot be told, one may.
+    public var isOperationRunning: Bool { (try? AdvisoryLock.isHeld(path: paths.operationLock)) != false }
 
     /// Finishes or undoes a restore that a crash interrupted, and removes what operations left lying. While another process works, all
     /// of it is that process's own.
     func recover() throws(BackupError) {
         // Most often there is nothing to do, and a lock taken for nothing would refuse somebody's backup.
         let leftovers = try WorkFolder.abandoned(in: paths.spool).union(paths.operationDrafts())
-        guard
-            [paths.restoreJournal, paths.hookRecord, paths.operationRecord].contains(where: FileSystem.exists)
-                || !leftovers.isEmpty,
-            let lock = try? lockQuietly()
-        else { return }
+        var mustRecover = !leftovers.isEmpty
+        for path in [paths.restoreJournal, paths.hookRecord, paths.operationRecord] where !mustRecover {
+            mustRecover = try FileSystem.exists(path)
+        }
+        guard mustRecover, let lock = try? lockQuietly() else { return }
         try withExtendedLifetime(lock) { () throws(BackupError) in
             try recoverRestore()
             try WorkFolder.sweep(paths.spool)

@@ -46,7 +46,7 @@ public struct StoreCreation {
 
     /// The same, with what was found.
     public func make(at path: String) throws(BackupError) -> Created {
-        if FileSystem.exists(StorePaths(root: path).settings) {
+        if try FileSystem.exists(StorePaths(root: path).settings) {
             throw BackupError(.alreadyExists, "there is a backupfs store here already", path: path)
         }
         try FileSystem.makeDirectories(FileSystem.parentPath(path))

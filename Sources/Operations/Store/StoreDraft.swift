@@ -67,7 +67,7 @@ struct StoreDraft {
 
     private func existingRepository() throws(BackupError) -> Repository? {
         guard let repositoryPath = creation.repositoryPath.map({ FileSystem.absolutePath($0) }),
-            Repository.exists(at: repositoryPath)
+            try Repository.exists(at: repositoryPath)
         else {
             guard case .adopt = creation.sourceChoice else { return nil }
             throw BackupError(
@@ -90,7 +90,7 @@ struct StoreDraft {
         var wanted: String?
         if let app {
             wanted = app.hasSuffix(".yaml") ? try Store.definition(FileSystem.absolutePath(app), in: paths).name : app
-        } else if let databasePath = creation.databasePath, FileSystem.exists(databasePath) {
+        } else if let databasePath = creation.databasePath, try FileSystem.exists(databasePath) {
             wanted = try Store.definition(foundApp(), in: paths).name
         }
         adopted = try creation.sourceChoice.chosen(among: sources, app: wanted)
@@ -132,7 +132,7 @@ struct StoreDraft {
         if let databasePath = creation.databasePath {
             settings.databasePath = FileSystem.absolutePath(databasePath)
             // Of a store that adopts a source it may be what was lost: a restore makes it.
-            guard FileSystem.exists(settings.databasePath) else {
+            guard try FileSystem.exists(settings.databasePath) else {
                 if adopted != nil { return }
                 throw BackupError(
                     .notFound, "there is no database here", path: settings.databasePath,
@@ -140,7 +140,7 @@ struct StoreDraft {
             }
         } else if let adoptedPath = adoptedSettings?.databasePath, adoptedPath.hasPrefix("/") {
             settings.databasePath = adoptedPath
-            guard FileSystem.exists(adoptedPath) else { return }
+            guard try FileSystem.exists(adoptedPath) else { return }
         } else if definition.coversWholeDatabase {
             throw BackupError(
                 .usage, "the app \(definition.name) has no tables but those of its database",

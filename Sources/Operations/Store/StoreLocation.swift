@@ -13,6 +13,6 @@ public enum StoreLocation {
             .usage, "no store is named and there is no home folder to find the default one in", remedy: "Give --store DIR.")
     }
 
-    /// Whether there is a store at a path.
-    public static func hasStore(_ path: String) -> Bool { FileSystem.exists(StorePaths(root: path).settings) }
+    /// Whether there is a store at a path, or something that cannot be looked at.
+    public static func hasStore(_ path: String) -> Bool { (try? FileSystem.exists(StorePaths(root: path).settings)) != false }
 }

@@ -13,10 +13,10 @@ enum StoreTrust {
         guard !isNamed(paths.root) else { return }
         // Nobody may ask stat(2) of what a link in an untrusted folder leads to, so the folder comes first.
         for path in [paths.root, paths.settings] {
-            guard let status = FileSystem.statusIfPresent(path) else { continue }
+            guard let status = try FileSystem.look(path) else { continue }
             try check(status, path, store: paths.root)
         }
-        guard FileSystem.statusIfPresent(paths.settings)?.kind == .regular else {
+        guard try FileSystem.look(paths.settings)?.kind == .regular else {
             throw BackupError(.invalidContent, "the settings are not a file", path: paths.settings, remedy: "Remove it.")
         }
     }

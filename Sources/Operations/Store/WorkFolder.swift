@@ -28,7 +28,7 @@ final class WorkFolder: Sendable {
         let path = "\(spool)/\(prefix)\(RandomToken.make())"
         do {
             let lock = try AdvisoryLock(path: path + lockSuffix)
-            return FileSystem.exists(path + lockSuffix) ? (path, lock) : nil
+            return try FileSystem.exists(path + lockSuffix) ? (path, lock) : nil
         } catch let error where error.code == .busy {
             return nil
         }
@@ -56,7 +56,7 @@ final class WorkFolder: Sendable {
         for name in try DirectoryReader(path: spool).names() where isOurs(name, prefix: prefix) {
             let text = name.description
             let folder = text.hasSuffix(lockSuffix) ? String(text.dropLast(lockSuffix.utf8.count)) : text
-            if !AdvisoryLock.isHeld(path: "\(spool)/\(folder)\(lockSuffix)") { paths.insert("\(spool)/\(folder)") }
+            if try !AdvisoryLock.isHeld(path: "\(spool)/\(folder)\(lockSuffix)") { paths.insert("\(spool)/\(folder)") }
         }
         return paths
     }

@@ -1,6 +1,7 @@
 import BackupCore
 import CLinux
 import Glibc
+import Synchronization
 
 /// A lock on a file that keeps other processes, and other holders in this one, away (Linux's open file description locks, fcntl(2)). The
 /// kernel drops it when its holder ends, however it ends. Unlike flock(2) it can be asked about without being taken, so that whoever only
@@ -24,17 +25,39 @@ public final class AdvisoryLock: Sendable {
             }
             throw SystemCall.error(errno, action: "lock", path: path)
         }
+        let number = descriptor.rawValue
         self.descriptor = descriptor
+        Self.held.withLock { _ = $0.insert(number) }
     }
 
     /// Not left to close(2): a program that another thread is just starting has a copy of the descriptor until it runs, and would hold
     /// the lock for that long.
-    deinit { _ = backupfs_unlock(descriptor.rawValue) }
+    deinit {
+        let number = descriptor.rawValue
+        Self.held.withLock { _ = $0.remove(number) }
+        _ = backupfs_unlock(number)
+    }
+
+    /// Descriptors of the locks that this process holds.
+    private static let held = Mutex<Set<Int32>>([])
+
+    /// Gives back every lock of this process, which ends at once after this.
+    static func releaseAll() {
+        held.withLock { held in
+            for number in held { _ = backupfs_unlock(number) }
+        }
+    }
 
     /// Whether somebody holds the lock now, in whatever way. Takes nothing.
     /// - Returns: false also when the file is not there.
-    public static func isHeld(path: String) -> Bool {
-        guard let descriptor = try? OwnedDescriptor.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else { return false }
-        return SystemCall.retrying({ backupfs_is_locked(descriptor.rawValue) }) == 1
+    /// - Throws: when it cannot be told.
+    public static func isHeld(path: String) throws(BackupError) -> Bool {
+        do throws(BackupError) {
+            let descriptor = try OwnedDescriptor.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+            return try SystemCall.check("ask for the lock", path) { backupfs_is_locked(descriptor.rawValue) } == 1
+        } catch {
+            guard error.code == .notFound || error.code == .notADirectory else { throw error }
+            return false
+        }
     }
 }

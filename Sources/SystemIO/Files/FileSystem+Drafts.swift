@@ -8,7 +8,7 @@ extension FileSystem {
     /// - Parameter names: of the files that they were to replace.
     /// - Returns: their paths; none when the folder is not there.
     public static func drafts(of names: [String], in folder: String) throws(BackupError) -> [String] {
-        guard exists(folder) else { return [] }
+        guard try exists(folder) else { return [] }
         let prefixes = names.map { $0 + draftMark }
         return try DirectoryReader(path: folder).names().map(\.description).filter { name in
             prefixes.contains { name.hasPrefix($0) }

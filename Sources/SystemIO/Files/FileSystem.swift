@@ -13,7 +13,8 @@ public enum FileSystem {
         return FileStatus(value)
     }
 
-    /// stat(2): the status of what a symbolic link points to; `nil` when there is nothing.
+    /// stat(2): the status of what a symbolic link points to; `nil` when there is nothing, and when it cannot be told. For what is shown and
+    /// estimated: where something is decided, `look` tells the two apart.
     public static func statusIfPresent(_ path: String) -> FileStatus? {
         var value = stat()
         guard SystemCall.retrying({ stat(path, &value) }) == 0 else { return nil }
@@ -28,11 +29,24 @@ public enum FileSystem {
         return value.isEmpty ? nil : value
     }
 
-    public static func exists(_ path: String) -> Bool { statusIfPresent(path) != nil }
+    /// stat(2), for decisions: what cannot be looked at is not taken for what is not there.
+    /// - Returns: `nil` when certainly nothing is there.
+    /// - Throws: every other error (`inputOutput`, `accessDenied`, …).
+    public static func look(_ path: String) throws(BackupError) -> FileStatus? {
+        var value = stat()
+        if SystemCall.retrying({ stat(path, &value) }) == 0 { return FileStatus(value) }
+        let number = errno
+        if number == ENOENT || number == ENOTDIR { return nil }
+        throw SystemCall.error(number, action: "read the attributes", path: path)
+    }
+
+    /// Whether something is there.
+    /// - Throws: when it cannot be told.
+    public static func exists(_ path: String) throws(BackupError) -> Bool { try look(path) != nil }
 
     /// Makes a folder, and the folders above it, unless they are there; owner-only whatever the umask.
     public static func makeDirectories(_ path: String, permissions: mode_t = 0o700) throws(BackupError) {
-        if let status = statusIfPresent(path) {
+        if let status = try look(path) {
             guard status.kind == .directory else {
                 throw BackupError(.notADirectory, "a file is in the way of a folder", path: path)
             }
@@ -121,10 +135,11 @@ public enum FileSystem {
         try DirectoryReader.setOwner(ofTree: path, owner, group)
     }
 
-    /// fsync of a folder: after it the names in it survive a power cut.
+    /// fsync of a folder: after it the names in it survive a power cut. Some file systems have no such call (older SMB, 9p, vboxsf): then nothing
+    /// more can be done, as restic sees it too.
     public static func synchronizeDirectory(_ path: String) throws(BackupError) {
         let descriptor = try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY)
-        try descriptor.synchronize()
+        try descriptor.synchronizeFolder()
     }
 
     /// Whole small file.
@@ -175,6 +190,21 @@ public enum FileSystem {
             try removeFile(path)
             return try OwnedDescriptor.open(path, flags, permissions: permissions)
         }
+    }
+
+    /// statfs(2) types of file systems that only this machine writes to.
+    private static let ownTypes: Set<UInt32> = [
+        0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x8584_58F6, 0xF2F5_2010, 0x794C_7630, 0x2FC1_2FC1, 0x4D44, 0x2011_BAB0,
+        0x7366_746E, 0x5346_544E, 0x482B, 0x4244, 0x9660, 0x7371_7368, 0xCA45_1A4E, 0x3153_464A, 0x5265_4973, 0x3434, 0x1501_3346,
+        0xE0F5_E1E2,
+    ]
+
+    /// Whether other hosts may write to the file system that holds `path`, so that locks and times may not be this kernel's: all but those which are
+    /// known not to be (ext, XFS, btrfs, tmpfs, F2FS, overlay, ZFS, FAT, exFAT, NTFS and such).
+    public static func isShared(_ path: String) throws(BackupError) -> Bool {
+        var type: UInt32 = 0
+        try SystemCall.check("read the kind of file system", path) { backupfs_filesystem_type(path, &type) }
+        return !ownTypes.contains(type)
     }
 
     /// Space of the file system that holds `path`.

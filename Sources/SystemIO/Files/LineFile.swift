@@ -78,7 +78,8 @@ extension LineFile {
     public func append(_ line: [UInt8], limitBytes: UInt64, oldFileCount: Int) throws(BackupError) {
         try append(line, limitBytes: limitBytes) { (path) throws(BackupError) in
             guard oldFileCount > 0 else { return try FileSystem.removeFile(path) }
-            for number in stride(from: oldFileCount, to: 1, by: -1) where FileSystem.exists("\(path).\(number - 1)") {
+            for number in stride(from: oldFileCount, to: 1, by: -1) {
+                guard try FileSystem.exists("\(path).\(number - 1)") else { continue }
                 try FileSystem.rename("\(path).\(number - 1)", to: "\(path).\(number)")
             }
             try FileSystem.rename(path, to: "\(path).1")

@@ -48,7 +48,8 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
     static func readFully(
         _ descriptor: Int32, path: String, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
     ) throws(BackupError) -> Int {
-        guard let base = buffer.baseAddress else { return 0 }
+        // No file has bytes there, whatever a damaged structure says.
+        guard let base = buffer.baseAddress, offset <= UInt64(off_t.max) - UInt64(buffer.count) else { return 0 }
         var count = 0
         while count < buffer.count {
             let position = off_t(offset) + off_t(count)
@@ -74,7 +75,7 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
             }
         }
         guard try result.get() == count else {
-            throw BackupError(.damagedContent, "the file ends before byte \(offset + UInt64(count))", path: path)
+            throw BackupError(.damagedContent, "the file ends before byte \(offset.addingSaturating(UInt64(count)))", path: path)
         }
         return bytes
     }
@@ -101,6 +102,9 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
     /// Writes all bytes at `offset`, leaving the descriptor's own position alone.
     public borrowing func writeAll(_ buffer: UnsafeRawBufferPointer, at offset: UInt64) throws(BackupError) {
         guard let base = buffer.baseAddress else { return }
+        guard offset <= UInt64(off_t.max) - UInt64(buffer.count) else {
+            throw SystemCall.error(EFBIG, action: "write", path: path)
+        }
         try FileObservation.perform(.write(path: path, offset: offset, bytes: Array(buffer))) { () throws(BackupError) in
             var count = 0
             while count < buffer.count {
@@ -111,6 +115,7 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
     }
 
     public borrowing func truncate(to size: UInt64) throws(BackupError) {
+        guard size <= UInt64(off_t.max) else { throw SystemCall.error(EFBIG, action: "change the size", path: path) }
         try FileObservation.perform(.truncate(path: path, size: size)) { () throws(BackupError) in
             try SystemCall.check("change the size", path) { ftruncate(rawValue, off_t(size)) }
         }
@@ -120,6 +125,14 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
     public borrowing func synchronize() throws(BackupError) {
         try FileObservation.perform(.synchronize(path: path)) { () throws(BackupError) in
             try SystemCall.check("make durable", path) { fsync(rawValue) }
+        }
+    }
+
+    /// fsync(2) of a folder, if its file system can do that.
+    public borrowing func synchronizeFolder() throws(BackupError) {
+        try FileObservation.perform(.synchronize(path: path)) { () throws(BackupError) in
+            guard SystemCall.retrying({ fsync(rawValue) }) == -1, errno != EINVAL, errno != ENOTSUP else { return }
+            throw SystemCall.error(errno, action: "make durable", path: path)
         }
     }
 

@@ -41,7 +41,7 @@ public final class SharedFile: ByteSource {
 
     /// Tells the system that this part will be read soon (posix_fadvise(2)); it returns at once.
     public func expectReading(at offset: UInt64, count: UInt64) {
-        posix_fadvise(descriptor.rawValue, off_t(offset), off_t(count), POSIX_FADV_WILLNEED)
+        posix_fadvise(descriptor.rawValue, off_t(clamping: offset), off_t(clamping: count), POSIX_FADV_WILLNEED)
     }
 
     public func readExactly(at offset: UInt64, count: Int) throws(BackupError) -> [UInt8] {

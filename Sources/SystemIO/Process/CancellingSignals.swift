@@ -13,7 +13,10 @@ public enum CancellingSignals {
         isOn.store(isEnabled, ordering: .relaxed)
         guard isEnabled else { return }
         // Another of our programs asks to end what runs (`backupfs cancel`). For good: it may come when that has just ended.
-        signal(SIGUSR1) { _ in Cancellation.cancelProcess() }
+        signal(SIGUSR1) { _ in
+            Cancellation.cancelProcess()
+            StallWatch.noteRequest()
+        }
         // Whoever started the program may have kept them from his own threads.
         var mask = sigset_t()
         sigemptyset(&mask)
@@ -23,9 +26,12 @@ public enum CancellingSignals {
 
     /// Signals mean that from here to the end of `body`.
     public static func run<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
-        guard isOn.load(ordering: .relaxed) else { return try body() }
+        guard isOn.load(ordering: .relaxed) else { return try StallWatch.running(body) }
         var action = sigaction()
-        action.__sigaction_handler.sa_handler = { _ in Cancellation.cancelProcess() }
+        action.__sigaction_handler.sa_handler = { _ in
+            Cancellation.cancelProcess()
+            StallWatch.noteRequest()
+        }
         // The second of the same kind does what it always did.
         action.sa_flags = Int32(bitPattern: UInt32(SA_RESETHAND))
         let earlier = signals.map { signal in
@@ -41,7 +47,7 @@ public enum CancellingSignals {
                 sigaction(signal, &old, nil)
             }
         }
-        return try body()
+        return try StallWatch.running(body)
     }
 }
 

@@ -29,6 +29,21 @@ public enum HostIdentity {
         return fields.count > 19 ? UInt64(fields[19]) : nil
     }
 
+    /// Which PID namespace (container) this process's number is from; empty where it cannot be told.
+    public static let processNamespace: String = {
+        var value = stat()
+        return stat("/proc/self/ns/pid", &value) == 0 ? "\(value.st_ino)" : ""
+    }()
+
+    /// Whether a process of this PID namespace has ended. What cannot be told is taken for running.
+    public static func hasEnded(_ process: Int32, startTicks: UInt64) -> Bool {
+        guard process > 0 else { return true }
+        if kill(process, 0) == -1, errno == ESRCH { return true }
+        // Its number may be another's now.
+        guard let ticks = self.startTicks(of: process) else { return false }
+        return ticks != startTicks
+    }
+
     /// When the kernel started, by the clock of now.
     public static var bootTime: Timestamp {
         var now = timespec()
@@ -62,9 +77,15 @@ extension FileSystem {
         try descriptor.writeAll(bytes)
     }
 
-    /// utimensat(2) with the time of now, by the clock of whoever keeps the file.
+    /// utimensat(2) with the time of now.
     /// - Throws: `notFound` when the file is gone.
     public static func touch(_ path: String) throws(BackupError) {
         try SystemCall.check("set the time of", path) { utimensat(AT_FDCWD, path, nil, 0) }
+    }
+
+    /// Writes bytes over those at the start of a file that is there, without waiting for the disk.
+    /// - Throws: `notFound` when the file is gone.
+    public static func writeOver(_ path: String, _ bytes: [UInt8]) throws(BackupError) {
+        try OwnedDescriptor.open(path, O_WRONLY | O_NOFOLLOW).writeAll(bytes)
     }
 }

@@ -43,7 +43,7 @@ public final class BlockPool: Sendable {
         for memory in state.withLock({ $0.free }) { memory.buffer.deallocate() }
     }
 
-    /// Waits while all blocks are in use.
+    /// Waits while all blocks are in use. A thread that hands in the work which holds them takes them by `WorkGroup.take`.
     public func take() -> Block {
         let limit = limit
         let memory = state.wait(
@@ -53,6 +53,18 @@ public final class BlockPool: Sendable {
                 return state.free.popLast()
             })
         return Block(memory?.buffer ?? .allocate(byteCount: blockSizeBytes, alignment: 4_096), self)
+    }
+
+    /// - Returns: `nil` while all blocks are in use.
+    func takeFree() -> Block? {
+        let limit = limit
+        let taken = state.withLock { state -> (isTaken: Bool, memory: Memory?) in
+            guard state.usedCount < limit else { return (false, nil) }
+            state.usedCount += 1
+            return (true, state.free.popLast())
+        }
+        guard taken.isTaken else { return nil }
+        return Block(taken.memory?.buffer ?? .allocate(byteCount: blockSizeBytes, alignment: 4_096), self)
     }
 
     private func giveBack(_ memory: UnsafeMutableRawBufferPointer) {

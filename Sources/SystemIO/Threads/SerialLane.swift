@@ -2,6 +2,8 @@ import BackupCore
 import Synchronization
 
 /// Work of a group that must be done in the order in which it is handed in, one piece at a time, on whatever thread is free.
+///
+/// After a failure of the group its work is not done, but let go: what it holds (a block of a pool) goes back to those who wait for it.
 public final class SerialLane: Sendable {
     public typealias Work = @Sendable () throws(BackupError) -> Void
 
@@ -22,10 +24,10 @@ public final class SerialLane: Sendable {
             defer { state.isRunning = true }
             return !state.isRunning
         }
-        if mustStart { group.submit { [self] () throws(BackupError) in try run() } }
+        if mustStart { group.submitRegardless { [self] in run() } }
     }
 
-    private func run() throws(BackupError) {
+    private func run() {
         while true {
             let works = state.withLock { state in
                 defer { state.waiting = [] }
@@ -33,7 +35,13 @@ public final class SerialLane: Sendable {
                 return state.waiting
             }
             if works.isEmpty { return }
-            for work in works { try work() }
+            for work in works where !group.hasFailed {
+                do throws(BackupError) {
+                    try work()
+                } catch {
+                    group.fail(error)
+                }
+            }
         }
     }
 }

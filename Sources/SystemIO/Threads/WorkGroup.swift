@@ -17,28 +17,34 @@ public final class WorkGroup: Sendable {
 
     /// Hands in work, or does it when the pool's queue is full.
     public func submit(_ work: @escaping @Sendable () throws(BackupError) -> Void) {
+        submitRegardless { [self] in
+            guard !hasFailed else { return }
+            do throws(BackupError) {
+                try work()
+            } catch {
+                fail(error)
+            }
+        }
+    }
+
+    /// The same for work that also runs after a failure, since others wait for what it gives back.
+    func submitRegardless(_ work: @escaping @Sendable () -> Void) {
         state.withLock { $0.unfinishedCount += 1 }
         pool.submit { [self] in
-            var failure: BackupError?
-            if !hasFailed {
-                do throws(BackupError) {
-                    try work()
-                } catch {
-                    failure = error
-                }
-            }
-            finish(failure)
+            work()
+            state.changeWakingAll { $0.unfinishedCount -= 1 }
         }
     }
 
-    private func finish(_ failure: BackupError?) {
-        state.changeWakingAll { state in
-            state.unfinishedCount -= 1
-            if state.failure == nil { state.failure = failure }
+    /// A block; while all are in use, the calling thread does work of the pool, which may be what holds them: there may be no other thread.
+    public func take(from blocks: BlockPool) -> BlockPool.Block {
+        while true {
+            if let block = blocks.takeFree() { return block }
+            if !pool.help() { return blocks.take() }
         }
     }
 
-    /// Notes a failure of the thread that hands in the work.
+    /// Notes a failure of the thread that hands in the work. The first one counts.
     public func fail(_ error: BackupError) {
         state.withLock { if $0.failure == nil { $0.failure = error } }
     }

@@ -25,8 +25,10 @@ public enum ISO8601 {
         return Timestamp(seconds: seconds, nanoseconds: nanoseconds)
     }
 
-    /// `2026-01-11T14:30:00Z`; with a fraction of 3, 6 or 9 digits only when there is one.
+    /// `2026-01-11T14:30:00Z`; with a fraction of 3, 6 or 9 digits only when there is one. A time beyond the years 0 to 9999, which no date of this
+    /// form can name, comes out as the nearest one.
     public static func format(_ time: Timestamp) -> String {
+        let time = time.withinCalendar
         let day = Int((Double(time.seconds) / 86_400).rounded(.down))
         let secondOfDay = Int(time.seconds) - day * 86_400
         let (year, month, dayOfMonth) = date(daysSinceEpoch: day)

@@ -24,22 +24,24 @@ public enum SystemClock {
     }
 
     /// `2026-01-11_14-30-00` in local time, the stamp of snapshot and file names.
-    public static func localStamp(_ time: Timestamp) -> String { format(time, "%Y-%m-%d_%H-%M-%S", utc: false) }
+    public static func localStamp(_ time: Timestamp) -> String { format(time, "%04Y-%m-%d_%H-%M-%S", utc: false) }
 
     /// `2026-01-11 14:30:00` in local time, for people, in the order of their language.
     public static func localTime(_ time: Timestamp) -> Message {
-        let parts = format(time, "%Y %m %d %H %M %S", utc: false).split(separator: " ").map(String.init)
+        let parts = format(time, "%04Y %m %d %H %M %S", utc: false).split(separator: " ").map(String.init)
         return "\(parts[0])-\(parts[1])-\(parts[2]) \(parts[3]):\(parts[4]):\(parts[5])"
     }
 
     /// The day alone.
     public static func localDay(_ time: Timestamp) -> Message {
-        let parts = format(time, "%Y %m %d", utc: false).split(separator: " ").map(String.init)
+        let parts = format(time, "%04Y %m %d", utc: false).split(separator: " ").map(String.init)
         return "\(parts[0])-\(parts[1])-\(parts[2])"
     }
 
     private static func format(_ time: Timestamp, _ pattern: String, utc: Bool) -> String {
-        var seconds = time_t(time.seconds)
+        // A day less than the calendar has: the local year too has four digits.
+        let calendar = Timestamp.calendarSeconds
+        var seconds = time_t(min(max(time.seconds, calendar.lowerBound + 86_400), calendar.upperBound - 86_400))
         var parts = tm()
         if utc { gmtime_r(&seconds, &parts) } else { localtime_r(&seconds, &parts) }
         var buffer = [CChar](repeating: 0, count: 64)

@@ -55,6 +55,6 @@ import Testing
     }
 
     private func openOrCreate(_ path: String, _ isEncrypted: Bool) throws -> Repository {
-        Repository.exists(at: path + "/a/repository") ? try open(path) : try create(path, isEncrypted)
+        try Repository.exists(at: path + "/a/repository") ? try open(path) : try create(path, isEncrypted)
     }
 }

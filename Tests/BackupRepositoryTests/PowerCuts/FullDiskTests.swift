@@ -68,10 +68,11 @@ import Testing
         let count = try atEveryChange(duration) { disk, repository in
             let one = try #require(repository.snapshot(named: "one")).id
             let code = code(disk, repository) { try repository.renameSnapshot(one, to: "renamed") }
-            #expect(code == (disk.wasReached ? .noSpace : nil), "a full disk, \(duration), at \(describe(disk))")
+            let place: Comment = "a full disk, \(duration), at \(describe(disk))"
+            #expect(code == (disk.wasReached ? .noSpace : nil) || (code == nil && disk.wasNote), place)
             try repository.refresh()
             let name = try #require(repository.snapshots().first).name
-            if !disk.wasReached { #expect(name == "renamed") }
+            if code == nil { #expect(name == "renamed") }
             #expect(repository.snapshots().count == 1 && ["one", "renamed"].contains(name))
             #expect(try FileManager.default.contentsOfDirectory(atPath: repository.path + "/tmp") == [])
         }
@@ -86,7 +87,7 @@ import Testing
         let count = try atEveryChange(duration) { disk, repository in
             let code = code(disk, repository) { _ = try RepositoryPrune(repository, maxUnused: .bytes(0)).run() }
             let place: Comment = "a full disk, \(duration), at \(describe(disk))"
-            #expect(code == (disk.wasReached ? .noSpace : nil), place)
+            #expect(code == (disk.wasReached ? .noSpace : nil) || (code == nil && disk.wasNote), place)
             try expectWhole(["two"], repository, place)
             _ = try RepositoryPrune(repository, maxUnused: .bytes(0)).run()
             try expectWhole(["two"], repository, place)
@@ -103,7 +104,7 @@ import Testing
             // A catalog without room is kept in memory.
             let fails = disk.failed.map { !DiskTree.isCatalog($0.path) } ?? false
             #expect(code == (fails ? .noSpace : nil), place)
-            let repository = Repository.exists(at: path) ? try Repository.open(at: path) : try Repository.create(at: path)
+            let repository = try Repository.exists(at: path) ? try Repository.open(at: path) : try Repository.create(at: path)
             try RecordedHistory.backUp("one", in: repository)
             try expectWhole(["one"], repository, place)
         }

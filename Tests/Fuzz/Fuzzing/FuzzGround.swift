@@ -30,7 +30,7 @@ public final class FuzzGround {
         let path = "\(folder)/empty.sqlite"
         _ = try AppDatabase.create(at: path, definition: definition)
         let bytes = try FileSystem.readFile(path)
-        for suffix in ["", "-wal", "-shm"] where FileSystem.exists(path + suffix) { try FileSystem.removeFile(path + suffix) }
+        for suffix in ["", "-wal", "-shm"] { try FileSystem.removeFile(path + suffix) }
         databases[definition.name] = bytes
         return bytes
     }

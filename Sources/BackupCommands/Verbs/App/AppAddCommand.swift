@@ -42,7 +42,7 @@ struct AppAddCommand: ParsableCommand {
         let found = try IntrospectedDefinition(of: database, name: name, mediaFolder: folder)
         let path = file ?? "\(found.name).yaml"
         if path == "-" { return Terminal.say(Array(found.yaml.utf8)) }
-        guard !FileSystem.exists(path) else {
+        guard try !FileSystem.exists(path) else {
             throw BackupError(
                 .alreadyExists, "there is a file here already", path: path, remedy: "Name another one with --output.")
         }

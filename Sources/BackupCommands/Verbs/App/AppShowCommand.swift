@@ -31,7 +31,7 @@ struct AppShowCommand: ParsableCommand {
     private func find() throws -> KnownApp {
         guard let app else { return try KnownApp.ofStore(at: store.path()) }
         if AppDefinition.builtInNames.contains(app) { return try KnownApp.builtIn(named: app) }
-        if app.contains("/") || app.hasSuffix(".yaml") || FileSystem.exists(app) { return try KnownApp.file(app) }
+        if app.contains("/") || app.hasSuffix(".yaml") || (try? FileSystem.exists(app)) == true { return try KnownApp.file(app) }
         // The store's own may be called so.
         if let own = try? KnownApp.ofStore(at: store.path()), own.check().definition?.name == app { return own }
         throw BackupError(

@@ -19,7 +19,7 @@ final class DropRun {
         self.ground = ground
         self.definition = definition
         path = "\(ground.folder)/run"
-        if FileSystem.exists(path) { try FileSystem.removeTree(path) }
+        if try FileSystem.exists(path) { try FileSystem.removeTree(path) }
         try FileSystem.makeDirectories("\(path)/work")
         dropPath = "\(path)/drop"
         database = AppDatabase(at: "\(path)/app/database.sqlite", definition: definition)
@@ -36,7 +36,7 @@ final class DropRun {
     /// The app with an empty database, and with a media folder, needed or not.
     func makeApp() throws {
         // The first check has left it; the one that is to come makes it anew.
-        if FileSystem.exists("\(path)/work/records") { try FileSystem.removeFile("\(path)/work/records") }
+        if try FileSystem.exists("\(path)/work/records") { try FileSystem.removeFile("\(path)/work/records") }
         try FileSystem.makeDirectories("\(path)/app/media")
         try OwnedDescriptor.open(database.path, O_WRONLY | O_CREAT | O_EXCL).writeAll(ground.database(of: definition))
     }

@@ -4,26 +4,26 @@ import Synchronization
 import SystemIO
 
 /// Lets a change to a file fail as it does when the disk is full. What gives room back, or needs none, always works.
-final class FullDisk: FileObserver {
-    enum Duration: Sendable, CaseIterable { case once, forGood }
+public final class FullDisk: FileObserver {
+    public enum Duration: Sendable, CaseIterable { case once, forGood }
 
     private let failing: Int
     private let duration: Duration
     private let state = Mutex<(count: Int, failed: FileOperation?)>((0, nil))
 
     /// - Parameter failing: the first change that fails, counted from 1 among those that need room.
-    init(failing: Int, duration: Duration) {
+    public init(failing: Int, duration: Duration) {
         self.failing = failing
         self.duration = duration
     }
 
     /// Whether a change was made to fail.
-    var wasReached: Bool { state.withLock { $0.count >= failing } }
+    public var wasReached: Bool { state.withLock { $0.count >= failing } }
 
     /// What failed first.
-    var failed: FileOperation? { state.withLock { $0.failed } }
+    public var failed: FileOperation? { state.withLock { $0.failed } }
 
-    func perform(_ operation: FileOperation, _ body: () throws(BackupError) -> Void) throws(BackupError) {
+    public func perform(_ operation: FileOperation, _ body: () throws(BackupError) -> Void) throws(BackupError) {
         guard Self.needsRoom(operation) else { return try body() }
         let number = state.withLock { state in
             state.count += 1
@@ -35,10 +35,15 @@ final class FullDisk: FileObserver {
         try body()
     }
 
+    /// Whether what failed first was the note of a lock, without which much can be done on a disk of one's own.
+    public var wasNote: Bool { failed?.path.contains("/locks/") == true }
+
     private static func needsRoom(_ operation: FileOperation) -> Bool {
         switch operation {
-        case .open(let path, _): !FileSystem.exists(path)
-        case .makeDirectory(let path): !FileSystem.exists(path)
+        case .open(let path, _): access(path, F_OK) != 0
+        case .makeDirectory(let path): access(path, F_OK) != 0
+        // A note that is renewed: its bytes are there.
+        case .write(let path, _, _) where path.hasSuffix(".lock"): false
         // Also when a file is synchronized: that is when many file systems look for room.
         case .write, .truncate, .makeLink, .rename, .exchange, .synchronize, .synchronizeFileSystem: true
         case .remove, .removeDirectory: false

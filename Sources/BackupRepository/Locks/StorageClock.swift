@@ -1,0 +1,11 @@
+import BackupCore
+import SystemIO
+
+/// The clock of the file system that holds a repository, which may be another host's: a new file has its time.
+enum StorageClock {
+    static func now(_ layout: RepositoryLayout) throws(BackupError) -> Timestamp {
+        let probe = "\(layout.temporary)/\(RandomToken.make())"
+        defer { try? FileSystem.removeFile(probe) }
+        return try OwnerOnly.createFile(probe).status().modificationTime
+    }
+}

@@ -1,0 +1,93 @@
+import BackupCore
+import Glibc
+import Synchronization
+
+/// Ends this process when it was asked to end what it runs and storage that does not answer keeps it from that: a thread that waits in the kernel for a
+/// disk or a server cannot be asked anything. What is left behind is what a crash leaves, and the next operation clears it away.
+///
+/// It is stalled when it has used next to no processor time for a while: who puts things back, or writes to a slow disk, uses more.
+public enum StallWatch {
+    /// So long nothing may happen after the request.
+    public static let limitSeconds = 20
+    private static let stepMicroseconds: UInt32 = 250_000
+    /// Two thousandths of the time: what threads take that only look whether there is something to do.
+    private static let idleNanosecondsPerStep: UInt64 = 500_000
+
+    private static let runCount = Atomic<Int>(0)
+
+    /// Posted by signal handlers, which may not do much else. Never freed.
+    private nonisolated(unsafe) static let request: UnsafeMutablePointer<sem_t> = {
+        let request = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+        request.initialize(to: sem_t())
+        sem_init(request, 0, 0)
+        return request
+    }()
+
+    private static let handler = Mutex<(@Sendable () -> Void)?>(nil)
+
+    /// Has this process ended when what it runs is stalled.
+    /// - Parameter onStall: says so; it must not wait for storage.
+    public static func enable(onStall: @escaping @Sendable () -> Void) {
+        // Made here and not in a signal handler.
+        _ = request
+        handler.withLock { $0 = onStall }
+    }
+
+    /// Started with the first operation. Without a thread to spare, a second signal still ends the process.
+    private static let watcher: Void = {
+        let posted = Posted(request)
+        let thread = try? SystemThread {
+            while true {
+                while sem_wait(posted.request) == -1, errno == EINTR {}
+                if waitsForEver() { end() }
+            }
+        }
+        thread?.detach()
+    }()
+
+    /// `@unchecked Sendable`: a semaphore is for several threads.
+    private struct Posted: @unchecked Sendable {
+        let request: UnsafeMutablePointer<sem_t>
+        init(_ request: UnsafeMutablePointer<sem_t>) { self.request = request }
+    }
+
+    /// Something was asked to end. Also for signal handlers.
+    public static func noteRequest() { sem_post(request) }
+
+    /// Runs what may be asked to end.
+    static func running<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
+        if handler.withLock({ $0 != nil }) { _ = watcher }
+        runCount.add(1, ordering: .sequentiallyConsistent)
+        defer { runCount.subtract(1, ordering: .sequentiallyConsistent) }
+        return try body()
+    }
+
+    /// - Returns: false when what ran has ended.
+    private static func waitsForEver() -> Bool {
+        let limit = limitSeconds * 1_000_000 / Int(stepMicroseconds)
+        var idleCount = 0
+        var before = processorNanoseconds()
+        while idleCount < limit {
+            usleep(stepMicroseconds)
+            if runCount.load(ordering: .sequentiallyConsistent) == 0 { return false }
+            let now = processorNanoseconds()
+            idleCount = now - before < idleNanosecondsPerStep ? idleCount + 1 : 0
+            before = now
+        }
+        return true
+    }
+
+    private static func processorNanoseconds() -> UInt64 {
+        var value = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &value)
+        return UInt64(value.tv_sec) * 1_000_000_000 + UInt64(value.tv_nsec)
+    }
+
+    /// As after SIGINT. The locks go first: a thread that the kernel cannot interrupt would keep them for as long as it waits, and it never comes back
+    /// to do anything.
+    private static func end() -> Never {
+        handler.withLock { $0 }?()
+        AdvisoryLock.releaseAll()
+        _exit(130)
+    }
+}

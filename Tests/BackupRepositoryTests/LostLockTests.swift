@@ -1,0 +1,127 @@
+import BackupCore
+import Foundation
+import Glibc
+import SystemIO
+import TestSupport
+import Testing
+
+@testable import BackupRepository
+
+/// A holder of a lock may be suspended or cut off at any time, and another takes its place. When it goes on, it removes and publishes nothing
+/// any more (R-A7).
+@Suite struct LostLockTests {
+    private static let file = TestData.random(150_000, seed: 3)
+
+    private let folder: TemporaryFolder
+    private let repository: Repository
+    private var layout: RepositoryLayout { repository.layout }
+
+    init() throws {
+        folder = try TemporaryFolder()
+        repository = try Repository.create(at: folder("repository"))
+        try repository.makeWriter().commit(named: "a", files: [("x", TestData.random(5_000, seed: 1), .media)])
+    }
+
+    /// What another host does that takes this one for gone. Its locks do not reach here: the files that they are on are others.
+    private func takeLocksAway() throws {
+        for name in try FileManager.default.contentsOfDirectory(atPath: layout.locks) {
+            try FileManager.default.removeItem(atPath: layout.locks + "/" + name)
+        }
+        for path in [layout.writerLock, layout.packsLock] {
+            try? FileManager.default.removeItem(atPath: path)
+            try writeFile(path, [])
+        }
+    }
+
+    private func packFiles() throws -> [String] {
+        try FileManager.default.subpathsOfDirectory(atPath: layout.packs).filter { $0.hasSuffix(".pack") }.sorted()
+    }
+
+    private func expectSound(_ place: Comment = "") throws {
+        let fresh = try Repository.open(at: folder("repository"))
+        var findings: [String] = []
+        var check = RepositoryCheck(fresh, readData: .all) { findings.append("\($0)") }
+        let isSound = try check.run().isSound
+        #expect(isSound && findings.isEmpty, "\(place) \(findings)")
+        #expect(fresh.damages().isEmpty, place)
+    }
+
+    /// Both stored the same; the second relies on the packs that the first has published.
+    @Test(arguments: [false, true]) func `a backup that lost its lock removes nothing (R-A7)`(commits: Bool) throws {
+        let first = try repository.makeWriter(packSizeBytes: 1)
+        let stored = try first.store(Self.file, policy: .media)
+        try first.publishChunks()
+        try takeLocksAway()
+        try Repository.open(at: folder("repository")).makeWriter().commit(named: "b", files: [("y", Self.file, .media)])
+        if commits {
+            let entry = TreeEntry.file(name: "x", mode: 0o600, modificationTime: Timestamp(seconds: 5), stored: stored)
+            #expect(errorCode { try first.commit(named: "late", entries: [entry]) } == .locked)
+        } else {
+            first.abandon()
+        }
+        try repository.refresh()
+        #expect(repository.snapshots().map(\.name) == ["a", "b"])
+        #expect(try Repository.open(at: folder("repository")).file("y", in: "b") == Self.file)
+        try expectSound()
+    }
+
+    @Test func `a backup that lost its lock publishes no pack (R-A7)`() throws {
+        let writer = try repository.makeWriter(packSizeBytes: 1 << 20)
+        _ = try writer.store(Self.file, policy: .media)
+        let before = try packFiles()
+        try takeLocksAway()
+        #expect(errorCode { try writer.publishChunks() } == .locked)
+        writer.abandon()
+        #expect(try packFiles() == before)
+        try expectSound()
+    }
+
+    @Test func `a repair that lost its lock moves and writes nothing (R-A7)`() throws {
+        try repository.makeWriter().commit(named: "b", files: [("y", Self.file, .media)])
+        for path in try packFiles().map({ layout.packs + "/" + $0 }) {
+            var bytes = try readFile(path)
+            // Two bits of a chunk, which nobody can turn back.
+            bytes[60] ^= 0xff
+            try writeFile(path, bytes)
+        }
+        let damaged = try Repository.open(at: folder("repository"))
+        var isLost = false
+        var filesThen: [String] = []
+        let code = errorCode {
+            try RepositoryRepair(damaged) { _ in
+                guard !isLost else { return }
+                isLost = true
+                try? takeLocksAway()
+                filesThen = (try? FileManager.default.subpathsOfDirectory(atPath: folder("repository"))) ?? []
+            }.run()
+        }
+        #expect(isLost && code == .locked)
+        func stored(_ paths: [String]) -> [String] {
+            paths.filter { $0.hasSuffix(".pack") || $0.hasSuffix(".snapshot") || $0.hasSuffix(".label") }.sorted()
+        }
+        #expect(try stored(filesThen) == stored(FileManager.default.subpathsOfDirectory(atPath: folder("repository"))))
+    }
+
+    /// Between the question at the start of `commit` and the rename of the record there may be a suspend.
+    @Test func `a record is not published without the lock (R-A7)`() throws {
+        final class Thief: FileObserver {
+            let steal: @Sendable () -> Void
+            init(_ steal: @escaping @Sendable () -> Void) { self.steal = steal }
+            func perform(_ operation: FileOperation, _ body: () throws(BackupError) -> Void) throws(BackupError) {
+                try body()
+                // The record has been written, and is not renamed yet.
+                if case .synchronize(let path) = operation, path.contains("/tmp/"), !path.hasSuffix(".pack") { steal() }
+            }
+        }
+        let writer = try repository.makeWriter()
+        let test = self
+        let code = errorCode {
+            try FileObservation.observing(below: layout.temporary, by: Thief { try? test.takeLocksAway() }) {
+                _ = try writer.commit(named: "late", files: [("y", Self.file, .media)])
+            }
+        }
+        #expect(code == .locked)
+        #expect(try Repository.open(at: folder("repository")).snapshots().map(\.name) == ["a"])
+        try expectSound()
+    }
+}

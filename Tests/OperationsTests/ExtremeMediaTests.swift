@@ -1,0 +1,42 @@
+import BackupCore
+import Foundation
+import SystemIO
+import TestSupport
+import Testing
+
+@testable import BackupRepository
+@testable import Operations
+
+/// Photos with times that no camera has (T-A7, R-A16). File systems in memory and btrfs keep every time; others the nearest they can.
+struct ExtremeMediaTests {
+    @Test func `photos of any time are backed up, listed and restored`() throws {
+        let room = try Room()
+        let media = try TemporaryFolder(inMemory: true)
+        let script = """
+            import os, sys
+            for number, seconds in enumerate([-2**63, -2**63 + 1, -62167219201, -1, 0, 1, 253402300800, 2**63 - 1]):
+                path = f"{sys.argv[1]}/{number}.jpg"
+                open(path, "w").write(str(number))
+                os.utime(path, ns=(0, seconds * 10**9))
+            """
+        try room.write(script, to: "times.py")
+        try room.sh(
+            """
+            export M=\(media.path)/photos; mkdir $M; python3 $R/times.py $M
+            backupfs init --store $S --app photo-library --media $M
+            backupfs backup --store $S --label a
+            backupfs ls a --store $S; backupfs ls a --json --store $S; backupfs find '*.jpg' --json --store $S; backupfs status --store $S
+            backupfs verify a --store $S
+            stat -c '%n %Y' $M/*.jpg > $R/before; rm $M/3.jpg
+            backupfs restore a --yes --store $S
+            stat -c '%n %Y' $M/*.jpg | diff - $R/before
+            """)
+    }
+
+    @Test func `room for whatever a repository claims is not there`() throws {
+        let room = try Room()
+        var reader = ByteReader([UInt8](repeating: 0xff, count: 56))
+        let totals = try DirectoryTotals(decoding: &reader)
+        #expect(errorCode { try FolderRestore.requireRoom(for: totals, moreBytes: .max, at: room.path) } == .noSpace)
+    }
+}

@@ -1,0 +1,60 @@
+import BackupCore
+import Foundation
+import SystemIO
+import TestSupport
+import Testing
+
+@testable import BackupRepository
+@testable import Operations
+
+/// The repository's disk is full at its n-th change, for every n, under a backup of records and photos, an export and a restore: each ends in time,
+/// and says what the disk said (U-A5, U-A6).
+struct FailingRepositoryTests {
+    private static let limitSeconds: UInt64 = 60
+
+    /// Records and photos of some megabytes: more than is read ahead.
+    private func makeStore(_ room: Room) throws {
+        _ = try room.makeDiary()
+        try room.sh(
+            """
+            backupfs backup --store $S --label first
+            sqlite3 $S/app/database.sqlite "with recursive n(i) as (select 10 union all select i + 1 from n where i < 9000) insert into photos select i, 'one.jpg', hex(randomblob(300)) from n"
+            head -c 3000000 /dev/urandom > $S/app/photos/new.jpg
+            """)
+    }
+
+    @Test(arguments: FullDisk.Duration.allCases)
+    func `a backup with records ends (U-A5, U-A6)`(duration: FullDisk.Duration) throws {
+        let room = try Room()
+        try makeStore(room)
+        var reachedCount = 0
+        for number in 1...200 {
+            try room.sh("rm -rf $R/copy; cp -a $S $R/copy")
+            let disk = FullDisk(failing: number, duration: duration)
+            let path = room("copy")
+            let end = try TimeLimit.run(seconds: Self.limitSeconds) {
+                let store = try Store.open(path)
+                return failure {
+                    try FileObservation.observing(below: path + "/repository", by: disk) {
+                        _ = try BackupOperation(store: store).run(label: nil, tag: nil, progress: nil)
+                    }
+                }
+            }
+            let place: Comment = "\(duration) \(number): \(disk.failed.map { "\($0)".prefix(200) } ?? "nothing failed")"
+            guard let error = end else {
+                Issue.record("it does not end: \(place)")
+                return
+            }
+            if !disk.wasReached { break }
+            reachedCount = number
+            let isSilent = error == nil && (disk.wasNote || duration == .once)
+            #expect(error?.code == .noSpace || isSilent, "\(place): \(error.map { "\($0)" } ?? "no error")")
+            // As slow as all the rest together.
+            guard number % 5 == 1 else { continue }
+            let sound = try room.run(
+                "backupfs check --read-data --store $R/copy && backupfs snapshots --store $R/copy | grep -q first")
+            #expect(sound.status == 0, "\(place): \(sound.output)\(sound.complaint)")
+        }
+        #expect(reachedCount > 10)
+    }
+}
