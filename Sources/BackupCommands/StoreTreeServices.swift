@@ -15,7 +15,7 @@ final class StoreTreeServices: TreeServices {
     /// - Throws: when the spool cannot be cleared of what an earlier mount left in it.
     init(store: Store) throws(BackupError) {
         self.store = store
-        live = LiveData(store: store)
+        live = try LiveData(store: store)
         // The mount lock is held: dropped files of another mount cannot be there.
         let spool = try DirectoryReader(path: store.paths.spool)
         for name in try spool.names() where name.description.hasPrefix("drop-") {

@@ -2,6 +2,7 @@
 #ifndef BACKUPFS_CLINUX_SHIM_H
 #define BACKUPFS_CLINUX_SHIM_H
 #include <fcntl.h>
+#include <linux/stat.h>
 #include <malloc.h>
 #include <sys/vfs.h>
 #include <sys/prctl.h>
@@ -17,6 +18,19 @@ static inline int backupfs_exchange(const char *first, const char *second) {
 // renameat2(2) with RENAME_NOREPLACE: fails with EEXIST when something has the new name.
 static inline int backupfs_rename_without_replacing(int folder, const char *old, int target, const char *name) {
     return (int)syscall(SYS_renameat2, folder, old, target, name, 1u);
+}
+// statx(2) of an entry of a folder, not following a link: 1 when it is the root of a mount, 0 when it is not or the kernel cannot say (before
+// 5.8), -1 and errno.
+static inline int backupfs_is_mount_root(int folder, const char *name) {
+    struct statx value = {0};
+    if (syscall(SYS_statx, folder, name, 0x900 /* AT_SYMLINK_NOFOLLOW, AT_NO_AUTOMOUNT */, 0, &value) == -1) return -1;
+    return (value.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+// statx(2): the number of the mount that a path lies on; 0 when the kernel cannot say (before 5.8) or on failure.
+static inline unsigned long long backupfs_mount_number(const char *path) {
+    struct statx value = {0};
+    if (syscall(SYS_statx, AT_FDCWD, path, 0x800 /* AT_NO_AUTOMOUNT */, STATX_MNT_ID, &value) == -1) return 0;
+    return (value.stx_mask & STATX_MNT_ID) ? value.stx_mnt_id : 0;
 }
 // pipe2(2) with O_CLOEXEC: neither end is inherited by a program that another thread starts meanwhile.
 static inline int backupfs_pipe(int descriptors[2]) {

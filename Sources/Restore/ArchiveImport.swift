@@ -29,14 +29,18 @@ struct ArchiveImport: Sendable {
     private var damagedPaths: Set<[UInt8]> = []
     /// What is left out, each with the reason.
     private(set) var leftOut: [Message] = []
+    /// What in the media folder is none of the media.
+    private let amongMedia: DatabaseAmongMedia
     /// Where the media files go, when that is not told by their paths alone.
     private var placement: MediaPlacement?
 
-    /// - Parameter roomBytes: what the disk has room for.
+    /// - Parameters:
+    ///   - amongMedia: what in the media folder is none of the media: archives that have it leave it out.
+    ///   - roomBytes: what the disk has room for.
     /// - Throws: what `ArchiveReader` throws; `noSpace` for an archive that unpacks to more than there is room for.
     init(
-        _ source: ImportSource, _ format: DroppedFormat, definition: AppDefinition, roomBytes: UInt64,
-        allowsDamage: Bool = false
+        _ source: ImportSource, _ format: DroppedFormat, definition: AppDefinition, amongMedia: DatabaseAmongMedia = .none,
+        roomBytes: UInt64, allowsDamage: Bool = false
     ) throws(BackupError) {
         var limits = ArchiveLimits(totalSizeBytes: .max)
         limits.acceptsUnixBackslashes = true
@@ -57,6 +61,7 @@ struct ArchiveImport: Sendable {
         origin = source.origin
         name = source.name
         self.allowsDamage = allowsDamage
+        self.amongMedia = amongMedia
         // Its tables come with the database; an export needs them to be there.
         let databasePath = Self.archivePath(Self.databaseName, definition)
         let database = definition.coversWholeDatabase ? Self.entry(databasePath, in: reader) : nil
@@ -90,6 +95,7 @@ struct ArchiveImport: Sendable {
 
     private func isMedia(_ entry: ArchiveEntry) -> Bool {
         entry.path.starts(with: mediaPrefix) && !damagedPaths.contains(entry.path)
+            && (amongMedia == .none || !amongMedia.hides(path: Array(entry.path.dropFirst(mediaPrefix.count))))
     }
 
     /// A tar archive has no checksums of its own.
@@ -105,6 +111,11 @@ struct ArchiveImport: Sendable {
 
     var mediaFileCount: Int {
         entries.reduce(0) { isMedia($1) && !$1.isDirectory ? $0 + targets(of: $1).count : $0 }
+    }
+
+    /// Files, links and folders.
+    var mediaEntryCount: Int {
+        entries.reduce(0) { isMedia($1) ? $0 + ($1.isDirectory ? 1 : targets(of: $1).count) : $0 }
     }
 
     /// Bytes that the media files need on disk.

@@ -23,6 +23,9 @@ public struct CheckedImport: Sendable {
     /// What is damaged or missing and was left out on demand, each with the reason.
     public var leftOut: [Message] { archive?.leftOut ?? [] }
 
+    /// Whether it says what the media folder is to hold.
+    public var hasMedia: Bool { archive?.hasMedia ?? false }
+
     /// The app's, in the form that the file has.
     var definition: AppDefinition {
         switch records {

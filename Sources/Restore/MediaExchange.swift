@@ -1,18 +1,25 @@
 import BackupCore
 import SystemIO
 
-/// Puts what was staged of media where it belongs: in the old folder's place, by one rename, or beside the old files.
+/// Puts what was staged of media where it belongs, and clears away what is left.
 enum MediaExchange {
-    /// - Returns: whether the staged folder is in place already.
-    static func isDone(_ media: RestoreJournal.Media) throws(BackupError) -> Bool {
-        try FileSystem.status(media.path).inode == media.stagedInode
+    /// Durable when it returns; does nothing when it is done already.
+    /// - Throws: `notFound` when what was staged is not there any more: then nothing is touched.
+    static func publish(_ media: RestoreJournal.Media, _ amongMedia: DatabaseAmongMedia) throws(BackupError) {
+        switch media.kind {
+        case .addition: try MediaAddition.publish(media)
+        case .content: try content(media, amongMedia).publish()
+        case .exchange: try exchangeFolders(media)
+        }
     }
 
-    /// Durable when it returns; does nothing when it is done already.
-    /// - Throws: `notFound` when the staged folder is at neither place: then nothing is touched.
-    static func publish(_ media: RestoreJournal.Media) throws(BackupError) {
-        if media.kind == .addition { return try MediaAddition.publish(media) }
-        if try isDone(media) { return }
+    private static func content(_ media: RestoreJournal.Media, _ amongMedia: DatabaseAmongMedia) -> MediaContentExchange {
+        MediaContentExchange(mediaPath: media.path, stagingPath: media.stagingPath, amongMedia: amongMedia)
+    }
+
+    /// As older versions did, one of which may have been interrupted.
+    private static func exchangeFolders(_ media: RestoreJournal.Media) throws(BackupError) {
+        if try FileSystem.status(media.path).inode == media.stagedInode { return }
         guard let staged = try FileSystem.look(media.stagingPath), staged.inode == media.stagedInode else {
             throw BackupError(
                 .notFound, "the media folder that a restore had prepared is not there any more", path: media.stagingPath,
@@ -24,8 +31,21 @@ enum MediaExchange {
         try FileSystem.synchronizeDirectory(FileSystem.parentPath(media.path))
     }
 
-    /// Removes what lies at the staging path: the old folder after the exchange, the new one before it.
-    static func removeStaged(_ media: RestoreJournal.Media) throws(BackupError) {
+    /// Removes what lies at the staging path. Before the media were published that is what was staged; afterwards it is what they have replaced, of
+    /// which only goes what the safety backup holds.
+    /// - Parameter isSaved: `nil` when nothing was published.
+    /// - Returns: the folder with what was kept; `nil` when nothing was.
+    @discardableResult
+    static func removeStaged(_ media: RestoreJournal.Media, isSaved: SavedMedia.Check?) throws(BackupError) -> String? {
+        let keptPath = media.keptPath
+        if let isSaved, media.kind != .addition {
+            let content = content(media, .none)
+            let root = media.kind == .content ? content.oldPath : media.stagingPath
+            if try FileSystem.identityIfPresent(root) != nil {
+                try ReplacedMedia(isSaved: isSaved, keptPath: keptPath).remove(in: root)
+            }
+        }
         try FileSystem.removeTree(media.stagingPath)
+        return try FileSystem.identityIfPresent(keptPath) == nil ? nil : keptPath
     }
 }

@@ -5,7 +5,7 @@ import SystemIO
 /// What a restore is about to do, on disk before it does it, so that a crash at any point ends in the old state or the new one.
 ///
 /// The database decides: its one transaction also writes a marker with the journal's operation, so after a crash the marker tells whether it was
-/// committed. The media follow it: staged beside the old folder, and after the commit exchanged with it by one rename, or moved into it one by one.
+/// committed. The media follow it: staged near their folder, and after the commit moved into it one by one.
 package struct RestoreJournal: Sendable, Equatable {
     package enum State: String, Sendable {
         /// Written before the media are staged, and again before the transaction begins.
@@ -20,7 +20,7 @@ package struct RestoreJournal: Sendable, Equatable {
     /// The dropped file's name, for the report.
     let fileName: String
     /// The safety backup's snapshot.
-    let safetySnapshot: SnapshotID?
+    var safetySnapshot: SnapshotID?
     /// What was done with the data that was there.
     var strategy = ImportStrategy.replace
     var media: Media?
@@ -28,22 +28,34 @@ package struct RestoreJournal: Sendable, Equatable {
     package struct Media: Sendable, Equatable {
         /// How what is staged is published.
         package enum Kind: String, Sendable {
-            /// It takes the place of the media folder, which then lies where it was staged.
+            /// It takes the place of the media folder, which then lies where it was staged. Versions 1 and 2 did that.
             case exchange
+            /// Its files take the places of those in the media folder (`MediaContentExchange`).
+            case content
             /// Its files come beside those of the media folder.
             case addition
         }
 
-        var kind = Kind.exchange
+        var kind = Kind.content
+        /// Without links.
         let path: String
         let stagingPath: String
-        /// The staged folder's inode: found at `path` after the exchange, at `stagingPath` before it; 0 while it is being filled.
+        /// The staged folder's inode: with `exchange` found at `path` after it, at `stagingPath` before it; 0 while it is being filled.
         var stagedInode: UInt64
+
+        /// A folder for what is in the way and in no backup: beside the staging folder, and named after the same operation.
+        var keptPath: String {
+            let operation = FileSystem.lastComponent(stagingPath).dropFirst(MediaFolder.stagingPrefix.count)
+            return "\(FileSystem.parentPath(stagingPath))/\(FileSystem.lastComponent(path))-kept-\(operation)"
+        }
     }
 
+    /// Whether the transaction may have begun: not while the media are being staged.
+    var mayHaveBegun: Bool { media?.stagedInode != 0 }
+
     private static let magic: [UInt8] = Array("BFSJ".utf8)
-    /// Version 1 knew `replace` and exchanges only.
-    private static let version: UInt16 = 2
+    /// Version 1 knew `replace` and exchanges only; version 2 no exchange of a folder's content.
+    private static let version: UInt16 = 3
 
     /// Durable when it returns.
     func write(to path: String) throws(BackupError) { try FileSystem.writeFileAtomically(path, encoded()) }

@@ -5,9 +5,13 @@ import SystemIO
 /// Records of a restore, and the same on a copy.
 extension RestoreOperation {
     /// Brings the records into a database.
-    /// - Parameter beforeCommit: called inside the transaction, or right before it where a whole database is exchanged.
+    /// - Parameters:
+    ///   - guarding: knows whether the app has changed its records since they were saved; `nil` for a copy, which is nobody's.
+    ///   - save: saves them once more.
+    ///   - beforeCommit: called inside the transaction, or right before it where a whole database is exchanged.
     func bringRecords(
         _ checked: CheckedImport, into database: AppDatabase, marker: String?, _ media: MediaPreparation,
+        guarding: RecordsGuard? = nil, saving save: () throws(BackupError) -> Void = { () throws(BackupError) in },
         beforeCommit: (ImportOutcome) throws(BackupError) -> Void
     ) throws(BackupError) {
         var instructions = ImportInstructions(strategy: checked.strategy)
@@ -18,11 +22,23 @@ extension RestoreOperation {
         instructions.mediaNames = media.names
         instructions.restoresSettings = restoresSettings
         switch checked.records {
-        case .wire(let source): try database.run(instructions, from: source, beforeCommit: beforeCommit)
-        case .database(let source): try database.run(instructions, from: source, beforeCommit: beforeCommit)
+        case .wire(let source):
+            try database.run(
+                instructions, from: source, whenLocked: { () throws(BackupError) in try guarding?.saveWhatCame(by: save) },
+                beforeCommit: beforeCommit)
+        case .database(let source):
+            try database.run(
+                instructions, from: source, whenLocked: { () throws(BackupError) in try guarding?.saveWhatCame(by: save) },
+                beforeCommit: beforeCommit)
         case .whole(let source):
             try beforeCommit(wholeOutcome(checked, database))
-            try database.replaceWhole(by: source, stagingPath: "\(workPath)/exchange.sqlite", marker: marker ?? "")
+            try database.replaceWhole(
+                by: source, stagingPath: "\(workPath)/exchange.sqlite", marker: marker ?? "",
+                beforeLocking: { () throws(BackupError) in try guarding?.saveWhatCameSoFar(by: save) },
+                withoutOthers: { (body) throws(BackupError) in
+                    if let guarding { try guarding.withoutConnection(body) } else { try body() }
+                },
+                whenLocked: { () throws(BackupError) in try guarding?.requireNothingNew() })
         }
     }
 

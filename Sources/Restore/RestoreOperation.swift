@@ -16,15 +16,18 @@ public struct RestoreOperation: Sendable {
     let journalPath: String
     /// A folder of this operation's own, on the store's disk.
     let workPath: String
+    let savedMedia: SavedMedia
     /// `nil` for what the definition says.
     let restoresSettings: Bool?
     /// Whether files that are damaged or missing are left out, instead of everything being refused.
     let allowsDamage: Bool
 
+    /// - Parameter savedMedia: tells what the safety backup holds of the media that a restore has replaced.
     public init(
-        database: AppDatabase, mediaPath: String?, journalPath: String, workPath: String, restoresSettings: Bool? = nil,
-        allowsDamage: Bool = false
+        database: AppDatabase, mediaPath: String?, journalPath: String, workPath: String, savedMedia: SavedMedia,
+        restoresSettings: Bool? = nil, allowsDamage: Bool = false
     ) {
+        self.savedMedia = savedMedia
         self.allowsDamage = allowsDamage
         self.restoresSettings = restoresSettings
         self.database = database
@@ -61,7 +64,7 @@ public struct RestoreOperation: Sendable {
         case .zip, .tar:
             let room = try FileSystem.space(at: workPath).availableBytes
             var archive = try ArchiveImport(
-                source, format, definition: definition, roomBytes: room,
+                source, format, definition: definition, amongMedia: databaseAmongMedia(), roomBytes: room,
                 allowsDamage: allowsDamage)
             let recordsPath = "\(workPath)/records"
             try archive.check(writingRecordsTo: recordsPath)
@@ -127,14 +130,24 @@ public struct RestoreOperation: Sendable {
     ///   - report: told of progress.
     ///   - outcome: told what was done, before it is final: it is, unless this throws.
     ///   - room: what else will be needed, by the safety backup.
-    ///   - makeSafetyBackup: saves the current data; called after everything was checked and before anything is changed.
+    ///   - prepare: called after everything was checked, and before the current data is saved.
+    ///   - makeSafetyBackup: saves the current data, before anything is changed. Called once more, while the database is locked, when the app has
+    ///     changed its records meanwhile.
+    /// - Returns: a folder with media that are in no backup, since the app has brought them after the safety backup; `nil` when there are none.
     /// - Throws: `busy` when the app holds its database locked, `noSpace`, …: the old data is unharmed then.
+    @discardableResult
     public func run(
         _ checked: CheckedImport, fileName: String, report: ProgressHandler, outcome: (RestoreOutcome) -> Void = { _ in },
-        room: RoomCheck = RoomCheck(), makeSafetyBackup: () throws(BackupError) -> SnapshotID
-    ) throws(BackupError) {
+        room: RoomCheck = RoomCheck(), prepare: () throws(BackupError) -> Void = { () throws(BackupError) in },
+        makeSafetyBackup: () throws(BackupError) -> SnapshotID
+    ) throws(BackupError) -> String? {
         report(OperationProgress(phase: Self.importingPhase))
+        try requireExchangeable(checked)
         try requireRoom(for: checked, room)
+        try prepare()
+        // Asked inside the transaction, when nobody else can write any more.
+        let records = try RecordsGuard(database)
+        defer { records.end() }
         let safety = try makeSafetyBackup()
         try FaultInjection.reached("restore.safety-made")
         var journal = RestoreJournal(
@@ -146,33 +159,49 @@ public struct RestoreOperation: Sendable {
             try FaultInjection.reached("restore.media-staged")
             try journal.write(to: journalPath)
             try FaultInjection.reached("restore.journal-written")
-            try bringRecords(checked, into: database, marker: journal.operation, media) {
-                (records: ImportOutcome) throws(BackupError) in
+            let operation = journal.operation
+            try bringRecords(
+                checked, into: database, marker: operation, media, guarding: records,
+                saving: { () throws(BackupError) in
+                    journal.safetySnapshot = try makeSafetyBackup()
+                    try journal.write(to: journalPath)
+                }
+            ) { (done: ImportOutcome) throws(BackupError) in
                 if let staging = journal.media?.stagingPath { try media.removeUnneeded(in: staging) }
-                outcome(RestoreOutcome(records: records, media: media.outcome()))
+                outcome(RestoreOutcome(records: done, media: media.outcome()))
             }
         } catch {
             report(OperationProgress(phase: Self.rollingBackMessage))
-            try Cancellation.shielded { () throws(BackupError) in try undoUnlessCommitted(journal, error) }
+            try Cancellation.shielded { () throws(BackupError) in
+                try undoUnlessCommitted(journal, error, hasBegun: records.hasBegun)
+            }
         }
         // What has been committed cannot be cancelled any more.
-        try Cancellation.shielded { () throws(BackupError) in try finish(&journal) }
+        return try Cancellation.shielded { () throws(BackupError) in try finish(&journal) }
     }
 
-    private func finish(_ journal: inout RestoreJournal) throws(BackupError) {
-        if let media = journal.media { try MediaExchange.publish(media) }
+    private func finish(_ journal: inout RestoreJournal) throws(BackupError) -> String? {
+        if let media = journal.media { try MediaExchange.publish(media, databaseAmongMedia()) }
         try FaultInjection.reached("restore.media-published")
         journal.state = .published
         try journal.write(to: journalPath)
         try FaultInjection.reached("restore.journal-published")
         try database.removeRestoreMarker()
         try FaultInjection.reached("restore.marker-removed")
-        if let media = journal.media { try MediaExchange.removeStaged(media) }
+        guard let media = journal.media else { return nil }
+        return try MediaExchange.removeStaged(media, isSaved: savedMedia.check(journal.safetySnapshot))
     }
 
     /// After a failure: the transaction has been rolled back, unless the failure came after its commit. The journal stays until the failure has been
     /// told of.
-    private func undoUnlessCommitted(_ journal: RestoreJournal, _ failure: BackupError) throws(BackupError) {
+    private func undoUnlessCommitted(
+        _ journal: RestoreJournal, _ failure: BackupError, hasBegun: Bool
+    ) throws(BackupError) {
+        guard hasBegun else {
+            // First of all: what was staged may be what fills the disk.
+            if let media = journal.media { try MediaExchange.removeStaged(media, isSaved: nil) }
+            throw failure
+        }
         let marker: String?
         do {
             marker = try database.restoreMarker()
@@ -182,7 +211,7 @@ public struct RestoreOperation: Sendable {
         }
         if marker == journal.operation { return }
         try database.settle()
-        if let media = journal.media { try MediaExchange.removeStaged(media) }
+        if let media = journal.media { try MediaExchange.removeStaged(media, isSaved: nil) }
         throw failure
     }
 
@@ -194,7 +223,11 @@ public struct RestoreOperation: Sendable {
         // Keys and identities of all records, for whoever has to find which is which.
         if checked.strategy != .replace { try room.need(databaseSize + (1 << 20), at: workPath) }
         if let archive = checked.archive, archive.hasMedia, let mediaPath {
-            try room.need(archive.mediaSizeBytes, at: FileSystem.parentPath(mediaPath))
+            // Each file and folder ends somewhere in a block.
+            let block = max(1, try FileSystem.space(at: mediaPath).blockSizeBytes)
+            let ends = UInt64(archive.mediaEntryCount).multipliedReportingOverflow(by: block).partialValue
+            try room.need(archive.mediaSizeBytes, at: FileSystem.realPath(mediaPath))
+            try room.need(ends, at: FileSystem.realPath(mediaPath))
         }
         try room.require()
     }

@@ -17,11 +17,16 @@ public enum RestoreRecovery {
         public let fileName: String
         public let safetySnapshot: SnapshotID?
         public let strategy: ImportStrategy
+        /// A folder with media that are in no backup, which the restore has taken out of the media folder.
+        public let keptMediaPath: String?
     }
 
+    /// - Parameter savedMedia: tells what the safety backup holds of the media that the restore has replaced.
     /// - Returns: `nil` when there was nothing to recover.
     /// - Throws: `busy` when the app holds its database locked; then nothing was changed and it can be tried again.
-    public static func run(journalPath: String, database: AppDatabase) throws(BackupError) -> Result? {
+    public static func run(
+        journalPath: String, database: AppDatabase, savedMedia: SavedMedia
+    ) throws(BackupError) -> Result? {
         guard var journal = try RestoreJournal.read(journalPath) else { return nil }
         let hasCommitted: Bool
         switch journal.state {
@@ -31,19 +36,25 @@ public enum RestoreRecovery {
         if hasCommitted {
             // What is published stays published, whatever the app has done with its folder since.
             if journal.state == .prepared {
-                if let media = journal.media { try MediaExchange.publish(media) }
+                if let media = journal.media {
+                    try MediaExchange.publish(media, DatabaseAmongMedia(database: database.path, media: media.path))
+                }
                 journal.state = .published
                 try journal.write(to: journalPath)
             }
             try database.removeRestoreMarker()
-        } else {
+        } else if journal.mayHaveBegun {
             // Before the media go that belong to it.
             try database.settle()
         }
-        if let media = journal.media { try MediaExchange.removeStaged(media) }
+        var kept: String?
+        if let media = journal.media {
+            kept = try MediaExchange.removeStaged(
+                media, isSaved: hasCommitted ? savedMedia.check(journal.safetySnapshot) : nil)
+        }
         return Result(
             outcome: hasCommitted ? .completed : .undone, fileName: journal.fileName, safetySnapshot: journal.safetySnapshot,
-            strategy: journal.strategy)
+            strategy: journal.strategy, keptMediaPath: kept)
     }
 
     /// The last step, after the outcome has been reported: forgets the restore.

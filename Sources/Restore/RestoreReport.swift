@@ -36,6 +36,10 @@ public struct RestoreReport: Sendable {
     /// The safety backup's file name in `safety/`.
     public var safetyBackup: String?
     public var error: BackupError?
+    /// What the safety backup lacks of what the restore leaves alone.
+    public var safetyGaps: BackupError?
+    /// A folder with media that the restore has taken out of the media folder, and that are in no backup.
+    public var keptMediaPath: String?
     /// The folder where a dropped file replaces all data, if there is one.
     public var undoFolder: String? = "restore/"
     /// Commands of the user's that were run.
@@ -106,6 +110,7 @@ public struct RestoreReport: Sendable {
             "unknownFields": .object(
                 (summary?.unknownFields ?? [:]).sorted { $0.key < $1.key }.map { .init($0.key, .integer($0.value)) }),
             "safetyBackup": .optional(safetyBackup), "sizeBytes": sizeBytes.map { .integer($0) } ?? .null,
+            "keptMedia": .optional(keptMediaPath),
             "leftOut": .array((checked?.leftOut ?? []).map { .text($0.english) }), "hooks": .array(hooks.map(\.json)),
         ])
         guard case .object(let fixed) = members else { return members }
@@ -119,7 +124,14 @@ public struct RestoreReport: Sendable {
         return checked?.summary.successMessage ?? "The data was imported."
     }
 
-    private var warnings: [Message] { (checked?.warnings ?? []) + (outcome?.notes ?? []) }
+    private var warnings: [Message] {
+        var warnings = (checked?.warnings ?? []) + (outcome?.notes ?? [])
+        if let safetyGaps { warnings.append("The safety backup is not whole: \(safetyGaps.message)") }
+        if let keptMediaPath {
+            warnings.append("Media files that came or changed after the safety backup were kept in \(keptMediaPath)")
+        }
+        return warnings
+    }
 
     private var errors: [Message] {
         guard let error else { return [] }

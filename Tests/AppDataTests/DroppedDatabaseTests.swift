@@ -150,4 +150,36 @@ struct DroppedDatabaseTests {
                 "expense 10 refers to unknown car 99",
             ])
     }
+
+    @Test(arguments: ["a,b,primary key(b,a)", "a text, c int, primary key(c,a)", "a,b,primary key(a,b)"])
+    func `F1: a table without rowid whose key is not in the order of its columns is whole`(columns: String) throws {
+        try sqlite(path, "create table t(\(columns)) without rowid; insert into t values (1,2)")
+        let definition = try AppDefinition.load(yaml: IntrospectedDefinition(of: path, mediaFolder: nil).yaml)
+        let database = try DroppedDatabase(path: path, definition: definition)
+        #expect(database.definition.coversWholeDatabase)
+        #expect(try database.integrityProblems(limit: 3) == [])
+    }
+
+    /// The database leaves its log for the exchange, since the pages cannot change their size otherwise.
+    @Test func `R-A22: a failed exchange of pages gives the database its log back`() throws {
+        let target = folder("target.db")
+        try sqlite(target, "pragma page_size = 4096; pragma journal_mode = wal; create table t(a); insert into t values (1)")
+        try sqlite(path, "pragma page_size = 8192; create table t(a); insert into t values (2)")
+        let definition = try AppDefinition.load(yaml: IntrospectedDefinition(of: target, mediaFolder: nil).yaml)
+        let database = AppDatabase(at: target, definition: definition)
+        let source = try DroppedDatabase(path: path, definition: definition)
+        let error = #expect(throws: BackupError.self) {
+            try database.replaceWhole(
+                by: source, stagingPath: folder("staging.db"), marker: "m",
+                whenLocked: { () throws(BackupError) in
+                    // Nobody else can write by then.
+                    #expect((try? run(["sqlite3", "-cmd", ".timeout 0", target, "insert into t values (3)"]))?.status != 0)
+                    throw BackupError(.busy, "changed")
+                })
+        }
+        #expect(error?.code == .busy)
+        #expect(try sqlite(target, "select a from t; pragma page_size; pragma journal_mode") == "1\n4096\nwal\n")
+        try database.replaceWhole(by: source, stagingPath: folder("staging.db"), marker: "m")
+        #expect(try sqlite(target, "select a from t; pragma page_size; pragma journal_mode") == "2\n8192\nwal\n")
+    }
 }

@@ -130,6 +130,10 @@ int renameat(int folder, const char *old, int target, const char *new) {
 }
 
 int renameat2(int folder, const char *old, int target, const char *new, unsigned flags) {
+    if (refuses_rename_flags(flags)) {
+        errno = EINVAL;
+        return -1;
+    }
     if (consider_path("rename", NEEDS_ROOM, target, new) == FAIL) return -1;
     return NEXT(renameat2)(folder, old, target, new, flags);
 }
@@ -143,6 +147,10 @@ long syscall(long number, ...) {
     for (int index = 0; index < 6; index++) values[index] = va_arg(arguments, long);
     va_end(arguments);
     enum verdict verdict = PROCEED;
+    if (number == SYS_renameat2 && refuses_rename_flags((unsigned)values[4])) {
+        errno = EINVAL;
+        return -1;
+    }
     if (number == SYS_renameat2) {
         verdict = consider_path("rename", NEEDS_ROOM, (int)values[2], (const char *)values[3]);
     } else if (number == SYS_syncfs) {

@@ -25,6 +25,9 @@ enum verdict consider_path(const char *call, enum call_class class, int folder, 
 // The same for an open file.
 enum verdict consider_descriptor(const char *call, enum call_class class, int descriptor);
 
+// Whether renameat2(2) is to fail with EINVAL.
+bool refuses_rename_flags(unsigned flags);
+
 // Ends the process without a word to anybody; does not return.
 _Noreturn void die(void);
 

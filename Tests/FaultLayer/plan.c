@@ -38,9 +38,13 @@ static bool logs_looks;
 static char fault_call[32];
 static char fault_path[PATH_MAX];
 
+static bool lacks_rename_flags = false;
+
 static atomic_long passed;
 // Whether a fault that lasts has begun.
 static atomic_bool has_begun;
+
+bool refuses_rename_flags(unsigned flags) { return lacks_rename_flags && flags != 0; }
 
 void *next_function(const char *name) {
     void *function = dlsym(RTLD_NEXT, name);
@@ -53,6 +57,7 @@ __attribute__((constructor)) static void read_environment(void) {
     const char *log = getenv("FAULT_LAYER_LOG");
     const char *plan = getenv("FAULT_LAYER_FAULT");
     logs_looks = getenv("FAULT_LAYER_LOOKS") != NULL;
+    lacks_rename_flags = getenv("FAULT_LAYER_NO_RENAME_FLAGS") != NULL;
     // Whatever this program starts is another program, and would count from the beginning.
     unsetenv("LD_PRELOAD");
     if (plan != NULL) {

@@ -22,6 +22,11 @@ struct CrashTests {
     /// Those that only a restore passes which adds to what is there; `MergeCrashTests` sees that it does.
     static let mergingPoints = ["restore.records-matched", "restore.file-published"]
 
+    /// Those that only a restore passes which replaces what there is.
+    static let replacingPoints = [
+        "restore.rows-deleted", "restore.file-taken-out", "restore.media-emptied", "restore.file-brought-in",
+    ]
+
     /// A store with a backup named "first", and with other records and photos since.
     private struct Template {
         let room: Room

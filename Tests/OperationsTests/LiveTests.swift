@@ -23,7 +23,7 @@ struct LiveTests {
     @Test func `the same view until something is committed`() throws {
         let room = try Room()
         let store = try room.makeDiary()
-        let live = LiveData(store: store)
+        let live = try LiveData(store: store)
         usleep(50_000)
         let first = try live.view()
         #expect(try live.view() === first)
@@ -42,7 +42,7 @@ struct LiveTests {
     @Test func `many readers at once get one view`() throws {
         let room = try Room()
         let store = try room.makeDiary()
-        let live = LiveData(store: store)
+        let live = try LiveData(store: store)
         usleep(50_000)
         let views = Mutex<[any LiveView]>([])
         DispatchQueue.concurrentPerform(iterations: 16) { _ in

@@ -89,7 +89,7 @@ struct MergeCrashTests {
         let fault = point + action
         let result = try room.run(Template.restore, ["BACKUPFS_FAULT": fault])
         // Points that only other restores pass leave a merge in peace.
-        let isPassed = !["restore.rows-deleted"].contains(point)
+        let isPassed = !CrashTests.replacingPoints.contains(point)
         #expect(
             (result.status != 0) == (isPassed && (action == "" || result.complaint.contains("injected"))), "\(fault): \(result)")
         if action == "", isPassed { #expect(result.status == 9 || result.status == 137, "\(fault) is never reached") }

@@ -57,7 +57,8 @@ struct HostileMessageTests {
         try folder.write(
             Diary.export().replacing("\"appVersion\": \"1.0\"", with: "\"appVersion\": \"1\\u001B[2J\\r\""), to: "a.json")
         let operation = RestoreOperation(
-            database: database, mediaPath: folder("app/photos"), journalPath: folder("journal"), workPath: folder("work"))
+            database: database, mediaPath: folder("app/photos"), journalPath: folder("journal"), workPath: folder("work"),
+            savedMedia: .everything)
         let checked = try operation.check(folder("a.json"))
         #expect(checked.summary.appVersion == "1\u{1B}[2J\r")
         let report = RestoreReport(

@@ -41,10 +41,10 @@ struct RestoreJournalTests {
             media: .init(path: "/m", stagingPath: "/s", stagedInode: 258))
         try journal.write(to: folder("journal"))
         let body: [UInt8] =
-            Array("BFSJ".utf8) + [2, 0] + [8, 0, 0, 0] + Array("prepared".utf8) + [2, 0, 0, 0] + Array("op".utf8) + [1, 0, 0, 0]
+            Array("BFSJ".utf8) + [3, 0] + [8, 0, 0, 0] + Array("prepared".utf8) + [2, 0, 0, 0] + Array("op".utf8) + [1, 0, 0, 0]
             + Array("f".utf8) + [0, 0, 0, 0] + [2, 0, 0, 0] + Array("/m".utf8) + [2, 0, 0, 0] + Array("/s".utf8) + [
                 2, 1, 0, 0, 0, 0, 0, 0,
-            ] + [7, 0, 0, 0] + Array("replace".utf8) + [8, 0, 0, 0] + Array("exchange".utf8)
+            ] + [7, 0, 0, 0] + Array("replace".utf8) + [7, 0, 0, 0] + Array("content".utf8)
         let bytes = try folder.read("journal")
         #expect(Array(bytes.dropLast(4)) == body)
         #expect(
@@ -68,6 +68,22 @@ struct RestoreJournalTests {
         #expect(
             journal.state == .prepared && journal.operation == "op" && journal.fileName == "f" && journal.safetySnapshot == nil)
         #expect(journal.strategy == .replace)
+        #expect(journal.media == .init(kind: .exchange, path: "/m", stagingPath: "/s", stagedInode: 258))
+    }
+
+    /// What was written before the content of a media folder was exchanged in place.
+    @Test func `a journal of version 2 is read`() throws {
+        let folder = try TemporaryFolder()
+        let body: [UInt8] =
+            Array("BFSJ".utf8) + [2, 0] + [8, 0, 0, 0] + Array("prepared".utf8) + [2, 0, 0, 0] + Array("op".utf8) + [1, 0, 0, 0]
+            + Array("f".utf8) + [0, 0, 0, 0] + [2, 0, 0, 0] + Array("/m".utf8) + [2, 0, 0, 0] + Array("/s".utf8) + [
+                2, 1, 0, 0, 0, 0, 0, 0,
+            ] + [7, 0, 0, 0] + Array("replace".utf8) + [8, 0, 0, 0] + Array("exchange".utf8)
+        try folder.write(body, to: "body")
+        try folder.sh(
+            "python3 -c \"import zlib; d=open('body','rb').read(); open('journal','wb').write(d+zlib.crc32(d).to_bytes(4,'little'))\""
+        )
+        let journal = try #require(try RestoreJournal.read(folder("journal")))
         #expect(journal.media == .init(kind: .exchange, path: "/m", stagingPath: "/s", stagedInode: 258))
     }
 
@@ -98,7 +114,7 @@ struct RestoreJournalTests {
         let folder = try TemporaryFolder()
         try Self.samples()[0].write(to: folder("journal"))
         var bytes = Array(try folder.read("journal").dropLast(4))
-        bytes[4] = 3
+        bytes[4] = 4
         try folder.write(bytes + withUnsafeBytes(of: CRC32.of(bytes).littleEndian) { Array($0) }, to: "journal")
         #expect(failure { _ = try RestoreJournal.read(folder("journal")) }?.code == .unsupportedVersion)
     }

@@ -19,7 +19,8 @@ struct RestoreOperationTests {
         RestoreOperation(
             database: try AppDatabase(
                 opening: folder("app/database.sqlite"), definition: Diary.definition(), busyTimeoutSeconds: 0.2),
-            mediaPath: media ? folder("app/photos") : nil, journalPath: folder("restore.journal"), workPath: folder("work"))
+            mediaPath: media ? folder("app/photos") : nil, journalPath: folder("restore.journal"), workPath: folder("work"),
+            savedMedia: .everything)
     }
 
     private static func makeArchive(_ folder: TemporaryFolder) throws {

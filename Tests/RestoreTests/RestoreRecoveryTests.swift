@@ -57,7 +57,7 @@ struct RestoreRecoveryTests {
             try folder.sh("mkdir app/.backupfs-staging-this; printf new > app/.backupfs-staging-this/new.jpg")
             let inode = try FileSystem.status(folder("app/.backupfs-staging-this")).inode
             media = .init(
-                path: folder("app/photos"), stagingPath: folder("app/.backupfs-staging-this"),
+                kind: .exchange, path: folder("app/photos"), stagingPath: folder("app/.backupfs-staging-this"),
                 stagedInode: place == .beingStaged ? 0 : inode)
             if place == .exchanged || place == .oldRemoved {
                 try folder.sh(
@@ -78,7 +78,8 @@ struct RestoreRecoveryTests {
     func `the next start finishes or undoes it`(crash: Crash) throws {
         let folder = try TemporaryFolder()
         let database = try Self.build(crash, folder)
-        let result = try #require(try RestoreRecovery.run(journalPath: folder("restore.journal"), database: database))
+        let result = try #require(
+            try RestoreRecovery.run(journalPath: folder("restore.journal"), database: database, savedMedia: .everything))
         #expect(result.outcome == crash.outcome)
         #expect(result.fileName == "dropped.zip")
         // A mark that is not of this operation says nothing and stays.
@@ -86,11 +87,13 @@ struct RestoreRecoveryTests {
         #expect(try folder.sh(Self.look) == "\(crash.photo)\nphotos\(marker)")
 
         // Until it is forgotten it may be run again, and says the same where the journal tells it.
-        let again = try #require(try RestoreRecovery.run(journalPath: folder("restore.journal"), database: database))
+        let again = try #require(
+            try RestoreRecovery.run(journalPath: folder("restore.journal"), database: database, savedMedia: .everything))
         #expect(again.outcome == crash.outcome)
         #expect(try folder.sh(Self.look) == "\(crash.photo)\nphotos\(marker)")
         try RestoreRecovery.forget(journalPath: folder("restore.journal"))
-        #expect(try RestoreRecovery.run(journalPath: folder("restore.journal"), database: database) == nil)
+        #expect(
+            try RestoreRecovery.run(journalPath: folder("restore.journal"), database: database, savedMedia: .everything) == nil)
         #expect(try folder.sh("ls") == "app\nwork")
     }
 
@@ -100,7 +103,7 @@ struct RestoreRecoveryTests {
         let database = try Self.build(crash, folder)
         // The app replaced its folder after the crash: another inode, and newer than both.
         try folder.sh("mkdir app/newest; printf newest > app/newest/newest.jpg; rm -r app/photos; mv app/newest app/photos")
-        _ = try RestoreRecovery.run(journalPath: folder("restore.journal"), database: database)
+        _ = try RestoreRecovery.run(journalPath: folder("restore.journal"), database: database, savedMedia: .everything)
         #expect(try folder.sh(Self.look) == "newest\nphotos")
     }
 
@@ -113,7 +116,7 @@ struct RestoreRecoveryTests {
         )
         let journal = try #require(try RestoreJournal.read(folder("restore.journal")))
         let error = failure {
-            _ = try RestoreRecovery.run(journalPath: folder("restore.journal"), database: database)
+            _ = try RestoreRecovery.run(journalPath: folder("restore.journal"), database: database, savedMedia: .everything)
         }
         #expect(error?.code == .notFound)
         #expect(try folder.sh("cat app/photos/old.jpg; cat app/.backupfs-staging-this/x.jpg") == "oldforeign")
@@ -139,7 +142,7 @@ struct RestoreRecoveryTests {
         defer { holder.terminate() }
         _ = pipe.fileHandleForReading.availableData
         let error = failure {
-            _ = try RestoreRecovery.run(journalPath: folder("restore.journal"), database: database)
+            _ = try RestoreRecovery.run(journalPath: folder("restore.journal"), database: database, savedMedia: .everything)
         }
         #expect(error?.code == .busy)
         #expect(try folder.read("restore.journal") == before)

@@ -35,9 +35,12 @@ enum DatabaseCopy {
     ///   - path, targetPath: named in errors.
     ///   - pagesPerStep: after so many it can be cancelled; only for a source that is inside a transaction. All at once if negative.
     ///   - busyTimeoutSeconds: how long to wait for those who have a database locked, which the interface does not by itself.
+    ///   - locksFirst: whether the target is locked before the first page is copied, and `whenLocked` is called.
+    ///   - whenLocked: called once the target is locked for all others, before the first page is copied; what it throws undoes everything.
     static func copyPages(
         from source: OpaquePointer?, path: String, to target: OpaquePointer?, targetPath: String, pagesPerStep: Int32 = -1,
-        busyTimeoutSeconds: Double = 0
+        busyTimeoutSeconds: Double = 0, locksFirst: Bool = false,
+        whenLocked: () throws(BackupError) -> Void = { () throws(BackupError) in }
     ) throws(BackupError) {
         guard let backup = sqlite3_backup_init(target, "main", source, "main") else {
             throw DatabaseFailure.last(target, path: targetPath)
@@ -46,6 +49,8 @@ enum DatabaseCopy {
         var result = SQLITE_OK
         var isBusy = false
         var cancelled: BackupError?
+        // A step of no pages locks both databases, and copies nothing.
+        var isLocking = locksFirst
         repeat {
             do {
                 try Cancellation.check()
@@ -54,8 +59,16 @@ enum DatabaseCopy {
                 break
             }
             if isBusy { usleep(20_000) }
-            result = sqlite3_backup_step(backup, pagesPerStep)
+            result = sqlite3_backup_step(backup, isLocking ? 0 : pagesPerStep)
             isBusy = result == SQLITE_BUSY || result == SQLITE_LOCKED
+            guard isLocking, result == SQLITE_OK else { continue }
+            isLocking = false
+            do {
+                try whenLocked()
+            } catch {
+                cancelled = error
+                break
+            }
         } while result == SQLITE_OK || isBusy && SystemClock.monotonicNanoseconds() < end
         // Whatever went wrong has been rolled back by then.
         let finished = sqlite3_backup_finish(backup)

@@ -12,14 +12,24 @@ extension AppDatabase {
     ///   - source: a checked file.
     ///   - stagingPath: where a copy can be made; removed afterwards.
     ///   - marker: as for `replaceAll`.
+    ///   - beforeLocking: called when all is ready.
+    ///   - withoutOthers: runs what needs the database to have no other connection.
+    ///   - whenLocked: called when nobody else can read or write any more, before the first page is copied.
     /// - Throws: `busy` when the app keeps its database locked; `invalidContent` when the file is another application's. Only an error at the
     ///   fault point `restore.committed` comes after the commit.
-    public func replaceWhole(by source: DroppedDatabase, stagingPath: String, marker: String) throws(BackupError) {
+    public func replaceWhole(
+        by source: DroppedDatabase, stagingPath: String, marker: String,
+        beforeLocking: () throws(BackupError) -> Void = { () throws(BackupError) in },
+        withoutOthers: (() throws(BackupError) -> Void) throws(BackupError) -> Void = { (body) throws(BackupError) in try body()
+        },
+        whenLocked: () throws(BackupError) -> Void = { () throws(BackupError) in }
+    ) throws(BackupError) {
         let exchange = DatabaseExchange(path: path, busyTimeoutSeconds: busyTimeoutSeconds)
         try exchange.stage(source, at: stagingPath, marker: marker)
         defer { _ = unlink(stagingPath) }
         try FaultInjection.reached("restore.transaction-begun")
-        try exchange.publish(stagingPath)
+        try beforeLocking()
+        try exchange.publish(stagingPath, withoutOthers, whenLocked)
         try FaultInjection.reached("restore.committed")
     }
 }
@@ -43,7 +53,10 @@ struct DatabaseExchange {
     }
 
     /// Copies all pages over the app's database.
-    func publish(_ stagingPath: String) throws(BackupError) {
+    func publish(
+        _ stagingPath: String, _ withoutOthers: (() throws(BackupError) -> Void) throws(BackupError) -> Void,
+        _ whenLocked: () throws(BackupError) -> Void
+    ) throws(BackupError) {
         if try !FileSystem.exists(path) {
             // Made here and not by SQLite, for its mode.
             _ = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
@@ -51,22 +64,28 @@ struct DatabaseExchange {
         try withConnection(stagingPath, flags: SQLITE_OPEN_READONLY) { (source) throws(BackupError) in
             try withConnection(path, flags: SQLITE_OPEN_READWRITE) { (target) throws(BackupError) in
                 sqlite3_busy_timeout(target, Int32(busyTimeoutSeconds * 1_000))
-                let hasLog = try leaveLogIfPagesDiffer(source, target)
-                try DatabaseCopy.copyPages(
-                    from: source, path: path, to: target, targetPath: path, busyTimeoutSeconds: busyTimeoutSeconds)
+                let hasLog = try hasLogAndOtherPages(source, target)
+                if hasLog {
+                    try withoutOthers { () throws(BackupError) in try execute(target, "PRAGMA journal_mode = DELETE", path) }
+                }
+                do throws(BackupError) {
+                    try DatabaseCopy.copyPages(
+                        from: source, path: path, to: target, targetPath: path, busyTimeoutSeconds: busyTimeoutSeconds,
+                        locksFirst: true, whenLocked: whenLocked)
+                } catch {
+                    // What failed is told; the database has its log again, as the app had it.
+                    if hasLog { try? execute(target, "PRAGMA journal_mode = WAL", path) }
+                    throw error
+                }
                 if hasLog { try execute(target, "PRAGMA journal_mode = WAL", path) }
             }
         }
     }
 
     /// The pages of a database with a write-ahead log cannot change their size.
-    /// - Returns: whether it had one, and has none now.
-    private func leaveLogIfPagesDiffer(_ source: OpaquePointer?, _ target: OpaquePointer?) throws(BackupError) -> Bool {
-        guard try text(target, "PRAGMA journal_mode", path) == "wal",
-            try text(source, "PRAGMA page_size", path) != text(target, "PRAGMA page_size", path)
-        else { return false }
-        try execute(target, "PRAGMA journal_mode = DELETE", path)
-        return true
+    private func hasLogAndOtherPages(_ source: OpaquePointer?, _ target: OpaquePointer?) throws(BackupError) -> Bool {
+        guard try text(target, "PRAGMA journal_mode", path) == "wal" else { return false }
+        return try text(source, "PRAGMA page_size", path) != text(target, "PRAGMA page_size", path)
     }
 
     private func withConnection(

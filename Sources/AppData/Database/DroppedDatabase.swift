@@ -63,8 +63,7 @@ public struct DroppedDatabase: RecordSource, Sendable {
         var format = definition
         var problem: Message?
         do throws(BackupError) {
-            let statement = try DatabaseStatement(connection, "PRAGMA quick_check(1)", path: path)
-            guard try statement.step(), statement.text(0) == "ok" else { throw damaged() }
+            guard try isWhole(connection) else { throw damaged() }
             // Without its tables nothing can be asked of it; which are missing is told below.
             problem = try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).firstMissingObject()
             if problem == nil {
@@ -76,6 +75,17 @@ public struct DroppedDatabase: RecordSource, Sendable {
         }
         if let problem { throw BackupError(.invalidContent, ImportMessages.failure(problem), path: path) }
         return format
+    }
+
+    /// The quick check takes the primary key of a table WITHOUT ROWID for null where it is not in the order of the columns (SQLite 3.40): then the
+    /// whole check decides, which takes longer.
+    private func isWhole(_ connection: OpaquePointer?) throws(BackupError) -> Bool {
+        let quick = try DatabaseStatement(connection, "PRAGMA quick_check(1)", path: path)
+        guard try quick.step() else { return false }
+        if quick.text(0) == "ok" { return true }
+        guard quick.text(0).hasPrefix("NULL value in ") else { return false }
+        let whole = try DatabaseStatement(connection, "PRAGMA integrity_check(1)", path: path)
+        return try whole.step() && whole.text(0) == "ok"
     }
 
     private func damaged() -> BackupError {

@@ -4,31 +4,37 @@ import SystemIO
 extension AppDatabase {
     /// Brings the records of `source` into the database, in one transaction: it is done whole, or, after any error, not at all.
     ///
-    /// - Parameter beforeCommit: the last that is done inside the transaction: what it throws undoes everything.
+    /// - Parameters:
+    ///   - whenLocked: the first that is done inside the transaction, when nobody else can write any more.
+    ///   - beforeCommit: the last that is done inside the transaction: what it throws undoes everything.
     /// - Throws: `busy` when the app keeps its database locked; `notSupported` when the strategy cannot be used with this data and file;
     ///   `invalidContent` for records that the definition does not allow, or that are not as many as expected. Only an error at the fault point
     ///   `restore.committed` comes after the commit.
     @discardableResult
     public func run(
         _ instructions: ImportInstructions, from source: some RecordSource,
+        whenLocked: () throws(BackupError) -> Void = { () throws(BackupError) in },
         beforeCommit: (ImportOutcome) throws(BackupError) -> Void = { (_) throws(BackupError) in }
     ) throws(BackupError) -> ImportOutcome {
         guard definition.tellsOfMedia else {
-            return try run(instructions, from: source, definition: definition, beforeCommit: beforeCommit)
+            return try run(
+                instructions, from: source, definition: definition, whenLocked: whenLocked, beforeCommit: beforeCommit)
         }
         // What a file says of its media files is not the database's.
         let records = TableRecords(source)
         var instructions = instructions
         instructions.expectedCounts = instructions.expectedCounts.map(records.counts)
-        return try run(instructions, from: records, definition: definition.tablesOnly, beforeCommit: beforeCommit)
+        return try run(
+            instructions, from: records, definition: definition.tablesOnly, whenLocked: whenLocked, beforeCommit: beforeCommit)
     }
 
     private func run(
         _ instructions: ImportInstructions, from source: some RecordSource, definition: AppDefinition,
-        beforeCommit: (ImportOutcome) throws(BackupError) -> Void
+        whenLocked: () throws(BackupError) -> Void, beforeCommit: (ImportOutcome) throws(BackupError) -> Void
     ) throws(BackupError) -> ImportOutcome {
         let outcome = try write { database in
             let connection = database.sqliteConnection
+            try whenLocked()
             let outcome: ImportOutcome
             switch instructions.strategy {
             case .replace:

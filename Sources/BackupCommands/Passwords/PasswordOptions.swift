@@ -40,6 +40,7 @@ struct PasswordOptions: ParsableArguments {
                 .usage, "the repository is not encrypted, but a password file was named", path: store.repository.path,
                 remedy: "Leave out --password-file.")
         }
+        if let unfinished = store.unfinishedRestore { Terminal.complain("backupfs: \(unfinished.summary)") }
         return store
     }
 

@@ -94,6 +94,7 @@ struct MountCommand: ParsableCommand {
         let store = try passwords.open(path, masterKey: try BackgroundMount.inheritedSecret(), log: self.store.log.overrides)
         let log = MountLog(store: store)
         do {
+            try store.requireMountable(at: mountpoint)
             try serve(store, mountOptions, channel, manager, log)
         } catch {
             log.noteFailure(error)
@@ -161,6 +162,7 @@ struct MountCommand: ParsableCommand {
         // Opened here first: an error is then shown as that of any other command, recovery happens before the mount answers, and the password
         // is asked for where somebody can type it.
         let opened = try passwords.open(storePath, log: store.log.overrides)
+        try opened.requireMountable(at: mountpoint)
         try MountRecord.requireUnmounted(opened.paths)
         var arguments = ["mount", "--foreground", "--store", storePath] + store.log.arguments
         for option in options { arguments += ["-o", option] }

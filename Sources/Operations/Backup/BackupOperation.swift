@@ -61,18 +61,32 @@ public struct BackupOperation: Sendable {
 
     /// For whoever holds the operation lock.
     func make(
-        _ kind: SnapshotKind, label: String?, tag: String?, _ report: @escaping ProgressHandler
+        _ kind: SnapshotKind, label: String?, tag: String?, requiresAllFiles: Bool = false, _ report: @escaping ProgressHandler
     ) throws(BackupError) -> BackupResult {
-        guard let result = try make(kind, label: label, tag: tag, unlessAs: nil, report) else {
-            throw BackupError(.invalidArgument, "the backup was not made")
-        }
+        guard
+            let result = try make(
+                kind, label: label, tag: tag, unlessAs: nil, requiresAllFiles: requiresAllFiles, report)
+        else { throw BackupError(.invalidArgument, "the backup was not made") }
         return result
     }
 
+    private static func holes(_ unreadable: [Message]) -> BackupError {
+        BackupError(
+            .inputOutput,
+            .plural(
+                unreadable.count, one: "a media file cannot be read, so it would not be in the safety backup",
+                other: "\(unreadable.count) media files cannot be read, so they would not be in the safety backup"),
+            remedy:
+                "Nothing was changed. Make them readable, or move them away, and try again; or restore into another folder with --target.",
+            findings: unreadable)
+    }
+
     /// For whoever holds the operation lock.
+    /// - Parameter requiresAllFiles: whether a media file that cannot be read is a reason to make none, instead of one without it.
     /// - Returns: `nil` when nothing has changed since `unchanged`.
     func make(
-        _ kind: SnapshotKind, label: String?, tag: String?, unlessAs unchanged: Snapshot?, _ report: @escaping ProgressHandler
+        _ kind: SnapshotKind, label: String?, tag: String?, unlessAs unchanged: Snapshot?, requiresAllFiles: Bool = false,
+        _ report: @escaping ProgressHandler
     ) throws(BackupError) -> BackupResult? {
         try store.repository.refresh()
         try store.database.check()
@@ -86,9 +100,12 @@ public struct BackupOperation: Sendable {
         let earlier = EarlierBackup(of: store)
 
         let progress = BackupProgress(store.definition, report)
+        let places = try store.places()
         let parts = try BackupParts(
             store: store, writer: writer, earlier: earlier, createdAt: createdAt, progress: progress
         ).run()
+        // It is what a restore can be undone with: better none than one with holes.
+        if requiresAllFiles, !parts.unreadable.isEmpty { throw Self.holes(parts.unreadable) }
         progress.enter(.metadata)
         let records = parts.records
         var entries = parts.entries
@@ -127,7 +144,7 @@ public struct BackupOperation: Sendable {
         return BackupResult(
             snapshot: snapshot, storedBytes: storedBytes, unreadable: parts.unreadable,
             missing: records.facts.missingFiles.lines, mediaBytesRead: progress.mediaBytesRead,
-            warnings: warning.map { [$0] } ?? [])
+            warnings: [warning, places.problem?.message].compactMap { $0 })
     }
 
     /// Whose backup it is, and what the next one compares itself with.

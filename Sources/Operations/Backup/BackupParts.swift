@@ -29,8 +29,9 @@ struct BackupParts {
 
     func run() throws(BackupError) -> Stored {
         progress.begin(hasMedia: store.mediaPath != nil)
+        let amongMedia = try store.databaseAmongMedia()
         let listing = store.mediaPath.map { path in
-            MediaListing(path, earlier: earlier.folder("media")?.totals) { [progress] files, bytes in
+            MediaListing(path, amongMedia: amongMedia, earlier: earlier.folder("media")?.totals) { [progress] files, bytes in
                 progress.expectMedia(files: files, bytes: bytes)
             }
         }
@@ -82,7 +83,8 @@ struct BackupParts {
         guard let mediaPath = store.mediaPath else { return nil }
         let media = MediaBackup(writer: writer, repository: store.repository, progress: progress)
         progress.enter(.listing)
-        let stored = try media.store(mediaPath, earlier: earlier.folder("media"))
+        let stored = try media.store(
+            mediaPath, amongMedia: store.databaseAmongMedia(), earlier: earlier.folder("media"))
         let status = try FileSystem.status(mediaPath)
         // What changed is found by comparing stored folders, which must be readable for that.
         try writer.publishChunks()

@@ -34,12 +34,16 @@ final class MediaBackup: Sendable {
     /// Files that could not be stored, and why; the backup goes on without them and says so.
     var unreadable: [Message] { unreadableFiles.withLock { $0.sorted() } }
 
-    /// - Parameter earlier: the media folder in an earlier snapshot.
+    /// - Parameters:
+    ///   - amongMedia: what in the folder is none of the media.
+    ///   - earlier: the media folder in an earlier snapshot.
     /// - Throws: what the repository throws, or when the folder itself cannot be read; a single file that cannot be read is noted in `unreadable`.
-    func store(_ path: String, earlier: StoredDirectory?) throws(BackupError) -> StoredDirectory {
+    func store(
+        _ path: String, amongMedia: DatabaseAmongMedia, earlier: StoredDirectory?
+    ) throws(BackupError) -> StoredDirectory {
         let result = Mutex<StoredDirectory?>(nil)
         let root = try MediaFolderTask(
-            try DirectoryReader(path: path), relativePath: "", earlier: earlier, in: repository, writer
+            try DirectoryReader(path: path), relativePath: "", amongMedia: amongMedia, earlier: earlier, in: repository, writer
         ) { [self] (task) throws(BackupError) in
             let stored = try task.store(with: writer)
             result.withLock { $0 = stored }
@@ -69,7 +73,7 @@ final class MediaBackup: Sendable {
         var batch: [FileName] = []
         var batchBytes: UInt64 = 0
         try FaultInjection.reached("backup.media-listed")
-        for name in names where !MediaFolder.isOurs(name) {
+        for name in names where !task.amongMedia.hides(name) {
             guard !group.hasFailed, !walking.hasFailed else { return }
             try notingUnreadable(name, in: task) { () throws(BackupError) in
                 let status = try MediaFile.reading(task.path(of: name)) { () throws(BackupError) in try task.reader.status(name) }
@@ -105,8 +109,8 @@ final class MediaBackup: Sendable {
     private func enter(_ name: FileName, _ status: FileStatus, in task: MediaFolderTask) throws(BackupError) {
         let path = task.path(of: name)
         let inner = try MediaFolderTask(
-            MediaFile.openingFolder(name, in: task.reader, path), relativePath: path, earlier: task.earlierFolder(name),
-            in: repository, writer
+            MediaFile.openingFolder(name, in: task.reader, path), relativePath: path,
+            amongMedia: task.amongMedia.entering(name), earlier: task.earlierFolder(name), in: repository, writer
         ) { [self] (inner) throws(BackupError) in
             let stored = try inner.store(with: writer)
             task.add(.directory(name: name, mode: status.mode, modificationTime: status.modificationTime, stored: stored))

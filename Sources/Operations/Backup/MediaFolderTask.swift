@@ -1,5 +1,6 @@
 import BackupCore
 import BackupRepository
+import Restore
 import Synchronization
 import SystemIO
 
@@ -16,6 +17,8 @@ final class MediaFolderTask: Sendable {
 
     let reader: DirectoryReader
     let whenComplete: Completion
+    /// What in the folder is none of the media.
+    let amongMedia: DatabaseAmongMedia
     private let relativePath: String
     private let earlierStored: StoredDirectory?
     private let earlier: Directory?
@@ -28,7 +31,7 @@ final class MediaFolderTask: Sendable {
     ///   - earlier: the same folder in an earlier snapshot. If it cannot be read, everything is read anew.
     ///   - whenComplete: called once, when all entries are there.
     init(
-        _ reader: consuming DirectoryReader, relativePath: String, earlier: StoredDirectory?,
+        _ reader: consuming DirectoryReader, relativePath: String, amongMedia: DatabaseAmongMedia, earlier: StoredDirectory?,
         in repository: Repository, _ writer: BackupWriter, whenComplete: @escaping Completion
     ) throws(BackupError) {
         let directory = earlier.flatMap { try? repository.directory($0) }
@@ -36,6 +39,7 @@ final class MediaFolderTask: Sendable {
         let held = try writer.takeOver(files.map(\.content))
         self.reader = reader
         self.relativePath = relativePath
+        self.amongMedia = amongMedia
         self.whenComplete = whenComplete
         earlierStored = earlier
         self.earlier = directory

@@ -60,6 +60,7 @@ struct ComparedState {
     /// Renders the data into files without names; they go with this value.
     init(liveDataOf store: Store) throws(BackupError) {
         snapshot = nil
+        try store.requireFinishedRestore()
         try store.database.check()
         let rendering = try store.withWorkFolder { (folder) throws(BackupError) in
             try AppRendering(of: store.database, in: folder, createdAt: SystemClock.now().wholeSeconds)
@@ -73,7 +74,10 @@ struct ComparedState {
         self.collections = collections
         var files: [ComparedFile] = [.rendered("database.sqlite", rendering.database, rendering.createdAt)]
         if let path = store.mediaPath, let status = FileSystem.statusIfPresent(path), status.kind == .directory {
-            files.append(.media(LiveMedia.Item(name: "media", status: status, target: []), path: [], LiveMedia(path: path)))
+            files.append(
+                .media(
+                    LiveMedia.Item(name: "media", status: status, target: []), path: [],
+                    LiveMedia(path: path, amongMedia: try store.databaseAmongMedia())))
         }
         self.files = files
     }

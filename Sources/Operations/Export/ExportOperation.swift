@@ -124,7 +124,10 @@ public struct ExportOperation: Sendable {
     }
 
     private func writeFiles(to folder: String) throws(BackupError) -> [String] {
-        guard let snapshotName else { return try writeCSV(of: store.database, to: folder) }
+        guard let snapshotName else {
+            try store.requireFinishedRestore()
+            return try writeCSV(of: store.database, to: folder)
+        }
         // A backup's rows are in its database: the same as in its export, and read the same way as those of the live data.
         let root = try store.repository.rootDirectory(of: store.snapshot(named: snapshotName))
         let stored = root.entry(named: "media")?.storedDirectory
@@ -154,7 +157,7 @@ public struct ExportOperation: Sendable {
     private func content(_ form: Form) throws(BackupError) -> (Content, Timestamp) {
         if snapshotName == nil, case .json = form {
             // The database may have changed because another process restored and died half way.
-            try? store.recover()
+            try store.requireFinishedRestore()
             try store.database.check()
             if try store.database.readersLetWritersPass() { return (.records, SystemClock.now()) }
         }

@@ -19,9 +19,13 @@ public final class LiveData: Sendable {
     /// Held while rendering, so that many readers who ask at once render once.
     private let rendering = Mutex(())
 
-    public init(store: Store) {
+    /// - Throws: what keeps the places of database and media folder from being looked at.
+    public init(store: Store) throws(BackupError) {
         self.store = store
-        media = store.mediaPath.map { [checksums] in LiveMediaView(LiveMedia(path: $0), checksums) }
+        let amongMedia = try store.databaseAmongMedia()
+        media = store.mediaPath.map { [checksums] in
+            LiveMediaView(LiveMedia(path: $0, amongMedia: amongMedia), checksums)
+        }
     }
 
     /// The media folder alone; `nil` when the app has none.
@@ -43,9 +47,8 @@ public final class LiveData: Sendable {
     private func mediaState() throws(BackupError) -> String? { try store.database.media?.state() }
 
     private func render() throws(BackupError) -> LiveState {
-        // The database may have changed because another process restored and died half way. If the app keeps its database locked now, the
-        // next operation finishes it.
-        try? store.recover()
+        // The database may have changed because another process restored and died half way.
+        try store.requireFinishedRestore()
         // Taken before reading: what is committed meanwhile makes the view old, never the other way round.
         let databaseState = store.database.changeState()
         let mediaState = try mediaState()

@@ -6,6 +6,8 @@ import SystemIO
 /// The app's media folder as it is now. Paths are lists of names as bytes; links are never followed.
 struct LiveMedia: Sendable {
     let path: String
+    /// What in the folder is none of the media.
+    let amongMedia: DatabaseAmongMedia
 
     struct Item: Sendable {
         let name: FileName
@@ -19,7 +21,8 @@ struct LiveMedia: Sendable {
         do {
             return try withFolder(folder) { (reader: borrowing DirectoryReader) throws(BackupError) in
                 var items: [Item] = []
-                for name in try reader.names() where !MediaFolder.isOurs(name) {
+                let amongMedia = folder.reduce(amongMedia) { $0.entering($1) }
+                for name in try reader.names() where !amongMedia.hides(name) {
                     // Gone since the folder was listed, or a device: not shown.
                     guard let item = try? Self.item(name, reader) else { continue }
                     items.append(item)
@@ -32,7 +35,7 @@ struct LiveMedia: Sendable {
     }
 
     func item(at path: ArraySlice<FileName>) throws(BackupError) -> Item? {
-        guard let name = path.last, !MediaFolder.isOurs(name) else { return nil }
+        guard let name = path.last, !path.dropLast().reduce(amongMedia, { $0.entering($1) }).hides(name) else { return nil }
         do {
             return try withFolder(path.dropLast()) { (reader: borrowing DirectoryReader) throws(BackupError) in
                 try Self.item(name, reader)

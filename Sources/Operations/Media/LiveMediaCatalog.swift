@@ -1,6 +1,7 @@
 import AppData
 import BackupCore
 import BackupRepository
+import Restore
 import Synchronization
 import SystemIO
 
@@ -14,9 +15,11 @@ final class LiveMediaCatalog: MediaCatalog {
     private let earlier: @Sendable () -> StoredMediaCatalog?
     private let walked = Mutex<(time: UInt64, state: String)?>(nil)
 
-    /// - Parameter earlier: the folder in the newest backup.
-    init(path: String, earlier: @escaping @Sendable () -> StoredMediaCatalog?) {
-        media = LiveMedia(path: path)
+    /// - Parameters:
+    ///   - amongMedia: what in the folder is none of the media.
+    ///   - earlier: the folder in the newest backup.
+    init(path: String, amongMedia: DatabaseAmongMedia, earlier: @escaping @Sendable () -> StoredMediaCatalog?) {
+        media = LiveMedia(path: path, amongMedia: amongMedia)
         self.earlier = earlier
     }
 

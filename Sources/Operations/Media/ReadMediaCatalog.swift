@@ -10,12 +10,12 @@ struct ReadMediaCatalog: MediaCatalog {
 
     init(path: String) {
         self.path = path
-        statuses = LiveMediaCatalog(path: path) { nil }
+        statuses = LiveMediaCatalog(path: path, amongMedia: .none) { nil }
     }
 
     private func read(_ file: MediaFileFacts) throws(BackupError) -> MediaFileFacts {
         let names = BytePath.components(of: file.path)
-        let media = LiveMedia(path: path)
+        let media = LiveMedia(path: path, amongMedia: .none)
         guard let item = try media.item(at: names[...]) else { return file }
         let checksums = try known.checksums(of: item.status) { () throws(BackupError) in
             try media.open(names[...], expected: item.status)

@@ -17,10 +17,16 @@ final class MediaListing: Sendable {
 
     /// - Parameters:
     ///   - path: the media folder.
+    ///   - amongMedia: what in it is none of the media.
     ///   - earlier: what it held in the earlier backup.
     ///   - found: told of files and their bytes, at once and perhaps later again, by another thread.
-    init(_ path: String, earlier: DirectoryTotals?, found: @escaping @Sendable (_ files: UInt64, _ bytes: UInt64) -> Void) {
-        if let (files, bytes) = try? Self.count(path, entryLimit: Self.immediateEntryCount, isEnding: { false }) {
+    init(
+        _ path: String, amongMedia: DatabaseAmongMedia, earlier: DirectoryTotals?,
+        found: @escaping @Sendable (_ files: UInt64, _ bytes: UInt64) -> Void
+    ) {
+        if let (files, bytes) = try? Self.count(
+            path, amongMedia, entryLimit: Self.immediateEntryCount, isEnding: { false })
+        {
             found(files, bytes)
             return
         }
@@ -29,7 +35,7 @@ final class MediaListing: Sendable {
         // Without a thread to spare there are just no better percentages.
         let started = try? SystemThread { [isEnding] in
             guard !isEnding.wait(until: { $0 }, forNanoseconds: delay) else { return }
-            let counted = try? Self.count(path, entryLimit: .max) { isEnding.withLock { $0 } }
+            let counted = try? Self.count(path, amongMedia, entryLimit: .max) { isEnding.withLock { $0 } }
             if let (files, bytes) = counted { found(files, bytes) }
         }
         thread.withLock { $0 = started }
@@ -46,21 +52,21 @@ final class MediaListing: Sendable {
 
     /// - Returns: `nil` when there are too many entries, or somebody wants it to end.
     private static func count(
-        _ path: String, entryLimit: Int, isEnding: () -> Bool
+        _ path: String, _ amongMedia: DatabaseAmongMedia, entryLimit: Int, isEnding: () -> Bool
     ) throws(BackupError) -> (files: UInt64, bytes: UInt64)? {
-        var folders = [path]
+        var folders = [(path, amongMedia)]
         var entryCount = 0
         var fileCount: UInt64 = 0
         var byteCount: UInt64 = 0
-        while let folder = folders.popLast() {
+        while let (folder, amongMedia) = folders.popLast() {
             // One that cannot be read is no concern of this: the backup itself tells of it.
             guard let reader = try? DirectoryReader(path: folder) else { continue }
             guard let names = try reader.names(limit: entryLimit - entryCount) else { return nil }
-            for name in names where !MediaFolder.isOurs(name) {
+            for name in names where !amongMedia.hides(name) {
                 if isEnding() { return nil }
                 guard let status = try? reader.status(name) else { continue }
                 switch status.kind {
-                case .directory: folders.append("\(folder)/\(name)")
+                case .directory: folders.append(("\(folder)/\(name)", amongMedia.entering(name)))
                 case .regular:
                     fileCount += 1
                     byteCount = byteCount.addingSaturating(status.size)

@@ -122,6 +122,7 @@ public struct RestoreRunner: Sendable {
     ) throws(BackupError) -> RestoreReport {
         let lock = try store.lockForOperation()
         defer { withExtendedLifetime(lock) {} }
+        try store.places().check()
         // Left by a crash of another process, or by a database that was locked at the time.
         try store.recoverRestore()
         var report = RestoreReport(
@@ -146,15 +147,19 @@ public struct RestoreRunner: Sendable {
                     let backup = BackupOperation(store: store)
                     var room = RoomCheck()
                     try SafetyRoom(store: store).add(to: &room)
-                    try operation.run(
-                        checked, fileName: source.name, report: steps.note, outcome: { report.outcome = $0 }, room: room
+                    // What a restore does not replace may have holes in the backup.
+                    let replacesMedia = strategy == .replace && checked.hasMedia
+                    report.keptMediaPath = try operation.run(
+                        checked, fileName: source.name, report: steps.note, outcome: { report.outcome = $0 }, room: room,
+                        prepare: { () throws(BackupError) in report.hooks = try hooks.runBefore(source.name, strategy) }
                     ) {
                         () throws(BackupError) in
-                        report.hooks = try hooks.runBefore(source.name, strategy)
-                        let made = try backup.make(.safety, label: nil, tag: nil, steps.noteSaving).snapshot
+                        let made = try backup.make(
+                            .safety, label: nil, tag: nil, requiresAllFiles: replacesMedia, steps.noteSaving)
                         steps.beginImport()
-                        report.safetyBackup = store.safetyFile(of: made).name
-                        return made.id
+                        report.safetyBackup = store.safetyFile(of: made.snapshot).name
+                        report.safetyGaps = made.incompleteness
+                        return made.snapshot.id
                     }
                     steps.end()
                 }
@@ -188,8 +193,10 @@ public struct RestoreRunner: Sendable {
     private func finishIfCommitted(_ report: inout RestoreReport) -> Bool {
         guard report.result == .failed else { return false }
         do {
-            guard let recovered = try RestoreRecovery.run(journalPath: store.paths.restoreJournal, database: store.database)
-            else { return false }
+            let recovered = try RestoreRecovery.run(
+                journalPath: store.paths.restoreJournal, database: store.database, savedMedia: store.savedMedia)
+            guard let recovered else { return false }
+            report.keptMediaPath = recovered.keptMediaPath
             return recovered.outcome == .completed
         } catch {
             report.result = .unfinished
@@ -219,7 +226,7 @@ public struct RestoreRunner: Sendable {
     private func operation(in folder: String) -> RestoreOperation {
         RestoreOperation(
             database: store.database, mediaPath: store.mediaPath, journalPath: store.paths.restoreJournal, workPath: folder,
-            restoresSettings: restoresSettings, allowsDamage: allowsDamage)
+            savedMedia: store.savedMedia, restoresSettings: restoresSettings, allowsDamage: allowsDamage)
     }
 
     /// Keeps the newest ones that the definition asks for, and those somebody pinned.

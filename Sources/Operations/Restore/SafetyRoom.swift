@@ -16,15 +16,18 @@ struct SafetyRoom {
         var stored = databaseSize
         if let mediaPath = store.mediaPath, try FileSystem.exists(mediaPath) {
             let newest = store.ownSnapshots().last?.creationTime
-            stored = stored.addingSaturating(try changedBytes(in: DirectoryReader(path: mediaPath), since: newest))
+            stored = stored.addingSaturating(
+                try changedBytes(in: DirectoryReader(path: mediaPath), store.databaseAmongMedia(), since: newest))
         }
         try room.need(stored, at: store.repository.path)
     }
 
     /// Files that cannot be looked at are left to the backup, which says so.
-    private func changedBytes(in folder: borrowing DirectoryReader, since time: Timestamp?) throws(BackupError) -> UInt64 {
+    private func changedBytes(
+        in folder: borrowing DirectoryReader, _ amongMedia: DatabaseAmongMedia, since time: Timestamp?
+    ) throws(BackupError) -> UInt64 {
         var sum: UInt64 = 0
-        for name in try folder.names() {
+        for name in try folder.names() where !amongMedia.hides(name) {
             guard let status = try? folder.status(name) else { continue }
             switch status.kind {
             case .regular:
@@ -32,7 +35,7 @@ struct SafetyRoom {
                 if isNew { sum = sum.addingSaturating(status.size) }
             case .directory:
                 guard let inner = try? folder.openDirectory(name) else { continue }
-                sum = sum.addingSaturating(try changedBytes(in: inner, since: time))
+                sum = sum.addingSaturating(try changedBytes(in: inner, amongMedia.entering(name), since: time))
             default: break
             }
         }

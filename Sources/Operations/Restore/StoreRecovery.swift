@@ -18,7 +18,9 @@ extension Store {
 
     private func finishRestore() throws(BackupError) -> RestoreReport? {
         let hooks = RestoreHooks(store: self)
-        guard let result = try RestoreRecovery.run(journalPath: paths.restoreJournal, database: database) else {
+        let recovered = try RestoreRecovery.run(
+            journalPath: paths.restoreJournal, database: database, savedMedia: savedMedia)
+        guard let result = recovered else {
             _ = hooks.runAfter("", .undone)
             return nil
         }
@@ -28,6 +30,7 @@ extension Store {
             result: result.outcome == .completed ? .completed : .undone, fileName: result.fileName, startedAt: now,
             finishedAt: now, strategy: result.strategy, safetyBackup: safety.map { safetyFile(of: $0).name })
         report.undoFolder = undoFolder
+        report.keptMediaPath = result.keptMediaPath
         report.hooks = hooks.runAfter(result.fileName, report.result)
         // What has become of the data is certain. On a full disk it is told by the next who can, and nobody is kept from his store.
         try? conclude(report)

@@ -2,6 +2,7 @@ import AppData
 import BackupCore
 import BackupRepository
 import Glibc
+import Restore
 import Synchronization
 import SystemIO
 
@@ -9,6 +10,7 @@ import SystemIO
 public final class Store: Sendable {
     public let paths: StorePaths
     private let currentSettings: Mutex<StoreSettings>
+    private let recoveryFailure = Mutex<BackupError?>(nil)
     public let definition: AppDefinition
     public let database: AppDatabase
     public let repository: Repository
@@ -61,9 +63,15 @@ public final class Store: Sendable {
         if identityFile.isNew { try Self.findSource(identityFile, repository, app: definition.name, store: paths.root) }
         mediaPath = settings.mediaPath.map { paths.resolve($0) }
         let newest = NewestMediaCatalog(repository: repository, ownership: ownership)
-        let media = definition.tellsOfMedia ? mediaPath.map { LiveMediaCatalog(path: $0, earlier: newest.catalog) } : nil
+        let databasePath = paths.resolve(settings.databasePath)
+        var media: LiveMediaCatalog?
+        if let mediaPath, definition.tellsOfMedia {
+            media = LiveMediaCatalog(
+                path: mediaPath, amongMedia: try DatabaseAmongMedia(database: databasePath, media: mediaPath),
+                earlier: newest.catalog)
+        }
         // It may be lost or damaged: that is when the backups are needed.
-        database = AppDatabase(at: paths.resolve(settings.databasePath), definition: definition, media: media)
+        database = AppDatabase(at: databasePath, definition: definition, media: media)
         monitor = OperationMonitor(recordPath: paths.operationRecord, errorPath: paths.lastErrorRecord)
         for folder in [paths.spool, paths.restoreReports] { try FileSystem.makeDirectories(folder) }
         CacheDirectoryTag.mark(paths.spool)
@@ -181,7 +189,12 @@ public final class Store: Sendable {
         }
         guard mustRecover, let lock = try? lockQuietly() else { return }
         try withExtendedLifetime(lock) { () throws(BackupError) in
-            try recoverRestore()
+            do throws(BackupError) {
+                try recoverRestore()
+                recoveryFailure.withLock { $0 = nil }
+            } catch {
+                recoveryFailure.withLock { $0 = error }
+            }
             try WorkFolder.sweep(paths.spool)
             // Of the operation that crashed: the next one must not be taken for it.
             try FileSystem.removeFile(paths.operationRecord)
@@ -190,10 +203,26 @@ public final class Store: Sendable {
         }
     }
 
+    /// Why a restore that was interrupted could be neither finished nor undone when the store was opened; `nil` when there is none. Backups can be read
+    /// meanwhile, and nothing can be made of the app's data: whoever begins an operation on it tries again to finish the restore.
+    public var unfinishedRestore: BackupError? {
+        guard FileSystem.exists(paths.restoreJournal), let failure = recoveryFailure.withLock({ $0 }) else { return nil }
+        return BackupError(
+            failure.code, "a restore was interrupted and cannot be finished yet: \(failure.message)", path: failure.path,
+            remedy: failure.remedy ?? "Mend that, and run any command again.", findings: failure.findings)
+    }
+
+    /// For whoever is about to read the app's data.
+    /// - Throws: why an interrupted restore cannot be finished: then the data may be neither the old nor the new.
+    func requireFinishedRestore() throws(BackupError) {
+        try? recover()
+        if let unfinishedRestore { throw unfinishedRestore }
+    }
+
     /// Brings the database that the store holds to the newest schema, in one transaction; the app's own, elsewhere, is left as it is. One that
     /// cannot be read, or is in use, stays as well: whatever needs it says what is wrong with it.
     private func upgradeOwnDatabase() {
-        guard !settings.databasePath.hasPrefix("/"), !definition.migrations.isEmpty,
+        guard unfinishedRestore == nil, !settings.databasePath.hasPrefix("/"), !definition.migrations.isEmpty,
             (try? database.hasPendingMigrations()) == true, let lock = try? lockQuietly()
         else { return }
         withExtendedLifetime(lock) { _ = try? AppDatabase.create(at: database.path, definition: definition) }

@@ -50,6 +50,10 @@ struct StoreDraft {
         try placeDatabase(&settings, definition)
         try placeMedia(&settings, definition)
         if let repositoryPath = creation.repositoryPath { settings.repositoryPath = FileSystem.absolutePath(repositoryPath) }
+        try DataPlaces(
+            database: paths.resolve(settings.databasePath), media: settings.mediaPath.map { paths.resolve($0) },
+            storePaths: [path, finalPath], repository: paths.resolve(settings.repositoryPath)
+        ).check()
         let repository: Repository
         if let existing {
             repository = existing

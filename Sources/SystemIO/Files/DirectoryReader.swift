@@ -1,4 +1,5 @@
 import BackupCore
+import CLinux
 import Glibc
 
 /// Reads a folder with names as bytes, and opens what is in it relative to the folder, so that names that are not
@@ -139,17 +140,37 @@ public struct DirectoryReader: ~Copyable, Sendable {
     private borrowing func removeContents() throws(BackupError) {
         for name in try names() {
             let isDirectory = try status(name).kind == .directory
-            if isDirectory { try openDirectory(name).removeContents() }
-            let fullPath = "\(path)/\(name)"
-            let folder = descriptor.rawValue
-            try FileObservation.perform(
-                isDirectory ? .removeDirectory(path: fullPath) : .remove(path: fullPath)
-            ) { () throws(BackupError) in
-                _ = try Self.withCString(name) { (cName) throws(BackupError) in
-                    try SystemCall.check("remove", fullPath) { unlinkat(folder, cName, isDirectory ? AT_REMOVEDIR : 0) }
-                }
+            if isDirectory {
+                try requireNoMount(name)
+                try openDirectory(name).removeContents()
+            }
+            try remove(name, isDirectory: isDirectory)
+        }
+    }
+
+    /// unlinkat(2).
+    /// - Throws: `notFound`; `notEmpty` for a folder that holds something.
+    public borrowing func remove(_ name: FileName, isDirectory: Bool) throws(BackupError) {
+        let fullPath = "\(path)/\(name)"
+        let folder = descriptor.rawValue
+        try FileObservation.perform(
+            isDirectory ? .removeDirectory(path: fullPath) : .remove(path: fullPath)
+        ) { () throws(BackupError) in
+            _ = try Self.withCString(name) { (cName) throws(BackupError) in
+                try SystemCall.check("remove", fullPath) { unlinkat(folder, cName, isDirectory ? AT_REMOVEDIR : 0) }
             }
         }
+    }
+
+    /// - Throws: `busy` for a folder that something is mounted on, be it another folder of the same disk.
+    public borrowing func requireNoMount(_ name: FileName) throws(BackupError) {
+        let folder = descriptor.rawValue
+        let isMount = try Self.withCString(name) { (cName) throws(BackupError) in backupfs_is_mount_root(folder, cName) == 1 }
+        let isOtherDevice = try status(name).device != descriptor.status().device
+        guard isMount || isOtherDevice else { return }
+        throw BackupError(
+            .busy, "a folder that something is mounted on is not removed", path: "\(path)/\(name)",
+            remedy: "Unmount it and try again.")
     }
 
     static func setOwner(ofTree path: String, _ owner: UInt32, _ group: UInt32) throws(BackupError) {

@@ -88,6 +88,33 @@ public final class FolderHandle: Sendable {
         }
     }
 
+    /// The folder of that name in this one, which is made unless it is there.
+    public func openFolderMakingIt(_ name: FileName) throws(BackupError) -> FolderHandle {
+        if let folder = try openFolder(name) { return folder }
+        return try makeFolder(name)
+    }
+
+    /// What is there of that name, be it a link; `nil` when nothing is.
+    public func identity(_ name: FileName) throws(BackupError) -> FileIdentity? {
+        let folder = descriptor.rawValue
+        var value = stat()
+        let result = Self.withCString(name.bytes) { cName in fstatat(folder, cName, &value, AT_SYMLINK_NOFOLLOW) }
+        if result == 0 { return FileIdentity(FileStatus(value)) }
+        guard errno == ENOENT else { throw SystemCall.error(errno, action: "read the attributes", path: "\(path)/\(name)") }
+        return nil
+    }
+
+    /// Lets the owner of a folder into it.
+    /// - Returns: whether its mode was set.
+    @discardableResult
+    public func makeAccessible(_ name: FileName) -> Bool {
+        let folder = descriptor.rawValue
+        return Self.withCString(name.bytes) { fchmodat(folder, $0, 0o700, 0) } == 0
+    }
+
+    /// fsync(2).
+    public func synchronize() throws(BackupError) { try descriptor.synchronize() }
+
     /// The file of that name, for reading; `nil` when there is none. Nothing else is opened: no link, no pipe.
     public func openFile(_ name: FileName) throws(BackupError) -> OwnedDescriptor? {
         let folder = descriptor.rawValue
@@ -113,27 +140,43 @@ public final class FolderHandle: Sendable {
     /// - Parameter isFolder: a folder is made writable for its owner first, since moving changes its “..”.
     /// - Throws: `alreadyExists`: nothing is replaced.
     public func move(_ name: FileName, to other: FolderHandle, isFolder: Bool) throws(BackupError) {
-        let (folder, target) = (descriptor.rawValue, other.descriptor.rawValue)
-        let result = Self.withCString(name.bytes) { cName in
-            if isFolder { fchmodat(folder, cName, 0o700, 0) }
-            return backupfs_rename_without_replacing(folder, cName, target, cName)
-        }
-        if result != 0, errno != ENOENT {
-            throw SystemCall.error(errno, action: "rename to \(other.path)/\(name)", path: "\(path)/\(name)")
-        }
+        let folder = descriptor.rawValue
+        if isFolder { _ = Self.withCString(name.bytes) { fchmodat(folder, $0, 0o700, 0) } }
+        do {
+            try move(name, to: other, as: name)
+        } catch let error where error.code == .notFound {}
     }
 
-    /// Moves something out of this folder into another one of the same file system, in one step.
+    /// Moves something out of this folder into another one of the same file system.
+    ///
+    /// In one step where the file system has `RENAME_NOREPLACE`; network, FUSE and FAT file systems have not. There a file gets its new name as
+    /// a hard link before it loses the old one, and what can have no second name is renamed after a look: in the moment between, another
+    /// program's file of that name would be replaced, but never a folder that holds something.
     /// - Throws: `alreadyExists`: nothing is replaced.
     public func move(_ name: FileName, to other: FolderHandle, as newName: FileName) throws(BackupError) {
         let (folder, target) = (descriptor.rawValue, other.descriptor.rawValue)
         let (from, to) = ("\(path)/\(name)", "\(other.path)/\(newName)")
         try FileObservation.perform(.rename(from: from, to: to)) { () throws(BackupError) in
-            let result = Self.withCString(name.bytes) { cName in
-                Self.withCString(newName.bytes) { backupfs_rename_without_replacing(folder, cName, target, $0) }
+            let failure = Self.withCString(name.bytes) { cName in
+                Self.withCString(newName.bytes) { Self.moveWithoutReplacing(folder, cName, target, $0) }
             }
-            if result != 0 { throw SystemCall.error(errno, action: "rename to \(to)", path: from) }
+            if failure != 0 { throw SystemCall.error(failure, action: "rename to \(to)", path: from) }
         }
+    }
+
+    /// - Returns: 0, or what errno would be.
+    private static func moveWithoutReplacing(
+        _ folder: Int32, _ name: UnsafePointer<CChar>, _ target: Int32, _ newName: UnsafePointer<CChar>
+    ) -> Int32 {
+        if backupfs_rename_without_replacing(folder, name, target, newName) == 0 { return 0 }
+        guard errno == EINVAL || errno == ENOSYS || errno == ENOTSUP else { return errno }
+        if linkat(folder, name, target, newName, 0) == 0 { return unlinkat(folder, name, 0) == 0 ? 0 : errno }
+        if errno == EEXIST { return EEXIST }
+        // Folders have no second name, nor has anything on FAT.
+        var present = stat()
+        if fstatat(target, newName, &present, AT_SYMLINK_NOFOLLOW) == 0 { return EEXIST }
+        guard errno == ENOENT else { return errno }
+        return renameat(folder, name, target, newName) == 0 ? 0 : errno
     }
 
     /// Sets what must wait until the folder is full: a mode that may forbid writing, and a time that filling it changes.

@@ -16,6 +16,8 @@
 //   stall@N        the Nth call and all that follow it never return, as on a disk that does not answer
 // FAULT_LAYER_LOOKS   if it is set and nothing goes wrong, looks are logged instead of changes
 //
+// FAULT_LAYER_NO_RENAME_FLAGS  renameat2(2) takes no flags, as on NFS: any is EINVAL, wherever the paths lie
+//
 // Paths are seen from the folder, with an asterisk for each part that is another in each run: process numbers of drafts, tokens, checksums.
 // With a fault, only the calls that it hits are logged. Programs that are started are not looked at.
 #ifndef BACKUPFS_FAULT_LAYER_H

@@ -102,10 +102,10 @@ struct ProgressTests {
             """)
         let found = Mutex<[String]>([])
         let note: @Sendable (UInt64, UInt64) -> Void = { files, bytes in found.withLock { $0.append("\(files) \(bytes)") } }
-        let small = MediaListing(room("small"), earlier: nil, found: note)
+        let small = MediaListing(room("small"), amongMedia: .none, earlier: nil, found: note)
         #expect(found.withLock { $0 } == ["2 10"])
         small.end()
-        let large = MediaListing(room("large"), earlier: nil, found: note)
+        let large = MediaListing(room("large"), amongMedia: .none, earlier: nil, found: note)
         for _ in 0..<500 where found.withLock({ $0.count }) < 2 { usleep(10_000) }
         large.end()
         #expect(found.withLock { $0 } == ["2 10", "1200 1200"])

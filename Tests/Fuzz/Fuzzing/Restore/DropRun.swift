@@ -25,7 +25,7 @@ final class DropRun {
         database = AppDatabase(at: "\(path)/app/database.sqlite", definition: definition)
         operation = RestoreOperation(
             database: database, mediaPath: definition.media == nil ? nil : "\(path)/app/media",
-            journalPath: "\(path)/restore.journal", workPath: "\(path)/work")
+            journalPath: "\(path)/restore.journal", workPath: "\(path)/work", savedMedia: .everything)
         safetySnapshot = SnapshotID(SHA256Hasher.hash([]))
     }
 

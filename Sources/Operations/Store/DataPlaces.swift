@@ -1,0 +1,117 @@
+import BackupCore
+import Restore
+import SystemIO
+
+/// Where the data and the backups of a store lie. A backup reads all of the media folder and a restore replaces all of it, so nothing of the
+/// store's own may lie there; and a mount hides what lies below it. The database may: it is left out of the media (`DatabaseAmongMedia`).
+struct DataPlaces {
+    private struct Place {
+        let name: Message
+        let path: String
+        /// Without links.
+        let realPath: String
+        /// Of the folder itself and of all folders above it.
+        let identities: Set<FileIdentity>
+        let identity: FileIdentity?
+
+        /// - Parameter isMountpoint: it is looked at from its parent only, since what is mounted there may not answer.
+        init(_ name: Message, _ path: String, isMountpoint: Bool = false) throws(BackupError) {
+            self.name = name
+            self.path = path
+            if isMountpoint {
+                let parent = try FileSystem.realPath(FileSystem.parentPath(FileSystem.absolutePath(path)))
+                realPath = (parent == "/" ? "" : parent) + "/" + FileSystem.lastComponent(FileSystem.absolutePath(path))
+                identity = nil
+            } else {
+                realPath = try FileSystem.realPath(path)
+                identity = try FileSystem.identityIfPresent(realPath)
+            }
+            var identities: Set<FileIdentity> = []
+            var folder = isMountpoint ? FileSystem.parentPath(realPath) : realPath
+            while true {
+                if let identity = try FileSystem.identityIfPresent(folder) { identities.insert(identity) }
+                if folder == "/" { break }
+                folder = FileSystem.parentPath(folder)
+            }
+            self.identities = identities
+        }
+
+        func isIn(_ other: Place) -> Bool {
+            if realPath == other.realPath || realPath.hasPrefix("\(other.realPath)/") { return true }
+            return other.identity.map(identities.contains) ?? false
+        }
+    }
+
+    private let database: Place
+    private let media: Place?
+    private let stores: [Place]
+    private let repository: Place
+    private let spool: Place
+    private let mountpoint: Place?
+
+    /// - Parameters:
+    ///   - storePaths: the store's folder, and the place that it is going to have.
+    init(
+        database: String, media: String?, storePaths: [String], repository: String, mountpoint: String? = nil
+    ) throws(BackupError) {
+        self.database = try Place("the database", database)
+        var stores: [Place] = []
+        for path in storePaths { stores.append(try Place("the store", path)) }
+        self.stores = stores
+        self.repository = try Place("the repository", repository)
+        spool = try Place("the store's spool", StorePaths(root: storePaths[0]).spool)
+        if let media { self.media = try Place("the media folder", media) } else { self.media = nil }
+        if let mountpoint {
+            self.mountpoint = try Place("the mountpoint", mountpoint, isMountpoint: true)
+        } else {
+            self.mountpoint = nil
+        }
+    }
+
+    /// What must not lie in what.
+    private var pairs: [(inner: Place, outer: Place)] {
+        var pairs: [(Place, Place)] = stores.map { ($0, repository) }
+        pairs += [(database, repository), (database, spool), (repository, spool)]
+        if let media { pairs += stores.map { ($0, media) } + [(repository, media), (media, repository), (media, spool)] }
+        if let mountpoint {
+            pairs += [(mountpoint, repository), (mountpoint, spool), (database, mountpoint), (repository, mountpoint)]
+            pairs += stores.map { ($0, mountpoint) }
+            if let media { pairs += [(mountpoint, media), (media, mountpoint)] }
+        }
+        return pairs
+    }
+
+    /// What is wrong; `nil` when nothing is.
+    var problem: BackupError? {
+        guard let (inner, outer) = pairs.first(where: { $0.inner.isIn($0.outer) }) else { return nil }
+        return BackupError(
+            .notSupported,
+            inner.realPath == outer.realPath
+                ? "\(inner.name) and \(outer.name) are one folder" : "\(inner.name) lies in \(outer.name) \(outer.path)",
+            path: inner.path,
+            remedy: "A backup would hold itself, and a restore would replace it: use folders of which none lies in another.")
+    }
+
+    /// - Throws: `notSupported` for places that overlap.
+    func check() throws(BackupError) {
+        if let problem { throw problem }
+    }
+}
+
+extension Store {
+    /// The database's files in the media folder, which are none of the media.
+    func databaseAmongMedia() throws(BackupError) -> DatabaseAmongMedia {
+        guard let mediaPath else { return .none }
+        return try DatabaseAmongMedia(database: database.path, media: mediaPath)
+    }
+
+    func places(mountpoint: String? = nil) throws(BackupError) -> DataPlaces {
+        try DataPlaces(
+            database: database.path, media: mediaPath, storePaths: [paths.root], repository: repository.path,
+            mountpoint: mountpoint)
+    }
+
+    /// Whether the store may be mounted there.
+    /// - Throws: `notSupported` when the mount would lie in the data, or hide it.
+    public func requireMountable(at mountpoint: String) throws(BackupError) { try places(mountpoint: mountpoint).check() }
+}

@@ -1,0 +1,19 @@
+import BackupCore
+import SystemIO
+
+/// Tells what of the media folder a safety backup holds, so that a restore removes nothing else.
+public struct SavedMedia: Sendable {
+    /// Whether the backup has the file that `status` is of.
+    /// - Parameter path: below the media folder.
+    public typealias Check = (_ path: [UInt8], _ status: FileStatus) throws(BackupError) -> Bool
+
+    private let makeCheck: @Sendable (SnapshotID?) -> Check
+
+    /// - Parameter makeCheck: given the safety backup; `nil` when there is none.
+    public init(_ makeCheck: @escaping @Sendable (SnapshotID?) -> Check) { self.makeCheck = makeCheck }
+
+    /// For data that nobody has to keep.
+    public static let everything = SavedMedia { _ in { (_, _) in true } }
+
+    func check(_ snapshot: SnapshotID?) -> Check { makeCheck(snapshot) }
+}

@@ -1,0 +1,53 @@
+import BackupCore
+import CLinux
+import Glibc
+
+/// What makes two paths the same file, whatever links and mounts lead to it.
+public struct FileIdentity: Hashable, Sendable {
+    public let device: UInt64
+    public let inode: UInt64
+
+    public init(_ status: FileStatus) {
+        device = status.device
+        inode = status.inode
+    }
+}
+
+extension FileSystem {
+    /// realpath(3): the path without symbolic links. Of what is not there yet, the part that is there is resolved.
+    public static func realPath(_ path: String) throws(BackupError) -> String {
+        let path = absolutePath(path)
+        guard let resolved = realpath(path, nil) else {
+            guard errno == ENOENT, path != "/" else { throw SystemCall.error(errno, action: "resolve the path", path: path) }
+            let parent = try realPath(parentPath(path))
+            return parent == "/" ? "/\(lastComponent(path))" : "\(parent)/\(lastComponent(path))"
+        }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    /// Whether something can be renamed from one folder into the other: both lie on the same mount. Two bind mounts of one file system are
+    /// two mounts.
+    public static func areOnOneMount(_ first: String, _ second: String) throws(BackupError) -> Bool {
+        // Of one mount, the subvolumes of btrfs are still devices of their own.
+        guard try status(first).device == status(second).device else { return false }
+        let numbers = (backupfs_mount_number(first), backupfs_mount_number(second))
+        return numbers.0 == 0 || numbers.1 == 0 || numbers.0 == numbers.1
+    }
+
+    /// Whether this program may make something in a folder.
+    public static func isWritable(_ folder: String) -> Bool { access(folder, W_OK | X_OK) == 0 }
+}
+
+extension FileSystem {
+    /// What a path, followed through links, is.
+    /// - Returns: `nil` when there is nothing.
+    public static func identityIfPresent(_ path: String) throws(BackupError) -> FileIdentity? {
+        var value = stat()
+        guard SystemCall.retrying({ stat(path, &value) }) == -1 else { return FileIdentity(FileStatus(value)) }
+        guard errno == ENOENT || errno == ENOTDIR else {
+            throw SystemCall.error(errno, action: "read the attributes", path: path)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@testable import Operations
+
+private enum MountPermission {
+    static let isThere: Bool = {
+        guard geteuid() == 0, let room = try? Room() else { return false }
+        return (try? room.run("unshare -m --propagation private mount -t tmpfs none $R").status) == 0
+    }()
+}
+
+/// Media folders that are mounts, lie in other places by mounts, or have mounts below them. The mounts are made in a mount namespace of their own,
+/// and go with it.
+@Suite(.enabled(if: MountPermission.isThere, "needs to be root and allowed to mount"))
+struct MountedMediaTests {
+    /// A diary, an archive of its first state, and another state since.
+    private static func prepare() throws -> Room {
+        let room = try Room()
+        _ = try room.makeDiary()
+        try room.sh(
+            """
+            backupfs backup --label one --store $S; printf other > $S/app/photos/one.jpg; printf mine > $S/app/photos/mine.jpg
+            sqlite3 $S/app/database.sqlite 'delete from photos where id = 1'
+            """)
+        return room
+    }
+
+    /// Runs a script in a mount namespace of its own.
+    private static func isolated(_ room: Room, _ script: String) throws -> Room.Result {
+        try room.write(script, to: "script.sh")
+        return try room.run("unshare -m --propagation private bash $R/script.sh")
+    }
+
+    private static let count = "sqlite3 $S/app/database.sqlite 'select count(*) from photos'"
+
+    @Test(arguments: ["mount -t tmpfs none $S/app/photos", "mount --bind $S/app/photos $S/app/photos"])
+    func `U-A2: a media folder that is a mount point is restored in place`(mount: String) throws {
+        let room = try Self.prepare()
+        let result = try Self.isolated(
+            room,
+            """
+            cp -a $S/app/photos $R/copy; \(mount); cp -a $R/copy/. $S/app/photos
+            before=$(stat -c %d:%i $S/app/photos)
+            backupfs restore one --yes --store $S >/dev/null; echo "exit $?"
+            [ $before = $(stat -c %d:%i $S/app/photos) ] && echo same folder
+            cat $S/app/photos/one.jpg; echo; ls -A $S/app/photos; ls -A $S/app; \(Self.count)
+            backupfs snapshots --store $S >/dev/null && echo readable
+            """)
+        #expect(
+            result.output == "exit 0\nsame folder\none\n2024\none.jpg\ndatabase.sqlite\nphotos\n3\nreadable\n",
+            "\(result.complaint)")
+    }
+
+    @Test func `U-A3: what has the folder bind-mounted sees the restored files`() throws {
+        let room = try Self.prepare()
+        let result = try Self.isolated(
+            room,
+            """
+            mkdir $R/view; mount --bind $S/app/photos $R/view
+            backupfs restore one --yes --store $S >/dev/null; echo "exit $?"
+            cat $R/view/one.jpg; echo; ls $R/view; touch $R/view/new && ls $S/app/photos
+            """)
+        #expect(result.output == "exit 0\none\n2024\none.jpg\n2024\nnew\none.jpg\n", "\(result.complaint)")
+    }
+
+    @Test(arguments: [
+        "mount -t tmpfs none $S/app/photos/2024/summer", "mkdir $R/other; mount --bind $R/other $S/app/photos/2024/summer",
+    ])
+    func `R-A6: a mount below the media folder refuses the restore, before anything is changed`(mount: String) throws {
+        let room = try Self.prepare()
+        let old = try room.sh(PhotoDiary.describe)
+        let result = try Self.isolated(
+            room,
+            """
+            \(mount); printf precious > $S/app/photos/2024/summer/p.jpg
+            backupfs restore one --yes --store $S; echo "exit $?"
+            cat $S/app/photos/2024/summer/p.jpg; echo; ls $S/repository/snapshots | wc -l; backupfs status --store $S >/dev/null && echo open
+            backupfs export one --json -o $R/one.json --store $S >/dev/null; backupfs restore $R/one.json --yes --store $S >/dev/null; echo "exit $?"
+            """)
+        #expect(result.output == "exit 1\nprecious\n1\nopen\nexit 0\n", "\(result.complaint)")
+        #expect(result.complaint.contains("something is mounted on a folder of the media folder"))
+        #expect(result.complaint.contains("2024/summer"))
+        #expect(try room.sh("rm -f $R/one.json; \(PhotoDiary.leftovers)") == "")
+        #expect(old.contains("mine.jpg"))
+    }
+
+    @Test func `R-A6: a mount that has come since stays unharmed, and the store stays open for reading`() throws {
+        let room = try Self.prepare()
+        let result = try Self.isolated(
+            room,
+            """
+            mkdir $S/app/photos/late; printf x > $S/app/photos/late/x
+            touch $R/pause; BACKUPFS_FAULT=restore.safety-made=pause:$R/pause backupfs restore one --yes --store $S >/dev/null 2>&1 & restore=$!
+            for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
+            mount -t tmpfs none $S/app/photos/late; printf precious > $S/app/photos/late/p.jpg; rm $R/pause; wait $restore; echo "exit $?"
+            find $S/app -name p.jpg -exec cat {} +; echo
+            backupfs snapshots --store $S >/dev/null 2>$R/told && echo readable; grep -c 'cannot be finished yet' $R/told
+            backupfs backup --store $S >/dev/null 2>&1 || echo no backup
+            umount $(findmnt -rno TARGET | grep /late); backupfs snapshots --store $S >/dev/null; jq -r .result $S/restore/last.json
+            """)
+        let lines = result.output.split(separator: "\n").map(String.init)
+        // The mount point cannot be renamed, or its folder cannot be removed: by then the records are those of the file.
+        #expect(lines == ["exit 11", "precious", "readable", "1", "no backup", "completed"], "\(result)")
+        #expect(try room.sh("cat $S/app/photos/one.jpg; \(PhotoDiary.leftovers)") == "one")
+    }
+
+    @Test func `U-A2: a disk that is gone when a restore is to be finished keeps nobody from reading, and loses nothing`() throws
+    {
+        let room = try Self.prepare()
+        let result = try Self.isolated(
+            room,
+            """
+            cp -a $S/app/photos $R/copy; truncate -s 20M $R/disk; mkfs.ext4 -q $R/disk; mount -o loop $R/disk $S/app/photos; cp -a $R/copy/. $S/app/photos
+            BACKUPFS_FAULT=restore.committed backupfs restore one --yes --store $S >/dev/null 2>&1
+            umount $S/app/photos; printf upload > $S/app/photos/upload.jpg
+            backupfs snapshots --store $S >/dev/null 2>&1 && echo readable; backupfs export latest --json -o $R/x.json --store $S >/dev/null 2>&1 && echo exported
+            backupfs export --json -o $R/y.json --store $S >/dev/null 2>$R/told || grep -q 'cannot be finished yet' $R/told && echo told
+            backupfs restore one --yes --store $S >/dev/null 2>&1 || echo refused
+            cat $S/app/photos/upload.jpg; echo; rm $S/app/photos/upload.jpg
+            mount -o loop $R/disk $S/app/photos; backupfs snapshots --store $S >/dev/null; jq -r .result $S/restore/last.json; cat $S/app/photos/one.jpg
+            ls -A $S/app/photos | grep -v lost+found
+            """)
+        #expect(
+            result.output == "readable\nexported\ntold\nrefused\nupload\ncompleted\none2024\none.jpg\n", "\(result)")
+    }
+}

@@ -1,0 +1,117 @@
+import BackupCore
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@testable import Operations
+
+/// R-A5, T-A3, U-A4: where the data and the backups lie must not overlap, but for a database among the media.
+struct PlacesTests {
+    private static let prepare = """
+        mkdir -p $R/data/sub $R/elsewhere $R/repo
+        sqlite3 $R/data/app.db 'create table t(id integer primary key, a text); insert into t values (1, 1)'; cp $R/data/app.db $R/app.db
+        printf photo > $R/data/photo.jpg; printf deep > $R/data/sub/deep.jpg
+        """
+
+    @Test(arguments: [
+        "--store $R/data/store --database $R/app.db --media $R/data",
+        "--store $R/store --database $R/app.db --media $R/data --repository $R/data/repo",
+        "--store $R/store --database $R/app.db --media $R/data --repository $R/data",
+        "--store $R/data/sub/store --database $R/app.db --media $R/data",
+        "--store $R/link/store --database $R/app.db --media $R/data",
+        "--store $R/repo/store --database $R/app.db --repository $R/repo",
+        "--store $R/store --database $R/app.db --media $R/repo/in --repository $R/repo",
+        "--store $R/store --database $R/repo/x.db --repository $R/repo",
+    ])
+    func `R-A5: init refuses what lies in one another, and makes nothing`(options: String) throws {
+        let room = try Room()
+        try room.sh("\(Self.prepare); ln -s data $R/link; mkdir -p $R/repo/in; cp $R/app.db $R/repo/x.db")
+        let before = try room.sh("cd $R; find . | sort")
+        let result = try room.run("backupfs init \(options)")
+        #expect(result.status == 1, "\(result)")
+        #expect(result.complaint.contains("lies in") || result.complaint.contains("are one folder"), "\(result.complaint)")
+        #expect(result.complaint.contains("use folders of which none lies in another"))
+        #expect(try room.sh("cd $R; find . | sort") == before)
+    }
+
+    @Test func `T-A3: a mountpoint in the media folder is refused, and one that hides the store`() throws {
+        let room = try Room()
+        try room.sh("\(Self.prepare); backupfs init --store $S --database $R/app.db --media $R/data")
+        for mountpoint in ["$R/data/sub/mnt", "$R/data"] {
+            let result = try room.run("mkdir -p $R/data/sub/mnt; backupfs --store $S -o nonempty \(mountpoint)")
+            #expect(result.status == 1 && result.complaint.contains("the mountpoint"), "\(result)")
+            #expect(try room.run("findmnt -n \(mountpoint)").output == "")
+        }
+        let result = try room.run("backupfs --store $S -o nonempty $R")
+        #expect(result.status == 1 && result.complaint.contains("lies in the mountpoint"), "\(result)")
+    }
+
+    @Test func `R-A5: a restore refuses a store that has come to lie in the media folder`() throws {
+        let room = try Room()
+        try room.sh(
+            """
+            \(Self.prepare); backupfs init --store $S --database $R/app.db --media $R/data; backupfs backup --label one --store $S
+            mkdir $R/data/moved; mv $S $R/data/moved/store
+            """)
+        let result = try room.run("backupfs restore one --yes --store $R/data/moved/store")
+        #expect(result.status == 1 && result.complaint.contains("the store lies in the media folder"), "\(result)")
+        #expect(try room.sh("cat $R/data/photo.jpg; ls $R/data/moved/store/repository/snapshots | wc -l") == "photo1")
+    }
+
+    /// As Calibre and Vaultwarden have it.
+    @Test func `U-A4: a database in the media folder is backed up and restored through SQLite, and the media around it`() throws {
+        let room = try Room()
+        try room.sh(
+            """
+            \(Self.prepare); sqlite3 $R/data/app.db 'pragma journal_mode = wal' >/dev/null
+            backupfs init --store $S --database $R/data/app.db --media $R/data
+            """)
+        // The app keeps its database open, with a log, over all of it.
+        let script = """
+            mkfifo $R/in; sqlite3 $R/data/app.db < $R/in > $R/out & app=$!; exec 3> $R/in
+            echo "insert into t values (2, 'two');" >&3
+            until sqlite3 -readonly $R/data/app.db 'select a from t' | grep -q two; do :; done
+            backupfs backup --label one --store $S; echo "backup $?"
+            backupfs find '*' --store $S 2>/dev/null | grep -c app.db; backupfs ls one:media --store $S | grep -c app.db; find $R/data -name '.backupfs*'
+            inode=$(stat -c %i $R/data/app.db)
+            echo "insert into t values (3, 'three');" >&3; printf more > $R/data/more.jpg; rm $R/data/photo.jpg
+            until sqlite3 -readonly $R/data/app.db 'select a from t' | grep -q three; do :; done
+            backupfs restore one --yes --store $S >/dev/null; echo "restore $?"
+            echo "insert into t values (4, 'four');" >&3
+            until sqlite3 -readonly $R/data/app.db 'select a from t' | grep -q four; do :; done
+            [ $inode = $(stat -c %i $R/data/app.db) ] && echo same file
+            sqlite3 -readonly $R/data/app.db 'select id from t' | tr '\\n' ' '; ls $R/data | tr '\\n' ' '
+            exec 3>&-; wait $app
+            """
+        let result = try room.run(script)
+        #expect(
+            result.output == """
+                one
+                backup 0
+                0
+                0
+                restore 0
+                same file
+                1 2 4 app.db app.db-shm app.db-wal photo.jpg sub 
+                """, "\(result.complaint)")
+        #expect(
+            try room.sh(
+                "backupfs export one --zip -o $R/x.zip --store $S >/dev/null; unzip -Z1 $R/x.zip | grep -c 'app.db' || true")
+                == "0")
+        #expect(try room.sh("backupfs diff one --store $S --json | tail -1 | grep -c app.db || true") == "0")
+    }
+
+    @Test func `U-A4: an archive of before with the database among its media leaves the app's where it is`() throws {
+        let room = try Room()
+        try room.sh(
+            """
+            \(Self.prepare); backupfs init --store $S --database $R/data/app.db --media $R/data; backupfs backup --label one --store $S
+            backupfs export one --zip -o $R/x.zip --store $S; cd $R; mkdir old; cd old; unzip -q ../x.zip; rm SHA256SUMS
+            folder=$(ls -d media data 2>/dev/null | head -1); printf torn > media/app.db; printf torn > media/app.db-wal
+            rm ../x.zip; zip -qr ../x.zip .; sqlite3 $R/data/app.db "insert into t values (9, 9)"
+            backupfs restore $R/x.zip --yes --store $S
+            """)
+        #expect(try room.sh("sqlite3 $R/data/app.db 'select id from t'; ls $R/data | tr '\\n' ' '") == "1\napp.db photo.jpg sub ")
+    }
+}

@@ -1,0 +1,161 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@testable import Operations
+
+/// What a restore replaces is in the safety backup, whatever happens meanwhile; or nothing is replaced.
+struct RestoreSafetyTests {
+    /// Runs a restore that waits at a fault point while `meanwhile` is done.
+    private static func restoring(
+        _ room: Room, _ source: String, at point: String, meanwhile: String
+    ) throws -> Room.Result {
+        try room.run(
+            """
+            touch $R/pause; BACKUPFS_FAULT=\(point)=pause:$R/pause backupfs restore \(source) --yes --store $S >$R/told 2>&1 & restore=$!
+            for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
+            \(meanwhile)
+            rm $R/pause; wait $restore; status=$?; cat $R/told; exit $status
+            """)
+    }
+
+    /// A user of whom the files keep their secrets: root reads everything.
+    @Test func `R-A4: a media file that cannot be read refuses the restore, and nothing is changed`() throws {
+        let room = try Room()
+        _ = try room.makeDiary()
+        // A socket cannot be read by root either.
+        try room.sh(
+            """
+            backupfs backup --label one --store $S; printf mine > $S/app/photos/mine.jpg
+            python3 -c "import socket; socket.socket(socket.AF_UNIX).bind('$S/app/photos/odd')"
+            """)
+        let old = try room.sh(PhotoDiary.describe)
+        let result = try room.run("backupfs restore one --yes --store $S")
+        #expect(result.status == 1, "\(result)")
+        #expect(result.complaint.contains("a media file cannot be read, so it would not be in the safety backup"), "\(result)")
+        #expect(result.complaint.contains("odd: is neither a file nor a folder nor a link"))
+        #expect(try room.sh(PhotoDiary.describe) == old)
+        #expect(try room.sh(PhotoDiary.leftovers) == "")
+        #expect(try room.sh("ls $S/repository/snapshots | wc -l") == "1")
+        // What leaves the media alone may be restored, and says what its safety backup lacks.
+        try room.sh(
+            "backupfs export one --json -o $R/one.json --store $S; backupfs restore $R/one.json --yes --store $S >$R/told")
+        #expect(try room.sh("grep -c 'The safety backup is not whole' $R/told") == "1")
+        try room.sh("rm $S/app/photos/odd; backupfs restore one --yes --store $S")
+    }
+
+    @Test(arguments: ["one", "$R/one.json", "$R/one.sqlite"])
+    func `R-A3: a record that the app commits after the safety backup is in another one`(source: String) throws {
+        let room = try Room()
+        _ = try room.makeDiary()
+        try room.sh(
+            """
+            backupfs backup --label one --store $S; backupfs export one --json -o $R/one.json --store $S
+            sqlite3 $S/app/database.sqlite ".backup $R/one.sqlite"
+            """)
+        let result = try Self.restoring(
+            room, source, at: "restore.safety-made",
+            meanwhile: "sqlite3 $S/app/database.sqlite \"insert into photos values (77, 'late.jpg', 'late')\"")
+        #expect(result.status == 0, "\(result)")
+        #expect(
+            try room.sh("sqlite3 $S/app/database.sqlite 'select count(*) from photos where id = 77'; ls $S/app")
+                == "0\ndatabase.sqlite\nphotos")
+        #expect(try Self.safetyBackups(room, holding: "late.jpg") == 1)
+    }
+
+    @Test(arguments: ["wal", "delete"])
+    func `R-A3: a whole database that changes before it is replaced is saved again`(mode: String) throws {
+        let room = try Room()
+        try room.sh(
+            """
+            sqlite3 $R/a.db "pragma journal_mode = \(mode); create table t(id integer primary key, a text); insert into t values (1, 'x')"
+            backupfs init --store $S --database $R/a.db; backupfs backup --label one --store $S
+            """)
+        let result = try Self.restoring(
+            room, "one", at: "restore.safety-made", meanwhile: "sqlite3 $R/a.db \"insert into t values (77, 'late')\"")
+        #expect(result.status == 0, "\(result)")
+        #expect(
+            try room.sh("sqlite3 $R/a.db 'select id from t'; sqlite3 $R/a.db 'pragma journal_mode'; ls $R | grep a.db")
+                == "1\n\(mode)\na.db")
+        #expect(try Self.safetyBackups(room, holding: "late") == 1)
+    }
+
+    /// The pages of a database with a log cannot change their size: it leaves the log for that moment.
+    @Test func `R-A3: a database with a log and pages of another size is replaced, and has its log afterwards`() throws {
+        let room = try Room()
+        try room.sh(
+            """
+            sqlite3 $R/a.db "pragma page_size = 4096; pragma journal_mode = wal; create table t(a); insert into t values (1)"
+            sqlite3 $R/b.db "pragma page_size = 8192; create table t(a); insert into t values (2)"
+            backupfs init --store $S --database $R/a.db
+            """)
+        let result = try Self.restoring(
+            room, "$R/b.db", at: "restore.safety-made", meanwhile: "sqlite3 $R/a.db \"insert into t values ('late')\"")
+        #expect(result.status == 0, "\(result)")
+        #expect(
+            try room.sh("sqlite3 $R/a.db 'select a from t; pragma page_size; pragma journal_mode'; ls $R | grep a.db")
+                == "2\n8192\nwal\na.db")
+        #expect(try Self.safetyBackups(room, holding: "late") == 1)
+    }
+
+    /// The safety backups whose export has a text.
+    private static func safetyBackups(_ room: Room, holding text: String) throws -> Int {
+        let store = try Store.open(room.storePath)
+        var count = 0
+        for snapshot in store.ownSnapshots(kind: .safety) {
+            let entry = try #require(try store.repository.rootDirectory(of: snapshot).entry(named: "export.json"))
+            let bytes = try store.repository.bytes(of: entry.content, limitBytes: 1 << 24)
+            if String(decoding: bytes, as: UTF8.self).contains(text) { count += 1 }
+        }
+        return count
+    }
+
+    @Test func `R-A3: the second safety backup holds what came after the first`() throws {
+        let room = try Room()
+        _ = try room.makeDiary()
+        try room.sh("backupfs backup --label one --store $S")
+        _ = try Self.restoring(
+            room, "one", at: "restore.media-staged",
+            meanwhile: "sqlite3 $S/app/database.sqlite \"insert into photos values (77, 'late.jpg', 'so late')\"")
+        #expect(try Self.safetyBackups(room, holding: "so late") == 1)
+        #expect(try Store.open(room.storePath).ownSnapshots(kind: .safety).count == 2)
+    }
+
+    @Test func `R-A3: a photo that comes after the safety backup, or is changed, is kept and named`() throws {
+        let room = try Room()
+        _ = try room.makeDiary()
+        try room.sh("backupfs backup --label one --store $S")
+        let result = try Self.restoring(
+            room, "one", at: "restore.safety-made",
+            meanwhile: "printf late > $S/app/photos/2024/late.jpg; printf changed > $S/app/photos/one.jpg")
+        #expect(result.status == 0, "\(result)")
+        #expect(try room.sh("cd $S/app/photos; cat one.jpg; ls 2024 | tr '\\n' ' '") == "onesummer two.jpg ")
+        let kept = try room.sh("jq -r .keptMedia $S/restore/last.json")
+        #expect(kept.hasPrefix("\(room.storePath)/app/photos-kept-"))
+        #expect(result.output.contains("Media files that came or changed after the safety backup were kept in \(kept)"))
+        #expect(
+            try room.sh("cd \(kept); find . -type f | sort | tr '\\n' ' '; cat 2024/late.jpg one.jpg")
+                == "./2024/late.jpg ./one.jpg latechanged")
+        #expect(try room.sh(PhotoDiary.leftovers) == "")
+    }
+
+    @Test(arguments: ["restore.committed", "restore.media-emptied", "restore.file-brought-in", "restore.media-published"])
+    func `R-A3: a recovery keeps and names such a photo too`(point: String) throws {
+        let room = try Room()
+        _ = try room.makeDiary()
+        try room.sh("backupfs backup --label one --store $S")
+        _ = try room.run(
+            """
+            touch $R/pause; BACKUPFS_FAULT=restore.safety-made=pause:$R/pause backupfs restore one --yes --store $S & restore=$!
+            for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
+            kill -9 $restore; wait $restore; BACKUPFS_FAULT=\(point) backupfs restore one --yes --store $S
+            printf late > $S/app/photos/late.jpg
+            """)
+        try room.sh("backupfs status --store $S")
+        #expect(try room.sh("jq -r .result $S/restore/last.json") == "completed")
+        // Either it has stayed, since everything was exchanged by then, or it was taken out and kept.
+        #expect(try room.sh("cat $S/app/photos/late.jpg $S/app/photos-kept-*/late.jpg 2>/dev/null || true") == "late")
+        #expect(try room.sh(PhotoDiary.leftovers) == "")
+    }
+}
