@@ -127,4 +127,20 @@ struct DropStandstillTests {
             #expect(try room.sh("cat $M/restore/preview/empty.json.preview.txt") == "empty.json: \(words)")
         }
     }
+
+    @Test func `T-A22: the preview of a file with the longest name can be read`() throws {
+        try Room.withMount { room in
+            try room.write(SampleDocument.text, to: "good.json")
+            try room.python(
+                """
+                for name in ("x" * 255, "é" * 127 + "x", "x" + "é" * 127):
+                    with open("restore/preview/" + name, "wb") as file:
+                        file.write(open(R + "/good.json", "rb").read())
+                    views = [each for each in os.listdir("restore/preview") if each.endswith(".preview.txt")]
+                    assert len(views) == 1, views
+                    assert b"can be restored" in read("restore/preview/" + views[0])
+                    os.unlink("restore/preview/" + name)
+                """)
+        }
+    }
 }
