@@ -35,6 +35,7 @@ public struct BackupFS: ParsableCommand {
         // A reader that goes away (`backupfs ls | head`) is an error of write(2), not a signal.
         signal(SIGPIPE, SIG_IGN)
         do {
+            try RepeatedOption.check(CommandLine.arguments)
             var command = try parseAsRoot()
             CancellingSignals.enable()
             StallWatch.enable {

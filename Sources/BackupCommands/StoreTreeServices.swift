@@ -27,9 +27,11 @@ final class StoreTreeServices: TreeServices {
 
     func text(_ message: Message) -> String { store.language.text(message) }
 
-    func status() throws(BackupError) -> [UInt8] { try StatusDocument(of: store).json.prettyText }
+    func status() throws(BackupError) -> [UInt8] { try StatusDocument(of: store, isPatient: false).json.prettyText }
 
     func liveView() throws(BackupError) -> any LiveView { try live.view() }
+
+    func letGoOfLiveView() { live.letGo() }
 
     func liveMedia() -> (any LiveView)? { live.mediaView }
 

@@ -9,6 +9,8 @@ public struct BackupError: Error, Sendable, CustomStringConvertible {
         /// Written by a version this program cannot read.
         case unsupportedVersion
         case noSpace
+        /// The process or the system has no more descriptors or memory to give: nothing is wrong with the file.
+        case noResources
         /// Over a limit that guards against bombs.
         case tooLarge
         /// Another operation runs, or the app holds its database locked.

@@ -87,4 +87,11 @@ static inline int backupfs_forbid_core_files(void) {
     struct rlimit none = {0, 0};
     return setrlimit(RLIMIT_CORE, &none);
 }
+// As many descriptors as the system allows (setrlimit(2)): 0 when it was taken.
+static inline int backupfs_raise_descriptor_limit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return -1;
+    limit.rlim_cur = limit.rlim_max;
+    return setrlimit(RLIMIT_NOFILE, &limit);
+}
 #endif

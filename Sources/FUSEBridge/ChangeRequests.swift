@@ -10,6 +10,10 @@ enum ChangeRequests {
 
     static func makeDirectory(_ raw: OpaquePointer?, parent: fuse_ino_t, name: UnsafePointer<CChar>?) {
         let request = Request(raw)
+        let changes = request.server.changes
+        changes.begin()
+        // After the answer.
+        defer { changes.end() }
         do throws(BackupError) {
             let name = try request.server.name(name)
             let attributes = try request.tree.makeDirectory(name, in: InodeNumber(parent))

@@ -54,7 +54,7 @@ enum DirectoryRequests {
                 let isTaken = append(name, to: buffer, used: &used) { address, room, text in
                     fuse_add_direntry_plus(nil, address, room, text, &entry, off_t(nextOffset))
                 }
-                if isTaken, name != ".", name != ".." { counted.append(attributes.inode) }
+                if isTaken, attributes.isRead, name != ".", name != ".." { counted.append(attributes.inode) }
                 return isTaken
             }
             if !request.reply(bytes: UnsafeRawBufferPointer(rebasing: buffer[..<used])) {

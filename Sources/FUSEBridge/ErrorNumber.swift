@@ -12,6 +12,8 @@ public enum ErrorNumber {
         // "Protocol not supported": written by a version this program does not speak.
         case .unsupportedVersion: EPROTONOSUPPORT
         case .noSpace: ENOSPC
+        // "Too many open files in system": EMFILE would blame the program that asks, and ENOMEM is of the same kind.
+        case .noResources: ENFILE
         // "File too large" also where the limit is a count (records, entries): it is the file that is refused for its size.
         case .tooLarge: EFBIG
         case .busy: EBUSY

@@ -39,7 +39,8 @@ public enum FUSEAvailability {
     static func checkConfiguration(_ path: String) throws(BackupError) {
         let bytes = (try? FileSystem.readFile(path, limitBytes: 1 << 20)) ?? []
         let lines = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
-        let isAllowed = lines.contains { line in line.filter { !$0.isWhitespace } == "user_allow_other" }
+        // As fusermount3 reads it: what follows a # is a comment, also behind the word.
+        let isAllowed = lines.contains { line in line.prefix { $0 != "#" }.filter { !$0.isWhitespace } == "user_allow_other" }
         guard isAllowed else {
             throw BackupError(
                 .notPermitted, "allow_other and allow_root are not allowed for users on this machine", path: path,

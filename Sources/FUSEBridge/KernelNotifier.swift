@@ -31,12 +31,20 @@ final class KernelNotifier: TreeObserver {
     }
 
     private let session: Session
+    private let changes: FolderChanges
     private let state = Monitor(State())
     private let thread = Mutex<SystemThread?>(nil)
 
-    /// - Parameter session: mounted. It must live until `end` has returned.
-    init(_ session: OpaquePointer) throws(BackupError) {
+    /// Between a look-up and the mkdir(2) that asked for it the kernel has the folder locked already, and this program does not know of it yet.
+    private static let gapNanoseconds: UInt64 = 10_000_000
+    private static let turnNanoseconds: UInt64 = 100_000_000
+
+    /// - Parameters:
+    ///   - session: mounted. It must live until `end` has returned.
+    ///   - changes: what is being made in the tree.
+    init(_ session: OpaquePointer, _ changes: FolderChanges) throws(BackupError) {
         self.session = Session(pointer: session)
+        self.changes = changes
         let thread = try SystemThread { [self] in serve() }
         self.thread.withLock { $0 = thread }
     }
@@ -75,21 +83,34 @@ final class KernelNotifier: TreeObserver {
                 defer { state.news = [] }
                 return state.news
             }
-            guard !news.isEmpty else { return }
+            guard !news.isEmpty, !state.wait(until: { $0.isEnding }, forNanoseconds: Self.gapNanoseconds) else { return }
             for item in news {
+                guard waitUntilFree(item) else { return }
                 tell(item)
                 state.changeWakingAll { $0.toldCount += 1 }
             }
         }
     }
 
+    /// Waits until nothing is being made in a folder: this thread would be stuck in the kernel until then, and could not end, also if this program were
+    /// killed.
+    /// - Returns: false when the mount is ending.
+    private func waitUntilFree(_ news: News) -> Bool {
+        guard case .name = news else { return true }
+        while !changes.waitUntilNone(forNanoseconds: Self.turnNanoseconds) {
+            if state.withLock({ $0.isEnding }) { return false }
+        }
+        return true
+    }
+
     /// The answer says whether the kernel knew the name or the file at all, and both are fine.
     private func tell(_ news: News) {
         switch news {
         case .name(let name, let parent):
-            _ = name.bytes.withUnsafeBytes { bytes in
+            // libfuse sends one byte more than the length: the NUL that a C string ends with.
+            _ = (name.bytes + [0]).withUnsafeBytes { bytes in
                 fuse_lowlevel_notify_inval_entry(
-                    session.pointer, parent.rawValue, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
+                    session.pointer, parent.rawValue, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), name.bytes.count)
             }
         case .attributes(let inode):
             // A negative offset: the attributes alone.

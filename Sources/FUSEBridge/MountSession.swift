@@ -18,6 +18,8 @@ public final class MountSession: Sendable {
 
     /// Requests served at the same time. A backup or a restore keeps one of them busy for as long as it takes.
     public static let maximumThreadCount = 16
+    /// Of them, for what may wait for the app, for a disk or for checksums: the others stay free for what never waits.
+    public static let waitingThreadCount = 8
 
     public let options: MountOptions
     /// Where it is mounted: absolute, without symbolic links.
@@ -63,11 +65,18 @@ public final class MountSession: Sendable {
         defer { if isRelaying { SignalRelay.end() } }
         let loop: SessionLoop
         let probe: ReadinessProbe
-        let notifier = try? KernelNotifier(session)
+        let notifier = try? KernelNotifier(session, server.changes)
         server.tree.setObserver(notifier)
         defer { server.tree.setObserver(nil) }
         do {
-            loop = try SessionLoop(session, maximumThreadCount: Self.maximumThreadCount) { [self] in send(.loopEnded) }
+            let tree = server.tree
+            loop = try SessionLoop(
+                session, maximumThreadCount: Self.maximumThreadCount, waitingLimit: Self.waitingThreadCount,
+                mayWait: { request in
+                    guard request.looks || request.asksForAttribute else { return false }
+                    return tree.mayWait(InodeNumber(request.node), forAttribute: request.asksForAttribute)
+                },
+                onEnd: { [self] in send(.loopEnded) })
         } catch {
             notifier?.end()
             unmount(session, entry)

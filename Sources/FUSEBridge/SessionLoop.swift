@@ -29,6 +29,8 @@ final class SessionLoop: Sendable {
     private let session: Session
     private let descriptor: Int32
     private let maximumThreadCount: Int
+    private let waitingLane: WaitingLane
+    private let mayWait: @Sendable (RequestHeader) -> Bool
     private let onEnd: @Sendable () -> Void
     private let state = Mutex(State())
     // What every request looks at is no part of the state: threads that wait for one lock for every request are ten times slower.
@@ -41,12 +43,20 @@ final class SessionLoop: Sendable {
     /// Serves with one thread at first, and one more whenever all are busy, up to `maximumThreadCount`.
     /// - Parameters:
     ///   - session: mounted. It must stay mounted, and live, until `end` has returned.
+    ///   - waitingLimit: how many of the threads requests that may wait take at most.
+    ///   - mayWait: whether a request may wait for something else.
     ///   - onEnd: called by a thread that finds that the mount has ended or the connection has broken; may come several times.
-    init(_ session: OpaquePointer, maximumThreadCount: Int, onEnd: @escaping @Sendable () -> Void) throws(BackupError) {
+    init(
+        _ session: OpaquePointer, maximumThreadCount: Int, waitingLimit: Int,
+        mayWait: @escaping @Sendable (RequestHeader) -> Bool,
+        onEnd: @escaping @Sendable () -> Void
+    ) throws(BackupError) {
         _ = Self.isWakeSignalHandled
         self.session = Session(pointer: session)
         descriptor = fuse_session_fd(session)
         self.maximumThreadCount = maximumThreadCount
+        waitingLane = WaitingLane(limit: waitingLimit)
+        self.mayWait = mayWait
         self.onEnd = onEnd
         try state.withLock { (state) throws(BackupError) in try startThread(&state) }
     }
@@ -84,8 +94,6 @@ final class SessionLoop: Sendable {
 
     /// The largest request with its header.
     private static let bufferSizeBytes = MountOptions.largestRequestBytes + 4096
-    /// The part of a request that all have in common (`struct fuse_in_header`).
-    private static let headerSizeBytes = 40
 
     private func startThread(_ state: inout State) throws(BackupError) {
         let worker = Worker()
@@ -107,13 +115,27 @@ final class SessionLoop: Sendable {
         while let count = nextRequest(memory) {
             worker.isWaiting.store(false, ordering: .sequentiallyConsistent)
             beginServing()
-            var buffer = fuse_buf()
-            buffer.mem = memory.baseAddress
-            buffer.size = count
-            fuse_session_process_buf(session.pointer, &buffer)
+            serve(UnsafeMutableRawBufferPointer(rebasing: memory[..<count]))
             worker.isWaiting.store(true, ordering: .sequentiallyConsistent)
             idleCount.add(1, ordering: .relaxed)
         }
+    }
+
+    /// Serves a request, and those that have waited for it to be answered. One that cannot be served now is left to another thread.
+    private func serve(_ request: UnsafeMutableRawBufferPointer) {
+        guard mayWait(RequestHeader(UnsafeRawBufferPointer(request))) else { return process(request) }
+        guard waitingLane.enter(UnsafeRawBufferPointer(request)) else { return }
+        process(request)
+        while var next = waitingLane.leave(isEnding: isEnding.load(ordering: .sequentiallyConsistent)) {
+            next.withUnsafeMutableBytes { process($0) }
+        }
+    }
+
+    private func process(_ request: UnsafeMutableRawBufferPointer) {
+        var buffer = fuse_buf()
+        buffer.mem = request.baseAddress
+        buffer.size = request.count
+        fuse_session_process_buf(session.pointer, &buffer)
     }
 
     /// One idle thread less; where that was the last one, another is started. If it cannot be, those that are there must do.
@@ -130,7 +152,7 @@ final class SessionLoop: Sendable {
     private func nextRequest(_ memory: UnsafeMutableRawBufferPointer) -> Int? {
         while !isEnding.load(ordering: .sequentiallyConsistent) {
             let count = read(descriptor, memory.baseAddress, memory.count)
-            if count >= Self.headerSizeBytes { return count }
+            if count >= RequestHeader.sizeBytes { return count }
             let number = count == -1 ? errno : (count == 0 ? ENODEV : EIO)
             switch number {
             // ENOENT: whoever asked has taken the request back before it could be read.

@@ -11,6 +11,7 @@ final class TreeServer: Sendable {
     let ownerGroup: gid_t
     let maximumReadBytes: Int
     let buffers: BufferPool
+    let changes = FolderChanges()
     private let reportFailure: FailureReport?
 
     init(tree: any TreeOperations, options: MountOptions, reportFailure: FailureReport?) {

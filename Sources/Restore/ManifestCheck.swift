@@ -31,9 +31,17 @@ struct ManifestCheck {
     func run(_ manifest: [ManifestEntry]) throws(BackupError) -> Result {
         var result = Result()
         var findings: [Message] = []
+        var foreign = pathsThatAreNotText()
         for entry in manifest {
+            var entry = entry
             try requireInside(entry)
-            guard let path = place(of: entry) else {
+            var found = place(of: entry)
+            if found == nil, let path = take(entry, from: &foreign) {
+                let own = Array(path.dropFirst(mediaPrefix.count))
+                entry = entry.called(pointer?.text(of: own) ?? own)
+                found = path
+            }
+            guard let path = found else {
                 if places(of: entry).contains(where: leftOut.contains) { continue }
                 let message: Message = "\(MessageText.name(entry.archivePath)) of \(entry.label) is not in the archive"
                 if !isComplete {
@@ -73,6 +81,30 @@ struct ManifestCheck {
     private func place(of entry: ManifestEntry) -> [UInt8]? {
         if sizes[entry.archivePath] != nil { return entry.archivePath }
         return places(of: entry).first { sizes[$0] != nil }
+    }
+
+    private static let replacement = Array("\u{FFFD}".utf8)
+
+    /// Those of the archive's files whose names are not UTF-8, by what an export calls them.
+    private func pathsThatAreNotText() -> [[UInt8]: [[UInt8]]] {
+        var paths: [[UInt8]: [[UInt8]]] = [:]
+        for path in sizes.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+            let texts = PathText.texts(of: path)
+            guard texts != [path] else { continue }
+            for text in texts { paths[text, default: []].append(path) }
+        }
+        return paths
+    }
+
+    /// The file that an entry of such a name means: of several the one that it describes.
+    private func take(_ entry: ManifestEntry, from paths: inout [[UInt8]: [[UInt8]]]) -> [UInt8]? {
+        for place in places(of: entry) where place.contains(Self.replacement[0]) {
+            guard let named = paths[place], let first = named.first else { continue }
+            let path = named.first { difference(entry, $0) == nil } ?? first
+            for text in PathText.texts(of: path) { paths[text]?.removeAll { $0 == path } }
+            return path
+        }
+        return nil
     }
 
     private func places(of entry: ManifestEntry) -> [[UInt8]] {

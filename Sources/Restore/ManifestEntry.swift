@@ -16,4 +16,11 @@ struct ManifestEntry: Sendable {
     /// Lower-case hexadecimal digits; `nil` where the export does not say.
     let md5: String?
     let sha256: String?
+
+    /// The same of a file that has another name here.
+    func called(_ recordPath: [UInt8]) -> ManifestEntry {
+        ManifestEntry(
+            key: key, label: label, recordPath: recordPath, archivePath: archivePath, sizeBytes: sizeBytes, md5: md5,
+            sha256: sha256)
+    }
 }

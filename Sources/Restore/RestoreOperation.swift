@@ -58,9 +58,9 @@ public struct RestoreOperation: Sendable {
         let format = try DroppedFormat.detect(source.bytes)
         switch format {
         case .json:
-            return try check(json: source.bytes, source.name, format: format, strategy, archive: nil)
+            return try check(json: source.bytes, source, format: format, strategy, archive: nil)
         case .sqlite:
-            return try check(database: source.file(in: workPath), source.name, format: format, strategy, archive: nil)
+            return try check(database: source.file(in: workPath), source, format: format, strategy, archive: nil)
         case .zip, .tar:
             let room = try FileSystem.space(at: workPath).availableBytes
             var archive = try ArchiveImport(
@@ -69,18 +69,21 @@ public struct RestoreOperation: Sendable {
             let recordsPath = "\(workPath)/records"
             try archive.check(writingRecordsTo: recordsPath)
             return archive.hasDatabase
-                ? try check(database: recordsPath, source.name, format: format, strategy, archive: archive)
-                : try check(json: SharedFile(path: recordsPath), source.name, format: format, strategy, archive: archive)
+                ? try check(database: recordsPath, source, format: format, strategy, archive: archive)
+                : try check(json: SharedFile(path: recordsPath), source, format: format, strategy, archive: archive)
         }
     }
 
     /// A database nobody has described is taken as it is, with its tables; of another one the records are.
     private func check(
-        database path: String, _ name: String, format: DroppedFormat, _ strategy: ImportStrategy, archive: ArchiveImport?
+        database path: String, _ dropped: ImportSource, format: DroppedFormat, _ strategy: ImportStrategy,
+        archive: ArchiveImport?
     ) throws(BackupError) -> CheckedImport {
-        try requireTables(name)
+        try requireTables(dropped.name)
         let source = try DroppedDatabase(path: path, definition: definition)
-        let summary = try ImportValidator(definition: source.definition).validate(source)
+        let summary = try ImportValidator(
+            definition: source.definition, limitsMetadata: dropped.origin == .foreign
+        ).validate(source)
         if definition.coversWholeDatabase { try database.requireSameApplication(as: source) }
         return CheckedImport(
             format: format, strategy: strategy, summary: summary,
@@ -89,19 +92,21 @@ public struct RestoreOperation: Sendable {
     }
 
     private func check(
-        json bytes: any ByteSource, _ name: String, format: DroppedFormat, _ strategy: ImportStrategy, archive: ArchiveImport?
+        json bytes: any ByteSource, _ dropped: ImportSource, format: DroppedFormat, _ strategy: ImportStrategy,
+        archive: ArchiveImport?
     ) throws(BackupError) -> CheckedImport {
         if definition.coversWholeDatabase, try !FileSystem.exists(database.path) {
             throw BackupError(
                 .notSupported,
                 "Import failed: the app's database is not there, and an export does not tell how to make its tables",
-                path: name, remedy: "Restore the backup's database.sqlite, or its archive.zip.")
+                path: dropped.name, remedy: "Restore the backup's database.sqlite, or its archive.zip.")
         }
+        try database.requireKnownCollations()
         // What tables there are, if nobody has described them, is for the database to say.
         let known = definition.coversWholeDatabase ? try database.currentFormat() : definition
-        let wire = try WireImport(bytes, definition: known)
+        let wire = try WireImport(bytes, definition: known, limitsMetadata: dropped.origin == .foreign)
         guard var archive, definition.tellsOfMedia else {
-            try requireTables(name)
+            try requireTables(dropped.name)
             return CheckedImport(
                 format: format, strategy: strategy, summary: wire.summary, records: .wire(PlacedRecords(source: wire.reader)),
                 archive: archive)

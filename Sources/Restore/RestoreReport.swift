@@ -99,8 +99,8 @@ public struct RestoreReport: Sendable {
                 ? .null
                 : .members([
                     "createdAt": .optional(summary?.createdAt.map { ISO8601.format($0) }),
-                    "deviceName": .optional(summary?.deviceName),
-                    "appVersion": .optional(summary?.appVersion),
+                    "deviceName": .optional((summary?.deviceName).map { MessageText.shortened($0) }),
+                    "appVersion": .optional((summary?.appVersion).map { MessageText.shortened($0) }),
                     "schemaVersion": .integer(summary?.schemaVersion ?? 0),
                 ]),
             "counts": .object((summary?.toldCounts ?? []).map { .init($0.name, .integer($0.count)) }),
@@ -143,12 +143,13 @@ public struct RestoreReport: Sendable {
     /// For a person, some lines.
     public var text: Message {
         var lines: [Message] = []
+        let name = MessageText.shortened(fileName, limit: MessageText.nameLimit)
         switch result {
-        case .success, .completed: lines.append("\(fileName): \(message)")
-        case .preview: lines.append("\(fileName): can be restored. Nothing was changed.")
-        case .refused, .failed: lines.append("\(fileName): not restored. \(message)")
-        case .unfinished: lines.append("\(fileName): not finished. \(message)")
-        case .undone: lines.append("\(fileName): \(message)")
+        case .success, .completed: lines.append("\(name): \(message)")
+        case .preview: lines.append("\(name): can be restored. Nothing was changed.")
+        case .refused, .failed: lines.append("\(name): not restored. \(message)")
+        case .unfinished: lines.append("\(name): not finished. \(message)")
+        case .undone: lines.append("\(name): \(message)")
         }
         lines.append("Time: \(SystemClock.localTime(finishedAt))")
         if let summary = checked?.summary {

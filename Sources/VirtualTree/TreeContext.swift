@@ -30,8 +30,16 @@ final class TreeContext: Sendable {
     }
 
     /// The snapshots as they are now, also those that other processes made.
+    /// - Throws: `inputOutput`, never `notFound`, when the repository is gone with its disk: that does not mean that there are no backups.
     func refreshedSnapshots() throws(BackupError) -> [Snapshot] {
-        try repository.refresh()
+        do {
+            try repository.refresh()
+        } catch {
+            guard error.code == .notFound || error.code == .noRepository else { throw error }
+            throw BackupError(
+                .inputOutput, "the repository cannot be reached: \(error.message)", path: error.path,
+                remedy: "Check whether its disk is there, and mounted.")
+        }
         let snapshots = repository.snapshots()
         announcer.announce(snapshots)
         return snapshots

@@ -54,6 +54,14 @@ public final class VirtualTree: TreeOperations {
 
     public func forget(_ inode: InodeNumber, count: UInt64) { nodes.forget(inode, count: count) }
 
+    public func mayWait(_ inode: InodeNumber, forAttribute: Bool) -> Bool {
+        guard let node = try? nodes.node(inode) else { return false }
+        return node.looksAtTheApp || (forAttribute && node.computesChecksums)
+    }
+
+    /// Lets go of what takes room and has not been looked at for this long: the newest rendering of the app's data.
+    public func letGoOfIdleViews(afterSeconds seconds: Double) { context.live.letGo(idleSeconds: seconds) }
+
     public func readLink(_ inode: InodeNumber) throws(BackupError) -> [UInt8] {
         guard let link = try nodes.node(inode) as? any LinkNode else {
             throw BackupError(.invalidArgument, "this is not a symbolic link")
@@ -169,7 +177,7 @@ public final class VirtualTree: TreeOperations {
         var index = Int(max(offset, 2) - 2)
         while index < listing.count {
             let child = try listing.child(index)
-            let node = countsLookUps ? try listing.node(index) : nil
+            let node = countsLookUps && child.attributes.isRead ? try listing.node(index) : nil
             if let node { nodes.retain(node) }
             guard body(child.name, child.attributes, UInt64(index) + 3) else {
                 if let node { nodes.forget(node.inode, count: 1) }

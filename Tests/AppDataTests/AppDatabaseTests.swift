@@ -245,6 +245,27 @@ struct AppDatabaseTests {
         #expect(settled() != last)
     }
 
+    @Test("R-A11: where the file system counts whole seconds, a commit is seen that leaves the time as it was")
+    func coarseTimes() throws {
+        let database = try small()
+        try sqlite(path, "pragma journal_mode = delete")
+        // As a file system with times of whole seconds has it: what is written within the same second leaves no trace.
+        func setTime(_ seconds: Int) {
+            var times = [timespec(tv_sec: seconds, tv_nsec: 0), timespec(tv_sec: seconds, tv_nsec: 0)]
+            #expect(utimensat(AT_FDCWD, path, &times, 0) == 0)
+        }
+        let second = time(nil)
+        setTime(second)
+        usleep(100_000)
+        let before = database.changeState()
+        #expect(before.description == nil)
+        #expect(database.changeState() != before)
+        // Long ago is long ago.
+        setTime(second - 60)
+        #expect(database.changeState() == database.changeState())
+        #expect(database.changeState().description != nil)
+    }
+
     @Test("two states taken around a commit differ, however fast it was")
     func fastChanges() throws {
         let database = try small()

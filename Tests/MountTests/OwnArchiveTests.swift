@@ -71,4 +71,44 @@ struct OwnArchiveTests {
             try room.sh("rmdir $M/snapshots/one; cmp $R/archive.zip $M/restore/archive.zip")
         }
     }
+
+    /// A file among the media is a stranger's, wherever in the mount it is copied from.
+    @Test func `T-A4: an archive among the media is not one of ours`() throws {
+        try PhotoDiary.withMount { room in
+            try room.sh("mkdir $M/snapshots/one; cp $M/snapshots/one/export.json $R/")
+            try room.python(
+                """
+                import zipfile
+                with zipfile.ZipFile(R + "/evil.zip", "w") as z:
+                    z.write(R + "/export.json", "export.json")
+                    link = zipfile.ZipInfo("media/passwd")
+                    link.create_system = 3
+                    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+                    z.writestr(link, "/etc/passwd")
+                """)
+            // Old enough for its bytes not to change any more.
+            try room.sh("cp $R/evil.zip $P/evil.zip; touch -d '2024-01-01' $P/evil.zip; mkdir $M/snapshots/two")
+            for source in ["$R/evil.zip", "$M/snapshots/two/media/evil.zip", "$M/live/media/evil.zip"] {
+                try room.fails("cp \(source) $M/restore/", saying: "Invalid argument")
+                #expect(try room.sh("ls $P | grep -c passwd || true") == "0", "\(source)")
+                try room.sh("cmp \(source) $M/restore/evil.zip; rm $M/restore/evil.zip")
+            }
+        }
+    }
+
+    /// The app may write to it at any time.
+    @Test func `T-A4: what is copied of live data is a copy of bytes`() throws {
+        try PhotoDiary.withMount { room in
+            try room.sh("cp $M/live/export.json $M/restore/.x")
+            #expect(try room.sh(Self.spooled) == room.sh("stat -c %s $M/live/export.json"))
+        }
+    }
+
+    @Test func `T-A13: cutting a copy of a backup's archive does not copy the archive first`() throws {
+        try PhotoDiary.withMount { room in
+            try room.sh("mkdir $M/snapshots/one; cp $M/snapshots/one/archive.zip $M/restore/.x; truncate -s 10 $M/restore/.x")
+            #expect(try room.sh(Self.spooled) == "10")
+            try room.sh("head -c 10 $M/snapshots/one/archive.zip | cmp - $M/restore/.x")
+        }
+    }
 }

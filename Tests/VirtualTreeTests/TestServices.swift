@@ -81,6 +81,7 @@ final class TestServices: TreeServices {
     func liveView() throws(BackupError) -> any LiveView {
         state.withLock { TestLiveView(text: $0.liveText, hasVersions: $0.liveHasVersions) }
     }
+    func letGoOfLiveView() {}
     func liveMedia() -> (any LiveView)? { nil }
 
     func createSnapshot(named name: String) throws(BackupError) {

@@ -18,7 +18,8 @@ hours=
 store=
 
 answer() {
-    echo "backupfs $2: $3"
+    # A message may have been made of a hostile file's text. What follows a bar is performance data to monitors.
+    printf 'backupfs %s: %s\n' "$2" "$(printf '%s' "$3" | tr '|\n' '  ' | LC_ALL=C sed 's/[\x01-\x08\x0b-\x1f\x7f]//g; s/\xc2[\x80-\x9f]//g')"
     exit "$1"
 }
 unknown() { answer 3 UNKNOWN "$1; usage: health.sh [-s STORE] [-t SECONDS] [-a HOURS] MOUNTPOINT"; }

@@ -97,12 +97,28 @@ public struct AppDatabase: Sendable {
         }
     }
 
-    /// Runs `body` inside one read transaction: everything it reads and copies is of one instant, and writers are not held up.
+    /// Runs `body` inside one read transaction: everything it reads and copies is of one instant. With a write-ahead log writers are not held up;
+    /// without one they wait until it ends, so what takes long reads from a copy.
     public func readSnapshot<Result>(
         _ body: (DatabaseSnapshot) throws(BackupError) -> Result
     ) throws(BackupError) -> Result {
         try read { connection throws(BackupError) in
             try body(DatabaseSnapshot(connection: connection, definition: definition, path: path, media: media))
+        }
+    }
+
+    /// What of its rows a backup would hold and no restore would take.
+    /// - Returns: as many findings as the validator collects.
+    public func rowProblems() throws(BackupError) -> [Message] {
+        try readSnapshot { (snapshot) throws(BackupError) in
+            do throws(BackupError) {
+                _ = try ImportValidator(definition: snapshot.definition, limitsMetadata: false).validate(
+                    DatedSnapshot(snapshot: snapshot))
+                return []
+            } catch {
+                guard error.code == .invalidContent else { throw error }
+                return error.findings.isEmpty ? [error.message] : error.findings
+            }
         }
     }
 
@@ -173,6 +189,7 @@ public struct AppDatabase: Sendable {
         var outcome: Swift.Result<Result, BackupError>?
         try DatabaseFailure.mapping(path) {
             try queue.read { database in
+                prepareForReading(database.sqliteConnection)
                 // BEGIN alone takes no lock: the first read does, and from then on the state stands still.
                 _ = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master")
                 outcome = Swift.Result { () throws(BackupError) in try body(database.sqliteConnection) }
@@ -208,6 +225,11 @@ public struct AppDatabase: Sendable {
         }
     }
 
+    /// For a connection that only reads: what a whole database holds is read whatever order its texts are in.
+    private func prepareForReading(_ connection: OpaquePointer?) {
+        if definition.coversWholeDatabase { UnknownCollations.accept(on: connection) }
+    }
+
     static func configuration(isReadOnly: Bool, busyTimeoutSeconds: Double) -> Configuration {
         var configuration = Configuration()
         configuration.readonly = isReadOnly
@@ -216,5 +238,16 @@ public struct AppDatabase: Sendable {
         configuration.foreignKeysEnabled = false
         configuration.label = "backupfs"
         return configuration
+    }
+}
+
+/// What a database holds now, with the time that an export would tell.
+private struct DatedSnapshot: RecordSource {
+    let snapshot: DatabaseSnapshot
+
+    var definition: AppDefinition { snapshot.definition }
+
+    func visit(with visitor: any RecordVisitor) throws(BackupError) {
+        try snapshot.visit(with: visitor, createdAt: SystemClock.now().wholeSeconds)
     }
 }

@@ -21,6 +21,8 @@ public struct DatabaseChangeState: Sendable, Hashable {
 
     /// Time stamps of files advance with the kernel's clock tick, 10 ms at most. A clock that was set back a little is allowed for.
     private static let recentNanoseconds: Range<Int64> = -1_000_000_000..<20_000_000
+    /// Some file systems count whole seconds, or every second one (FAT; ext4 with small inodes; HFS+; some servers of NFS).
+    private static let recentCoarseNanoseconds: Range<Int64> = -1_000_000_000..<2_100_000_000
     private static let nextNonce = Atomic<UInt64>(1)
 
     private let database: FileState?
@@ -37,7 +39,7 @@ public struct DatabaseChangeState: Sendable, Hashable {
         let isRecent = [database, self.log].contains { file in
             guard let time = file?.modificationTime, (-9...9).contains(now.secondsSince(time)) else { return false }
             let age = (now.seconds - time.seconds) * 1_000_000_000 + Int64(now.nanoseconds) - Int64(time.nanoseconds)
-            return Self.recentNanoseconds.contains(age)
+            return (time.nanoseconds == 0 ? Self.recentCoarseNanoseconds : Self.recentNanoseconds).contains(age)
         }
         nonce = isRecent || !isKnown ? Self.nextNonce.wrappingAdd(1, ordering: .relaxed).oldValue : 0
     }

@@ -12,6 +12,19 @@ extension AppDatabase {
         }
     }
 
+    /// Whether rows can be written into it one by one.
+    /// - Throws: `notSupported` when its indexes are in an order that only the app knows.
+    public func requireKnownCollations() throws(BackupError) {
+        guard definition.coversWholeDatabase else { return }
+        let unknown = try read { connection throws(BackupError) in try UnknownCollations.first(in: connection, path: path) }
+        guard let unknown else { return }
+        throw BackupError(
+            .notSupported,
+            "Import failed: the database orders texts in a way that only its app knows (\(MessageText.shortened(unknown)))",
+            path: path,
+            remedy: "Restore the backup's database.sqlite, or its archive.zip.")
+    }
+
     /// Replaces all records, settings and stored metadata by those of `source`, in one transaction: afterwards the database
     /// holds exactly the new data, or, after any error, exactly the old. Keys that the definition does not name stay.
     ///

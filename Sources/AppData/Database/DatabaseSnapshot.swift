@@ -64,6 +64,11 @@ public final class DatabaseSnapshot: RecordSource {
         try reader.visitAll(with: visitor, creationTime: nil, schemaVersion: definition.schemaVersion)
     }
 
+    /// The same as an export tells it, which has a creation time.
+    func visit(with visitor: any RecordVisitor, createdAt: Timestamp) throws(BackupError) {
+        try reader.visitAll(with: visitor, creationTime: createdAt, schemaVersion: definition.schemaVersion)
+    }
+
     /// Writes a copy of the whole database as this snapshot sees it, but for the definition's secrets: a file of its own, mode 0600, not in WAL mode, so that it
     /// opens read-only wherever it lies. An unchanged database gives the same bytes every time. Not synced to disk.
     /// - Parameter destination: must not exist; after an error it does not.

@@ -50,7 +50,11 @@ public struct DroppedDatabase: RecordSource, Sendable {
         }
         sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0)
         // One value is held in memory whole. Of a whole database none is.
-        if !definition.coversWholeDatabase { sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, Self.valueLimitBytes) }
+        if definition.coversWholeDatabase {
+            UnknownCollations.accept(on: connection)
+        } else {
+            sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, Self.valueLimitBytes)
+        }
         let safety = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA query_only = ON"
         guard sqlite3_exec(connection, safety, nil, nil, nil) == SQLITE_OK else {
             throw translated(DatabaseFailure.last(connection, path: path))

@@ -1,4 +1,5 @@
 import BackupCore
+import SystemIO
 
 /// Finds out what an SQLite database holds, so that an app can be backed up that nobody has described: every table with pages of its own,
 /// the ones in which virtual tables (full-text indexes) keep their content among them. What can be made from others is left out: views,
@@ -34,7 +35,7 @@ struct DatabaseIntrospection {
             ORDER BY l.name = 'sqlite_sequence', l.name COLLATE BINARY
             """, path: path)
         var found: [(name: String, isWithoutRowID: Bool)] = []
-        while try statement.step() { found.append((statement.text(0), statement.integer(1) != 0)) }
+        while try statement.step() { found.append((try statement.name(0, of: "a table"), statement.integer(1) != 0)) }
         var tables: [IntrospectedTable] = []
         for (name, isWithoutRowID) in found {
             tables.append(
@@ -53,7 +54,8 @@ struct DatabaseIntrospection {
             guard statement.integer(6) == 0 else { continue }
             columns.append(
                 IntrospectedTable.Column(
-                    name: statement.text(1), keyPosition: Int(statement.integer(5)), declaredType: statement.text(2)))
+                    name: try statement.name(1, of: "a column of the table \(table)"), keyPosition: Int(statement.integer(5)),
+                    declaredType: statement.text(2)))
         }
         return columns
     }
@@ -67,7 +69,9 @@ struct DatabaseIntrospection {
     /// A table's name on the wire, which is also that of a file (`data/NAME.json`): what cannot be in one is written as `%` and two
     /// hexadecimal digits.
     private static func wireName(_ table: String) -> String {
-        guard !FileName("\(table).json").isSafeComponent || table.utf8.contains(UInt8(ascii: "%")) else { return table }
+        // A control character would have to be written in another way in the export than in the file's name, and breaks lists of names.
+        let isPlain = !table.utf8.contains { $0 == UInt8(ascii: "%") || $0 < 0x20 || $0 == 0x7F }
+        guard !isPlain || !FileName("\(table).json").isSafeComponent else { return table }
         var name = ""
         for byte in table.utf8 {
             switch byte {
@@ -75,6 +79,11 @@ struct DatabaseIntrospection {
             default: name += "%" + Hexadecimal.encode([byte])
             }
         }
-        return name
+        // The file is called so, too.
+        guard name.utf8.count > wireNameLimitBytes else { return name }
+        let digest = SHA256Hasher.hash(Array(table.utf8)).hexadecimal.prefix(16)
+        return "\(name.prefix(wireNameLimitBytes - 20))%%\(digest)"
     }
+
+    private static let wireNameLimitBytes = 200
 }

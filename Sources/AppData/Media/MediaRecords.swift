@@ -60,8 +60,8 @@ struct MediaRecords {
                 guard let owner else { continue }
                 let name = archiveName(file, owner.record, owner.pointer)
                 set(buffer, index, definition.archivePath(of: Array("media/".utf8) + name) ?? name)
-            case .path: set(buffer, index, file.path)
-            case .name: set(buffer, index, Array(file.name))
+            case .path: set(buffer, index, PathText.text(of: file.path))
+            case .name: set(buffer, index, PathText.text(of: file.name))
             case .size: buffer.set(index, integer: Int64(clamping: file.size))
             case .md5: if let checksums = file.checksums { buffer.set(index, text: checksums.md5.hexadecimal) }
             case .sha256: if let checksums = file.checksums { buffer.set(index, text: checksums.sha256.hexadecimal) }

@@ -7,19 +7,26 @@ public struct ImportValidator: Sendable {
     /// Findings after which it stops looking for more.
     public static let findingLimit = 100
 
+    /// The longest text that the metadata of a file from elsewhere may have. Backups tell of the metadata in many places.
+    public static let metadataTextLimitBytes = 1 << 20
+
     public let definition: AppDefinition
     /// What "in the future" is measured against.
     public let now: Timestamp
+    private let limitsMetadata: Bool
 
-    public init(definition: AppDefinition, now: Timestamp = SystemClock.now()) {
+    /// - Parameter limitsMetadata: not for what this program made of the app's own data: that comes back whatever it holds.
+    public init(definition: AppDefinition, now: Timestamp = SystemClock.now(), limitsMetadata: Bool = true) {
         self.definition = definition
         self.now = now
+        self.limitsMetadata = limitsMetadata
     }
 
     /// - Throws: `invalidContent` whose message is the first finding after "Import failed: ", and whose findings are all of them;
     ///   `unsupportedVersion` for a schema version that cannot be read; what the source throws when it cannot be read at all.
     public func validate(_ source: some RecordSource) throws(BackupError) -> ImportSummary {
-        let visitor = ValidationVisitor(definition: definition, now: now)
+        let visitor = ValidationVisitor(
+            definition: definition, now: now, metadataTextLimitBytes: limitsMetadata ? Self.metadataTextLimitBytes : .max)
         try source.visit(with: visitor)
         return try visitor.finish()
     }

@@ -7,6 +7,7 @@ final class ValidationVisitor: RecordVisitor {
 
     private let definition: AppDefinition
     private let checker: FieldChecker
+    private let metadataTextLimitBytes: Int
     private let plans: [ValidationPlan]
     private var findings: [Message] = []
     private var isIncompatible = false
@@ -31,8 +32,9 @@ final class ValidationVisitor: RecordVisitor {
     private var unknownFieldCount = 0
     private var missingColumns: Set<String> = []
 
-    init(definition: AppDefinition, now: Timestamp) {
+    init(definition: AppDefinition, now: Timestamp, metadataTextLimitBytes: Int) {
         self.definition = definition
+        self.metadataTextLimitBytes = metadataTextLimitBytes
         checker = FieldChecker(now: now)
         plans = definition.collections.map { ValidationPlan($0, now: now) }
         let count = definition.collections.count
@@ -68,6 +70,10 @@ final class ValidationVisitor: RecordVisitor {
             try check(metadata, index, field, of: definition.metadata)
             if field.source == .creationTime { createdAt = metadata.time(index, as: field.type) }
             guard let text = metadata.string(index) else { continue }
+            if text.utf8.count > metadataTextLimitBytes {
+                try add(
+                    "\(definition.metadata.path(of: field)) has \(text.utf8.count) bytes, more than \(metadataTextLimitBytes)")
+            }
             metadataTexts[field.name] = text
         }
     }
@@ -165,10 +171,17 @@ final class ValidationVisitor: RecordVisitor {
         let isNew: Bool
         switch (record.kind(keyIndex), plans[index].keyType) {
         case (.integer, .integer): isNew = keys[index].insert(record.integer(keyIndex))
-        case (.text, .text), (.text, .uuid): isNew = keys[index].insert(Array(record.bytes(keyIndex)))
+        case (.text, .text), (.text, .uuid):
+            let key = Array(record.bytes(keyIndex))
+            isNew = keys[index].insert(key) || isNameOfSeveral(key, index)
         default: return
         }
         if !isNew { try add("\(label(record, of: index).text) occurs twice") }
+    }
+
+    /// Files whose names are not UTF-8 may be called the same in an export; more than the name tells them from one another.
+    private func isNameOfSeveral(_ key: [UInt8], _ index: Int) -> Bool {
+        definition.collections[index].source == .files && String(decoding: key, as: UTF8.self).unicodeScalars.contains("\u{FFFD}")
     }
 
     private func check(

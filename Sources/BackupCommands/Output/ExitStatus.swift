@@ -21,7 +21,7 @@ enum ExitStatus: Int32 {
         case .locked, .busy: self = .locked
         case .wrongPassword: self = .wrongPassword
         case .interrupted: self = .interrupted
-        case .invalidContent, .damagedContent, .unsupportedVersion, .noSpace, .tooLarge, .readOnly, .notPermitted,
+        case .invalidContent, .damagedContent, .unsupportedVersion, .noSpace, .noResources, .tooLarge, .readOnly, .notPermitted,
             .accessDenied, .repositoryDamaged, .inputOutput, .notFound, .alreadyExists, .notADirectory, .isADirectory,
             .notEmpty, .nameTooLong, .noAttribute, .invalidArgument, .notSupported, .crossDevice, .badHandle,
             .stale, .hookFailed:

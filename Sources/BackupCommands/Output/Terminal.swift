@@ -22,14 +22,24 @@ enum Terminal {
     static func say(_ text: Message) { say(verbatim: language.text(text)) }
 
     /// The same of what is no message: a table, a path.
-    static func say(verbatim text: String) { put(Array((text.hasSuffix("\n") ? text : text + "\n").utf8), STDOUT_FILENO) }
+    static func say(verbatim text: String) {
+        let text = isOutputTerminal ? TerminalText.harmless(text, keepsLines: true) : text
+        put(Array((text.hasSuffix("\n") ? text : text + "\n").utf8), STDOUT_FILENO)
+    }
+
+    /// A name, or another text that has no lines, in what goes to standard output: as it is for a program, quoted for a person.
+    static func shown(_ name: String) -> String { isOutputTerminal ? TerminalText.harmless(name, keepsLines: false) : name }
 
     static func say(_ bytes: [UInt8]) { put(bytes, STDOUT_FILENO) }
 
     /// To standard error.
     static func complain(_ text: Message) { complain(verbatim: language.text(text)) }
 
-    static func complain(verbatim text: String) { put(Array((text.hasSuffix("\n") ? text : text + "\n").utf8), STDERR_FILENO) }
+    static func complain(verbatim text: String) {
+        // Programs do not read names there; logs that it goes to are shown on terminals.
+        let text = TerminalText.harmless(text, keepsLines: true)
+        put(Array((text.hasSuffix("\n") ? text : text + "\n").utf8), STDERR_FILENO)
+    }
 
     /// An error, its findings and what to do, in plain words.
     static func complain(_ error: BackupError) {
@@ -48,7 +58,9 @@ enum Terminal {
     }
 
     /// To standard error, as it is.
-    static func complain(prompt: Message) { put(Array(language.text(prompt).utf8), STDERR_FILENO) }
+    static func complain(prompt: Message) {
+        put(Array(TerminalText.harmless(language.text(prompt), keepsLines: true).utf8), STDERR_FILENO)
+    }
 
     /// In front of what has succeeded, on standard output, and of what has failed, on standard error; nothing off a terminal.
     static var successMark: String { mark("✓", colour: 32, STDOUT_FILENO) }
@@ -69,14 +81,17 @@ enum Terminal {
     /// Asks and reads one line.
     /// - Returns: `nil` at the end of the input.
     static func ask(_ question: Message) -> String? {
-        put(Array(language.text(question).utf8), STDERR_FILENO)
+        complain(prompt: question)
         return readLine(strippingNewline: true)
     }
 
     /// Shows these lines in place of all that the terminal shows.
     static func redraw(_ lines: [String]) {
         // To the first place, each line to its end, and what is below: without clearing all of it first, which flickers.
-        put(Array(("\u{1B}[H" + lines.map { $0 + "\u{1B}[K\n" }.joined() + "\u{1B}[J").utf8), STDOUT_FILENO)
+        put(
+            Array(
+                ("\u{1B}[H" + lines.map { TerminalText.harmless($0, keepsLines: false) + "\u{1B}[K\n" }.joined() + "\u{1B}[J")
+                    .utf8), STDOUT_FILENO)
     }
 
     private static func put(_ bytes: [UInt8], _ descriptor: Int32) {

@@ -44,6 +44,7 @@ struct BackupCommand: ParsableCommand {
 
     func run() throws {
         if let tag { try SnapshotTag.check(tag) }
+        DescriptorLimit.raise()
         let store = try store.open()
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }

@@ -53,13 +53,13 @@ struct DiffCommand: ParsableCommand {
         guard !difference.fileCounts.isEmpty else { return }
         Terminal.say("files: \(text(difference.fileCounts))")
         for file in difference.files {
-            Terminal.say("  \(sign(file.change)) \(file.path)  \(sizes(file))")
+            Terminal.say("  \(sign(file.change)) \(Terminal.shown("\(file.path)"))  \(sizes(file))")
         }
         sayRest(difference.fileCounts, told: difference.files.map(\.change))
     }
 
     private func show(_ record: DifferenceDocument.RecordChange) {
-        Terminal.say("  \(sign(record.change)) \(record.key)")
+        Terminal.say("  \(sign(record.change)) \(Terminal.shown("\(record.key)"))")
         guard record.change == .changed else { return }
         if record.fields.isEmpty { Terminal.say("      only the order of its members") }
         for field in record.fields {

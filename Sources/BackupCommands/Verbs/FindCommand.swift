@@ -54,7 +54,7 @@ struct FindCommand: ParsableCommand {
         let padding = String(repeating: " ", count: max(0, 12 - size.count))
         let suffix = match.entry.kind == .directory ? "/" : ""
         let time = Terminal.time(match.entry.modificationTime)
-        return "\(match.snapshot.name)  \(padding)\(size)  \(time)  \(match.path)\(suffix)"
+        return "\(match.snapshot.name)  \(padding)\(size)  \(time)  \(Terminal.shown(match.path.description))\(suffix)"
     }
 
     private func describe(_ match: SnapshotSearch.Match) -> OrderedJSON {

@@ -72,7 +72,8 @@ struct ListCommand: ParsableCommand {
         let size = String(entry.size)
         let padding = String(repeating: " ", count: max(0, 12 - size.count))
         let suffix = entry.kind == .directory ? "/" : ""
-        return "\(padding)\(size)  \(Terminal.time(entry.modificationTime))  \(FileName(bytes: path))\(suffix)"
+        return
+            "\(padding)\(size)  \(Terminal.time(entry.modificationTime))  \(Terminal.shown(FileName(bytes: path).description))\(suffix)"
     }
 
     private func describe(_ path: [UInt8], _ entry: TreeEntry) -> OrderedJSON {

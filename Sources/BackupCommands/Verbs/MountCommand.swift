@@ -46,6 +46,10 @@ struct MountCommand: ParsableCommand {
     }
 
     func validate() throws {
+        if second == nil, let verb = MistypedVerb.meant(by: first, arguments: CommandLine.arguments) {
+            throw ValidationError(
+                "There is no command \"\(first)\". Did you mean \(verb)? A mountpoint of that name is ./\(first).")
+        }
         if let source = sourceStore, !source.hasPrefix("/") {
             throw ValidationError(
                 "\"\(source)\" is neither a command nor, as the first of two arguments (STORE MOUNTPOINT, as in /etc/fstab), "
@@ -57,6 +61,7 @@ struct MountCommand: ParsableCommand {
         let channel = BackgroundMount.readinessChannel()
         let manager = serviceManager()
         MemoryHeaps.useOne()
+        DescriptorLimit.raise()
         do {
             // Only what stays in the foreground is the service; a mount in the background belongs to whoever else asked for it.
             try mount(channel, foreground && channel == nil ? manager : nil)
@@ -125,6 +130,8 @@ struct MountCommand: ParsableCommand {
         // Where the system has no watches left, the kernel asks each second.
         let watch = try? store.repository.watchSnapshots { tree.lookForChanges() }
         defer { watch?.end() }
+        let idleViews = IdleViews(of: tree)
+        defer { idleViews.end() }
         let daemon = MountDaemon(store: store, isReadOnly: mountOptions.isReadOnly)
         let status = "Serves \(store.paths.root) on \(session.mountpoint)"
         func endDaemon(_ reason: MountSession.End?) {

@@ -62,6 +62,8 @@ struct RestoreCommand: ParsableCommand {
     var yes = false
 
     func run() throws {
+        // A safety backup comes first.
+        DescriptorLimit.raise()
         let store = try store.open()
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }

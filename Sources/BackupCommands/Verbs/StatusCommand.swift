@@ -30,7 +30,7 @@ struct StatusCommand: ParsableCommand {
     var prometheus = false
     @Option(
         name: .long,
-        help: ArgumentHelp("Only say whether the newest backup is younger than this (26h, 7d, 1m).", valueName: "max-age"))
+        help: ArgumentHelp("Only say whether the newest backup is younger than this (26h, 7d).", valueName: "max-age"))
     var check: String?
     @Argument(
         help: ArgumentHelp(
@@ -41,6 +41,11 @@ struct StatusCommand: ParsableCommand {
     func validate() throws {
         if [watch, prometheus, check != nil].count(where: { $0 }) > 1 {
             throw ValidationError("Choose one of --watch, --prometheus and --check.")
+        }
+        if let check, check.lowercased().contains("m") {
+            throw ValidationError(
+                "--check \(check): m is minutes to the schedule, and months to forget. Say it in hours, days or years, as in 2h or 30d."
+            )
         }
         if prometheus, output.json { throw ValidationError("--prometheus has a format of its own; leave out --json.") }
         if operand != nil, !watch, !prometheus { throw ValidationError("Only --watch and --prometheus take an argument.") }

@@ -24,7 +24,7 @@ struct UnmountCommand: ParsableCommand {
 
     func run() throws {
         let paths = try? StorePaths(root: store.path())
-        let mounted = paths.flatMap { MountRecord.mountpoint($0) }
+        let mounted = try recorded(paths)
         guard let target = mountpoint ?? mounted else {
             throw BackupError(.notFound, "the store is not mounted", path: paths?.root, remedy: "Name the mountpoint.")
         }
@@ -37,6 +37,22 @@ struct UnmountCommand: ParsableCommand {
                 waited += 5
             }
         }
+        report(target)
+    }
+
+    /// Where the store says that it is mounted. A store of another user, who may have written anything there, is not asked where a mountpoint is named.
+    private func recorded(_ paths: StorePaths?) throws(BackupError) -> String? {
+        guard let paths, let recorded = MountRecord.mountpoint(paths) else { return nil }
+        do {
+            try paths.requireTrustedStore()
+        } catch {
+            guard mountpoint != nil else { throw error }
+            return nil
+        }
+        return recorded
+    }
+
+    private func report(_ target: String) {
         if output.json {
             let document = OrderedJSON.members(["message_type": .text("unmounted"), "mountpoint": .text(target)])
             Terminal.say(document.compactText + [10])

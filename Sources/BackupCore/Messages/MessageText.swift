@@ -29,7 +29,8 @@ public enum MessageText {
     /// A name or a path.
     public static func name(_ bytes: some Collection<UInt8>) -> String { shortened(bytes, limit: nameLimit) }
 
-    private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
+    /// Whether it neither moves a terminal's cursor nor turns its writing round.
+    public static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         // Control characters, separators of lines, and what changes the direction of all that follows.
         case 0..<0x20, 0x7F...0x9F, 0x2028...0x202E, 0x2066...0x2069: false

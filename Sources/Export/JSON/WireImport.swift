@@ -8,23 +8,27 @@ public struct WireImport: Sendable {
     public let summary: ImportSummary
 
     /// Reads a file whole.
-    /// - Parameter now: what "in the future" is measured against.
+    /// - Parameters:
+    ///   - now: what "in the future" is measured against.
+    ///   - limitsMetadata: as `ImportValidator` has it.
     /// - Throws: as `ImportValidator.validate(_:)`.
     public init(
-        _ source: any ByteSource, definition: AppDefinition, now: Timestamp = SystemClock.now(), bufferSizeBytes: Int = 256 << 10
+        _ source: any ByteSource, definition: AppDefinition, now: Timestamp = SystemClock.now(), limitsMetadata: Bool = true,
+        bufferSizeBytes: Int = 256 << 10
     ) throws(BackupError) {
         let version = definition.otherFormats.isEmpty ? nil : try WireVersionScan.version(in: source, definition: definition)
         let format = version.map { definition.format(ofVersion: $0) } ?? definition
         let reader = WireReader(source, definition: format, bufferSizeBytes: bufferSizeBytes)
         do throws(BackupError) {
-            summary = try ImportValidator(definition: format, now: now).validate(reader)
+            summary = try ImportValidator(definition: format, now: now, limitsMetadata: limitsMetadata).validate(reader)
             self.reader = reader
         } catch let error where error.code == .invalidContent && format.formatVersions != definition.formatVersions {
             // A later version of the main format, perhaps. If it is not valid as that either, what is wrong with it is told of the format that it
             // says it has.
             let only = definition.withoutOtherFormats
             let main = WireReader(source, definition: only, bufferSizeBytes: bufferSizeBytes)
-            guard let summary = try? ImportValidator(definition: only, now: now).validate(main) else { throw error }
+            let validator = ImportValidator(definition: only, now: now, limitsMetadata: limitsMetadata)
+            guard let summary = try? validator.validate(main) else { throw error }
             self.reader = main
             self.summary = summary
         }

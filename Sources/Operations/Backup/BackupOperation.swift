@@ -166,7 +166,8 @@ public struct BackupOperation: Sendable {
             return try ChangesDocument(from: parent, to: entries, records, records.facts.definition, writer, in: store.repository)
                 .json
         } catch {
-            guard parent != nil, error.code == .repositoryDamaged else { throw error }
+            // Nor one that has two records of one name: older programs gave files one name whose names were not UTF-8.
+            guard parent != nil, error.code == .repositoryDamaged || error.code == .damagedContent else { throw error }
             return try changes(since: nil, entries, records, writer)
         }
     }

@@ -45,8 +45,9 @@ struct ManifestDocument {
         archiveNames: String?, channel: Channel?
     ) -> [String: String] {
         var attributes = [
-            "app": facts.definition.name, "app-version": facts.appVersion,
-            "schema-version": String(facts.definition.schemaVersion), "device": facts.deviceName,
+            // Texts of the app's database, as long as they like: the record has a limit, and the manifest has all of them.
+            "app": facts.definition.name, "app-version": MessageText.shortened(facts.appVersion),
+            "schema-version": String(facts.definition.schemaVersion), "device": MessageText.shortened(facts.deviceName),
             "records": String(facts.recordCount), "files": String(totals.fileCount), "size": String(totals.byteCount),
             "stored-size": String(storedBytes), SnapshotStamp.attribute: stamp,
             Snapshot.archiveVersionAttribute: String(ZIPLayout.version),

@@ -52,7 +52,7 @@ final class MediaFile: ByteSource {
         do {
             return try SharedFile(folder.openFile(name))
         } catch {
-            throw BackupError(.sourceUnreadable, error.message, path: path)
+            throw unreadable(error, path)
         }
     }
 
@@ -73,8 +73,16 @@ final class MediaFile: ByteSource {
         do {
             return try body()
         } catch {
-            guard error.code != .interrupted else { throw error }
-            throw BackupError(.sourceUnreadable, error.message, path: path())
+            throw unreadable(error, path())
+        }
+    }
+
+    /// The error for a file that cannot be read. Where it is this program that has no more descriptors or memory, nothing is wrong with the file, and
+    /// a backup without it would be one with holes.
+    private static func unreadable(_ error: BackupError, _ path: String) -> BackupError {
+        switch error.code {
+        case .interrupted, .noResources: error
+        default: BackupError(.sourceUnreadable, error.message, path: path)
         }
     }
 
@@ -84,7 +92,7 @@ final class MediaFile: ByteSource {
         do {
             return try folder.openDirectory(name)
         } catch {
-            throw BackupError(.sourceUnreadable, error.message, path: path)
+            throw unreadable(error, path)
         }
     }
 }

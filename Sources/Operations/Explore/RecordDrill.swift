@@ -73,7 +73,7 @@ struct RecordDrill {
             format = found ?? definition
         }
         return try looking(at: "export.json") { [format] (path) throws(BackupError) in
-            try WireImport(SharedFile(path: path), definition: format).summary
+            try WireImport(SharedFile(path: path), definition: format, limitsMetadata: false).summary
         }
     }
 

@@ -20,7 +20,7 @@ public struct OperationHistory: Sendable {
     /// - Throws: `noRepository` when there is no store.
     public init(storeAt path: String) throws(BackupError) {
         let paths = StorePaths(root: path)
-        guard try FileSystem.exists(paths.settings) else { throw Store.notThere(path) }
+        try paths.requireTrustedStore()
         self.init(path: paths.history)
     }
 

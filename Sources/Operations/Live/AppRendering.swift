@@ -5,7 +5,7 @@ import Glibc
 import SystemIO
 
 /// One instant of the app's records: the export, with the places of its collections in it, and a copy of the database. Both lie in spool
-/// files without names. Made inside one read transaction, so that they agree whatever the app writes meanwhile.
+/// files without names. The export is made from the copy, so that they agree whatever the app writes meanwhile.
 final class AppRendering: Sendable {
     let createdAt: Timestamp
     /// No other rendering has it.
@@ -31,17 +31,26 @@ final class AppRendering: Sendable {
         let exportPath = "\(folder)/live.json"
         let databasePath = "\(folder)/live.sqlite"
         let sink = RangeRecordingSink(try OwnedDescriptor.open(exportPath, O_WRONLY | O_CREAT | O_EXCL), progress)
-        var copy: SpoolFile?
-        facts = try database.readSnapshot { (snapshot) throws(BackupError) in
+        // The app's own transaction ends with the copy: without a write-ahead log the app could not write until then. All else is read from the copy.
+        try database.readSnapshot { (snapshot) throws(BackupError) in
             try snapshot.copyDatabase(to: databasePath)
-            let file = try SpoolFile(consuming: databasePath)
-            copy = file
-            try databaseIsReady(file)
-            _ = try WireWriter().write(snapshot, createdAt: createdAt, to: sink)
-            return try RecordFacts(of: snapshot)
         }
+        let copy = try SpoolFile(keeping: databasePath)
+        try databaseIsReady(copy)
+        do throws(BackupError) {
+            let copied = AppDatabase(at: databasePath, definition: database.definition, media: database.media)
+            facts = try copied.readSnapshot { (snapshot) throws(BackupError) in
+                _ = try WireWriter().write(snapshot, createdAt: createdAt, to: sink)
+                return try RecordFacts(of: snapshot)
+            }
+        } catch {
+            // The person knows the app's database, and not the copy.
+            throw error.path == databasePath
+                ? BackupError(error.code, error.message, path: database.path, remedy: error.remedy, findings: error.findings)
+                : error
+        }
+        try FileSystem.removeFile(databasePath)
         schema = ExportSchema(facts.definition).json.prettyText
-        guard let copy else { throw BackupError(.inputOutput, "the database was not copied", path: database.path) }
         self.database = copy
         collections = sink.collections
         export = try SpoolFile(consuming: exportPath)

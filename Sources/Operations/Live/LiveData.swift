@@ -16,6 +16,8 @@ public final class LiveData: Sendable {
     private let checksums = LiveChecksums()
     private let media: LiveMediaView?
     private let state = Mutex(State())
+    /// How many renderings were tried, and how the last one failed.
+    private let attempts = Mutex<(count: Int, failure: BackupError?)>((0, nil))
     /// Held while rendering, so that many readers who ask at once render once.
     private let rendering = Mutex(())
 
@@ -34,11 +36,23 @@ public final class LiveData: Sendable {
     /// The newest consistent view.
     public func view() throws(BackupError) -> any LiveView {
         if let current = current(store.database.changeState(), try mediaState()) { return current }
+        let seenCount = attempts.withLock { $0.count }
         let outcome: Result<LiveState, BackupError> = rendering.withLock { _ in
-            Result { () throws(BackupError) in try render() }
+            // While the app keeps its database locked, each would wait for it in turn. What another has found out meanwhile is true for all.
+            let last = attempts.withLock { $0 }
+            if last.count != seenCount, let failure = last.failure, failure.code == .busy { return .failure(failure) }
+            let outcome = Result { () throws(BackupError) in try render() }
+            attempts.withLock { attempts in
+                attempts.count += 1
+                if case .failure(let failure) = outcome { attempts.failure = failure } else { attempts.failure = nil }
+            }
+            return outcome
         }
         return try outcome.get()
     }
+
+    /// Forgets the newest view; files that are open keep theirs.
+    public func letGo() { state.withLock { $0 = State() } }
 
     private func current(_ databaseState: DatabaseChangeState, _ mediaState: String?) -> LiveState? {
         state.withLock { $0.databaseState == databaseState && $0.mediaState == mediaState ? $0.view : nil }
@@ -54,6 +68,7 @@ public final class LiveData: Sendable {
         let mediaState = try mediaState()
         if let current = current(databaseState, mediaState) { return current }
         try store.database.check()
+        try FaultInjection.reached("live.rendering")
         let made = try store.withWorkFolder { (folder) throws(BackupError) in
             try AppRendering(of: store.database, in: folder, createdAt: SystemClock.now().wholeSeconds)
         }

@@ -8,10 +8,15 @@ public final class SpoolFile: ByteSource {
     public let size: UInt64
 
     /// Takes over a finished file and removes its name.
-    init(consuming path: String) throws(BackupError) {
+    convenience init(consuming path: String) throws(BackupError) {
+        try self.init(keeping: path)
+        try FileSystem.removeFile(path)
+    }
+
+    /// Takes over a finished file whose name is needed for a while.
+    init(keeping path: String) throws(BackupError) {
         file = try SharedFile(path: path)
         size = file.size
-        try FileSystem.removeFile(path)
     }
 
     public func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {

@@ -1,3 +1,4 @@
+import AppData
 import BackupCore
 import BackupRepository
 import Export
@@ -17,13 +18,40 @@ struct OwnArchive {
         return try snapshot(of: file, among: repository.snapshots()) != nil
     }
 
+    /// Whether it is, byte by byte, the export or the database of one of the store's own backups. Only files that are long enough to have been refused
+    /// for the length of their metadata are looked at: each look reads a folder of each backup.
+    func isStoredFile(_ file: ImportSource) throws(BackupError) -> Bool {
+        guard file.sizeBytes > UInt64(ImportValidator.metadataTextLimitBytes) else { return false }
+        try repository.refresh()
+        for snapshot in repository.snapshots().reversed() {
+            guard let root = try? repository.rootDirectory(of: snapshot) else { continue }
+            for name in ["export.json", "database.sqlite"] as [FileName] {
+                guard let index = root.index(named: name), root.entries[index].size == file.sizeBytes,
+                    let pieces = try? repository.pieces(of: root.entries[index].content)
+                else { continue }
+                if (try? isEqual(ExtentTable(plainContent: pieces), file.bytes)) == true { return true }
+            }
+        }
+        return false
+    }
+
     /// The snapshot whose archive the file is.
     func snapshot(of file: ImportSource, among snapshots: [Snapshot]) throws(BackupError) -> Snapshot? {
-        for snapshot in snapshots.reversed() where snapshot.record.archiveSizeBytes == file.sizeBytes {
-            guard let table = try? SnapshotArchive.table(of: snapshot, .zip, in: repository) else { continue }
-            if (try? isEqual(table, file.bytes)) == true { return snapshot }
+        for snapshot in snapshots.reversed() {
+            for format in ArchiveFormat.allCases where size(of: snapshot, format) == file.sizeBytes {
+                guard let table = try? SnapshotArchive.table(of: snapshot, format, in: repository) else { continue }
+                if (try? isEqual(table, file.bytes)) == true { return snapshot }
+            }
         }
         return nil
+    }
+
+    /// As the record has it: a tar archive whose size it does not have is not looked at.
+    private func size(of snapshot: Snapshot, _ format: ArchiveFormat) -> UInt64? {
+        switch format {
+        case .zip: snapshot.record.archiveSizeBytes
+        case .tar: snapshot.tarSizeBytes(layoutVersion: TARLayout.version)
+        }
     }
 
     private func isEqual(_ table: ExtentTable, _ file: any ByteSource) throws(BackupError) -> Bool {

@@ -214,13 +214,19 @@ public struct RestoreRunner: Sendable {
             return try operation(in: folder).check(source, strategy: strategy)
         } catch {
             guard source.origin == .foreign, error.code == .invalidContent || error.code == .tooLarge,
-                (try? OwnArchive(repository: store.repository).isArchive(source)) == true
+                isOwn(source)
             else { throw error }
             // The first look may have left an export in the folder.
             let folder = "\(folder)/own"
             try FileSystem.makeDirectories(folder)
             return try operation(in: folder).check(source.asOwn, strategy: strategy)
         }
+    }
+
+    private func isOwn(_ source: ImportSource) -> Bool {
+        let own = OwnArchive(repository: store.repository)
+        if (try? own.isArchive(source)) == true { return true }
+        return (try? own.isStoredFile(source)) == true
     }
 
     private func operation(in folder: String) -> RestoreOperation {

@@ -27,7 +27,7 @@ public struct SettingsFile: Sendable {
     /// - Throws: `noRepository` when there is no store.
     public init(storeAt path: String) throws(BackupError) {
         paths = StorePaths(root: path)
-        guard try FileSystem.exists(paths.settings) else { throw Store.notThere(path) }
+        try paths.requireTrustedStore()
     }
 
     /// - Throws: `invalidContent` for a name that is not known.

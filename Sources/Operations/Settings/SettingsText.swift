@@ -62,30 +62,33 @@ struct SettingsText {
     /// - Throws: `invalidContent` when the text is written in a way that only a person can change.
     mutating func set(_ name: SettingName, _ value: String?) throws(BackupError) {
         guard value != nil || entries[name] != nil else { return }
-        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        var lines = SettingsLines(text)
         let shown = "# \(name.rawValue):"
         if let entry = entries[name] {
-            let old = lines[entry.line - 1]
+            guard let old = lines[entry.line - 1] else { throw isForEditors(name) }
             lines[entry.line - 1] = value.map { "\(name.rawValue): \(Self.quoted($0))" } ?? "# \(old)"
         } else if let value {
             let line = "\(name.rawValue): \(Self.quoted(value))"
-            if let index = lines.firstIndex(where: { $0.hasPrefix(shown) }) {
+            if let index = lines.firstIndex(beginningWith: shown) {
                 lines[index] = line
             } else {
-                if lines.last == "" { lines.removeLast() }
-                lines += name.comment.map { "# \($0)" } + [line, ""]
+                lines.append(name.comment.map { "# \($0)" } + [line])
             }
         }
-        let changed = lines.joined(separator: "\n")
+        let changed = lines.text
         var expected = entries.mapValues(\.value)
         expected[name] = value
         guard let entries = try? Self.entries(changed, path), entries.mapValues(\.value) == expected else {
-            throw BackupError(
-                .invalidContent, "\(name.rawValue) is written in a way that cannot be changed by a program", path: path,
-                remedy: "Change it with an editor, and look with: backupfs config check")
+            throw isForEditors(name)
         }
         text = changed
         self.entries = entries
+    }
+
+    private func isForEditors(_ name: SettingName) -> BackupError {
+        BackupError(
+            .invalidContent, "\(name.rawValue) is written in a way that cannot be changed by a program", path: path,
+            remedy: "Change it with an editor, and look with: backupfs config check")
     }
 
     /// A new file with all that can be set, what is not set as a comment.

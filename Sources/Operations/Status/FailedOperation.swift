@@ -38,8 +38,7 @@ public struct FailedOperation: Sendable {
     /// - Throws: `noRepository` when there is no store; `notPermitted` when it is one that must not be believed: what it says may be run.
     public static func of(storeAt path: String) throws(BackupError) -> FailedOperation? {
         let paths = StorePaths(root: path)
-        guard try FileSystem.exists(paths.settings) else { throw Store.notThere(path) }
-        try StoreTrust.check(paths)
+        try paths.requireTrustedStore()
         return FailedOperation(paths)
     }
 }

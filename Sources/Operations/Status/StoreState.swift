@@ -38,7 +38,8 @@ public struct StoreState: Sendable {
 
     public var newest: Snapshot? { snapshots.last }
 
-    public init(of store: Store) throws(BackupError) {
+    /// - Parameter isPatient: whether the caller can wait for the app's database. Otherwise the counts may be those that were known before.
+    public init(of store: Store, isPatient: Bool = true) throws(BackupError) {
         try store.repository.refresh()
         definition = store.definition
         storePath = store.paths.root
@@ -60,16 +61,10 @@ public struct StoreState: Sendable {
         history = OperationHistory.latest(of: store)
         failure = FailedOperation(store.paths)
         // A database that is lost or locked is part of the state, and no reason to tell none.
-        var records: (counts: [RecordCount], statistics: StatusStatistics?)?
-        var problem: BackupError?
-        do throws(BackupError) {
-            records = (try store.counts(), try store.statistics())
-        } catch {
-            problem = error
-        }
-        counts = records?.counts
-        statistics = records?.statistics
-        databaseError = problem
+        let records = store.statusRecords.facts(isPatient ? .command : .mount)
+        counts = records.counts
+        statistics = records.statistics
+        databaseError = records.problem
     }
 
     /// Whether something has failed, and has not gone well since.

@@ -26,7 +26,7 @@ public struct KnownApp: Sendable {
     /// - Throws: `noRepository` when there is no store.
     public static func ofStore(at storePath: String) throws(BackupError) -> KnownApp {
         let paths = StorePaths(root: storePath)
-        guard try FileSystem.exists(paths.settings) else { throw Store.notThere(storePath) }
+        try paths.requireTrustedStore()
         let app = try StoreSettings.read(paths.settings).app
         guard app.hasSuffix(".yaml") else {
             return KnownApp(path: nil, text: try AppDefinition.builtInText(named: app), isOfStore: true)

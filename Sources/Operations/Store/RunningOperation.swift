@@ -26,7 +26,7 @@ public struct RunningOperation: Sendable, Equatable {
     /// - Throws: `noRepository` when there is no store.
     public static func of(storeAt path: String) throws(BackupError) -> RunningOperation? {
         let paths = StorePaths(root: path)
-        guard try FileSystem.exists(paths.settings) else { throw Store.notThere(path) }
+        try paths.requireTrustedStore()
         return RunningOperation(paths: paths)
     }
 

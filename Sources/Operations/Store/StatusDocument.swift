@@ -8,7 +8,10 @@ import SystemIO
 public struct StatusDocument: Sendable {
     public let json: OrderedJSON
 
-    public init(of store: Store) throws(BackupError) { self.init(try StoreState(of: store), of: store) }
+    /// - Parameter isPatient: as `StoreState` has it.
+    public init(of store: Store, isPatient: Bool = true) throws(BackupError) {
+        self.init(try StoreState(of: store, isPatient: isPatient), of: store)
+    }
 
     public init(_ state: StoreState, of store: Store) {
         let history = state.history.map(\.historyJSON)

@@ -17,7 +17,7 @@ public final class Store: Sendable {
     /// The app's media folder, if it has one.
     public let mediaPath: String?
     private let countCache = RecordCountCache()
-    private let statisticsCache = StatisticsCache()
+    let statusRecords: StatusRecords
     let logOverrides: LogOverrides
     let ownership: SnapshotOwnership
     /// What runs now, for `status.json`.
@@ -72,6 +72,7 @@ public final class Store: Sendable {
         }
         // It may be lost or damaged: that is when the backups are needed.
         database = AppDatabase(at: databasePath, definition: definition, media: media)
+        statusRecords = StatusRecords(database)
         monitor = OperationMonitor(recordPath: paths.operationRecord, errorPath: paths.lastErrorRecord)
         for folder in [paths.spool, paths.restoreReports] { try FileSystem.makeDirectories(folder) }
         CacheDirectoryTag.mark(paths.spool)
@@ -121,14 +122,6 @@ public final class Store: Sendable {
 
     /// The number of records of each collection, as of now.
     public func counts() throws(BackupError) -> [RecordCount] { try countCache.counts(of: database) }
-
-    /// What the records are like now, as far as a status tells it.
-    /// - Returns: `nil` when they are too many.
-    func statistics() throws(BackupError) -> StatusStatistics? {
-        try statisticsCache.collections(of: database).map {
-            StatusStatistics($0, databaseBytes: FileSystem.statusIfPresent(database.path)?.size)
-        }
-    }
 
     /// Takes the store for one operation that somebody asks for; released with the value. A backup that the store is just making by itself gives
     /// way.
@@ -223,7 +216,7 @@ public final class Store: Sendable {
     /// cannot be read, or is in use, stays as well: whatever needs it says what is wrong with it.
     private func upgradeOwnDatabase() {
         guard unfinishedRestore == nil, !settings.databasePath.hasPrefix("/"), !definition.migrations.isEmpty,
-            (try? database.hasPendingMigrations()) == true, let lock = try? lockQuietly()
+            (try? statusRecords.database.hasPendingMigrations()) == true, let lock = try? lockQuietly()
         else { return }
         withExtendedLifetime(lock) { _ = try? AppDatabase.create(at: database.path, definition: definition) }
     }

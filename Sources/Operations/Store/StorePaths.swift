@@ -40,6 +40,13 @@ public struct StorePaths: Sendable {
     public var lastRestoreJSON: String { "\(restoreReports)/last.json" }
     public var lastRestoreText: String { "\(restoreReports)/last.txt" }
 
+    /// - Throws: `noRepository` when there is no store; `notPermitted` when it is one that must not be believed: what lies in it names processes,
+    ///   mountpoints and files that are used as yours.
+    public func requireTrustedStore() throws(BackupError) {
+        guard FileSystem.exists(settings) else { throw Store.notThere(root) }
+        try StoreTrust.check(self)
+    }
+
     /// Drafts of files that only the holder of the operation lock replaces.
     func operationDrafts() throws(BackupError) -> [String] {
         let names = [restoreJournal, hookRecord, operationRecord, lastErrorRecord, scheduleState, migrationRecord, history].map(

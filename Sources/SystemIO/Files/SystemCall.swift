@@ -46,6 +46,9 @@ public enum SystemCall {
         case ENOSPC, EDQUOT:
             code = .noSpace
             remedy = "Free some space and try again; nothing was changed."
+        case EMFILE, ENFILE, ENOMEM:
+            code = .noResources
+            remedy = "Close programs, or raise the limit (ulimit -n), and try again."
         case EFBIG: code = .tooLarge
         case EBUSY, ETXTBSY, EAGAIN: code = .busy
         case ENOTDIR: code = .notADirectory

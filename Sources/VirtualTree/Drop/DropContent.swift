@@ -25,8 +25,9 @@ final class DropContent: Sendable {
 
     let spoolPath: String
     private let repository: Repository
-    /// Held also while bytes are copied: whoever writes to a file has to wait until what was there before is there.
     private let state = Mutex((kind: Kind.spooled, number: 0))
+    /// Held while bytes are copied into the spool file: a write has to wait until what was there before is there, a look at the size has not.
+    private let spooling = Mutex(())
 
     init(spoolPath: String, repository: Repository) throws(BackupError) {
         self.spoolPath = spoolPath
@@ -77,17 +78,20 @@ final class DropContent: Sendable {
     }
 
     func truncate(to size: UInt64) throws(BackupError) {
-        if size == 0 { state.withLock { $0.kind = .spooled } } else { try spool() }
+        // What is cut off is not copied first.
+        try spool(upTo: size)
         try OwnedDescriptor.open(spoolPath, O_WRONLY).truncate(to: size)
     }
 
     /// Brings into the spool file what is only referred to. Before every write.
-    func spool() throws(BackupError) {
-        try state.withLock { (state) throws(BackupError) in
-            guard case .stored(let table, _, let count) = state.kind else { return }
+    func spool() throws(BackupError) { try spool(upTo: .max) }
+
+    private func spool(upTo limit: UInt64) throws(BackupError) {
+        try spooling.withLock { (_) throws(BackupError) in
+            guard case .stored(let table, _, let count) = state.withLock({ $0.kind }) else { return }
             let file = try OwnedDescriptor.open(spoolPath, O_WRONLY | O_TRUNC)
-            try repository.copy(table, upTo: count) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
-            state.kind = .spooled
+            try repository.copy(table, upTo: min(count, limit)) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
+            state.withLock { $0.kind = .spooled }
         }
     }
 
@@ -118,17 +122,21 @@ final class DropContent: Sendable {
     /// - Returns: `nil` when this is not a copy of that file from its beginning.
     private func refer(to source: any OpenFile, at offset: UInt64, count: UInt64) -> UInt64? {
         guard let table = source.storedContent else { return nil }
-        return state.withLock { state in
-            switch state.kind {
-            case .spooled: guard offset == 0, (FileSystem.statusIfPresent(spoolPath)?.size ?? 0) == 0 else { return nil }
-            case .stored(_, let before, let known): guard before === source, offset <= known else { return nil }
-            }
-            let end = min(table.size, offset + min(count, table.size))
-            guard end > offset else { return 0 }
-            if case .stored(_, _, let known) = state.kind, known >= end { return end - offset }
-            state.kind = .stored(table, of: source, count: end)
-            state.number += 1
-            return end - offset
+        return spooling.withLock { _ in state.withLock { state in refer(to: source, table, at: offset, count: count, &state) } }
+    }
+
+    private func refer(
+        to source: any OpenFile, _ table: ExtentTable, at offset: UInt64, count: UInt64, _ state: inout (kind: Kind, number: Int)
+    ) -> UInt64? {
+        switch state.kind {
+        case .spooled: guard offset == 0, (FileSystem.statusIfPresent(spoolPath)?.size ?? 0) == 0 else { return nil }
+        case .stored(_, let before, let known): guard before === source, offset <= known else { return nil }
         }
+        let end = min(table.size, offset + min(count, table.size))
+        guard end > offset else { return 0 }
+        if case .stored(_, _, let known) = state.kind, known >= end { return end - offset }
+        state.kind = .stored(table, of: source, count: end)
+        state.number += 1
+        return end - offset
     }
 }

@@ -2,16 +2,23 @@ import BackupCore
 
 /// What a name in `restore/` says about the file.
 enum DropName {
-    private static let unfinishedSuffixes = [".part", ".partial", ".crdownload", ".tmp", "~"]
+    /// Of browsers, copy programs, editors' backups, and the files that SQLite has beside a database.
+    private static let unfinishedSuffixes = [
+        ".part", ".partial", ".filepart", ".crdownload", ".download", ".opdownload", ".aria2", ".tmp", "~", "-journal", "-wal",
+        "-shm",
+    ]
+    /// Office programs' notes that a file is open.
+    private static let unfinishedPrefixes = [".", "~$"]
 
     /// Names that copy programs use while they work: such files are kept, but not restored until they get a final name.
     static func isUnfinished(_ name: FileName) -> Bool {
-        if name.bytes.first == UInt8(ascii: ".") { return true }
         let text = name.description.lowercased()
-        return unfinishedSuffixes.contains { text.hasSuffix($0) }
+        // `#x.json#` is what Emacs saves by itself while x.json is edited.
+        if text.hasPrefix("#"), text.hasSuffix("#") { return true }
+        return unfinishedPrefixes.contains { text.hasPrefix($0) } || unfinishedSuffixes.contains { text.hasSuffix($0) }
     }
 
-    /// Names this program makes itself: nobody may drop a file of that name.
+    /// Names this program makes itself: no file can be dropped under them.
     static func isReserved(_ name: FileName, purpose: DropSubmission.Purpose) -> Bool {
         switch purpose {
         // A strategy that the app does not have must not be taken for the name of a file, which would be restored with another one.

@@ -1,33 +1,47 @@
 import BackupCore
 import Glibc
-import Synchronization
 import SystemIO
 
-/// A file somebody copies into `restore/` or `restore/preview/`. Its bytes go to a spool file (`DropContent`); closing it hands it in.
+/// A file that is copied into `restore/` or `restore/preview/`. Its bytes go to a spool file (`DropContent`); closing it hands it in.
 ///
 /// flush comes for every close(2) of every duplicate of a descriptor, so it is not simply "the copy is done":
-/// nothing written since the last flush means nothing happens; a flush by the process that opened the file is a verdict on what is there;
-/// a flush by another process (a child that inherited the descriptor) hands in what is complete and lets the incomplete be.
+/// nothing written through this open file since the last hand-in means nothing happens; a flush by the process that opened the file is a verdict
+/// on what is there; a flush by another process (a child that inherited the descriptor) hands in what is complete and lets the incomplete be.
+///
+/// While it is judged and restored, its bytes stand still: what was checked is what is imported.
 final class DroppedFile: FileNode {
     private struct State {
         var name: FileName
         var purpose: DropSubmission.Purpose
         var permissions: UInt16
         var modificationTime: Timestamp?
-        /// Written to since it was last handed in or judged.
-        var hasUnjudgedWrites = false
+        /// How often it was written to.
+        var writeCount = 0
+        /// The last of these writes that was made by path, and not through an open file.
+        var lastWriteByPath = 0
+        /// How many of these writes were there when it was last handed in.
+        var judgedCount = 0
+        /// Writes that are under way.
+        var changeCount = 0
+        var isBeingJudged = false
+        var openCount = 0
         /// The content that was accepted last, so that it is never restored twice.
         var acceptedContent: DropContent.Key?
         var failure: BackupError?
         var outcome: DropOutcome?
         var outcomeTime: Timestamp?
         var isDiscarded = false
+
+        /// The bytes are needed no more: the name is gone, and nothing has them open or reads them.
+        var isOver: Bool { isDiscarded && openCount == 0 && !isBeingJudged }
+        /// It was copied in, with nothing in it.
+        var isEmptyCopy: Bool { writeCount == 0 && openCount == 0 && !DropName.isUnfinished(name) }
     }
 
     let inode: InodeNumber
     private let context: TreeContext
     let content: DropContent
-    private let state: Mutex<State>
+    private let state: Monitor<State>
 
     init(name: FileName, folder: InodeNumber, purpose: DropSubmission.Purpose, context: TreeContext) throws(BackupError) {
         let token = RandomToken.make()
@@ -35,18 +49,48 @@ final class DroppedFile: FileNode {
         inode = folder.child(FileName("\(token)/drop"))
         content = try DropContent(
             spoolPath: "\(context.services.spoolPath)/drop-\(token)", repository: context.repository)
-        state = Mutex(State(name: name, purpose: purpose, permissions: context.filePermissions))
+        state = Monitor(State(name: name, purpose: purpose, permissions: context.filePermissions))
     }
 
     deinit { content.discard() }
 
-    /// The name is gone: nothing of it is handed in any more.
-    func discard() {
-        state.withLock { $0.isDiscarded = true }
-        content.discard()
+    /// The name is gone: nothing of it is handed in any more. Open files keep their bytes, and a restore that runs goes on with them.
+    func discard() { letGo { $0.isDiscarded = true } }
+
+    private func letGo(_ change: (inout State) -> Void) {
+        let isOver = state.changeWakingAll { state in
+            change(&state)
+            return state.isOver
+        }
+        if isOver { content.discard() }
     }
 
-    var outcome: DropOutcome? { state.withLock { $0.outcome } }
+    /// Runs what changes the bytes.
+    /// - Throws: `busy` while they are judged or restored.
+    private func changing<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
+        let isAdmitted = state.withLock { state in
+            if !state.isBeingJudged { state.changeCount += 1 }
+            return !state.isBeingJudged
+        }
+        guard isAdmitted else { throw isBusy }
+        defer { state.changeWakingAll { $0.changeCount -= 1 } }
+        return try body()
+    }
+
+    private var isBusy: BackupError {
+        BackupError(
+            .busy, "the file is being checked or restored", path: state.withLock { $0.name.description },
+            remedy: "Wait until that is done.")
+    }
+
+    var outcome: DropOutcome? {
+        let (outcome, name, isEmptyCopy) = state.withLock { ($0.outcome, $0.name, $0.isEmptyCopy) }
+        if outcome != nil || !isEmptyCopy || content.size > 0 { return outcome }
+        return DropOutcome(text: Array(context.services.text("\(name): \(Self.emptiness)").utf8 + [10]), json: [])
+    }
+
+    private static let emptiness: Message = "the file is empty. There is nothing in it to restore, and nothing was restored."
+
     var outcomeTime: Timestamp? { state.withLock { $0.outcomeTime } }
 
     func attributes() throws(BackupError) -> NodeAttributes {
@@ -60,8 +104,9 @@ final class DroppedFile: FileNode {
     func setAttributes(_ change: AttributeChange) throws(BackupError) -> NodeAttributes {
         // A size that it has already changes nothing: `truncate -s 0` of a new file hands nothing in.
         if let size = change.size, size != content.size {
-            try content.truncate(to: size)
-            noteWrite()
+            try changing { () throws(BackupError) in try content.truncate(to: size) }
+            let number = noteWrite()
+            state.withLock { $0.lastWriteByPath = number }
         }
         state.withLock { state in
             if let permissions = change.permissions { state.permissions = permissions & 0o777 }
@@ -73,8 +118,12 @@ final class DroppedFile: FileNode {
     var mimeType: String? { MIMEType.of(state.withLock { $0.name }) }
 
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] {
-        guard let failure = state.withLock({ $0.failure }) else { return [] }
-        return [("user.backupfs.error", Message.joined([failure.message] + failure.details, separator: "; ").english)]
+        let (failure, isEmptyCopy) = state.withLock { ($0.failure, $0.isEmptyCopy) }
+        if let failure {
+            return [("user.backupfs.error", Message.joined([failure.message] + failure.details, separator: "; ").english)]
+        }
+        // It cannot be refused at its close: file managers make a file before they write to it.
+        return isEmptyCopy && content.size == 0 ? [("user.backupfs.error", Self.emptiness.english)] : []
     }
 
     func setExtendedAttribute(_ name: String, to value: [UInt8]) throws(BackupError) {
@@ -87,16 +136,24 @@ final class DroppedFile: FileNode {
     }
 
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
-        let descriptor = try OwnedDescriptor.open(content.spoolPath, O_RDWR)
-        if flags & O_TRUNC != 0 {
-            try content.truncate(to: 0)
-            startOver()
+        state.withLock { $0.openCount += 1 }
+        do {
+            let descriptor = try OwnedDescriptor.open(content.spoolPath, O_RDWR)
+            if flags & O_TRUNC != 0 {
+                try changing { () throws(BackupError) in try content.truncate(to: 0) }
+                startOver()
+            }
+            return OpenDrop(self, try SharedFile(descriptor), process: process)
+        } catch {
+            noteRelease()
+            throw error
         }
-        return OpenDrop(self, try SharedFile(descriptor), process: process)
     }
 
+    func noteRelease() { letGo { $0.openCount -= 1 } }
+
     /// A new copy begins under the old name: whatever comes is judged anew, even if it is the same content.
-    func startOver() {
+    private func startOver() {
         state.withLock { state in
             state.acceptedContent = nil
             state.failure = nil
@@ -104,19 +161,29 @@ final class DroppedFile: FileNode {
         }
     }
 
-    func noteWrite() {
+    /// Writes by way of an open file.
+    /// - Returns: the write's number, and what `body` returns.
+    func write<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> (number: Int, result: Result) {
+        let result = try changing(body)
+        return (noteWrite(), result)
+    }
+
+    private func noteWrite() -> Int {
         state.withLock { state in
-            state.hasUnjudgedWrites = true
+            state.writeCount += 1
             state.modificationTime = nil
+            return state.writeCount
         }
     }
 
     /// - Parameters:
     ///   - process: who closes.
     ///   - opener: who opened.
-    func flush(process: Int32, opener: Int32) throws(BackupError) {
+    ///   - lastWrite: the number of the last write through that open file, 0 for none: only those who wrote close the file for good.
+    func flush(process: Int32, opener: Int32, lastWrite: Int) throws(BackupError) {
         let mustJudge = state.withLock { state in
-            state.hasUnjudgedWrites && !state.isDiscarded && !DropName.isUnfinished(state.name)
+            max(lastWrite, state.lastWriteByPath) > state.judgedCount && !state.isDiscarded && !state.isBeingJudged
+                && !DropName.isUnfinished(state.name)
         }
         guard mustJudge else { return }
         let isOpener = process == opener || ProcessIdentity.process(ofThread: process) == opener
@@ -124,23 +191,28 @@ final class DroppedFile: FileNode {
         try handIn()
     }
 
-    /// - Throws: what `submit` says; the file then keeps its old name.
+    /// Gives it another name. That hands it in when the new name is the first that says that it is finished, or when it means something else; and also
+    /// when it has not been accepted so far: a program that writes a file under a name of its own and then renames it looks at this answer only.
+    /// - Throws: what `submit` says; the file then keeps its old name. `busy` while it is judged.
     func rename(to newName: FileName, purpose newPurpose: DropSubmission.Purpose) throws(BackupError) {
-        let (old, oldPurpose) = state.withLock { ($0.name, $0.purpose) }
-        let isFinal = !DropName.isUnfinished(newName)
-        let means = isFinal && (DropName.isUnfinished(old) || oldPurpose != newPurpose)
-        state.withLock { state in
+        let old = state.withLock { state -> State? in
+            guard !state.isBeingJudged else { return nil }
+            let old = state
             state.name = newName
             state.purpose = newPurpose
-            if oldPurpose != newPurpose { state.acceptedContent = nil }
+            if old.purpose != newPurpose { state.acceptedContent = nil }
+            return old
         }
-        guard means else { return }
+        guard let old else { throw isBusy }
+        let isFinal = !DropName.isUnfinished(newName)
+        let isUnaccepted = old.writeCount > 0 && (old.failure != nil || old.outcome == nil)
+        guard isFinal && (DropName.isUnfinished(old.name) || old.purpose != newPurpose || isUnaccepted) else { return }
         do {
             try handIn()
         } catch {
             state.withLock { state in
-                state.name = old
-                state.purpose = oldPurpose
+                state.name = old.name
+                state.purpose = old.purpose
             }
             throw error
         }
@@ -154,8 +226,16 @@ final class DroppedFile: FileNode {
     }
 
     private func handIn() throws(BackupError) {
-        let (name, purpose, accepted) = state.withLock { state in
-            state.hasUnjudgedWrites = false
+        let hasBegun = state.withLock { state in
+            guard !state.isBeingJudged else { return false }
+            state.isBeingJudged = true
+            return true
+        }
+        // Another close has handed in the same content in the meantime.
+        guard hasBegun else { return }
+        defer { letGo { $0.isBeingJudged = false } }
+        let (name, purpose, accepted) = state.wait(until: { $0.changeCount == 0 }) { state in
+            state.judgedCount = state.writeCount
             return (state.name, state.purpose, state.acceptedContent)
         }
         // Nothing is done by a preview: it may be made twice of the same content, and most content comes once.

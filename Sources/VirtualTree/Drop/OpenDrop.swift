@@ -1,12 +1,15 @@
 import BackupCore
+import Synchronization
 import SystemIO
 
-/// A dropped file while somebody has it open.
+/// A dropped file while it is open.
 final class OpenDrop: OpenFile {
     private let file: DroppedFile
     /// Its spool file.
     private let descriptor: SharedFile
     private let opener: Int32
+    /// The number of the last write through this open file; 0 before the first.
+    private let lastWrite = Atomic(0)
 
     let keepsCache = false
     let usesDirectIO = true
@@ -22,20 +25,30 @@ final class OpenDrop: OpenFile {
     }
 
     func write(at offset: UInt64, _ bytes: UnsafeRawBufferPointer) throws(BackupError) {
-        try file.content.spool()
-        try descriptor.write(bytes, at: offset)
-        file.noteWrite()
+        note(
+            try file.write { () throws(BackupError) in
+                try file.content.spool()
+                try descriptor.write(bytes, at: offset)
+            }.number)
     }
 
     func copy(
         from source: any OpenFile, at sourceOffset: UInt64, to offset: UInt64, count: UInt64
     ) throws(BackupError) -> UInt64 {
-        let copied = try file.content.copy(source, at: sourceOffset, to: offset, count: count)
-        if copied > 0 { file.noteWrite() }
+        let (number, copied) = try file.write { () throws(BackupError) in
+            try file.content.copy(source, at: sourceOffset, to: offset, count: count)
+        }
+        if copied > 0 { note(number) }
         return copied
     }
 
-    func flush(process: Int32) throws(BackupError) { try file.flush(process: process, opener: opener) }
+    private func note(_ number: Int) { lastWrite.max(number, ordering: .relaxed) }
+
+    func flush(process: Int32) throws(BackupError) {
+        try file.flush(process: process, opener: opener, lastWrite: lastWrite.load(ordering: .relaxed))
+    }
 
     func synchronize() throws(BackupError) { try descriptor.synchronize() }
+
+    func release() { file.noteRelease() }
 }

@@ -17,11 +17,21 @@ final class PreviewFolder: DropFolder {
         for (name, file) in inbox.sortedFiles {
             guard let outcome = file.outcome else { continue }
             for (suffix, content) in [(".preview.json", outcome.json), (".preview.txt", outcome.text)] where !content.isEmpty {
-                let viewName = FileName(bytes: name.bytes + Array(suffix.utf8))
+                let viewName = Self.viewName(name, suffix)
                 let time = file.outcomeTime
                 nodes.append((viewName, TextFile(viewName, in: inode, context: context, time: time) { content }))
             }
         }
         return nodes
+    }
+
+    /// A name that becomes too long loses its end: it would be listed, and could not be opened.
+    private static func viewName(_ name: FileName, _ suffix: String) -> FileName {
+        let room = FileName.byteCountLimit - suffix.utf8.count
+        guard name.bytes.count > room else { return FileName(bytes: name.bytes + Array(suffix.utf8)) }
+        // Not in the middle of a character.
+        let end = name.bytes[..<room].lastIndex { $0 & 0xC0 != 0x80 } ?? room
+        let kept = String(validating: name.bytes[..<room], as: UTF8.self) == nil ? end : room
+        return FileName(bytes: Array(name.bytes[..<kept]) + Array(suffix.utf8))
     }
 }

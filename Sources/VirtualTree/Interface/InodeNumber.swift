@@ -7,4 +7,6 @@ public struct InodeNumber: Hashable, Sendable {
 
     /// The mountpoint itself (`FUSE_ROOT_ID`).
     public static let root = InodeNumber(1)
+    /// In a listing with attributes, the kernel takes a name with this number for one that it has to look up itself.
+    static let unread = InodeNumber(0)
 }

@@ -36,4 +36,13 @@ public struct NodeAttributes: Sendable, Equatable {
         self.entryTimeoutSeconds = entryTimeoutSeconds
         self.attributeTimeoutSeconds = attributeTimeoutSeconds
     }
+
+    /// For a name in a listing whose attributes could not be read.
+    static func unread(_ inode: InodeNumber, _ kind: Kind) -> NodeAttributes {
+        NodeAttributes(
+            inode: .unread, shownInode: inode, kind: kind, permissions: 0, size: 0, modificationTime: Timestamp(seconds: 0))
+    }
+
+    /// Whether they were read: otherwise only the kind and the shown number are known, and the kernel is given no more than the name.
+    public var isRead: Bool { inode != .unread }
 }

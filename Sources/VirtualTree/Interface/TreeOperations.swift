@@ -10,6 +10,9 @@ public protocol TreeOperations: AnyObject, Sendable {
     func absenceTimeoutSeconds(of name: FileName, in parent: InodeNumber) -> Double
     /// Gives back `count` look-ups; at none the number may be forgotten.
     func forget(_ inode: InodeNumber, count: UInt64)
+    /// Whether a look at the node may wait long: for the app, for a disk, for checksums of much. Answers at once.
+    /// - Parameter forAttribute: whether one of its extended attributes is asked for.
+    func mayWait(_ inode: InodeNumber, forAttribute: Bool) -> Bool
 
     func attributes(of inode: InodeNumber, handle: HandleNumber?) throws(BackupError) -> NodeAttributes
     func setAttributes(
@@ -73,4 +76,8 @@ public protocol TreeOperations: AnyObject, Sendable {
 
     /// Who is told of what the kernel has kept and should not believe any more; `nil` when nobody is there to be told.
     func setObserver(_ observer: (any TreeObserver)?)
+}
+
+extension TreeOperations {
+    public func mayWait(_ inode: InodeNumber, forAttribute: Bool) -> Bool { false }
 }

@@ -13,6 +13,8 @@ public protocol TreeServices: AnyObject, Sendable {
 
     /// The app's data as it is now. The same view comes back until the data changes.
     func liveView() throws(BackupError) -> any LiveView
+    /// Forgets the view: it takes room, and nothing has looked at it for a while. The next look makes another one.
+    func letGoOfLiveView()
     /// The app's media folder alone, as `live/media` shows it: looking at it renders nothing. `nil` where `liveView` has to be asked.
     func liveMedia() -> (any LiveView)?
 

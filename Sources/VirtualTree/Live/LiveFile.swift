@@ -31,6 +31,8 @@ final class LiveFile: FileNode {
 
     private var name: String { "live/" + path.map(\.description).joined(separator: "/") }
 
+    var looksAtTheApp: Bool { true }
+
     func attributes() throws(BackupError) -> NodeAttributes {
         if version != nil { return found }
         return LiveFolder.attributes(try context.liveEntry(.file, at: path), at: path, found.shownInode, context)
@@ -43,8 +45,10 @@ final class LiveFile: FileNode {
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
         guard !flags.asksToWrite else { throw .readOnlyHere }
         let entry = try entry()
+        let content = try entry.content()
+        context.live.noteOpen(1)
         return OpenExtents(
-            try entry.content(), repository: context.repository, path: name,
-            isImmutable: entry.version != nil && entry.isSettled)
+            content, repository: context.repository, isImmutable: entry.version != nil && entry.isSettled,
+            whenReleased: { [live = context.live] in live.noteOpen(-1) }, path: { [name] in name })
     }
 }

@@ -14,6 +14,8 @@ final class LiveFolder: FolderNode {
         self.context = context
     }
 
+    var looksAtTheApp: Bool { true }
+
     func attributes() throws(BackupError) -> NodeAttributes {
         // `ls` of the mountpoint must not render the live data.
         guard !path.isEmpty else { return context.folderAttributes(inode, time: context.mountTime) }

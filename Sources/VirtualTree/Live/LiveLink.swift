@@ -14,6 +14,8 @@ final class LiveLink: LinkNode {
 
     private func entry() throws(BackupError) -> LiveEntry { try context.liveEntry(.symbolicLink, at: path) }
 
+    var looksAtTheApp: Bool { true }
+
     func attributes() throws(BackupError) -> NodeAttributes { LiveFolder.attributes(try entry(), at: path, inode, context) }
 
     func target() throws(BackupError) -> [UInt8] { try context.repository.readAll(try entry().content()) }

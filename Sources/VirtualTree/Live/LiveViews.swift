@@ -15,6 +15,10 @@ final class LiveViews: Sendable {
         var newest: (any LiveView)?
         /// The latest first.
         var previous: [Previous] = []
+        /// When `live/` was looked at last.
+        var lastLookNanoseconds: UInt64 = 0
+        /// Files of `live/` that are open.
+        var openCount = 0
     }
 
     /// Views take room on the disk.
@@ -32,11 +36,34 @@ final class LiveViews: Sendable {
     /// What is at `path` now; `nil` when nothing is.
     func entry(at path: [FileName]) throws(BackupError) -> LiveEntry? { try view(for: path).entry(at: path) }
 
+    /// A file of `live/` has been opened, or closed: as long as one is open, its view serves the others that look, too.
+    func noteOpen(_ change: Int) {
+        state.withLock { state in
+            state.openCount += change
+            state.lastLookNanoseconds = SystemClock.monotonicNanoseconds()
+        }
+    }
+
+    /// Lets go of the views when nothing looked at them for so long: they take the room of the database and of its export, where no `du` shows it.
+    func letGo(idleSeconds: Double) {
+        let now = SystemClock.monotonicNanoseconds()
+        let isIdle = state.withLock { state in
+            guard state.newest != nil, state.openCount == 0,
+                Double(now - state.lastLookNanoseconds) / 1e9 >= idleSeconds
+            else { return false }
+            state.newest = nil
+            state.previous = []
+            return true
+        }
+        if isIdle { services.letGoOfLiveView() }
+    }
+
     /// What was at `path` in this version when somebody looked last, or a moment before. The app is not asked.
     func heldEntry(at path: [FileName], version: UInt64) -> LiveEntry? {
         let now = SystemClock.monotonicNanoseconds()
         let views = state.withLock { state in
-            [state.newest].compactMap { $0 } + state.previous.filter { now < $0.endNanoseconds }.map(\.view)
+            state.lastLookNanoseconds = now
+            return [state.newest].compactMap { $0 } + state.previous.filter { now < $0.endNanoseconds }.map(\.view)
         }
         for view in views {
             if let entry = try? view.entry(at: path), entry.version == version { return entry }
@@ -50,6 +77,7 @@ final class LiveViews: Sendable {
         let now = SystemClock.monotonicNanoseconds()
         state.withLock { state in
             state.previous.removeAll { now >= $0.endNanoseconds }
+            state.lastLookNanoseconds = now
             guard state.newest !== view else { return }
             if let newest = state.newest {
                 state.previous.insert(Previous(view: newest, endNanoseconds: now + Self.previousNanoseconds), at: 0)

@@ -20,13 +20,20 @@ struct FolderListing: Sendable {
         make = node
     }
 
-    /// A listing of nodes that exist already.
+    /// A listing of nodes that exist already. One whose attributes cannot be read is listed all the same: it must not hide the others, and who asks
+    /// for its own attributes gets the error.
     init(_ nodes: [(name: FileName, node: any Node)]) {
-        self.init(count: nodes.count) { (index) throws(BackupError) in
-            (nodes[index].name, try nodes[index].node.attributes())
+        self.init(count: nodes.count) { index in
+            let node = nodes[index].node
+            return (nodes[index].name, (try? node.attributes()) ?? .unread(node.inode, Self.kind(of: node)))
         } node: { index in
             nodes[index].node
         }
+    }
+
+    private static func kind(of node: any Node) -> NodeAttributes.Kind {
+        if node is any FolderNode { return .directory }
+        return node is any LinkNode ? .symbolicLink : .file
     }
 
     func child(_ index: Int) throws(BackupError) -> Child { try describe(index) }

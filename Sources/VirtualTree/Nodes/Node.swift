@@ -11,6 +11,10 @@ protocol Node: AnyObject, Sendable {
     var hasChecksums: Bool { get }
     /// `nil` for what is not a file.
     var mimeType: String? { get }
+    /// Whether looking at it may wait for the app's database or for its media folder.
+    var looksAtTheApp: Bool { get }
+    /// Whether its checksums are computed of all that it holds, when they are first asked for.
+    var computesChecksums: Bool { get }
     /// Attributes beside the checksums and the MIME type, by full name.
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)]
     func setExtendedAttribute(_ name: String, to value: [UInt8]) throws(BackupError)
@@ -22,6 +26,8 @@ extension Node {
     func checksums() throws(BackupError) -> Checksums? { nil }
     var hasChecksums: Bool { false }
     var mimeType: String? { nil }
+    var looksAtTheApp: Bool { false }
+    var computesChecksums: Bool { false }
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] { [] }
 
     func setExtendedAttribute(_ name: String, to value: [UInt8]) throws(BackupError) { throw .readOnlyHere }

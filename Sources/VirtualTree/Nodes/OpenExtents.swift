@@ -8,24 +8,37 @@ final class OpenExtents: OpenFile {
     private let repository: Repository
     let keepsCache: Bool
     let usesDirectIO: Bool
+    private let isOwnMaking: Bool
+    private let whenReleased: (@Sendable () -> Void)?
     private let readAhead = Mutex(SequentialReader())
     /// Named in errors.
     private let path: @Sendable () -> String
 
-    init(_ table: ExtentTable, repository: Repository, isImmutable: Bool, path: @escaping @Sendable () -> String) {
+    /// - Parameter isOwnMaking: this program made the file of a backup (its archive, its export, its copy of the database): not a user's bytes, as
+    ///   the media files are, and it never changes.
+    init(
+        _ table: ExtentTable, repository: Repository, isImmutable: Bool, isOwnMaking: Bool = false,
+        whenReleased: (@Sendable () -> Void)? = nil, path: @escaping @Sendable () -> String
+    ) {
         self.table = table
         self.repository = repository
+        self.isOwnMaking = isOwnMaking
+        self.whenReleased = whenReleased
         self.path = path
         keepsCache = isImmutable
         usesDirectIO = !isImmutable
     }
 
-    convenience init(_ table: ExtentTable, repository: Repository, path: String, isImmutable: Bool) {
-        self.init(table, repository: repository, isImmutable: isImmutable) { path }
+    convenience init(
+        _ table: ExtentTable, repository: Repository, path: String, isImmutable: Bool, isOwnMaking: Bool = false
+    ) {
+        self.init(table, repository: repository, isImmutable: isImmutable, isOwnMaking: isOwnMaking) { path }
     }
 
     var size: UInt64? { table.size }
-    var storedContent: ExtentTable? { keepsCache ? table : nil }
+    func release() { whenReleased?() }
+    /// What refers to it counts as made by this program, which lifts the guards against bombs and links: see `isOwnMaking`.
+    var storedContent: ExtentTable? { isOwnMaking ? table : nil }
 
     func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
         if let expected = readAhead.withLock({ $0.next(after: offset, count: buffer.count, size: table.size) }) {

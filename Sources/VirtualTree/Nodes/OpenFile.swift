@@ -7,7 +7,7 @@ protocol OpenFile: AnyObject, Sendable {
     var usesDirectIO: Bool { get }
     /// The size this open file has, where it may differ from the node's.
     var size: UInt64? { get }
-    /// What it is made of, if that never changes: whoever wants a copy may keep this instead.
+    /// What it is made of, if this program made it of a backup: a copy may keep this instead, and counts as this program's own.
     var storedContent: ExtentTable? { get }
 
     func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int

@@ -65,6 +65,7 @@ final class ArchiveFile: FileNode {
 
     var mimeType: String? { format.mimeType }
     var hasChecksums: Bool { true }
+    var computesChecksums: Bool { true }
 
     /// Computed by reading the archive through, once.
     func checksums() throws(BackupError) -> Checksums? {
@@ -76,6 +77,6 @@ final class ArchiveFile: FileNode {
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
         guard !flags.asksToWrite else { throw .readOnlyHere }
         return OpenExtents(
-            try table(), repository: context.repository, path: path, isImmutable: true)
+            try table(), repository: context.repository, path: path, isImmutable: true, isOwnMaking: true)
     }
 }

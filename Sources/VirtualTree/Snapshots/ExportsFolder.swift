@@ -12,8 +12,9 @@ final class ExportsFolder: FolderNode {
     }
 
     func attributes() throws(BackupError) -> NodeAttributes {
-        let newest = try nodes().last
-        return context.folderAttributes(inode, time: try newest?.node.attributes().modificationTime ?? context.mountTime)
+        // From the record alone: the files of a damaged backup must not hide this folder.
+        let newest = try context.ownSnapshots(.snapshot).last
+        return context.folderAttributes(inode, time: newest?.creationTime ?? context.mountTime)
     }
 
     private func nodes() throws(BackupError) -> [(name: FileName, node: any Node)] {

@@ -38,6 +38,7 @@ final class SnapshotFile: FileNode {
 
     var mimeType: String? { form == .archive ? "application/zip" : "application/json" }
     var hasChecksums: Bool { true }
+    var computesChecksums: Bool { true }
     func checksums() throws(BackupError) -> Checksums? { try original().checksums() }
 
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {

@@ -15,6 +15,8 @@ final class SnapshotFolder: FolderNode {
     }
 
     private static let attributePrefix = "user.backupfs."
+    /// In code points. The kernel takes 64 KiB of one attribute.
+    private static let valueLimit = 4_000
     private static let pinnedName = "user.backupfs.pinned"
 
     func attributes() throws(BackupError) -> NodeAttributes {
@@ -56,8 +58,9 @@ final class SnapshotFolder: FolderNode {
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] {
         // Another node of the same snapshot may have pinned it since this one was made.
         let current = context.repository.snapshot(id: snapshot.id) ?? snapshot
+        // Older programs wrote the texts of the app's database as they were: longer than an attribute may be, or with a NUL.
         var attributes = current.publicAttributes.map {
-            (name: Self.attributePrefix + $0.key, value: $0.value)
+            (name: Self.attributePrefix + $0.key, value: MessageText.shortened($0.value, limit: Self.valueLimit))
         }
         attributes.append((Self.attributePrefix + "created-at", ISO8601.format(current.creationTime.wholeSeconds)))
         attributes.append((Self.pinnedName, current.isPinned ? "1" : "0"))

@@ -63,11 +63,14 @@ final class SnapshotsFolder: FolderNode {
 
     func makeDirectory(_ name: FileName) throws(BackupError) -> any Node {
         let label = try Self.label(name)
-        if try snapshots().contains(where: { $0.name == name }) {
-            throw BackupError(
-                .alreadyExists, "there is a backup of that name already", path: label, remedy: "Choose another name.")
+        // The kernel has the folder locked from before the first look at it.
+        try context.announcer.holdingBack { () throws(BackupError) in
+            if try snapshots().contains(where: { $0.name == name }) {
+                throw BackupError(
+                    .alreadyExists, "there is a backup of that name already", path: label, remedy: "Choose another name.")
+            }
+            try context.services.createSnapshot(named: label)
         }
-        try context.announcer.holdingBack { () throws(BackupError) in try context.services.createSnapshot(named: label) }
         return try child(named: name)
     }
 

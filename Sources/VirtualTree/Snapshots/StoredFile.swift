@@ -26,6 +26,6 @@ final class StoredFile: FileNode {
         let entry = try entry()
         return OpenExtents(
             ExtentTable(plainContent: try folder.pieces(of: index, entry)), repository: folder.repository,
-            isImmutable: true, path: { [self] in folder.path(of: entry.name) })
+            isImmutable: true, isOwnMaking: folder.isMade(entry), path: { [self] in folder.path(of: entry.name) })
     }
 }

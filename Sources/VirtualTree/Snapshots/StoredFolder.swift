@@ -15,6 +15,8 @@ final class StoredFolder: FolderNode {
     }
 
     private static let mediaName: FileName = "media"
+    /// What this program makes at every backup, and takes back as a whole.
+    private static let madeNames: Set<FileName> = ["export.json", "database.sqlite"]
 
     /// The root of a snapshot.
     init(rootOf snapshot: Snapshot, inode: InodeNumber, context: TreeContext) {
@@ -107,6 +109,12 @@ extension StoredFolder {
             size: kind == .directory ? 0 : entry.size, modificationTime: entry.modificationTime, isImmutable: true,
             entryTimeoutSeconds: TreeContext.immutableTimeoutSeconds,
             attributeTimeoutSeconds: TreeContext.immutableTimeoutSeconds)
+    }
+
+    /// Whether a file in it is one that this program made to be restored from.
+    func isMade(_ file: TreeEntry) -> Bool {
+        guard case .root = place else { return false }
+        return Self.madeNames.contains(file.name)
     }
 
     /// Where the bytes of the file at `index` lie.

@@ -10,7 +10,7 @@ struct AppCheckCommand: ParsableCommand {
         abstract: "Tell everything that is wrong with app definitions.",
         discussion: """
             Names file, line and remedy of each problem, and then ends with exit code 1. With --database also what the definition names
-            and the database does not have. Nothing is changed.
+            and the database does not have, and the rows that could be backed up and not be restored. Nothing is changed.
 
             Example:
               backupfs app check my-app.yaml
@@ -22,7 +22,9 @@ struct AppCheckCommand: ParsableCommand {
     var files: [String]
     @Option(
         name: .long,
-        help: ArgumentHelp("A database of the app: has it the tables and columns that the definition names?", valueName: "file"),
+        help: ArgumentHelp(
+            "A database of the app: has it the tables and columns that the definition names, and values as it says?",
+            valueName: "file"),
         completion: .file())
     var database: String?
 
@@ -52,7 +54,19 @@ struct AppCheckCommand: ParsableCommand {
     private func check(_ file: String) throws(BackupError) -> Int {
         let check = try KnownApp.file(file).check()
         let fit = try database.map { path throws(BackupError) in try DatabaseFit(of: check.tables, with: path) }
-        return report(file, check, fit)
+        return report(file, check, fit, rows: try rowProblems(check, fit))
+    }
+
+    /// As many as the validator of a restore collects.
+    private func rowProblems(_ check: DefinitionCheck, _ fit: DatabaseFit?) throws(BackupError) -> [DefinitionProblem] {
+        guard let database, let definition = check.definition, check.problems.isEmpty, fit?.problems.isEmpty == true else {
+            return []
+        }
+        return try AppDatabase(at: database, definition: definition).rowProblems().map {
+            DefinitionProblem(
+                line: 1, message: "no restore would take this: \($0)",
+                remedy: "Correct the row, or describe the field in another way (type, nullable, values).")
+        }
     }
 
     private func report(unreadable error: BackupError) {
@@ -65,8 +79,10 @@ struct AppCheckCommand: ParsableCommand {
             ]))
     }
 
-    private func report(_ file: String, _ check: DefinitionCheck, _ fit: DatabaseFit?) -> Int {
-        let problems = check.problems + (fit?.problems ?? [])
+    private func report(
+        _ file: String, _ check: DefinitionCheck, _ fit: DatabaseFit?, rows: [DefinitionProblem]
+    ) -> Int {
+        let problems = check.problems + (fit?.problems ?? []) + rows
         let warnings = check.warnings + (fit?.warnings ?? [])
         if output.json {
             for problem in problems { say(json("problem", file, problem)) }

@@ -1,0 +1,35 @@
+import BackupCore
+import GRDBSQLite
+import Glibc
+
+/// Databases may order texts in a way that only their app knows (`COLLATE unicase`). SQLite refuses any statement that touches such a table, unless it
+/// is given the order. For reading rows and counting them any order will do, so it is given that of the bytes; nothing is written with it, which would
+/// leave indexes that the app finds out of order.
+enum UnknownCollations {
+    /// For a connection that only reads.
+    static func accept(on connection: OpaquePointer?) {
+        sqlite3_collation_needed(connection, nil) { _, connection, _, name in
+            sqlite3_create_collation_v2(
+                connection, name, SQLITE_UTF8, nil,
+                { _, firstCount, first, secondCount, second in
+                    let count = Int(min(firstCount, secondCount))
+                    if count > 0, let first, let second {
+                        let order = memcmp(first, second, count)
+                        if order != 0 { return order }
+                    }
+                    return firstCount - secondCount
+                }, nil)
+        }
+    }
+
+    /// An order that the database's indexes have and SQLite does not know.
+    static func first(in connection: OpaquePointer?, path: String) throws(BackupError) -> String? {
+        let statement = try DatabaseStatement(
+            connection,
+            """
+            SELECT x.coll FROM main.sqlite_schema AS s JOIN pragma_index_xinfo(s.name) AS x
+            WHERE s.type = 'index' AND x.coll IS NOT NULL AND upper(x.coll) NOT IN ('BINARY', 'NOCASE', 'RTRIM') LIMIT 1
+            """, path: path)
+        return try statement.step() ? statement.text(0) : nil
+    }
+}

@@ -1,0 +1,27 @@
+import BackupCore
+import SystemIO
+
+/// A word in the place of a command that is not one is a mountpoint: `backupfs /mnt/backups`. One that is nearly a command is more likely to be that.
+enum MistypedVerb {
+    /// What other programs call the same.
+    private static let others = [
+        "list": "ls", "dir": "ls", "unmount": "umount", "remove": "delete", "rm": "delete", "rmdir": "delete", "log": "history",
+        "create": "backup", "extract": "restore", "settings": "config", "info": "status", "backups": "snapshots",
+        "dump": "export",
+        "compare": "diff", "search": "find", "stop": "cancel", "expire": "forget", "gc": "prune", "compact": "prune",
+    ]
+
+    /// - Parameters:
+    ///   - word: what was taken for the mountpoint.
+    ///   - arguments: the command line, of which `mount` may be the command.
+    /// - Returns: the command that was meant; `nil` where it is a mountpoint.
+    static func meant(by word: String, arguments: [String]) -> String? {
+        guard !word.contains("/"), word != ".", word != "..", !arguments.dropFirst().contains("mount") else { return nil }
+        if let verb = others[word.lowercased()] { return verb }
+        let verbs = BackupFS.configuration.subcommands.compactMap { $0.configuration.commandName }
+        guard let near = Misspelling.nearest(to: word, among: verbs) else { return nil }
+        // A folder that is there, and is not called nearly the same, is what is meant: mnt is not mount.
+        guard FileSystem.exists(word) else { return near }
+        return abs(near.utf8.count - word.utf8.count) <= 1 && word.utf8.count > 3 ? near : nil
+    }
+}

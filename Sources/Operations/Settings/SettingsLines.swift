@@ -1,0 +1,44 @@
+/// The lines of a text, as YAML counts them, each with what ends it: a file that was written on another system keeps its line ends.
+struct SettingsLines {
+    private struct Line {
+        var text: String
+        let end: String
+    }
+
+    private var lines: [Line] = []
+
+    init(_ text: String) {
+        var line = ""
+        // By code points: a carriage return and the line feed after it are one Character.
+        var rest = Substring(text).unicodeScalars
+        while let scalar = rest.popFirst() {
+            switch scalar {
+            case "\r" where rest.first == "\n":
+                rest.removeFirst()
+                lines.append(Line(text: line, end: "\r\n"))
+                line = ""
+            case "\r", "\n", "\u{85}", "\u{2028}", "\u{2029}":
+                lines.append(Line(text: line, end: String(scalar)))
+                line = ""
+            default: line.unicodeScalars.append(scalar)
+            }
+        }
+        if !line.isEmpty { lines.append(Line(text: line, end: "")) }
+    }
+
+    var text: String { lines.map { $0.text + $0.end }.joined() }
+
+    /// - Parameter index: from 0.
+    subscript(index: Int) -> String? {
+        get { lines.indices.contains(index) ? lines[index].text : nil }
+        set { if let newValue, lines.indices.contains(index) { lines[index].text = newValue } }
+    }
+
+    func firstIndex(beginningWith start: String) -> Int? { lines.firstIndex { $0.text.hasPrefix(start) } }
+
+    mutating func append(_ texts: [String]) {
+        let end = lines.first { !$0.end.isEmpty }?.end ?? "\n"
+        if let last = lines.last, last.end.isEmpty { lines[lines.count - 1] = Line(text: last.text, end: end) }
+        lines += texts.map { Line(text: $0, end: end) }
+    }
+}

@@ -1,0 +1,146 @@
+import TestSupport
+import Testing
+
+/// What a dropped file is while it is judged and restored, and whose close and whose rename hands it in.
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct DropStandstillTests {
+    private func withPause(at point: String, _ body: (Room) throws -> Void) throws {
+        try Room.use { room in
+            try room.sh("backupfs init --store $S --sample")
+            try room.write(SampleDocument.text, to: "good.json")
+            // As long as the good one, and just as valid.
+            try room.write(SampleDocument.replacing("Tesla Model 3", "Another owner"), to: "evil.json")
+            try room.sh("touch $R/pause; [ $(stat -c %s $R/good.json) = $(stat -c %s $R/evil.json) ]")
+            try room.mount(["BACKUPFS_FAULT": "\(point)=pause:\(room.path)/pause"])
+            try body(room)
+            try room.unmount()
+        }
+    }
+
+    @Test func `T-A8: while it is restored nothing writes to it, and what was checked is imported`() throws {
+        try withPause(at: "restore.safety-made") { room in
+            let restoring = try room.start("cp $R/good.json $M/restore/x.json")
+            try room.wait(for: "\(room.path)/pause.reached")
+            try room.fails("dd if=$R/evil.json of=$M/restore/x.json conv=notrunc status=none", saying: "Device or resource busy")
+            try room.fails("cp $R/evil.json $M/restore/x.json", saying: "Device or resource busy")
+            try room.fails("truncate -s 10 $M/restore/x.json", saying: "Device or resource busy")
+            try room.fails("mv $M/restore/x.json $M/restore/preview/", saying: "Device or resource busy")
+            try room.sh("cmp $R/good.json $M/restore/x.json; rm $R/pause")
+            let result = try restoring.wait(limitSeconds: 60)
+            #expect(result.exitCode == 0, "\(result.text)")
+            #expect(try room.sh("jq -r .cars[0].name $M/live/export.json") == "Tesla Model 3")
+            // Afterwards it can be written to again, and is handed in again.
+            try room.sh("cp $R/evil.json $M/restore/x.json")
+            #expect(try room.sh("jq -r .cars[0].name $M/live/export.json") == "Another owner")
+        }
+    }
+
+    @Test func `T-A8: removing it does not take it away from the restore that reads it`() throws {
+        try withPause(at: "restore.safety-made") { room in
+            let restoring = try room.start("cp $R/good.json $M/restore/x.json")
+            try room.wait(for: "\(room.path)/pause.reached")
+            try room.sh("rm $M/restore/x.json $R/pause")
+            let result = try restoring.wait(limitSeconds: 60)
+            #expect(result.exitCode == 0, "\(result.text)")
+            #expect(try room.sh("jq -r .cars[0].name $M/live/export.json") == "Tesla Model 3")
+            #expect(try room.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")
+        }
+    }
+
+    @Test func `T-A22: a dropped file that is open keeps its bytes after its name is gone`() throws {
+        try Room.withMount { room in
+            try room.python(
+                """
+                file = os.open("restore/.x", os.O_RDWR | os.O_CREAT)
+                os.write(file, b"twelve bytes")
+                os.unlink("restore/.x")
+                assert os.fstat(file).st_size == 12, os.fstat(file)
+                assert os.pread(file, 100, 0) == b"twelve bytes"
+                os.write(file, b" and more")
+                assert os.fstat(file).st_size == 21
+                os.close(file)
+                """)
+            try room.sh("for n in $(seq 100); do [ -z \"$(ls -A -I CACHEDIR.TAG $S/spool)\" ] && exit; sleep 0.05; done; exit 1")
+        }
+    }
+
+    @Test func `T-A15: a close of what wrote nothing is no verdict on what another program is still writing`() throws {
+        try Room.withMount { room in
+            try room.write(SampleDocument.text, to: "good.json")
+            try room.python(
+                """
+                text = open(R + "/good.json", "rb").read()
+                writer = os.open("restore/x.json", os.O_WRONLY | os.O_CREAT)
+                os.write(writer, text[:500])
+                subprocess.run(["touch", "restore/x.json"], check=True)
+                for flags in (os.O_RDONLY, os.O_WRONLY, os.O_RDWR):
+                    other = os.open("restore/x.json", flags)
+                    assert code(os.close, other) == "ok"
+                assert not os.path.exists("restore/last.json"), read("restore/last.json")
+                os.write(writer, text[500:])
+                assert code(os.close, writer) == "ok"
+                assert json.load(open("restore/last.json"))["result"] == "success"
+                """)
+            #expect(try room.sh("backupfs history --store $S --json | jq -s 'flatten | length'") == "1")
+        }
+    }
+
+    @Test(arguments: [
+        "#x.json#", "~$x.json", "x.sqlite-journal", "x.sqlite-wal", "x.json.filepart", "x.json.download", "x.json.opdownload",
+        "x.zip.aria2",
+    ])
+    func `T-A9: what programs write beside a file is not restored`(name: String) throws {
+        try Room.withMount { room in
+            try room.write(SampleDocument.text, to: "good.json")
+            try room.sh("cp $R/good.json $M/restore/'\(name)'; test ! -e $M/restore/last.json")
+            try room.sh("mv $M/restore/'\(name)' $M/restore/x.json")
+            #expect(try room.report(".result") == "success")
+        }
+    }
+
+    /// Qt's QSaveFile: a name of its own, a close whose error it does not look at, and then a rename whose error it does look at.
+    @Test func `T-A9: the rename of a file that was refused says so again`() throws {
+        try Room.withMount { room in
+            try room.write(SampleDocument.replacing("\"carId\": 1\n", "\"carId\": 99\n"), to: "bad.json")
+            try room.write(SampleDocument.text, to: "good.json")
+            try room.python(
+                """
+                def save(text, name):
+                    file = os.open("restore/" + name + ".Xy12Ab", os.O_WRONLY | os.O_CREAT)
+                    os.write(file, text)
+                    code(os.close, file)
+                    return code(os.rename, "restore/" + name + ".Xy12Ab", "restore/" + name)
+                assert save(open(R + "/bad.json", "rb").read(), "a.json") == "EINVAL"
+                assert os.listdir("restore").count("a.json.Xy12Ab") == 1
+                assert save(open(R + "/good.json", "rb").read(), "b.json") == "ok"
+                """)
+            // The good one was restored once, at its close, and not again at its rename.
+            #expect(try room.names("safety").count == 1)
+        }
+    }
+
+    @Test func `F11: an empty file says that nothing was restored`() throws {
+        try Room.withMount { room in
+            try room.sh(": > $R/empty.json; cp $R/empty.json $M/restore/; cp $R/empty.json $M/restore/preview/")
+            let words = "the file is empty. There is nothing in it to restore, and nothing was restored."
+            #expect(try room.sh("getfattr --only-values -n user.backupfs.error $M/restore/empty.json") == words)
+            #expect(try room.sh("cat $M/restore/preview/empty.json.preview.txt") == "empty.json: \(words)")
+        }
+    }
+
+    @Test func `T-A22: the preview of a file with the longest name can be read`() throws {
+        try Room.withMount { room in
+            try room.write(SampleDocument.text, to: "good.json")
+            try room.python(
+                """
+                for name in ("x" * 255, "é" * 127 + "x", "x" + "é" * 127):
+                    with open("restore/preview/" + name, "wb") as file:
+                        file.write(open(R + "/good.json", "rb").read())
+                    views = [each for each in os.listdir("restore/preview") if each.endswith(".preview.txt")]
+                    assert len(views) == 1, views
+                    assert b"can be restored" in read("restore/preview/" + views[0])
+                    os.unlink("restore/preview/" + name)
+                """)
+        }
+    }
+}

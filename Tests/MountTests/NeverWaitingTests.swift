@@ -1,0 +1,128 @@
+import TestSupport
+import Testing
+
+/// What a look at the mount does not wait for, and what it does not hold on to.
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct NeverWaitingTests {
+    /// An app that keeps its database locked, until `$R/locked` is removed.
+    private static let lock = """
+        database = sqlite3.connect(S + "/app/database.sqlite", isolation_level=None)
+        database.execute("pragma locking_mode = exclusive")
+        # What has changed since the last look has to be counted again, and the lock stays.
+        database.execute("update expenses set notes = 'locked' where id = 1")
+        database.execute("begin exclusive")
+        """
+
+    @Test func `T-A5: while the app keeps its database locked, ls and status.json answer at once`() throws {
+        try Room.withMount("--sample") { room in
+            try room.sh("sqlite3 $S/app/database.sqlite 'pragma journal_mode = delete' >/dev/null; cat $M/status.json >/dev/null")
+            let slowest = try room.python(
+                Self.lock + """
+
+                    def best(action):
+                        # The best of some: the machine may be busy with something else for a moment.
+                        times = []
+                        for turn in range(6):
+                            start = time.monotonic()
+                            action()
+                            times.append(time.monotonic() - start)
+                        return sorted(times)[1]
+                    def look():
+                        for name in os.listdir(M):
+                            os.lstat(M + "/" + name)
+                    assert until(lambda: json.loads(read("status.json"))["databaseError"]), "it is locked"
+                    print(max(best(look), best(lambda: read("status.json"))))
+                    """)
+            #expect(try #require(Double(slowest)) < 0.05, "\(slowest) s")
+            // It is seen soon that the lock is gone.
+            try room.sh(
+                "for n in $(seq 100); do jq -e '.records.expenses' $M/status.json >/dev/null && exit; sleep 0.05; done; exit 1")
+        }
+    }
+
+    @Test func `T-A5: a monitor is answered as quickly`() throws {
+        try Room.withMount("--sample") { room in
+            try room.sh("sqlite3 $S/app/database.sqlite 'pragma journal_mode = delete' >/dev/null")
+            try room.python(
+                Self.lock + """
+
+                    start = time.monotonic()
+                    done = subprocess.run(["backupfs", "status", "--json", "--store", S], capture_output=True, text=True)
+                    took = time.monotonic() - start
+                    assert "locked" in json.loads(done.stdout)["databaseError"], done.stdout
+                    assert took < 3, took
+                    """)
+        }
+    }
+
+    @Test func `T-A14: however many wait for the live data, the rest of the mount answers`() throws {
+        try Room.withMount("--sample") { room in
+            try room.sh("sqlite3 $S/app/database.sqlite 'pragma journal_mode = delete' >/dev/null; mkdir $M/snapshots/one")
+            let result = try room.python(
+                Self.lock + """
+
+                    waiting = [subprocess.Popen(["cat", "live/export.json"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for n in range(40)]
+                    time.sleep(1)
+                    start = time.monotonic()
+                    listed = subprocess.run(["ls", "restore", "snapshots/one", "status.json"], capture_output=True, text=True, timeout=60)
+                    took = time.monotonic() - start
+                    assert listed.returncode == 0, listed.stderr
+                    database.execute("rollback")
+                    database.close()
+                    ended = [each.wait(120) for each in waiting]
+                    assert 0 in ended, ended
+                    print(took)
+                    """)
+            #expect(try #require(Double(result)) < 2, "\(result) s")
+            // Those that were in the queue have been answered, and those that come now are.
+            try room.sh(
+                "for n in $(seq 30); do cat $M/live/export.json >/dev/null & done; wait; jq -e .cars $M/live/export.json >/dev/null"
+            )
+        }
+    }
+
+    @Test func `T-A13: the rendering of live data is let go of when nothing has looked at it for a while`() throws {
+        try Room.withMount("--sample", ["BACKUPFS_LIVE_SECONDS": "1"]) { room in
+            let daemon = try #require(room.daemons.first)
+            let held = "ls -l /proc/\(daemon)/fd | grep -c 'live.*(deleted)' || true"
+            try room.sh(
+                "exec 5<$M/live/export.json; head -c 10 <&5 >/dev/null; sleep 2; [ $(\(held)) -gt 0 ]; cat <&5 | tail -c 3 >/dev/null"
+            )
+            try room.sh("for n in $(seq 200); do [ \"$(\(held))\" = 0 ] && exit; sleep 0.05; done; \(held); exit 1")
+            // It is made again as soon as something looks.
+            try room.sh("jq -e .cars $M/live/export.json >/dev/null; [ $(\(held)) -gt 0 ]")
+        }
+    }
+
+    @Test func `T-A20: a folder tree deeper than the usual limit of open files is listed and backed up`() throws {
+        try Room.use { room in
+            try PhotoDiary.setUp(room)
+            try room.python(
+                """
+                os.chdir(S + "/app/photos")
+                for depth in range(150):
+                    os.mkdir("d")
+                    os.chdir("d")
+                open("deep.jpg", "w").write("deep")
+                """)
+            let path = String(repeating: "d/", count: 150) + "deep.jpg"
+            try room.sh("ulimit -Sn 100; backupfs mount --store $S $M")
+            try room.sh(
+                "cat $M/live/media/\(path) >/dev/null; mkdir $M/snapshots/one; cat $M/snapshots/one/media/\(path) >/dev/null")
+            try room.sh("touch $S/app/photos/\(path); ulimit -Sn 100; backupfs backup --store $S --label two")
+            #expect(try room.sh("jq -c .unreadable $M/snapshots/two/manifest.json") == "[]")
+            try room.unmount()
+        }
+    }
+
+    @Test func `T-A20: a backup that runs out of descriptors fails, and is not one with holes`() throws {
+        try Room.use { room in
+            try PhotoDiary.setUp(room)
+            try room.sh("cd $P; for n in $(seq 100); do mkdir d; cd d; done; echo deep > deep.jpg")
+            let result = try room.run("ulimit -n 60; backupfs backup --store $S --label one")
+            #expect(result.exitCode == 1 && result.text.contains("Too many open files"), "\(result.exitCode): \(result.text)")
+            #expect(try room.sh("backupfs snapshots --store $S --json") == "[]")
+            try room.sh("backupfs backup --store $S --label one")
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import TestSupport
+import Testing
+
+/// Command lines that say something else than was meant.
+struct CommandLineTests {
+    @Test func `U-A8: an option that is given twice with two values is refused`() throws {
+        let room = try Room()
+        for (line, option) in [
+            ("init --database $R/a.sqlite --database $R/b.sqlite", "--database"), ("init --media=$R/a --media $R/b", "--media"),
+            ("snapshots --store $R/a --store=$R/b", "--store"),
+        ] {
+            let result = try room.run("backupfs \(line)")
+            #expect(result.status == 2, "\(line): \(result)")
+            #expect("\(result)".contains("\(option) is given twice"), "\(result)")
+        }
+        // Said twice in the same way it is clear; and some options collect their values.
+        _ = try room.run("backupfs init --store $R/s --store=$R/s; backupfs backup --store $R/s --label one")
+        #expect(try room.run("backupfs tag one --add a --add b --store $R/s").status == 0)
+        #expect(try room.run("backupfs snapshots --tag a --tag b --store $R/s --json --json").status == 0)
+    }
+
+    @Test func `U-A9: an age in m is refused, since it could be minutes or months`() throws {
+        let room = try Room()
+        _ = try room.run("backupfs init --store $R/s; backupfs backup --store $R/s")
+        for age in ["90m", "1m", "1y2m"] {
+            let result = try room.run("backupfs status --check \(age) --store $R/s")
+            #expect(result.status == 2 && "\(result)".contains("m is minutes to the schedule, and months to forget"), "\(result)")
+        }
+        #expect(try room.run("backupfs status --check 1h --store $R/s").status == 0)
+        #expect(try room.run("backupfs status --check 1y --store $R/s").status == 0)
+    }
+
+    @Test(arguments: [
+        ("list", "ls"), ("unmount", "umount"), ("bakup", "backup"), ("snapshot", "snapshots"), ("histroy", "history"),
+        ("Restore", "restore"),
+    ])
+    func `U-A11: a mistyped command is not taken for a mountpoint`(word: String, meant: String) throws {
+        let room = try Room()
+        _ = try room.run("backupfs init --store $R/s; mkdir $R/snapshot $R/mnt")
+        for folder in [".", "$R"] {
+            let result = try room.run("cd \(folder); BACKUPFS_STORE=$R/s backupfs \(word)")
+            #expect(result.status == 2, "\(result)")
+            #expect("\(result)".contains("Did you mean \(meant)?"), "\(result)")
+        }
+        let result = try room.run("cd $R; backupfs mnt --store $R/none")
+        #expect(!"\(result)".contains("Did you mean"), "\(result)")
+    }
+
+    @Test func `U-A10: rows that a backup would hold and no restore would take are findings of app check`() throws {
+        let room = try Room()
+        try PhotoDiary.definition.replacing(
+            "{name: caption, column: caption, type: text, nullable: true}",
+            with: "{name: caption, column: caption, type: date, nullable: true}"
+        ).write(toFile: room("diary.yaml"), atomically: true, encoding: .utf8)
+        let setUp = try room.run(
+            "backupfs init --store $R/s --app $R/diary.yaml; cp $R/s/app/database.sqlite $R/d.sqlite; backupfs app check $R/diary.yaml --database $R/s/app/database.sqlite"
+        )
+        #expect(setUp.status == 0, "\(setUp)")
+        let result = try room.run(
+            "sqlite3 $R/s/app/database.sqlite \"insert into photos values (1,'a.jpg','2026-11-22 18:40:52'),(2,'b.jpg','2026-11-22T18:40:52Z')\"; backupfs app check $R/diary.yaml --database $R/s/app/database.sqlite"
+        )
+        #expect(result.status == 1, "\(result)")
+        #expect(
+            result.output.contains("no restore would take this: photo 1: caption \"2026-11-22 18:40:52\" is not an ISO 8601 date"),
+            "\(result)")
+        #expect(!"\(result)".contains("photo 2"))
+    }
+}
