@@ -5,6 +5,7 @@
 #include <malloc.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/vfs.h>
 #include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
@@ -36,6 +37,12 @@ static inline int backupfs_spawn_change_folder(posix_spawn_file_actions_t *actio
 // getxattr(2): the value's length, or -1 and errno.
 static inline long backupfs_getxattr(const char *path, const char *name, void *value, unsigned long length) {
     return (long)getxattr(path, name, value, length);
+}
+// statfs(2): the kind of file system (`f_type`, at most 32 bits), or -1 and errno.
+static inline long long backupfs_file_system_kind(const char *path) {
+    struct statfs value;
+    if (statfs(path, &value) == -1) return -1;
+    return (long long)(unsigned int)value.f_type;
 }
 // syncfs(2): makes everything written to the file system of a descriptor durable.
 static inline int backupfs_sync_filesystem(int descriptor) { return (int)syscall(SYS_syncfs, descriptor); }

@@ -23,6 +23,7 @@ public final class BackupWriter: Sendable {
         store = ChunkStore(
             layout: repository.layout, catalog: repository.catalog, reader: repository.chunkReader, packSizeBytes: packSizeBytes)
         try repository.snapshotStore.sweep()
+        ConfigurationFiles(layout: repository.layout).addCopy(repository.configurationReading, repository.protection.keys)
         // What is no longer there must not be taken for stored, nor be taken over from a snapshot that was removed since the last look.
         try repository.catalog.reconcile()
         try repository.snapshotStore.rescan()

@@ -55,7 +55,7 @@ public final class Store: Sendable {
         let identityFile = try StoreIdentityFile(
             paths.identity, repository: try Repository.facts(at: repositoryPath), repositoryPath: settings.repositoryPath,
             resolvedPath: repositoryPath)
-        repository = try Repository.open(at: repositoryPath, secret: secret)
+        repository = try Repository.open(at: repositoryPath, secret: secret, catalogHome: .folder(paths.catalogs))
         try identityFile.identity.check(repository.facts, at: repositoryPath)
         ownership = SnapshotOwnership(identityFile: identityFile, app: definition.name)
         if identityFile.isNew { try Self.findSource(identityFile, repository, app: definition.name, store: paths.root) }

@@ -24,6 +24,8 @@ public struct StorePaths: Sendable {
     var lastErrorRecord: String { "\(root)/last-error.json" }
     /// Dropped files, and copies that an operation works on.
     public var spool: String { "\(root)/spool" }
+    /// The catalogs of repositories that must not have them beside their packs.
+    var catalogs: String { "\(root)/catalog" }
     /// The crash journal of a restore.
     var restoreJournal: String { "\(root)/restore.journal" }
     /// There while a restore goes on whose command `before-restore` has been run, and `after-restore` not yet.
