@@ -100,7 +100,10 @@ let package = Package(
             name: "TestSupport", dependencies: ["SystemIO", "BackupCore"], path: "Tests/TestSupport", swiftSettings: settings),
         // What the fuzzer does with one input; the tests do it with every input that was kept.
         .target(
-            name: "Fuzzing", dependencies: ["TestSupport", "Restore", "AppData", "Export", "SystemIO", "BackupCore"],
+            name: "Fuzzing",
+            dependencies: [
+                "TestSupport", "Operations", "Restore", "BackupRepository", "AppData", "Export", "SystemIO", "BackupCore",
+            ],
             path: "Tests/Fuzz/Fuzzing", swiftSettings: settings),
         .testTarget(
             name: "FuzzTests", dependencies: ["TestSupport", "Fuzzing", "SystemIO", "BackupCore"], path: "Tests/Fuzz/FuzzTests",

@@ -10,7 +10,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly all_targets=json,wire,zip,crafted-zip,crafted-tar,drop,crafted-drop,journal,definition
+all_targets=json,wire,zip,crafted-zip,crafted-tar,drop,crafted-drop,journal,definition
+all_targets+=,record,label,source,directory,list,pack-index,note,config,config-copy,register,catalog,settings
+readonly all_targets
 readonly seconds=${1:-60} targets=${2:-$all_targets} seed=${3:-1}
 if [ -n "${ADDRESS:-}" ]; then
     # What is freed is kept for a while, so as to notice who still uses it.
@@ -40,7 +42,8 @@ export SWIFT_BACKTRACE=enable=no SWIFT_DETERMINISTIC_HASHING=1 BACKUPFS_NOW=2026
 length_limit() {
     case $1 in
         json | wire | journal) echo 4096 ;;
-        drop) echo 65536 ;;
+        drop | catalog) echo 65536 ;;
+        note | label | config | config-copy | settings) echo 4096 ;;
         *) echo 16384 ;;
     esac
 }
@@ -51,6 +54,9 @@ dictionary() {
         zip | crafted-zip) cat "$dictionaries/zip.dict" ;;
         crafted-tar) cat "$dictionaries/tar.dict" ;;
         journal | definition) cat "$dictionaries/$1.dict" ;;
+        record | label | source | directory | list | pack-index | note | config | config-copy | register | catalog)
+            cat "$dictionaries/repository.dict" ;;
+        settings) settings_names ;;
         wire) cat "$dictionaries/json.dict" && member_names ;;
         drop | crafted-drop) cat "$dictionaries/zip.dict" "$dictionaries/json.dict" && member_names ;;
     esac
@@ -60,11 +66,15 @@ dictionary() {
 # The words of the apps' definitions.
 member_names() { grep -ohE '[A-Za-z][A-Za-z0-9]+' Sources/AppData/Resources/*.yaml | sort -u | sed 's/.*/"&"/'; }
 
+# The names of a store's settings.
+settings_names() { sed -n 's/^ *case .*= "\(.*\)"$/"\1: "/p' Sources/Operations/Settings/SettingName.swift; }
+
 # One target's campaign. Prints a line; what was found stays in the folder of findings.
 fuzz() {
     local target=$1 log=$work/$1.log status=0 new=$work/$1.new ground=$work/$1.ground before executed coverage found
     mkdir -p "$new" "$ground" "$findings/$target" "$corpora/$target"
     before=$(find "$findings/$target" -type f | wc -l)
+    BACKUPFS_FUZZ_TARGET=$target BACKUPFS_FUZZ_FOLDER=$ground BACKUPFS_FUZZ_EXAMPLES=$new "$driver"
     dictionary "$target" > "$work/$target.dict"
     local limit=(-max_total_time="$seconds")
     # What is not led by time, nor by the operands of comparisons, among which are addresses.

@@ -8,7 +8,10 @@ unset LANGUAGE
 export LC_ALL=C.UTF-8
 
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+# Catalogs of repositories that have no store, and that the user's own cache must not keep.
+cache=$(mktemp -d)
+export XDG_CACHE_HOME=$cache
+trap 'rm -rf "$log" "$cache"' EXIT
 
 "$@" 2>&1 | tee "$log"
 status=${PIPESTATUS[0]}

@@ -21,7 +21,7 @@ enum MistypedVerb {
         let verbs = BackupFS.configuration.subcommands.compactMap { $0.configuration.commandName }
         guard let near = Misspelling.nearest(to: word, among: verbs) else { return nil }
         // A folder that is there, and is not called nearly the same, is what is meant: mnt is not mount.
-        guard FileSystem.exists(word) else { return near }
+        guard (try? FileSystem.exists(word)) != false else { return near }
         return abs(near.utf8.count - word.utf8.count) <= 1 && word.utf8.count > 3 ? near : nil
     }
 }

@@ -17,6 +17,8 @@ public final class Repository: Sendable {
 
     let layout: RepositoryLayout
     let configuration: RepositoryConfiguration
+    /// What was read of `config` and its copy.
+    let configurationReading: ConfigurationFiles.Reading
     let protection: RepositoryProtection
     let gear: GearTable
     let catalog: Catalog
@@ -26,15 +28,20 @@ public final class Repository: Sendable {
 
     /// - Parameter keys: of an encrypted repository.
     private init(
-        layout: RepositoryLayout, configuration: RepositoryConfiguration, keys: RepositoryKeys?
+        layout: RepositoryLayout, _ reading: ConfigurationFiles.Reading, keys: RepositoryKeys?, catalogHome: CatalogHome
     ) throws(BackupError) {
+        let configuration = reading.configuration
+        configurationReading = reading
         path = layout.path
         id = configuration.repositoryID
         self.layout = layout
         self.configuration = configuration
         protection = RepositoryProtection(keys: keys)
         gear = GearTable(seed: configuration.chunker.gearSeed ?? keys?.gearSeed ?? 0)
-        catalog = try Catalog(layout: layout, repositoryID: configuration.repositoryID, protection: protection)
+        let places = CatalogPlaces(
+            layout, repositoryID: configuration.repositoryID, isEncrypted: configuration.isEncrypted, home: catalogHome)
+        catalog = try Catalog(
+            layout: layout, repositoryID: configuration.repositoryID, places: places, protection: protection)
         snapshotStore = try SnapshotStore(layout: layout, protection: protection)
         chunkReader = ChunkReader(packs: PackFiles(layout: layout), catalog: catalog, protection: protection)
     }
@@ -47,12 +54,16 @@ extension Repository {
     /// folder in which `create` can be called again.
     /// - Parameter password: makes an encrypted repository, which this password opens; it cannot be had back when it is forgotten.
     /// - Throws: `alreadyExists` when there is a repository; `notEmpty` when there is anything else.
-    public static func create(at path: String, password: SecretBytes? = nil) throws(BackupError) -> Repository {
-        try create(at: path, password: password, cost: .standard)
+    public static func create(
+        at path: String, password: SecretBytes? = nil, catalogHome: CatalogHome = .cache
+    ) throws(BackupError) -> Repository {
+        try create(at: path, password: password, catalogHome: catalogHome, cost: .standard)
     }
 
     /// - Parameter cost: what it costs to try a password.
-    static func create(at path: String, password: SecretBytes?, cost: Scrypt) throws(BackupError) -> Repository {
+    static func create(
+        at path: String, password: SecretBytes?, catalogHome: CatalogHome = .cache, cost: Scrypt
+    ) throws(BackupError) -> Repository {
         let path = FileSystem.absolutePath(path)
         let layout = RepositoryLayout(path: path)
         if try FileSystem.exists(layout.config) { throw Self.exists(path) }
@@ -80,7 +91,9 @@ extension Repository {
                 KeyFile(wrapping: masterKey, password: password, repositoryID: configuration.repositoryID, cost: cost))
         }
         try OwnerOnly.publish(configuration.encode(), to: layout.config, temporaryFolder: layout.temporary)
-        return try Repository(layout: layout, configuration: configuration, keys: keys)
+        let files = ConfigurationFiles(layout: layout)
+        try files.write(ConfigurationCopy(of: configuration.encode(), keys: keys))
+        return try Repository(layout: layout, files.read(), keys: keys, catalogHome: catalogHome)
     }
 
     /// Whoever made the folders above may have died before their names were durable.
@@ -100,41 +113,33 @@ extension Repository {
     }
 
     /// Opens a repository. A missing, damaged or foreign catalog is rebuilt from the packs.
-    /// - Parameter secret: asked for the password or key if the repository is encrypted, and only then.
+    /// - Parameters:
+    ///   - secret: asked for the password or key if the repository is encrypted, and only then.
+    ///   - catalogHome: where the catalog goes if it must not lie beside the packs.
     /// - Throws: `noRepository`, `unsupportedVersion`, `repositoryDamaged` when the config or the key file is; `wrongPassword`, also when there is
     ///   no `secret` to ask; what `secret` throws.
-    public static func open(at path: String, secret: RepositorySecretSource? = nil) throws(BackupError) -> Repository {
+    public static func open(
+        at path: String, secret: RepositorySecretSource? = nil, catalogHome: CatalogHome = .cache
+    ) throws(BackupError) -> Repository {
         // A mount leaves the folder it was started in.
         let layout = RepositoryLayout(path: FileSystem.absolutePath(path))
-        let configuration = try readConfiguration(layout)
+        let files = ConfigurationFiles(layout: layout)
+        var reading = try files.read()
         // Programs that copy repositories may leave out empty folders. Where nothing can be written, nothing needs them.
         for folder in layout.folders {
             if try !FileSystem.exists(folder) { try? OwnerOnly.makeFolder(folder) }
         }
-        return try Repository(layout: layout, configuration: configuration, keys: try keys(layout, configuration, secret))
-    }
-
-    static func readConfiguration(_ layout: RepositoryLayout) throws(BackupError) -> RepositoryConfiguration {
-        let bytes: [UInt8]
-        do {
-            bytes = try FileSystem.readFile(layout.config, limitBytes: RepositoryConfiguration.byteCountLimit)
-        } catch {
-            guard error.code == .notFound || error.code == .notADirectory else { throw error }
-            throw BackupError(
-                .noRepository, "there is no repository here", path: layout.path,
-                remedy: "Check the path. Is the disk mounted?")
-        }
-        do {
-            return try RepositoryConfiguration(decoding: bytes)
-        } catch {
-            throw error.at(layout.config)
-        }
+        let keys = try keys(layout, reading.configuration, secret)
+        if let keys { reading = try files.authenticated(reading, keys) }
+        return try Repository(layout: layout, reading, keys: keys, catalogHome: catalogHome)
     }
 
     /// Whether a repository lies in the folder; it may still be damaged or of a later version.
     /// - Throws: when it cannot be told.
     public static func exists(at path: String) throws(BackupError) -> Bool {
-        try FileSystem.exists(RepositoryLayout(path: path).config)
+        let layout = RepositoryLayout(path: path)
+        if try FileSystem.exists(layout.config) { return true }
+        return try FileSystem.exists(layout.configCopy)
     }
 
     private static func exists(_ path: String) -> BackupError {
@@ -145,7 +150,8 @@ extension Repository {
     /// What an interrupted `create` leaves may be there: empty folders, locks, keys of nothing, and temporary files.
     private static func requireUnused(_ layout: RepositoryLayout) throws(BackupError) {
         let folders = Set(layout.folders.map { FileName(FileSystem.lastComponent($0)) })
-        let leftovers = [layout.writerLock, layout.namesLock, layout.catalogLock, layout.key, layout.keyCopy]
+        let catalog = CatalogPlace(folder: layout.path, isBesidePacks: true)
+        let leftovers = [layout.writerLock, layout.namesLock, catalog.lock, layout.key, layout.keyCopy]
         let files = Set(leftovers.map { FileName(FileSystem.lastComponent($0)) })
         let folder = try DirectoryReader(path: layout.path)
         for name in try folder.names() where !files.contains(name) {
@@ -190,14 +196,21 @@ extension Repository {
 
     /// What cannot be read as a whole: snapshot records, labels, packs. Everything else is unharmed.
     public func damages() -> [BackupError] {
+        // Opening the repository does not look at the packs' lengths.
+        try? catalog.reconcile()
         let packs = catalog.damagedPacks.sorted { $0.key < $1.key }
-        return snapshotStore.list.damages + packs.map { $0.value.at(layout.packPath(of: $0.key)) }
+        let config = configurationReading.damage.map { [$0] } ?? []
+        return config + snapshotStore.list.damages + packs.map { $0.value.at(layout.packPath(of: $0.key)) }
     }
 
     /// Takes a snapshot out of the repository, durably. Its space is given back when the repository is pruned; until then a new
     /// backup of the same data finds its chunks again.
     /// - Throws: `notFound`.
     public func removeSnapshot(_ id: SnapshotID) throws(BackupError) { try snapshotStore.remove(id) }
+
+    /// The same for many, with one look at the folders.
+    /// - Throws: `notFound` when one is not there: none is removed then.
+    public func removeSnapshots(_ ids: [SnapshotID]) throws(BackupError) { try snapshotStore.remove(ids) }
 
     /// - Throws: `notFound`, `alreadyExists`, `invalidArgument` for a name that is no path component.
     public func renameSnapshot(_ id: SnapshotID, to name: FileName) throws(BackupError) {
@@ -266,6 +279,21 @@ extension Repository {
     /// - Throws: `repositoryDamaged` when a list is damaged or a chunk is nowhere.
     public func pieces(of content: FileContent) throws(BackupError) -> [ContentPiece] {
         try pieces(of: try resolver.flatten(content))
+    }
+
+    /// The same, piece by piece, in memory that does not grow with the file.
+    /// - Throws: as `pieces`.
+    public func visitPieces(of content: FileContent, _ body: (ContentPiece) -> Void) throws(BackupError) {
+        var walk = ContentWalk(content, resolver)
+        var elements: [FileContent.Element] = []
+        var isAtEnd = false
+        while !isAtEnd {
+            if let element = try walk.next() { elements.append(element) } else { isAtEnd = true }
+            if isAtEnd || elements.count == 4_096 {
+                for piece in try pieces(of: elements) { body(piece) }
+                elements.removeAll(keepingCapacity: true)
+            }
+        }
     }
 
     /// The same for many contents, at a fraction of the price.
@@ -343,7 +371,15 @@ extension Repository {
 
 extension Repository {
     /// The packs that are there, sorted.
-    public func packs() throws(BackupError) -> [PackID] { try PackFolder.list(layout).keys.sorted() }
+    public func packs() throws(BackupError) -> [PackID] { try PackFolder.names(layout).sorted() }
 
-    public func totals() throws(BackupError) -> RepositoryTotals { try catalog.totals() }
+    public func totals() throws(BackupError) -> RepositoryTotals {
+        do throws(BackupError) {
+            return try catalog.totals()
+        } catch {
+            guard error.code == .repositoryDamaged else { throw error }
+            try catalog.rebuild()
+            return try catalog.totals()
+        }
+    }
 }

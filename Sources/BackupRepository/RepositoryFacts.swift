@@ -13,7 +13,8 @@ extension Repository {
 
     /// - Throws: `noRepository`, `unsupportedVersion`, `repositoryDamaged`, as `open` does.
     public static func facts(at path: String) throws(BackupError) -> RepositoryFacts {
-        let configuration = try readConfiguration(RepositoryLayout(path: FileSystem.absolutePath(path)))
+        let layout = RepositoryLayout(path: FileSystem.absolutePath(path))
+        let configuration = try ConfigurationFiles(layout: layout).read().configuration
         return RepositoryFacts(id: configuration.repositoryID, isEncrypted: configuration.isEncrypted)
     }
 }

@@ -5,6 +5,7 @@ struct RepositoryLayout: Sendable {
     let path: String
 
     var config: String { "\(path)/config" }
+    var configCopy: String { "\(path)/config.copy" }
     /// The wrapped master key of an encrypted repository, and its copy.
     var key: String { "\(path)/key" }
     var keyCopy: String { "\(path)/key.copy" }
@@ -12,7 +13,6 @@ struct RepositoryLayout: Sendable {
     var snapshots: String { "\(path)/snapshots" }
     var labels: String { "\(path)/labels" }
     var temporary: String { "\(path)/tmp" }
-    var catalog: String { "\(path)/catalog.sqlite" }
     /// Held by whoever writes packs, for as long as that takes.
     var writerLock: String { "\(path)/lock" }
     /// Held by whoever needs all packs to stay where they are (shared), and by whoever removes some (exclusively).
@@ -21,8 +21,9 @@ struct RepositoryLayout: Sendable {
     var locks: String { "\(path)/locks" }
     /// Held for the moment in which a snapshot's name appears, changes or goes.
     var namesLock: String { "\(path)/names.lock" }
-    /// Held while a catalog is replaced.
-    var catalogLock: String { "\(path)/catalog.lock" }
+
+    /// Which snapshots there should be; made when it is needed.
+    var register: String { "\(path)/register" }
 
     /// What is known of those who make snapshots; made when it is needed.
     var sources: String { "\(path)/sources" }

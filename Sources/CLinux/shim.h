@@ -7,6 +7,7 @@
 #include <sys/vfs.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/vfs.h>
 #include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>

@@ -367,6 +367,8 @@ extension Repository {
     @Test func theConfigIsNamed() throws {
         _ = try make()
         let bytes = try readFile(path + "/config")
+        // As in a repository of an older program.
+        try FileManager.default.removeItem(atPath: path + "/config.copy")
         for offset in [0, 5, 25, 60] {
             var damaged = bytes
             damaged[offset] ^= 0x80

@@ -94,7 +94,7 @@ import Testing
     @Test func theCatalogIsRebuilt() throws {
         let repository = try open()
         let totals = try repository.totals()
-        let path = repository.layout.catalog
+        let path = repository.catalog.path
         for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
         #expect(try open().totals() == totals)
         try expectWhole(open())
@@ -134,7 +134,7 @@ import Testing
         #expect(try run(["sqlite3", folder("repository/catalog.sqlite"), "DROP TABLE chunks"]).status == 0)
         try expectWhole(repository)
         // Another process has replaced it: both go on.
-        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: repository.layout.catalog + suffix) }
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: repository.catalog.path + suffix) }
         let other = try open()
         try other.makeWriter().commit(named: "b", files: [("x", TestData.random(100, seed: 7), .media)])
         try repository.refresh()
@@ -253,5 +253,35 @@ import Testing
             named: "b", entries: [.directory(name: "d", mode: 0o700, modificationTime: Timestamp(seconds: 1), stored: lie)])
         let entry = try #require(try repository.rootDirectory(of: snapshot).entry(named: "d"))
         #expect(errorCode { _ = try repository.directory(of: entry) } == .repositoryDamaged)
+    }
+}
+
+/// A catalog that somebody else has written has values of any type in it.
+@Suite struct ForeignCatalogTests {
+    @Test(
+        "R-A16: values of other types in a catalog are damage, and do not end the process",
+        arguments: [
+            "UPDATE repository SET id = x'00'", "UPDATE repository SET id = 7", "UPDATE repository SET generation = 'x'",
+            "UPDATE packs SET size = 'x'", "UPDATE packs SET id1 = x'00'", "UPDATE packs SET id2 = 1.5",
+            "UPDATE packs SET chunk_count = 1e300", "UPDATE packs SET size = 9223372036854775807",
+            "UPDATE packs SET chunk_count = 9223372036854775806", "UPDATE packs SET kind = 'x'", "UPDATE chunks SET codec = 'x'",
+            "UPDATE chunks SET base0 = 'x'",
+        ])
+    func valuesOfOtherTypesAreDamage(sql: String) throws {
+        let folder = try TemporaryFolder(inMemory: true)
+        let path = folder("repository")
+        let photo = TestData.random(100_000, seed: 1)
+        do {
+            let repository = try Repository.create(at: path)
+            try repository.makeWriter().commit(
+                named: "a", files: [("photo", photo, .media), ("other", TestData.rows(300, seed: 2), .structuredText)])
+        }
+        #expect(try run(["sqlite3", path + "/catalog.sqlite", sql]).status == 0)
+        let opened = try Repository.open(at: path)
+        #expect(try opened.file("photo", in: "a") == photo)
+        #expect(try opened.totals().chunkCount > 1 && opened.totals().packCount == 2)
+        var check = RepositoryCheck(opened, readData: .all) { _ in }
+        _ = try check.run()
+        #expect(try opened.file("photo", in: "a") == photo)
     }
 }

@@ -59,6 +59,8 @@ import Testing
     @Test func configsOfOtherVersionsAreRefused() throws {
         _ = try Repository.create(at: folder("r"))
         let text = String(decoding: try readFile(folder("r/config")), as: UTF8.self)
+        // As in a repository of an older program.
+        try FileManager.default.removeItem(atPath: folder("r/config.copy"))
         func code(_ changed: String) throws -> BackupError.Code? {
             try writeFile(folder("r/config"), Array(changed.utf8))
             return errorCode { _ = try Repository.open(at: folder("r")) }

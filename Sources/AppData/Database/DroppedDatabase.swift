@@ -45,7 +45,7 @@ public struct DroppedDatabase: RecordSource, Sendable {
         var connection: OpaquePointer?
         let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX
         defer { sqlite3_close_v2(connection) }
-        guard sqlite3_open_v2(Self.uri(path), &connection, flags, nil) == SQLITE_OK else {
+        guard sqlite3_open_v2(SQLiteAddress.immutable(path), &connection, flags, nil) == SQLITE_OK else {
             throw translated(DatabaseFailure.last(connection, path: path))
         }
         sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0)
@@ -123,17 +123,5 @@ public struct DroppedDatabase: RecordSource, Sendable {
                 default: return SQLITE_DENY
                 }
             }, nil)
-    }
-
-    /// The path as `file:` URI with every byte but the plainest in hexadecimal.
-    private static func uri(_ path: String) -> String {
-        var text = "file:"
-        for byte in FileSystem.absolutePath(path).utf8 {
-            switch byte {
-            case 47...57, 65...90, 97...122, 45, 46, 95: text.unicodeScalars.append(Unicode.Scalar(byte))
-            default: text += "%" + Hexadecimal.encode([byte])
-            }
-        }
-        return text + "?immutable=1&mode=ro"
     }
 }

@@ -9,71 +9,83 @@ import SystemIO
 /// It is not encrypted. Chunks' names are keyed in an encrypted repository, and their checksums are masked here.
 final class Catalog: Sendable {
     private let layout: RepositoryLayout
-    private let repositoryID: String
+    private let opening: CatalogOpening
     let protection: RepositoryProtection
     private let opened: Mutex<OpenCatalog>
     /// Packs that cannot be read as a whole, and why. Their chunks are still found, but no backup relies on them.
     private let damaged = Mutex<[PackID: BackupError]>([:])
     /// How often the packs themselves may still be asked for a chunk that the catalog does not know: that reads all of their indexes.
     private let remainingInquiries = Mutex(16)
+    /// What packs and catalog were like when they were last compared.
+    private let lastComparison = Mutex<(folders: PackFolderStamps, table: [Int64])?>(nil)
+    private let comparisons = Mutex(0)
     /// Why the file that was found could not be used; it has been made anew then.
     private let replacementReason = Mutex<BackupError?>(nil)
 
     /// Opens the catalog and brings it in line with the packs that are there.
-    init(layout: RepositoryLayout, repositoryID: String, protection: RepositoryProtection) throws(BackupError) {
+    init(
+        layout: RepositoryLayout, repositoryID: String, places: CatalogPlaces, protection: RepositoryProtection
+    ) throws(BackupError) {
         self.layout = layout
-        self.repositoryID = repositoryID
         self.protection = protection
-        let (catalog, reason) = try CatalogOpening(layout: layout, repositoryID: repositoryID).open()
+        opening = CatalogOpening(repositoryID: repositoryID, places: places)
+        let (catalog, reason) = try opening.open()
         opened = Mutex(catalog)
         replacementReason.withLock { $0 = reason }
         do {
-            try reconcile()
+            try reconcile(.names)
         } catch {
             // Damage shows when tables are read, not when the file is opened.
             guard error.code == .repositoryDamaged, reason == nil else { throw error }
             replacementReason.withLock { $0 = error }
             try replace()
-            try reconcile()
+            try reconcile(.names)
         }
+        opening.removeOutdated(opened.withLock { $0 })
     }
+
+    /// How often packs and catalog were compared; for tests.
+    var comparisonCount: Int { comparisons.withLock { $0 } }
+
+    /// The catalog's file, for messages.
+    var path: String { opened.withLock { $0.path } }
 
     /// Why the catalog had to be made anew when it was opened; `nil` when it was whole, or not there.
     var damage: BackupError? { replacementReason.withLock { $0 } }
 
     /// Throws away what is in the catalog for an empty one.
     func replace() throws(BackupError) {
-        let fresh = try CatalogOpening(layout: layout, repositoryID: repositoryID).replace(opened.withLock { $0 })
+        let fresh = try opening.replace(opened.withLock { $0 })
         opened.withLock { $0 = fresh }
     }
 
     /// Lets go of a file that somebody removed, or put another in the place of.
     private func reopenIfMoved() throws(BackupError) {
         let old = opened.withLock { $0 }
-        guard try CatalogDatabase.mapErrors(path: layout.catalog, old.hasMoved) else { return }
-        let (fresh, _) = try CatalogOpening(layout: layout, repositoryID: repositoryID).open()
+        guard try CatalogDatabase.mapErrors(path: old.path, old.hasMoved) else { return }
+        let (fresh, _) = try opening.open()
         opened.withLock { $0 = fresh }
     }
 
-    private var current: any DatabaseWriter { opened.withLock { $0.writer } }
+    private var current: OpenCatalog { opened.withLock { $0 } }
 
     /// Reads with single statements: each sees a consistent state by itself, so no transaction is needed around it.
     func read<Result>(_ body: (Database) throws -> Result) throws(BackupError) -> Result {
-        let writer = current
-        return try CatalogDatabase.mapErrors(path: layout.catalog) { try writer.unsafeRead(body) }
+        let catalog = current
+        return try CatalogDatabase.mapErrors(path: catalog.path) { try catalog.writer.unsafeRead(body) }
     }
 
     /// Reads with many statements in one transaction: taking SQLite's locks for each of them would cost as much as the statement.
     private func readTogether<Result>(_ count: Int, _ body: (Database) throws -> Result) throws(BackupError) -> Result {
         guard count > 2 else { return try read(body) }
-        let writer = current
-        return try CatalogDatabase.mapErrors(path: layout.catalog) { try writer.read(body) }
+        let catalog = current
+        return try CatalogDatabase.mapErrors(path: catalog.path) { try catalog.writer.read(body) }
     }
 
     private func write<Result>(_ body: (Database) throws -> Result) throws(BackupError) -> Result {
-        let writer = current
-        return try CatalogDatabase.mapErrors(path: layout.catalog) {
-            try writer.writeWithoutTransaction { database in
+        let catalog = current
+        return try CatalogDatabase.mapErrors(path: catalog.path) {
+            try catalog.writer.writeWithoutTransaction { database in
                 var result: Result?
                 try database.inTransaction(.immediate) {
                     result = try body(database)
@@ -99,7 +111,8 @@ extension Catalog {
             guard error.code == .repositoryDamaged else { throw error }
             try replace()
         }
-        try reconcile()
+        // A repository that has lost a pack is asked for each of its chunks.
+        if try !isInLine() { try reconcile() }
         var found = try lookUpAll(ids)
         // The catalog claims to know every pack. Most often the snapshot was removed meanwhile; but if it is wrong, believe the packs.
         if try isInAnyPack(Set(zip(ids, found).filter { $0.1 == nil }.map(\.0))) {
@@ -122,7 +135,7 @@ extension Catalog {
                 return remaining >= 0
             })
         else { return false }
-        return try PackFolder.list(layout).keys.contains { pack in
+        return try PackFolder.names(layout).contains { pack in
             guard let file = try? SharedFile(path: layout.packPath(of: pack)),
                 let index = try? PackIndex.read(file, pack: pack, protection: protection)
             else { return false }
@@ -156,6 +169,9 @@ extension Catalog {
         }
     }
 
+    /// A chunk as the catalog has it, without a look at the packs; `nil` when it does not know it.
+    func lookUp(_ id: ChunkID) throws(BackupError) -> StoredChunk? { try lookUpAll([id])[0] }
+
     /// Every place where a chunk lies.
     func locations(of id: ChunkID) throws(BackupError) -> [StoredChunk] {
         try read { database in
@@ -171,6 +187,13 @@ extension Catalog {
             try database.cachedStatement(sql: "SELECT id0, id1, id2, id3 FROM chunks").forEachRow { handle in
                 filter.insert(ChunkQuery.key(handle, at: 0))
             }
+        }
+    }
+
+    /// How many chunks there are, whatever the packs' rows say.
+    func chunkRowCount() throws(BackupError) -> Int {
+        try read { database in
+            try Row.fetchOne(database, sql: "SELECT count(*) FROM chunks").map { Int(try $0.integer(0)) } ?? 0
         }
     }
 
@@ -204,13 +227,13 @@ extension Catalog {
     /// Number of packs, their bytes, and number of different chunks.
     func totals() throws(BackupError) -> RepositoryTotals {
         try read { database in
-            let packs = try Row.fetchOne(database, sql: "SELECT count(*), ifnull(sum(size), 0) FROM packs")
-            let chunks = try Int64.fetchOne(database, sql: "SELECT ifnull(sum(chunk_count), 0) FROM packs")
-            let packCount: Int64 = packs?[0] ?? 0
-            let packBytes: Int64 = packs?[1] ?? 0
+            guard
+                let row = try Row.fetchOne(
+                    database, sql: "SELECT count(*), ifnull(sum(size), 0), ifnull(sum(chunk_count), 0) FROM packs")
+            else { return RepositoryTotals(packCount: 0, packByteCount: 0, chunkCount: 0) }
             return RepositoryTotals(
-                packCount: UInt64(clamping: packCount), packByteCount: UInt64(clamping: packBytes),
-                chunkCount: UInt64(clamping: chunks ?? 0))
+                packCount: UInt64(clamping: try row.integer(0)), packByteCount: UInt64(clamping: try row.integer(1)),
+                chunkCount: UInt64(clamping: try row.integer(2)))
         }
     }
 
@@ -222,27 +245,38 @@ extension Catalog {
 extension Catalog {
     /// Adds a pack that was published. Nothing happens when it is known, or gone again.
     func add(_ pack: PackID, _ index: PackIndex, byteCount: UInt64) throws(BackupError) {
-        let path = layout.packPath(of: pack)
-        let sorted = index.storedChunks(in: pack).sorted { $0.id < $1.id }
+        var rows = CatalogRows()
+        rows.append(pack, index, byteCount: byteCount, protection)
+        try add(&rows)
+    }
+
+    /// Adds packs in one transaction.
+    private func add(_ rows: inout CatalogRows) throws(BackupError) {
+        rows.sort()
+        let sorted = rows
         try write { database in
-            let key = DigestKey(pack.digest)
-            let known = try Int64.fetchOne(
-                database.cachedStatement(
-                    sql: "SELECT number FROM packs WHERE id0 = ? AND id1 = ? AND id2 = ? AND id3 = ?"), arguments: key.arguments)
-            // Whoever removes a pack unlinks it first and then deletes its row. A pack that is seen here, inside the
-            // transaction, is therefore either there or its row is deleted after this.
-            guard known == nil, try FileSystem.exists(path) else { return }
-            try database.execute(
-                sql: "INSERT INTO packs (id0, id1, id2, id3, kind, size, chunk_count) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                arguments: [
-                    key.words.0, key.words.1, key.words.2, key.words.3, Int64(index.kind.rawValue), Int64(byteCount),
-                    Int64(sorted.count),
-                ])
-            let number = database.lastInsertedRowID
-            let insertion = try ChunkInsertion(database, protection)
-            for chunk in sorted { try insertion.run(chunk, pack: number) }
+            let insertion = try ChunkInsertion(database)
+            try insertion.run(sorted, try sorted.packs.map { try insert($0, database) })
         }
-        damaged.withLock { _ = $0.removeValue(forKey: pack) }
+        damaged.withLock { damaged in for pack in sorted.packs { damaged.removeValue(forKey: pack.id) } }
+    }
+
+    /// - Returns: the pack's number, if it is new and there.
+    private func insert(_ pack: CatalogRows.Pack, _ database: Database) throws -> Int64? {
+        let key = DigestKey(pack.id.digest)
+        let known = try Row.fetchOne(
+            database.cachedStatement(
+                sql: "SELECT number FROM packs WHERE id0 = ? AND id1 = ? AND id2 = ? AND id3 = ?"), arguments: key.arguments)
+        // Whoever removes a pack unlinks it first and then deletes its row. A pack that is seen here, inside the
+        // transaction, is therefore either there or its row is deleted after this.
+        guard known == nil, try FileSystem.exists(layout.packPath(of: pack.id)) else { return nil }
+        try database.execute(
+            sql: "INSERT INTO packs (id0, id1, id2, id3, kind, size, chunk_count) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            arguments: [
+                key.words.0, key.words.1, key.words.2, key.words.3, Int64(pack.kind.rawValue), Int64(pack.byteCount),
+                Int64(pack.chunkCount),
+            ])
+        return database.lastInsertedRowID
     }
 
     /// Forgets packs whose files are gone.
@@ -259,53 +293,90 @@ extension Catalog {
     }
 
     /// Compares the list of pack files with the packs the catalog knows; adds and removes what differs. A pack that cannot be
-    /// read is left out and remembered as damaged. If there is no room for it, the catalog goes on in memory.
-    func reconcile() throws(BackupError) {
-        do {
-            try reconcileOnce()
-        } catch {
-            guard CatalogOpening.isUnwritable(error) else { throw error }
-            let inMemory = try CatalogDatabase.openInMemory(repositoryID: repositoryID)
-            opened.withLock { $0 = inMemory }
-            try reconcileOnce()
+    /// read is left out and remembered as damaged. Where the catalog cannot be written, it goes on in another place.
+    func reconcile(_ comparison: PackComparison = .lengths) throws(BackupError) {
+        while true {
+            do {
+                return try reconcileOnce(comparison)
+            } catch {
+                guard CatalogOpening.isUnwritable(error), let next = try opening.open(after: current.way) else { throw error }
+                opened.withLock { $0 = next }
+            }
         }
     }
 
-    private func reconcileOnce() throws(BackupError) {
+    private func reconcileOnce(_ comparison: PackComparison) throws(BackupError) {
+        comparisons.withLock { $0 += 1 }
         try reopenIfMoved()
+        // Taken before listing: what changes meanwhile is found by the next look.
+        let folders = try PackFolderStamps(layout)
         // The table first: a pack that another process publishes in between is then unknown, not vanished.
         let known = try knownPacks()
-        let present = try PackFolder.list(layout)
-        let vanished = known.keys.filter { present[$0] == nil }
-        try remove(vanished)
-        damaged.withLock { damaged in damaged = damaged.filter { present[$0.key] != nil } }
-        for (pack, size) in present.sorted(by: { $0.key < $1.key }) {
-            if let recorded = known[pack] {
-                if recorded == size {
-                    damaged.withLock { _ = $0.removeValue(forKey: pack) }
-                    continue
-                }
+        let present = try PackFolder.names(layout)
+        try remove(known.keys.filter { !present.contains($0) })
+        damaged.withLock { damaged in damaged = damaged.filter { present.contains($0.key) } }
+        if comparison == .lengths { try compareLengths(known) }
+        try index(present.filter { known[$0] == nil }.sorted())
+        let state = try tableState()
+        lastComparison.withLock { $0 = (folders, state) }
+    }
+
+    private func compareLengths(_ known: [PackID: UInt64]) throws(BackupError) {
+        for (pack, size) in try PackFolder.list(layout) {
+            guard let recorded = known[pack] else { continue }
+            if recorded == size {
+                damaged.withLock { _ = $0.removeValue(forKey: pack) }
+            } else {
                 markDamaged(
                     pack,
                     BackupError(
                         .repositoryDamaged, "the pack has \(size) bytes instead of \(recorded)",
                         path: layout.packPath(of: pack)))
-            } else {
-                try index(pack)
             }
         }
     }
 
-    private func index(_ pack: PackID) throws(BackupError) {
+    /// Whether nothing can have changed since packs and catalog were last compared: a missing chunk is then missing.
+    private func isInLine() throws(BackupError) -> Bool {
+        guard let last = lastComparison.withLock({ $0 }), last.folders.covers(try PackFolderStamps(layout)) else { return false }
+        let catalog = current
+        guard try !CatalogDatabase.mapErrors(path: catalog.path, catalog.hasMoved) else { return false }
+        return try tableState() == last.table
+    }
+
+    private func tableState() throws(BackupError) -> [Int64] {
+        try read { database in
+            let row = try Row.fetchOne(
+                database, sql: "SELECT generation, (SELECT count(*) FROM packs), (SELECT max(number) FROM packs) FROM repository")
+            guard let row else { return [] }
+            return [try row.integer(0), try row.integer(1), try row.integerIfPresent(2) ?? 0]
+        }
+    }
+
+    /// Adds packs by what their indexes say.
+    private func index(_ packs: [PackID]) throws(BackupError) {
+        var rows = CatalogRows()
+        for pack in packs {
+            if let found = try readIndex(pack) { rows.append(pack, found.index, byteCount: found.byteCount, protection) }
+            guard rows.chunkCount >= CatalogRows.standardLimit else { continue }
+            try add(&rows)
+            rows = CatalogRows()
+        }
+        if !rows.packs.isEmpty { try add(&rows) }
+    }
+
+    /// - Returns: `nil` for a pack that is gone or damaged.
+    private func readIndex(_ pack: PackID) throws(BackupError) -> (index: PackIndex, byteCount: UInt64)? {
         do {
             let file = try SharedFile(path: layout.packPath(of: pack))
-            try add(pack, try PackIndex.read(file, pack: pack, protection: protection), byteCount: file.size)
+            return (try PackIndex.read(file, pack: pack, protection: protection), file.size)
         } catch {
             switch error.code {
-            case .notFound: return
+            case .notFound: return nil
             case .repositoryDamaged, .unsupportedVersion, .inputOutput, .accessDenied:
                 // One pack that cannot be read must not keep the others from being used.
                 markDamaged(pack, error)
+                return nil
             default: throw error
             }
         }
@@ -319,8 +390,7 @@ extension Catalog {
             var packs: [PackID: UInt64] = [:]
             let cursor = try Row.fetchCursor(database, sql: "SELECT id0, id1, id2, id3, size FROM packs")
             while let row = try cursor.next() {
-                let size: Int64 = row[4]
-                packs[PackID(DigestKey(row, at: 0).digest)] = UInt64(clamping: size)
+                packs[PackID(try DigestKey(row, at: 0).digest)] = UInt64(clamping: try row.integer(4))
             }
             return packs
         }

@@ -10,7 +10,7 @@ extension Catalog {
         try read { database in
             var sums: [PackID: (sum: UInt64, rowCount: Int)] = [:]
             let packs = try Row.fetchCursor(database, sql: "SELECT id0, id1, id2, id3 FROM packs")
-            while let row = try packs.next() { sums[PackID(DigestKey(row, at: 0).digest)] = (0, 0) }
+            while let row = try packs.next() { sums[PackID(try DigestKey(row, at: 0).digest)] = (0, 0) }
             let sql = """
                 SELECT \(ChunkQuery.columns), c.id0, c.id1, c.id2, c.id3, p.number
                 FROM chunks c LEFT JOIN packs p ON p.number = c.pack ORDER BY c.id0, c.id1, c.id2, c.id3, c.pack
@@ -39,8 +39,8 @@ extension Catalog {
             let found = try Row.fetchOne(
                 database, sql: "SELECT number, kind FROM packs WHERE id0 = ? AND id1 = ? AND id2 = ? AND id3 = ?",
                 arguments: DigestKey(pack.digest).arguments)
-            guard let found, let kind = UInt8(exactly: found[1] as Int64).flatMap(PackKind.init(rawValue:)) else { return nil }
-            let number: Int64 = found[0]
+            guard let found, let kind = UInt8(exactly: try found.integer(1)).flatMap(PackKind.init(rawValue:)) else { return nil }
+            let number = try found.integer(0)
             let sql = """
                 SELECT \(ChunkQuery.columns), c.id0, c.id1, c.id2, c.id3
                 FROM chunks c JOIN packs p ON p.number = c.pack WHERE c.pack = \(number)

@@ -28,7 +28,8 @@ enum CatalogDatabase {
 
     /// Opens the file, and makes it if it is not there.
     /// - Throws: `repositoryDamaged` when the file is not a whole catalog of this repository and version: it has to be made anew.
-    static func open(path: String, repositoryID: String) throws(BackupError) -> OpenCatalog {
+    static func open(_ place: CatalogPlace, repositoryID: String) throws(BackupError) -> OpenCatalog {
+        let path = place.file
         if try !FileSystem.exists(path) {
             // Created here, for the mode; SQLite gives its journal files the mode of the database.
             do {
@@ -40,7 +41,24 @@ enum CatalogDatabase {
         }
         return try mapErrors(path: path) {
             let pool = try DatabasePool(path: path, configuration: configuration())
-            return OpenCatalog(writer: pool, generation: try prepare(pool, repositoryID: repositoryID))
+            return OpenCatalog(
+                writer: pool, way: .file(place), generation: try prepare(pool, repositoryID: repositoryID))
+        }
+    }
+
+    /// Opens the file without locks and without its write-ahead log, on a medium that is mounted read-only.
+    /// - Throws: `readOnly` when the medium can be written, or there is no file, or a part of it still stands in the log.
+    static func openImmutable(_ place: CatalogPlace, repositoryID: String) throws(BackupError) -> OpenCatalog {
+        let path = place.file
+        guard FileSystem.isReadOnly(place.folder), FileSystem.statusIfPresent(path)?.kind == .regular,
+            (FileSystem.statusIfPresent(path + "-wal")?.size ?? 0) == 0
+        else { throw BackupError(.readOnly, "the catalog cannot be used: it cannot be written", path: path) }
+        return try mapErrors(path: path) {
+            var readOnly = configuration()
+            readOnly.readonly = true
+            let pool = try DatabasePool(path: SQLiteAddress.immutable(path), configuration: readOnly)
+            let found = try pool.read { database in try generation(database, repositoryID: repositoryID) }
+            return OpenCatalog(writer: pool, way: .immutable(place), generation: found)
         }
     }
 
@@ -49,7 +67,7 @@ enum CatalogDatabase {
         try mapErrors(path: ":memory:") {
             let queue = try DatabaseQueue(configuration: configuration())
             _ = try prepare(queue, repositoryID: repositoryID)
-            return OpenCatalog(writer: queue, generation: nil)
+            return OpenCatalog(writer: queue, way: .memory, generation: nil)
         }
     }
 
@@ -104,15 +122,22 @@ enum CatalogDatabase {
                     try database.execute(sql: "PRAGMA user_version = \(schemaVersion)")
                     try database.execute(sql: "PRAGMA application_id = \(applicationID)")
                 } else {
-                    guard version == schemaVersion, application == applicationID,
-                        let row = try Row.fetchOne(database, sql: "SELECT id, generation FROM repository"),
-                        row[0] as String? == repositoryID, let found = row[1] as Int64?
-                    else { throw BackupError(.repositoryDamaged, "the catalog is of another version or repository") }
-                    generation = found
+                    generation = try Self.generation(database, repositoryID: repositoryID)
                 }
                 return .commit
             }
             return generation
         }
+    }
+
+    /// Which making of the catalog a file is.
+    /// - Throws: `repositoryDamaged` when it is not a catalog of this version and repository.
+    private static func generation(_ database: Database, repositoryID: String) throws -> Int64 {
+        guard try Int.fetchOne(database, sql: "PRAGMA user_version") == schemaVersion,
+            try Int.fetchOne(database, sql: "PRAGMA application_id") == applicationID,
+            let row = try Row.fetchOne(database, sql: "SELECT id, generation FROM repository"), row.text(0) == repositoryID,
+            let found = try row.integerIfPresent(1)
+        else { throw BackupError(.repositoryDamaged, "the catalog is of another version or repository") }
+        return found
     }
 }

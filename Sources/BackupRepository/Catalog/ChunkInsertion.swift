@@ -2,37 +2,108 @@ import BackupCore
 import GRDB
 import GRDBSQLite
 
+/// What the catalog is to say of some packs, in the order of its table: a million chunks that come in the order of their names are put in place at
+/// a fraction of the price of a million at random.
+struct CatalogRows {
+    struct Pack {
+        let id: PackID
+        let kind: PackKind
+        let byteCount: UInt64
+        let chunkCount: Int
+    }
+
+    /// One chunk in one pack, in 72 bytes.
+    fileprivate struct Row {
+        let key: DigestKey
+        /// Which of `packs`.
+        let pack: Int32
+        let base: Int32
+        let offset: Int64
+        let storedLength: UInt32
+        let plainLength: UInt32
+        let plainCRC32: UInt32
+        let storedCRC32: UInt32
+        let codec: UInt8
+
+        static func precedes(_ left: Row, _ right: Row) -> Bool {
+            left.key.words == right.key.words ? left.pack < right.pack : left.key.words < right.key.words
+        }
+    }
+
+    private static let noBase: Int32 = -1
+    /// So many chunks are put in place in one transaction: about 100 MB of them.
+    static let standardLimit = 1 << 20
+
+    private(set) var packs: [Pack] = []
+    fileprivate var rows: [Row] = []
+    fileprivate var bases: [DigestKey] = []
+
+    var chunkCount: Int { rows.count }
+
+    mutating func append(
+        _ pack: PackID, _ index: PackIndex, byteCount: UInt64, _ protection: RepositoryProtection
+    ) {
+        let number = Int32(packs.count)
+        packs.append(Pack(id: pack, kind: index.kind, byteCount: byteCount, chunkCount: index.entries.count))
+        for chunk in index.storedChunks(in: pack) {
+            let masked = protection.maskingChecksums(chunk)
+            var base = Self.noBase
+            if let id = chunk.base {
+                base = Int32(bases.count)
+                bases.append(DigestKey(id.digest))
+            }
+            rows.append(
+                Row(
+                    key: DigestKey(chunk.id.digest), pack: number, base: base, offset: Int64(chunk.packOffset),
+                    storedLength: chunk.storedLength, plainLength: chunk.plainLength, plainCRC32: masked.plainCRC32,
+                    storedCRC32: masked.storedCRC32, codec: chunk.codec.rawValue))
+        }
+    }
+
+    mutating func sort() { rows.sort(by: Row.precedes) }
+}
+
 /// Adds chunks to the catalog, many in a row; calls SQLite directly for the reason that `ChunkQuery` does.
 struct ChunkInsertion {
     private static let sql = "INSERT OR IGNORE INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
     private let statement: Statement
-    private let protection: RepositoryProtection
 
     /// - Parameter database: in a transaction for as long as this is used.
-    init(_ database: Database, _ protection: RepositoryProtection) throws {
-        statement = try database.cachedStatement(sql: Self.sql)
-        self.protection = protection
-    }
+    init(_ database: Database) throws { statement = try database.cachedStatement(sql: Self.sql) }
 
-    /// - Parameter pack: the pack's number in the catalog.
-    func run(_ chunk: StoredChunk, pack: Int64) throws {
-        let chunk = protection.maskingChecksums(chunk)
+    /// - Parameter numbers: the packs' numbers in the catalog; those without one are left out.
+    func run(_ rows: CatalogRows, _ numbers: [Int64?]) throws {
         let handle = statement.sqliteStatement
-        sqlite3_reset(handle)
-        defer { sqlite3_reset(handle) }
-        let id = DigestKey(chunk.id.digest).words
-        var numbers = [
-            id.0, id.1, id.2, id.3, pack, Int64(chunk.packOffset), Int64(chunk.storedLength), Int64(chunk.plainLength),
-            Int64(chunk.codec.rawValue), Int64(chunk.plainCRC32), Int64(chunk.storedCRC32),
-        ]
-        sqlite3_clear_bindings(handle)
-        if let base = chunk.base {
-            let words = DigestKey(base.digest).words
-            numbers += [words.0, words.1, words.2, words.3]
+        defer {
+            sqlite3_reset(handle)
+            sqlite3_clear_bindings(handle)
         }
-        for (index, number) in numbers.enumerated() { sqlite3_bind_int64(handle, Int32(index + 1), number) }
-        let result = sqlite3_step(handle)
-        guard result == SQLITE_DONE else { throw DatabaseError(resultCode: ResultCode(rawValue: result)) }
+        for row in rows.rows {
+            guard let pack = numbers[Int(row.pack)] else { continue }
+            sqlite3_reset(handle)
+            func bind(_ position: Int32, _ number: Int64) { sqlite3_bind_int64(handle, position, number) }
+            func bind(_ first: Int32, _ key: DigestKey) {
+                bind(first, key.words.0)
+                bind(first + 1, key.words.1)
+                bind(first + 2, key.words.2)
+                bind(first + 3, key.words.3)
+            }
+            bind(1, row.key)
+            bind(5, pack)
+            bind(6, row.offset)
+            bind(7, Int64(row.storedLength))
+            bind(8, Int64(row.plainLength))
+            bind(9, Int64(row.codec))
+            bind(10, Int64(row.plainCRC32))
+            bind(11, Int64(row.storedCRC32))
+            if row.base >= 0 {
+                bind(12, rows.bases[Int(row.base)])
+            } else {
+                for position in Int32(12)...15 { sqlite3_bind_null(handle, position) }
+            }
+            let result = sqlite3_step(handle)
+            guard result == SQLITE_DONE else { throw DatabaseError(resultCode: ResultCode(rawValue: result)) }
+        }
     }
 }

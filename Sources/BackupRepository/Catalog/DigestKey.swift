@@ -14,7 +14,12 @@ struct DigestKey {
 
     init(words: (Int64, Int64, Int64, Int64)) { self.words = words }
 
-    init(_ row: Row, at index: Int) { words = (row[index], row[index + 1], row[index + 2], row[index + 3]) }
+    /// - Throws: `repositoryDamaged`.
+    init(_ row: Row, at index: Int) throws {
+        words = (
+            try row.integer(index), try row.integer(index + 1), try row.integer(index + 2), try row.integer(index + 3)
+        )
+    }
 
     var digest: SHA256Digest {
         let bigEndian = (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)

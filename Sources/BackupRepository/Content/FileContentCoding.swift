@@ -40,6 +40,10 @@ extension FileContent {
         for _ in 0..<count {
             let element = try Self.decodeElement(&reader)
             let (sum, overflow) = size.addingReportingOverflow(element.length)
+            // Found here: putting a million of them together takes hours.
+            if case .literal = element, case .literal = elements.last {
+                throw BackupError(.repositoryDamaged, "a content is not in its shortest form")
+            }
             guard !overflow, element.length > 0 else { throw BackupError(.repositoryDamaged, "a content's length is wrong") }
             size = sum
             elements.append(element)

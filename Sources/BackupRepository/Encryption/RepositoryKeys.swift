@@ -12,6 +12,8 @@ final class RepositoryKeys: Sendable {
     let names: SecretBytes
     /// Hides the checksums in the catalog.
     let catalog: SecretBytes
+    /// Proves who wrote the config.
+    let configuration: SecretBytes
     /// Where files are cut must not be foreseeable, or the lengths of a file's chunks would tell which file it is.
     let gearSeed: UInt64
 
@@ -29,6 +31,7 @@ final class RepositoryKeys: Sendable {
         structures = try key("structures")
         names = try key("names")
         catalog = try key("catalog")
+        configuration = try key("configuration")
         gearSeed = try key("gear seed", count: 8).withUnsafeBytes { UInt64(littleEndian: $0.loadUnaligned(as: UInt64.self)) }
     }
 }

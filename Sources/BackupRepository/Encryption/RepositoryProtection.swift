@@ -5,7 +5,7 @@ import SystemIO
 /// the bytes themselves, in an encrypted one keyed names and sealed bytes. Everything that goes to packs, records and labels or comes from them
 /// passes through here. For any number of threads.
 struct RepositoryProtection: Sendable {
-    private let keys: RepositoryKeys?
+    let keys: RepositoryKeys?
 
     /// That of a plain repository.
     static let none = RepositoryProtection(keys: nil)

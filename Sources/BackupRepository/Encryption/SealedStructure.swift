@@ -6,6 +6,7 @@ enum SealedStructure {
     case snapshotRecord
     case snapshotLabel(SnapshotID)
     case source(SourceID)
+    case register
 
     /// Sealed files start with it; an index lies within a pack, whose header says that it is sealed.
     static let fileMagic: [UInt8] = Array("bfsseal\n".utf8)
@@ -16,13 +17,14 @@ enum SealedStructure {
         case .snapshotRecord: "snapshot record"
         case .snapshotLabel: "snapshot label"
         case .source: "source document"
+        case .register: "register of snapshots"
         }
     }
 
     var magic: [UInt8] {
         switch self {
         case .packIndex: []
-        case .snapshotRecord, .snapshotLabel, .source: Self.fileMagic
+        case .snapshotRecord, .snapshotLabel, .source, .register: Self.fileMagic
         }
     }
 
@@ -32,6 +34,7 @@ enum SealedStructure {
         case .snapshotRecord: Array("backupfs snapshot record".utf8)
         case .snapshotLabel(let snapshot): Array("backupfs snapshot label".utf8) + snapshot.digest.bytes
         case .source(let source): Array("backupfs source document".utf8) + Array(source.hexadecimal.utf8)
+        case .register: Array("backupfs register".utf8)
         }
     }
 }

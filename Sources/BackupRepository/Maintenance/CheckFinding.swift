@@ -3,9 +3,11 @@ import BackupCore
 /// Something that is wrong with a repository.
 public struct CheckFinding: Sendable {
     public enum Kind: String, Sendable {
-        /// A snapshot's record cannot be read: the snapshot is not listed.
+        /// `config` or its copy.
+        case config
+        /// A snapshot's record is missing or cannot be read: the snapshot is not listed.
         case record
-        /// A snapshot's label cannot be read: it has its first name, and counts as pinned.
+        /// A snapshot's label is missing or cannot be read: it has its first name, and counts as pinned.
         case label
         /// A pack's header, index or end.
         case pack

@@ -24,7 +24,10 @@ struct PackInventory {
     /// Reads the index of every pack. Packs that vanish meanwhile are left out.
     init(_ repository: Repository, progress: ProgressHandler? = nil) throws(BackupError) {
         let present = try PackFolder.list(repository.layout).sorted { $0.key < $1.key }
-        table = PackedChunkTable(capacity: Int(clamping: try repository.catalog.totals().chunkCount))
+        // Only to make room at once: what a catalog says may be anything. An entry of an index has 49 bytes.
+        let mostChunks = present.reduce(UInt64(0)) { $0 &+ $1.value } / 49
+        let claimed = (try? repository.catalog.totals())?.chunkCount ?? 0
+        table = PackedChunkTable(capacity: Int(clamping: min(claimed, mostChunks)))
         for (number, (id, byteCount)) in present.enumerated() {
             progress?(
                 OperationProgress(

@@ -83,16 +83,21 @@ struct PrunePlan {
             let pack = Int(inventory.table.rows[row].pack)
             return Double(neededBytes[pack]) / Double(max(1, totalBytes[pack]))
         }
+        func isBetter(_ left: Int, _ right: Int) -> Bool {
+            let isWhole = (inventory.table.base(ofRow: left) == nil, inventory.table.base(ofRow: right) == nil)
+            if isWhole.0 != isWhole.1 { return isWhole.0 }
+            let (leftShare, rightShare) = (share(left), share(right))
+            return leftShare != rightShare ? leftShare > rightShare : left < right
+        }
+        func rows(like row: Int) -> [Int] { inventory.table.allRows(of: inventory.table.rows[row].key) }
         let verifier = ChunkVerifier(repository)
         var index: (pack: PackID, chunks: [StoredChunk])?
-        for first in inventory.table.duplicated where inventory.table.isNeeded(first) {
-            let rows = inventory.table.allRows(of: inventory.table.rows[first].key)
-            let ordered = rows.sorted { left, right in
-                let isWhole = (inventory.table.base(ofRow: left) == nil, inventory.table.base(ofRow: right) == nil)
-                if isWhole.0 != isWhole.1 { return isWhole.0 }
-                let (leftShare, rightShare) = (share(left), share(right))
-                return leftShare != rightShare ? leftShare > rightShare : left < right
-            }
+        // The best copies in the order in which they lie, so that each pack's index is read once, and not once for each of its chunks.
+        let needed = inventory.table.duplicated.filter { inventory.table.isNeeded($0) }
+        let best = needed.compactMap { rows(like: $0).min(by: isBetter) }.sorted()
+        for row in best {
+            let rows = rows(like: row)
+            let ordered = [row] + rows.filter { $0 != row }.sorted(by: isBetter)
             let kept = ordered.first { row in
                 let pack = inventory.pack(ofRow: row)
                 if index?.pack != pack.id {

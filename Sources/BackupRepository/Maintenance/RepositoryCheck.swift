@@ -63,15 +63,35 @@ public struct RepositoryCheck {
     }
 
     private mutating func checkRecords() {
+        do throws(BackupError) {
+            let reading = try ConfigurationFiles(layout: repository.layout).read(repository.protection.keys)
+            if let damage = reading.damage { find(.config, damage) }
+        } catch {
+            find(.config, error)
+        }
         for damage in repository.snapshotStore.list.damages {
             let isLabel = damage.path?.hasSuffix(RepositoryLayout.labelExtension) == true
             find(isLabel ? .label : .record, damage)
         }
+        checkRegister()
+    }
+
+    /// A file that somebody deleted is no damage that can be seen in what is left.
+    private mutating func checkRegister() {
+        let missing: SnapshotStore.MissingSnapshots
+        do throws(BackupError) {
+            missing = try repository.snapshotStore.missingSnapshots()
+        } catch {
+            // A later version's register says nothing to this one.
+            if error.code != .unsupportedVersion { find(.record, error) }
+            return
+        }
+        for finding in MissingFinding.all(missing, repository.layout) { find(finding.kind, finding.error) }
     }
 
     /// Compares what the catalog says with what the packs say of themselves.
     private mutating func checkCatalog(_ inventory: PackInventory) {
-        let path = repository.layout.catalog
+        let path = repository.catalog.path
         let remedy: Message = "No data is affected: backupfs check --repair makes it anew from the packs."
         if let damage = repository.catalog.damage {
             find(

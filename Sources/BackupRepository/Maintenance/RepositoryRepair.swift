@@ -41,12 +41,24 @@ private struct Execution {
     func run() throws(BackupError) {
         defer { rewriter.discard() }
         try repository.snapshotStore.sweep(requireHeld: lock.requireHeld)
+        try repairConfiguration()
         try repository.catalog.reconcile()
         try repairPacks()
         try repository.catalog.rebuild()
         report(.repaired("The catalog was made anew from the packs."))
+        try repairRegister()
         try repairRecords()
         try repository.refresh()
+    }
+
+    private func repairConfiguration() throws(BackupError) {
+        let files = ConfigurationFiles(layout: repository.layout)
+        let keys = repository.protection.keys
+        let reading = try files.read(keys)
+        guard let damage = reading.damage else { return files.addCopy(reading, keys) }
+        try files.repair(reading, keys)
+        report(.finding(CheckFinding(.config, damage, isRepaired: true)))
+        report(.repaired("The repository's config and its copy were made equal again."))
     }
 
     // MARK: Packs
@@ -123,8 +135,8 @@ private struct Execution {
         // If nothing was lost, the new pack is the old one as it was, and lies in its place.
         let isWhole = rewriter.published.contains(pack)
         if !isWhole {
+            // The catalog is made anew at the end: removing a pack from it looks at every chunk.
             try setAside(repository.layout.packPath(of: pack))
-            try repository.catalog.remove([pack])
         }
         repository.chunkReader.forget(pack)
         for chunk in chunks where lost.remove(chunk.id) != nil {
@@ -172,6 +184,26 @@ private struct Execution {
         }
     }
 
+    /// What is missing stays missing, is told of once, and is no longer expected.
+    private func repairRegister() throws(BackupError) {
+        let store = repository.snapshotStore
+        do throws(BackupError) {
+            let missing = try store.missingSnapshots()
+            for finding in MissingFinding.all(missing, repository.layout) {
+                report(.finding(CheckFinding(finding.kind, finding.error)))
+            }
+            if !missing.isEmpty { try store.forgetMissing(missing) }
+        } catch {
+            guard error.code == .repositoryDamaged else {
+                if error.code == .unsupportedVersion { return }
+                throw error
+            }
+            try store.forgetMissing(SnapshotStore.MissingSnapshots())
+            report(.finding(CheckFinding(.record, error, isRepaired: true)))
+            report(.repaired("The register of snapshots was written anew, from those that are there."))
+        }
+    }
+
     private func repairRecord(_ id: SnapshotID, _ damage: BackupError) throws(BackupError) {
         let path = repository.layout.snapshotPath(of: id)
         let bytes = try FileSystem.readFile(path, limitBytes: SnapshotRecord.byteCountLimit)
@@ -183,6 +215,7 @@ private struct Execution {
             return
         }
         try setAside(path)
+        try repository.snapshotStore.forgetMissing(SnapshotStore.MissingSnapshots(records: [id]))
         report(.finding(CheckFinding(.record, damage)))
         report(.repaired("Snapshot record \(id): lost; it lies in damaged/ now."))
     }

@@ -24,6 +24,9 @@ final class TreeWalk {
     /// Chunks outside of all readable packs that could be read all the same.
     private var rescued: Set<ChunkID> = []
     private lazy var verifier = ChunkVerifier(repository)
+    /// Whether the packs were looked through for a chunk that the catalog does not know. No pack can come or go during a walk that a snapshot needs:
+    /// once is enough, be a pack with 65,536 chunks lost.
+    private var hasLookedThroughPacks = false
 
     init(
         _ repository: Repository, _ inventory: consuming PackInventory,
@@ -135,13 +138,19 @@ final class TreeWalk {
         // Known to be gone, or to be damaged wherever it lies: that has been told.
         if missing.contains(id) || inventory.table.firstRow(of: key) != nil { return false }
         // The catalog may know more than a pack with a damaged index says.
-        if let chunk = try? repository.catalog.locate([id]).first, (try? verifier.requireSound(chunk)) != nil {
+        if let chunk = chunkInCatalog(id), (try? verifier.requireSound(chunk)) != nil {
             rescued.insert(id)
             return true
         }
         missing.insert(id)
         try onProblem(.missing(id))
         return false
+    }
+
+    private func chunkInCatalog(_ id: ChunkID) -> StoredChunk? {
+        if hasLookedThroughPacks { return try? repository.catalog.lookUp(id) }
+        hasLookedThroughPacks = true
+        return try? repository.catalog.locate([id]).first
     }
 
     private func use(row: Int, _ id: ChunkID, plainLength: UInt32?, at path: String) throws(BackupError) -> Bool {

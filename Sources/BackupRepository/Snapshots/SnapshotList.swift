@@ -6,6 +6,8 @@ struct SnapshotList: Sendable {
     let snapshots: [Snapshot]
     /// Records and labels that could not be read, and why.
     let damages: [BackupError]
+    /// With the names that their records and labels have, in no order.
+    let recorded: [Snapshot]
     private let byName: [FileName: Int]
     private let byID: [SnapshotID: Int]
 
@@ -26,6 +28,7 @@ struct SnapshotList: Sendable {
             byID[sorted[index].id] = index
         }
         snapshots = sorted
+        recorded = unsorted
         self.damages = damages
         self.byName = byName
         self.byID = byID

@@ -25,11 +25,16 @@ extension SnapshotStore {
             defer { withExtendedLifetime(lock) {} }
             try scan()
             // What is gone must be seen to be gone, also when a later one fails.
-            defer { _ = try? scan() }
+            var gone: [SnapshotID] = []
+            defer {
+                _ = try? scan()
+                changeRegister { $0.strikeOut(gone) }
+            }
             for id in batch {
                 guard let snapshot = list[id], !snapshot.isPinned else { continue }
                 try willRemove(id)
                 try withdraw(id, at: time, lock)
+                gone.append(id)
                 try didRemove(id)
             }
         }
@@ -111,7 +116,7 @@ extension SnapshotStore {
         guard let removed = try removed().snapshots.first(where: { $0.snapshot.id == id })?.snapshot else {
             throw BackupError(.notFound, "there is no such removed snapshot", path: layout.removedPath(of: id))
         }
-        try requireFree(name ?? removed.name)
+        try requireFree(name ?? removed.name, in: list)
         if let name, name != removed.name {
             var label = removed.label
             label.name = name
@@ -122,6 +127,8 @@ extension SnapshotStore {
         try FileSystem.synchronizeDirectory(layout.snapshots)
         try FileSystem.synchronizeDirectory(layout.removed)
         try scan()
+        let isLabelled = (try? FileSystem.exists(layout.labelPath(of: id))) == true
+        changeRegister { if isLabelled { $0.enterLabel(of: id) } }
     }
 
     /// Removes records of removed snapshots, and their labels, for good.

@@ -43,13 +43,13 @@ struct ChunkTable {
         var bases: [(number: Int, key: Int64)] = []
 
         mutating func append(_ row: Row) throws {
-            let key: Int64 = row[0]
+            let key = try row.integer(0)
             // A chunk lies in several packs while they are being rewritten.
             if keys.last == key { return }
             guard keys.count < Int(UInt32.max) - 2 else {
                 throw BackupError(.tooLarge, "the repository has more chunks than can be counted")
             }
-            let numbers: [Int64] = [row[1], row[2], row[3]]
+            let numbers = [try row.integer(1), try row.integer(2), try row.integer(3)]
             guard let plainLength = UInt32(exactly: numbers[0]), let storedLength = UInt32(exactly: numbers[1]),
                 let codec = UInt8(exactly: numbers[2])
             else { throw BackupError(.repositoryDamaged, "the catalog has an impossible number") }
@@ -57,7 +57,7 @@ struct ChunkTable {
             plainLengths.append(plainLength)
             storedLengths.append(storedLength)
             codecs.append(codec)
-            if let base: Int64 = row[4] { bases.append((keys.count - 1, base)) }
+            if let base = try row.integerIfPresent(4) { bases.append((keys.count - 1, base)) }
         }
     }
 

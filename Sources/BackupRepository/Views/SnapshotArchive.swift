@@ -11,7 +11,7 @@ public enum SnapshotArchive {
     public enum Detail: Sendable {
         /// Everything, to lay them out.
         case whole
-        /// Sizes and pieces: the listings are not written, and have no CRC-32.
+        /// Sizes and pieces, for `measure`: the listings are not written, and have no CRC-32.
         case measured
         /// Sizes and the targets of links: then nothing but the folders is read.
         case sizes
@@ -35,6 +35,22 @@ public enum SnapshotArchive {
         _ root: Directory, layout: [String: String], time: Timestamp, in repository: Repository, detail: Detail = .whole,
         names: ArchiveNames = .none, _ body: (ArchiveMember) throws(BackupError) -> Void
     ) throws(BackupError) {
+        try visit(root, layout, time, repository, detail, names) { (member, _) throws(BackupError) in try body(member) }
+    }
+
+    /// Gives the members with their sizes and pieces. The pieces of a large file, which would take gigabytes of memory, are left out.
+    /// - Parameter body: given a member, and the content of a large file: `Repository.visitPieces` gives its pieces one by one.
+    public static func measure(
+        _ root: Directory, layout: [String: String], time: Timestamp, in repository: Repository, names: ArchiveNames = .none,
+        _ body: (ArchiveMember, FileContent?) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        try visit(root, layout, time, repository, .measured, names, body)
+    }
+
+    private static func visit(
+        _ root: Directory, _ layout: [String: String], _ time: Timestamp, _ repository: Repository, _ detail: Detail,
+        _ names: ArchiveNames, _ body: (ArchiveMember, FileContent?) throws(BackupError) -> Void
+    ) throws(BackupError) {
         if layout.isEmpty {
             for (name, algorithm) in listings {
                 let source = ListingSource(root, algorithm, in: repository)
@@ -43,10 +59,10 @@ public enum SnapshotArchive {
                     ArchiveMember(
                         path: Array(name.utf8), mode: 0o100600, modificationTime: time, size: size,
                         crc32: detail == .whole ? source.crc32() : 0,
-                        content: size == 0 ? [] : [.source(source, offset: 0, length: size)]))
+                        content: size == 0 ? [] : [.source(source, offset: 0, length: size)]), nil)
             }
         }
-        try visit(root, prefix: [], layout, names, repository, readsContents: detail != .sizes, body)
+        try visit(root, prefix: [], layout, names, repository, detail, body)
     }
 
     private static let listings = [("MD5SUMS", ChecksumListing.Algorithm.md5), ("SHA256SUMS", .sha256)]
@@ -59,14 +75,32 @@ public enum SnapshotArchive {
         return Array(rule.value.utf8) + path.dropFirst(rule.key.utf8.count)
     }
 
+    /// So many files, and so many bytes of them, are looked up at once.
+    private static let batchCount = 1_024
+    private static let batchBytes: UInt64 = 256 << 20
+
+    /// Whether a file's pieces are left out when it is measured.
+    static func isLarge(_ entry: TreeEntry) -> Bool { entry.size > batchBytes }
+
+    /// The contents of the next files, as many as are looked up at once: all of a folder's pieces would take gigabytes of memory.
+    private static func nextContents(_ entries: ArraySlice<TreeEntry>, _ detail: Detail) -> [FileContent] {
+        var contents: [FileContent] = []
+        var byteCount: UInt64 = 0
+        for entry in entries where entry.kind != .directory {
+            if !contents.isEmpty, contents.count == batchCount || byteCount > batchBytes { break }
+            contents.append(detail == .measured && isLarge(entry) ? .empty : entry.content)
+            byteCount = byteCount.addingReportingOverflow(entry.size).partialValue
+        }
+        return contents
+    }
+
     private static func visit(
         _ directory: Directory, prefix: [UInt8], _ layout: [String: String], _ names: ArchiveNames, _ repository: Repository,
-        readsContents: Bool, _ body: (ArchiveMember) throws(BackupError) -> Void
+        _ detail: Detail, _ body: (ArchiveMember, FileContent?) throws(BackupError) -> Void
     ) throws(BackupError) {
-        var contents =
-            readsContents
-            ? try repository.pieces(of: directory.entries.lazy.filter { $0.kind != .directory }.map(\.content))[...] : [][...]
-        for entry in directory.entries {
+        var contents: [[ContentPiece]] = []
+        var position = 0
+        for (number, entry) in directory.entries.enumerated() {
             let path = prefix + entry.name.bytes
             let isFolder = entry.kind == .directory
             let archivePath = archivePath(of: isFolder ? path + [UInt8(ascii: "/")] : path, layout)
@@ -78,20 +112,29 @@ public enum SnapshotArchive {
                     try body(
                         ArchiveMember(
                             path: archivePath, mode: entry.mode, modificationTime: entry.modificationTime, size: 0, crc32: 0,
-                            content: []))
+                            content: []), nil)
                 }
                 try visit(
                     repository.directory(of: entry), prefix: path + [UInt8(ascii: "/")], layout, names, repository,
-                    readsContents: readsContents, body)
+                    detail, body)
             case .file, .symbolicLink:
-                let content = contents.popFirst() ?? entry.linkTarget.map { [.literal($0)] } ?? []
+                if detail != .sizes, position == contents.count {
+                    contents = try repository.pieces(of: nextContents(directory.entries[number...], detail))
+                    position = 0
+                }
+                var content = entry.linkTarget.map { [ContentPiece.literal($0)] } ?? []
+                if detail != .sizes {
+                    content = contents[position]
+                    position += 1
+                }
                 guard let archivePath else { continue }
                 let crc32 = entry.checksums?.crc32 ?? CRC32.of(entry.linkTarget ?? [])
                 for archivePath in names.paths(of: path, usual: archivePath) {
                     try body(
                         ArchiveMember(
                             path: archivePath, mode: entry.mode, modificationTime: entry.modificationTime, size: entry.size,
-                            crc32: crc32, content: content))
+                            crc32: crc32, content: content),
+                        detail == .measured && isLarge(entry) ? entry.content : nil)
                 }
             }
         }

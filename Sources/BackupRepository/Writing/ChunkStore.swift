@@ -116,7 +116,7 @@ final class ChunkStore: Sendable {
 
     /// Others go on without the filter meanwhile, and tell it what they store.
     private func makeFilter() throws(BackupError) {
-        let count = Int(clamping: try catalog.totals().chunkCount)
+        let count = try catalog.chunkRowCount()
         let filter = ChunkFilter(expectedCount: count + Self.expectedNewCount)
         state.withLock { state in
             state.filter = filter

@@ -19,12 +19,20 @@ struct ZIPEntryHeader {
     /// - Throws: `nameTooLong`; `invalidArgument` for an empty name or a folder with content; `repositoryDamaged` when the
     ///   pieces do not add up to the member's size: an archive made of them would not check.
     init(_ member: ArchiveMember) throws(BackupError) {
+        var measure = ZIPContentMeasure()
+        for piece in member.content { measure.append(piece) }
+        try self.init(member, measure)
+    }
+
+    /// - Parameter content: of the member's own content, which need not be in it.
+    /// - Throws: as above.
+    init(_ member: ArchiveMember, _ content: ZIPContentMeasure) throws(BackupError) {
         let name = String(decoding: member.path, as: UTF8.self)
         guard !member.path.isEmpty else { throw BackupError(.invalidArgument, "an archive member has no name") }
         guard member.path.count < Int(ZIPFormat.limit16) else {
             throw BackupError(.nameTooLong, "the path is too long for a ZIP archive (65,534 bytes at most)", path: name)
         }
-        let total = member.content.reduce(0) { $0 + $1.length }
+        let total = content.size
         guard total == member.size else {
             throw BackupError(
                 .repositoryDamaged, "the pieces of the file have \(total) bytes together instead of \(member.size)", path: name)
@@ -41,9 +49,9 @@ struct ZIPEntryHeader {
         mode = member.mode & 0o7777 | (type == 0 ? ZIPFormat.regularFileType : type)
         let isASCII = path.allSatisfy { $0 < 0x80 }
         flags = !isASCII && String(validating: path, as: UTF8.self) != nil ? ZIPFormat.utf8Flag : 0
-        if member.content.contains(where: Self.isDeflated) {
+        if content.hasDeflated {
             method = ZIPFormat.deflateMethod
-            compressedSize = member.content.reduce(UInt64(DeflateFraming.end.count)) { $0 + Self.deflatedLength($1) }
+            compressedSize = content.deflatedSize
         } else {
             method = ZIPFormat.storedMethod
             compressedSize = member.size
@@ -54,11 +62,6 @@ struct ZIPEntryHeader {
     static func isDeflated(_ piece: ContentPiece) -> Bool {
         if case .chunk(let chunk) = piece { return chunk.codec == .deflate && chunk.plainLength > 0 }
         return false
-    }
-
-    private static func deflatedLength(_ piece: ContentPiece) -> UInt64 {
-        if case .chunk(let chunk) = piece, isDeflated(piece) { return UInt64(chunk.storedLength) }
-        return DeflateFraming.framedLength(piece.length)
     }
 
     private var hasZIP64Sizes: Bool {

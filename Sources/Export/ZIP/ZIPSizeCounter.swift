@@ -13,6 +13,12 @@ extension ZIPLayout {
         /// - Throws: as `ZIPLayout.append(_:)`.
         public mutating func append(_ member: ArchiveMember) throws(BackupError) { append(try ZIPEntryHeader(member)) }
 
+        /// - Parameter content: of the member, whose own may be left out.
+        /// - Throws: as `ZIPLayout.append(_:)`.
+        public mutating func append(_ member: ArchiveMember, _ content: ZIPContentMeasure) throws(BackupError) {
+            append(try ZIPEntryHeader(member, content))
+        }
+
         mutating func append(_ header: ZIPEntryHeader) {
             centralSize += header.centralHeaderSize(localOffset: localSize)
             localSize += header.localHeaderSize + header.compressedSize

@@ -17,9 +17,15 @@ public struct ArchiveSizes {
         var zip = ZIPLayout.SizeCounter()
         var tar = TARLayout.SizeCounter()
         var memberCount: UInt64 = 0
-        try SnapshotArchive.visit(root, layout: layout, time: time, in: repository, detail: .measured, names: names) {
-            (member) throws(BackupError) in
-            try zip.append(member)
+        try SnapshotArchive.measure(root, layout: layout, time: time, in: repository, names: names) {
+            (member, large) throws(BackupError) in
+            if let large {
+                var content = ZIPContentMeasure()
+                try repository.visitPieces(of: large) { content.append($0) }
+                try zip.append(member, content)
+            } else {
+                try zip.append(member)
+            }
             try tar.append(member)
             memberCount += 1
         }

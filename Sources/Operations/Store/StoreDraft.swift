@@ -82,11 +82,12 @@ struct StoreDraft {
                 .usage, "there is a repository here already, which is encrypted or not as it was made", path: repositoryPath,
                 remedy: "Leave out --encrypt.")
         }
-        return try Repository.open(at: repositoryPath, secret: creation.secret)
+        return try Repository.open(at: repositoryPath, secret: creation.secret, catalogHome: .folder(paths.catalogs))
     }
 
     private func newRepository(at path: String) throws(BackupError) -> Repository {
-        try Repository.create(at: path, password: try creation.newPassword?())
+        // The folder gets another name when the store is complete.
+        try Repository.create(at: path, password: try creation.newPassword?(), catalogHome: .memory)
     }
 
     private mutating func choose(in repository: Repository, _ app: String?) throws(BackupError) {

@@ -24,6 +24,8 @@ public struct StorePaths: Sendable {
     var lastErrorRecord: String { "\(root)/last-error.json" }
     /// Dropped files, and copies that an operation works on.
     public var spool: String { "\(root)/spool" }
+    /// The catalogs of repositories that must not have them beside their packs.
+    var catalogs: String { "\(root)/catalog" }
     /// The crash journal of a restore.
     var restoreJournal: String { "\(root)/restore.journal" }
     /// There while a restore goes on whose command `before-restore` has been run, and `after-restore` not yet.
@@ -43,7 +45,7 @@ public struct StorePaths: Sendable {
     /// - Throws: `noRepository` when there is no store; `notPermitted` when it is one that must not be believed: what lies in it names processes,
     ///   mountpoints and files that are used as yours.
     public func requireTrustedStore() throws(BackupError) {
-        guard FileSystem.exists(settings) else { throw Store.notThere(root) }
+        guard try FileSystem.exists(settings) else { throw Store.notThere(root) }
         try StoreTrust.check(self)
     }
 

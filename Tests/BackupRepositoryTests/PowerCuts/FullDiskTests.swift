@@ -69,9 +69,11 @@ import Testing
             let one = try #require(repository.snapshot(named: "one")).id
             let code = code(disk, repository) { try repository.renameSnapshot(one, to: "renamed") }
             let place: Comment = "a full disk, \(duration), at \(describe(disk))"
-            #expect(code == (disk.wasReached ? .noSpace : nil) || (code == nil && disk.wasNote), place)
             try repository.refresh()
             let name = try #require(repository.snapshots().first).name
+            // The register, which comes last, is not worth an error.
+            let isLate = code == nil && name == "renamed"
+            #expect(isLate || code == (disk.wasReached ? .noSpace : nil) || (code == nil && disk.wasNote), place)
             if code == nil { #expect(name == "renamed") }
             #expect(repository.snapshots().count == 1 && ["one", "renamed"].contains(name))
             #expect(try FileManager.default.contentsOfDirectory(atPath: repository.path + "/tmp") == [])

@@ -20,6 +20,15 @@ else {
     exit(2)
 }
 let ground = try FuzzGround(folder: String(cString: folder))
+// `BACKUPFS_FUZZ_EXAMPLES=FOLDER` writes what a corpus begins with, and nothing else is done.
+if let examples = getenv("BACKUPFS_FUZZ_EXAMPLES") {
+    for (number, bytes) in try target.examples(on: ground).enumerated() {
+        let descriptor = open("\(String(cString: examples))/example-\(number)", O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+        _ = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        close(descriptor)
+    }
+    exit(0)
+}
 feed = { bytes in try target.run(bytes, on: ground) }
 
 var arguments: [UnsafeMutablePointer<CChar>?] = CommandLine.arguments.map { strdup($0) } + [nil]

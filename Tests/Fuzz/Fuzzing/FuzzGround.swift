@@ -1,5 +1,6 @@
 import AppData
 import BackupCore
+import BackupRepository
 import SystemIO
 import TestSupport
 
@@ -12,6 +13,7 @@ public final class FuzzGround {
     /// "Now", for dates that must not be in the future.
     let now = Timestamp(seconds: 1_790_000_000)
     private var databases: [String: [UInt8]] = [:]
+    private var catalogGround: CatalogProbe.Ground?
 
     /// - Parameter folder: must be there; a file system in memory is quicker.
     public init(folder: String) throws {
@@ -20,6 +22,14 @@ public final class FuzzGround {
         for name in AppDefinition.builtInNames { definitions.append(try AppDefinition.builtIn(named: name)) }
         definitions.append(try AppDefinition.load(yaml: PhotoDiary.definition))
         self.definitions = definitions
+    }
+
+    /// A small repository, made once.
+    func repository() throws -> CatalogProbe.Ground {
+        if let catalogGround { return catalogGround }
+        let made = try CatalogProbe.make(at: "\(folder)/repository")
+        catalogGround = made
+        return made
     }
 
     func definition(_ number: UInt8) -> AppDefinition { definitions[Int(number) % definitions.count] }

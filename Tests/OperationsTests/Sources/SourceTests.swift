@@ -200,11 +200,23 @@ struct SourceTests {
             backupfs init --encrypt --password-file $R/password --store $S --repository $R/disk --sample
             backupfs backup --store $S --password-file $R/password
             sed -i 's/^encryption: .*/gear-seed: 6261636b75706673/' $R/disk/config
-            find $R/disk -type f | sort > $R/before
+            cp -a $R/disk/config.copy $R/kept
+            find $R/disk -type f ! -name config.copy | sort > $R/before; rm $R/disk/config.copy
             """)
         let refused = try room.run("backupfs backup --store $S", ["BACKUPFS_PASSWORD_FILE": room("password")])
         #expect(refused.status == 1 && refused.complaint.contains("its config now says that it is not"), "\(refused.complaint)")
         #expect(try room.sh("find $R/disk -type f | sort | diff $R/before - && echo same") == "same")
+        // With the copy of the config, which proves itself, the repository goes on being encrypted.
+        try room.sh("mv $R/kept $R/disk/config.copy")
+        let withoutPassword = try room.run("backupfs backup --store $S </dev/null")
+        #expect(withoutPassword.status == 12, "\(withoutPassword.complaint)")
+        try room.sh(
+            "backupfs backup --store $S",
+            ["BACKUPFS_PASSWORD_FILE": room("password")])
+        let checked = try room.run("backupfs check --store $S", ["BACKUPFS_PASSWORD_FILE": room("password")])
+        #expect(checked.status == 1 && checked.output.contains("config: "), "\(checked.output)\(checked.complaint)")
+        try room.sh("backupfs check --repair --yes --store $S", ["BACKUPFS_PASSWORD_FILE": room("password")])
+        #expect(try room.sh("grep -c '^encryption: aes-256-gcm' $R/disk/config") == "1")
     }
 
     @Test func `a store that has lost its identity goes on with its source`() throws {

@@ -1,0 +1,130 @@
+import BackupCore
+import SystemIO
+
+/// `config` and `config.copy`: one flipped bit in either must cost nothing.
+struct ConfigurationFiles: Sendable {
+    let layout: RepositoryLayout
+
+    /// What the two files say.
+    struct Reading: Sendable {
+        let configuration: RepositoryConfiguration
+        /// Of the file that counts, as it is written.
+        let bytes: [UInt8]
+        let copy: ConfigurationCopy?
+        /// What is wrong with one of the files, if anything is.
+        let damage: BackupError?
+        /// What `config` says, where the copy counts and not that.
+        fileprivate let other: [UInt8]?
+    }
+
+    /// The copy counts where both differ, since it has a checksum; but a `config` of a later version is none of this program's business.
+    /// - Throws: `noRepository`, `unsupportedVersion`, `repositoryDamaged`.
+    func read() throws(BackupError) -> Reading {
+        let (copy, copyDamage) = try readCopy()
+        let bytes: [UInt8]
+        do throws(BackupError) {
+            bytes = try FileSystem.readFile(layout.config, limitBytes: RepositoryConfiguration.byteCountLimit)
+        } catch {
+            if let copy, error.code != .notADirectory, error.code != .tooLarge {
+                return try reading(from: copy, instead: nil, of: error)
+            }
+            guard error.code == .notFound || error.code == .notADirectory else { throw error }
+            throw BackupError(
+                .noRepository, "there is no repository here", path: layout.path,
+                remedy: "Check the path. Is the disk mounted?")
+        }
+        if let copy, copy.bytes != bytes, !isOfLaterVersion(bytes, copy) {
+            let error = BackupError(
+                .repositoryDamaged, "the repository's config is not what its copy says", path: layout.config,
+                remedy: "The copy is used. Put it right with: backupfs check --repair")
+            return try reading(from: copy, instead: bytes, of: error)
+        }
+        do throws(BackupError) {
+            return Reading(
+                configuration: try RepositoryConfiguration(decoding: bytes), bytes: bytes, copy: copy, damage: copyDamage,
+                other: nil)
+        } catch {
+            throw error.at(layout.config)
+        }
+    }
+
+    private func reading(
+        from copy: ConfigurationCopy, instead other: [UInt8]?, of damage: BackupError
+    ) throws(BackupError) -> Reading {
+        do throws(BackupError) {
+            return Reading(
+                configuration: try RepositoryConfiguration(decoding: copy.bytes), bytes: copy.bytes, copy: copy,
+                damage: BackupError(.repositoryDamaged, damage.message, path: layout.config, remedy: damage.remedy), other: other)
+        } catch {
+            throw error.at(layout.configCopy)
+        }
+    }
+
+    private func readCopy() throws(BackupError) -> (copy: ConfigurationCopy?, damage: BackupError?) {
+        do throws(BackupError) {
+            let bytes = try FileSystem.readFile(layout.configCopy, limitBytes: ConfigurationCopy.byteCountLimit)
+            return (try ConfigurationCopy(decoding: bytes), nil)
+        } catch {
+            // Repositories of older programs have none, and one of a later version is left alone.
+            if [.notFound, .notADirectory, .unsupportedVersion].contains(error.code) { return (nil, nil) }
+            return (nil, error.at(layout.configCopy))
+        }
+    }
+
+    /// Whether a later version may have written the file: more than one bit of it is another.
+    private func isOfLaterVersion(_ bytes: [UInt8], _ copy: ConfigurationCopy) -> Bool {
+        do {
+            _ = try RepositoryConfiguration(decoding: bytes)
+            return false
+        } catch {
+            guard error.code == .unsupportedVersion else { return false }
+            let differences = zip(bytes, copy.bytes).reduce(0) { $0 + ($1.0 ^ $1.1).nonzeroBitCount }
+            return bytes.count != copy.bytes.count || differences > 1
+        }
+    }
+
+    /// Chooses what the key's owner has written: whoever can write to an encrypted repository must not be able to say how files are cut.
+    /// - Throws: `repositoryDamaged` when neither file is that.
+    func authenticated(_ reading: Reading, _ keys: RepositoryKeys) throws(BackupError) -> Reading {
+        guard let proof = reading.copy?.proof, proof != ConfigurationCopy.proof(of: reading.bytes, keys) else { return reading }
+        if let other = reading.other, proof == ConfigurationCopy.proof(of: other, keys) {
+            return Reading(
+                configuration: try RepositoryConfiguration(decoding: other), bytes: other, copy: nil,
+                damage: BackupError(
+                    .repositoryDamaged, "the copy of the repository's config was not written with its key",
+                    path: layout.configCopy, remedy: "Put it right with: backupfs check --repair"), other: nil)
+        }
+        throw BackupError(
+            .repositoryDamaged, "the repository's config was changed by another program", path: layout.config,
+            remedy: "Copy config and config.copy back from another copy of the repository.")
+    }
+
+    /// What the two files say now, to whoever has the keys.
+    func read(_ keys: RepositoryKeys?) throws(BackupError) -> Reading {
+        let reading = try read()
+        guard let keys else { return reading }
+        return try authenticated(reading, keys)
+    }
+
+    /// Writes the copy where there is none; for the holder of the writer's lock. Without it everything works as before.
+    func addCopy(_ reading: Reading, _ keys: RepositoryKeys?) {
+        guard reading.damage == nil, reading.copy == nil, (try? FileSystem.exists(layout.configCopy)) == false else { return }
+        try? write(ConfigurationCopy(of: reading.bytes, keys: keys))
+    }
+
+    func write(_ copy: ConfigurationCopy) throws(BackupError) {
+        try OwnerOnly.publish(copy.encode(), to: layout.configCopy, temporaryFolder: layout.temporary)
+    }
+
+    /// Makes both files what was read. What is damaged is kept in `damaged/`.
+    func repair(_ reading: Reading, _ keys: RepositoryKeys?) throws(BackupError) {
+        for path in [layout.config, layout.configCopy] {
+            guard let bytes = try? FileSystem.readFile(path, limitBytes: ConfigurationCopy.byteCountLimit) else { continue }
+            try OwnerOnly.makeFolder(layout.damaged)
+            try OwnerOnly.publish(
+                bytes, to: "\(layout.damaged)/\(FileSystem.lastComponent(path))", temporaryFolder: layout.temporary)
+        }
+        try OwnerOnly.publish(reading.bytes, to: layout.config, temporaryFolder: layout.temporary)
+        try write(ConfigurationCopy(of: reading.bytes, keys: keys))
+    }
+}

@@ -1,0 +1,29 @@
+import BackupCore
+
+/// What is said of a snapshot that the register names and that is not there.
+struct MissingFinding {
+    let kind: CheckFinding.Kind
+    let error: BackupError
+
+    static func all(_ missing: SnapshotStore.MissingSnapshots, _ layout: RepositoryLayout) -> [MissingFinding] {
+        missing.records.map { snapshot in
+            MissingFinding(
+                kind: .record,
+                error: BackupError(
+                    .repositoryDamaged, "the backup’s record is missing, and backupfs has not removed it",
+                    path: layout.snapshotPath(of: snapshot),
+                    remedy:
+                        "Copy this file back from another copy of the repository. If an older backupfs has removed the backup, have it no longer expected: backupfs check --repair"
+                ))
+        }
+            + missing.labels.map { snapshot in
+                MissingFinding(
+                    kind: .label,
+                    error: BackupError(
+                        .repositoryDamaged, "the backup’s label is missing: its name, pin and tags are those it was made with",
+                        path: layout.labelPath(of: snapshot),
+                        remedy:
+                            "Copy this file back from another copy of the repository, or rename, pin and tag the backup again."))
+            }
+    }
+}

@@ -1,0 +1,109 @@
+import BackupCore
+import SystemIO
+
+/// A repository's structures, for the fuzzer: whatever bytes they are made of, reading gives a value or an error, and a value that was read is written
+/// as it was read.
+package enum StructureProbe: String, CaseIterable, Sendable {
+    case record, label, source, directory, list
+    case packIndex = "pack-index"
+    case note, config
+    case configCopy = "config-copy"
+    case register
+
+    /// Reads a structure and writes it again.
+    /// - Returns: what was read, in words, and the bytes that are written of it; `nil` where the reader says only that it is none.
+    /// - Throws: what the reader throws.
+    package func reread(_ bytes: [UInt8]) throws(BackupError) -> (description: String, bytes: [UInt8])? {
+        switch self {
+        case .record:
+            let record = try SnapshotRecord(decoding: bytes)
+            let snapshot = Snapshot(id: Self.snapshot, record: record, label: nil)
+            // What is shown of it.
+            let shown = "\(snapshot.name) \(snapshot.publicAttributes) \(snapshot.tags) \(ISO8601.format(record.creationTime))"
+            return ("\(record) \(shown.isEmpty)", record.encode())
+        case .label:
+            let label = try SnapshotLabel(decoding: bytes, for: Self.snapshot)
+            return ("\(label)", label.encode(for: Self.snapshot))
+        case .source:
+            guard let id = SourceID(hexadecimal: String(repeating: "0", count: 32)) else { return nil }
+            let document = try SourceDocument(decoding: bytes, for: id)
+            return ("\(document)", document.encode())
+        case .directory:
+            let directory = try Directory(decoding: bytes)
+            let names = directory.entries.filter { directory.entry(named: $0.name) == nil }
+            return ("\(directory.totals) \(names)", directory.encode())
+        case .list:
+            let content = try ContentList.decode(bytes)
+            return ("\(content)", ContentList.encode(content))
+        case .packIndex:
+            let index = try PackIndex(decoding: bytes, isSealed: false)
+            _ = index.storedChunks(in: PackID(Self.snapshot.digest))
+            return ("\(index.kind) \(index.entries)", index.encode())
+        case .note:
+            guard let holder = LockHolder(decoding: bytes) else { return nil }
+            return ("\(holder)", holder.encode())
+        case .config:
+            let configuration = try RepositoryConfiguration(decoding: bytes)
+            return ("\(configuration)", configuration.encode())
+        case .configCopy:
+            let copy = try ConfigurationCopy(decoding: bytes)
+            return ("\(copy)", copy.encode())
+        case .register:
+            let register = try SnapshotRegister(decoding: bytes)
+            return ("\(register.isLabelled.sorted { $0.key < $1.key })", register.encode())
+        }
+    }
+
+    /// What a label or document must be of.
+    private static let snapshot = SnapshotID(SHA256Hasher.hash([]))
+
+    /// One of each kind, as it is written: what a fuzzer begins with.
+    package var example: [UInt8] {
+        get throws(BackupError) {
+            let chunk = FileContent(elements: [.literal([1, 2, 3]), .chunk(ChunkID(Self.snapshot.digest), plainLength: 99)])
+            let list = FileContent(elements: [.list(ChunkID(Self.snapshot.digest), plainLength: 5_000)])
+            switch self {
+            case .record:
+                return SnapshotRecord(
+                    kind: .snapshot, name: "a", creationTime: Timestamp(seconds: 1_700_000_000), parent: Self.snapshot,
+                    root: StoredDirectory(content: chunk, totals: try Directory(entries: []).totals), archiveSizeBytes: 7,
+                    archiveLayout: ["media/": "photos/"], attributes: ["app": "x", "sequence": "3", "tag": "t"]
+                ).encode()
+            case .label:
+                return SnapshotLabel(name: "b", isPinned: true, verifiedAt: Timestamp(seconds: 9), tags: ["x", "y"]).encode(
+                    for: Self.snapshot)
+            case .source:
+                guard let id = SourceID(hexadecimal: String(repeating: "0", count: 32)) else { return [] }
+                return SourceDocument(
+                    id: id, storeID: "s", app: "a", title: "A", hostName: "h", storePath: "/s", definition: "d",
+                    settings: "app: a\n"
+                ).encode()
+            case .directory:
+                let sums = ContentHasher.hash([1, 2, 3])
+                let file = StoredFile(content: list, checksums: sums)
+                return try Directory(entries: [
+                    .file(name: "f", mode: 0o600, modificationTime: Timestamp(seconds: 5), stored: file)
+                ]).encode()
+            case .list: return ContentList.encode(list)
+            case .packIndex:
+                return PackIndex(
+                    kind: .data,
+                    entries: [
+                        PackEntry(
+                            id: ChunkID(Self.snapshot.digest), codec: .raw, storedLength: 4, plainLength: 4, plainCRC32: 1,
+                            storedCRC32: 1, base: nil)
+                    ], isSealed: false
+                ).encode()
+            case .note: return LockHolder(lock: "lock", isExclusive: true, operation: "backup").encode()
+            case .config:
+                return RepositoryConfiguration(repositoryID: String(repeating: "0", count: 32), chunker: .standard).encode()
+            case .configCopy: return ConfigurationCopy(of: try Self.config.example, keys: nil).encode()
+            case .register:
+                var register = SnapshotRegister()
+                register.enter([Self.snapshot])
+                register.enterLabel(of: Self.snapshot)
+                return register.encode()
+            }
+        }
+    }
+}

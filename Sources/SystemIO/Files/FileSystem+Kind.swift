@@ -1,0 +1,31 @@
+import BackupCore
+import CLinux
+import Glibc
+
+/// What kind of file system something lies on.
+extension FileSystem {
+    /// statfs(2) types of file systems that only this machine writes to.
+    private static let ownTypes: Set<UInt32> = [
+        0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x8584_58F6, 0xF2F5_2010, 0x794C_7630, 0x2FC1_2FC1, 0x4D44, 0x2011_BAB0,
+        0x7366_746E, 0x5346_544E, 0x482B, 0x4244, 0x9660, 0x7371_7368, 0xCA45_1A4E, 0x3153_464A, 0x5265_4973, 0x3434, 0x1501_3346,
+        0xE0F5_E1E2,
+    ]
+
+    /// Whether other hosts may write to the file system that holds `path`, so that locks, times and mapped files may not be this kernel's: all but
+    /// those which are known not to be (ext, XFS, btrfs, tmpfs, F2FS, overlay, ZFS, FAT, exFAT, NTFS and such). Of what is not there yet, the nearest
+    /// folder above counts.
+    public static func isShared(_ path: String) throws(BackupError) -> Bool {
+        var path = absolutePath(path)
+        while try !exists(path), path != "/" { path = parentPath(path) }
+        var type: UInt32 = 0
+        try SystemCall.check("read the kind of file system", path) { backupfs_filesystem_type(path, &type) }
+        return !ownTypes.contains(type)
+    }
+
+    /// Whether the medium is mounted read-only: then this machine does not change it.
+    public static func isReadOnly(_ path: String) -> Bool {
+        var value = statvfs()
+        guard SystemCall.retrying({ statvfs(path, &value) }) == 0 else { return false }
+        return value.f_flag & UInt(ST_RDONLY) != 0
+    }
+}

@@ -1,0 +1,133 @@
+import BackupCore
+import Foundation
+import SystemIO
+import TestSupport
+import Testing
+
+@testable import BackupRepository
+
+/// F10, R-B9: a record or label that somebody deleted is noticed; what backupfs removes itself is not.
+@Suite struct RegisterTests {
+    private let folder: TemporaryFolder
+    private var path: String { folder("repository") }
+
+    init() throws { folder = try TemporaryFolder(inMemory: true) }
+
+    private func fill(_ repository: Repository, _ count: Int = 4) throws -> [SnapshotID] {
+        try (0..<count).map { number in
+            try repository.makeWriter().commit(
+                named: FileName("s\(number)"), files: [("x", TestData.random(100, seed: UInt64(number) + 1), .media)],
+                seconds: Int64(number)
+            ).id
+        }
+    }
+
+    private func check(_ repository: Repository) throws -> [CheckFinding] {
+        var findings: [CheckFinding] = []
+        var check = RepositoryCheck(repository, readData: nil) { if case .finding(let finding) = $0 { findings.append(finding) } }
+        _ = try check.run()
+        return findings
+    }
+
+    private func open() throws -> Repository { try Repository.open(at: path) }
+
+    @Test("F10: a snapshot record that somebody deleted is found by check, and told of once by a repair")
+    func aDeletedRecordIsFound() throws {
+        let repository = try Repository.create(at: path)
+        let ids = try fill(repository)
+        #expect(try check(repository).isEmpty)
+        let lost = repository.layout.snapshotPath(of: ids[1])
+        try FileManager.default.removeItem(atPath: lost)
+        let opened = try open()
+        let findings = try check(opened)
+        #expect(findings.map(\.kind) == [.record] && findings.first?.error.path == lost)
+        var repaired: [CheckFinding] = []
+        try RepositoryRepair(opened) { if case .finding(let finding) = $0 { repaired.append(finding) } }.run()
+        #expect(repaired.map(\.error.path) == [lost] && !repaired[0].isRepaired)
+        #expect(try check(open()).isEmpty)
+        // Nothing is ever removed because of the register.
+        #expect(try open().snapshots().map(\.id) == [ids[0], ids[2], ids[3]])
+    }
+
+    @Test("F10: what backupfs removes is not reported, one by one or many at once, and labels with it")
+    func removalsAreNotReported() throws {
+        let repository = try Repository.create(at: path)
+        let ids = try fill(repository, 6)
+        try repository.setPinned(ids[2], true)
+        try repository.removeSnapshot(ids[0])
+        try repository.removeSnapshots([ids[2], ids[5]])
+        #expect(try check(repository).isEmpty && check(open()).isEmpty)
+        // A crash between register and record leaves a snapshot that the register does not name: no finding either.
+        repository.snapshotStore.changeRegister { $0.strikeOut([ids[1]]) }
+        #expect(try check(open()).isEmpty)
+        _ = try RepositoryPrune(repository).run()
+        #expect(try check(open()).isEmpty)
+    }
+
+    @Test("R-B9: a label that somebody deleted, and with it a pin, is found by check")
+    func aDeletedLabelIsFound() throws {
+        let repository = try Repository.create(at: path)
+        let ids = try fill(repository)
+        try repository.setPinned(ids[3], true)
+        let label = repository.layout.labelPath(of: ids[3])
+        try FileManager.default.removeItem(atPath: label)
+        let findings = try check(open())
+        #expect(findings.map(\.kind) == [.label] && findings.first?.error.path == label)
+        // Pinned again, it is as it should be.
+        try open().setPinned(ids[3], true)
+        #expect(try check(open()).isEmpty)
+    }
+
+    @Test("Snapshots of an older program, and of another process, are entered with the next change")
+    func othersAreEntered() throws {
+        let repository = try Repository.create(at: path)
+        let ids = try fill(repository)
+        try FileManager.default.removeItem(atPath: path + "/register")
+        #expect(try check(open()).isEmpty)
+        try open().setPinned(ids[0], true)
+        let register = try #require(try open().snapshotStore.readRegister())
+        #expect(Set(register.isLabelled.keys) == Set(ids) && register.isLabelled[ids[0]] == true)
+    }
+
+    @Test("A damaged register is a finding and is written anew; one of a later version is left alone")
+    func aDamagedRegisterIsWrittenAnew() throws {
+        let repository = try Repository.create(at: path)
+        _ = try fill(repository)
+        let right = try readFile(path + "/register")
+        for offset in [0, 8, 12, 20, 60, right.count - 1] {
+            var bytes = right
+            bytes[offset] ^= 16
+            // Another version is no damage.
+            if offset == 8 { continue }
+            try writeFile(path + "/register", bytes)
+            #expect(try check(open()).map(\.error.path) == [path + "/register"], "byte \(offset)")
+        }
+        try RepositoryRepair(try open()) { _ in }.run()
+        #expect(try readFile(path + "/register") == right)
+        var later = right
+        later[8] = 9
+        try writeFile(path + "/register", later)
+        let opened = try open()
+        #expect(try check(opened).isEmpty)
+        _ = try opened.makeWriter().commit(named: "new", files: [("x", [1, 2, 3], .media)], seconds: 99)
+        try opened.removeSnapshot(try #require(opened.snapshot(named: "s0")).id)
+        #expect(try readFile(path + "/register") == later)
+    }
+
+    @Test("The register of an encrypted repository tells nothing and cannot be written without the key")
+    func itIsSealed() throws {
+        let secret = EncryptionTests.secret("correct horse")
+        func open() throws -> Repository {
+            try Repository.open(
+                at: path, secret: { (_) throws(BackupError) in .password(secret) }, catalogHome: .folder(folder("store")))
+        }
+        let repository = try Repository.create(
+            at: path, password: secret, catalogHome: .folder(folder("store")), cost: EncryptionTests.cheap)
+        let ids = try fill(repository)
+        let bytes = try readFile(path + "/register")
+        #expect(bytes.starts(with: Array("bfsseal\n".utf8)))
+        #expect(Data(bytes).range(of: Data(ids[0].digest.bytes)) == nil)
+        try writeFile(path + "/register", SnapshotRegister().encode())
+        #expect(try check(open()).map(\.kind) == [.record])
+    }
+}
