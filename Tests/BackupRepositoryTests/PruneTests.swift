@@ -131,19 +131,20 @@ import Testing
         let packs = try repository.packs()
         let pack = try #require(packs.first { (try? repository.packIndex(of: $0).kind) == .data })
         let index = try repository.packIndex(of: pack)
-        let lock = try RepositoryLock(repository.layout, .writing, operation: "prune")
-        let rewriter = PackRewriter(repository, lock)
-        let extra = TestData.random(5_000, seed: 77)
-        let entry = StoredChunk(
-            id: ChunkID(SHA256Hasher.hash(extra)), pack: pack, packOffset: 0, storedLength: 5_000, plainLength: 5_000,
-            codec: .raw,
-            plainCRC32: CRC32.of(extra), storedCRC32: CRC32.of(extra))
-        try extra.withUnsafeBytes { bytes in _ = try rewriter.append(entry, bytes, kind: .data) }
-        try PackDataReader(repository).read(index.storedChunks(in: pack), of: pack) { (chunk, bytes) throws(BackupError) in
-            _ = try rewriter.append(chunk, bytes.get(), kind: .data)
+        do {
+            let lock = try RepositoryLock(repository.layout, .writing, operation: "prune")
+            let rewriter = PackRewriter(repository, lock)
+            let extra = TestData.random(5_000, seed: 77)
+            let entry = StoredChunk(
+                id: ChunkID(SHA256Hasher.hash(extra)), pack: pack, packOffset: 0, storedLength: 5_000, plainLength: 5_000,
+                codec: .raw,
+                plainCRC32: CRC32.of(extra), storedCRC32: CRC32.of(extra))
+            try extra.withUnsafeBytes { bytes in _ = try rewriter.append(entry, bytes, kind: .data) }
+            try PackDataReader(repository).read(index.storedChunks(in: pack), of: pack) { (chunk, bytes) throws(BackupError) in
+                _ = try rewriter.append(chunk, bytes.get(), kind: .data)
+            }
+            try rewriter.finish()
         }
-        try rewriter.finish()
-        withExtendedLifetime(lock) {}
         let before = try packBytes()
         let summary = try RepositoryPrune(repository, maxUnused: .percent(0)).run()
         #expect(before - (try packBytes()) == summary.freedByteCount && summary.freedByteCount > 5_000)

@@ -5,13 +5,15 @@ import Synchronization
 /// Ends this process when it was asked to end what it runs and storage that does not answer keeps it from that: a thread that waits in the kernel for a
 /// disk or a server cannot be asked anything. What is left behind is what a crash leaves, and the next operation clears it away.
 ///
-/// It is stalled when it has used next to no processor time for a while: who puts things back, or writes to a slow disk, uses more.
+/// It is stalled when it has used next to no processor time for a while. What finishes or puts back what cannot be left as it is may wait for a slow
+/// disk for long, and gets more time; if it is ended all the same, the next start of the store goes on with it.
 public enum StallWatch {
     /// So long nothing may happen after the request.
     public static let limitSeconds = 20
+    private static let shieldedLimitSeconds = 300
     private static let stepMicroseconds: UInt32 = 250_000
-    /// Two thousandths of the time: what threads take that only look whether there is something to do.
-    private static let idleNanosecondsPerStep: UInt64 = 500_000
+    /// Two hundredths of the time: what threads take that only look whether there is something to do, as those of a mount that ends.
+    private static let idleNanosecondsPerStep: UInt64 = 5_000_000
 
     private static let runCount = Atomic<Int>(0)
 
@@ -64,10 +66,10 @@ public enum StallWatch {
 
     /// - Returns: false when what ran has ended.
     private static func waitsForEver() -> Bool {
-        let limit = limitSeconds * 1_000_000 / Int(stepMicroseconds)
+        let stepsPerSecond = 1_000_000 / Int(stepMicroseconds)
         var idleCount = 0
         var before = processorNanoseconds()
-        while idleCount < limit {
+        while idleCount < (Cancellation.isAnyShielded ? shieldedLimitSeconds : limitSeconds) * stepsPerSecond {
             usleep(stepMicroseconds)
             if runCount.load(ordering: .sequentiallyConsistent) == 0 { return false }
             let now = processorNanoseconds()

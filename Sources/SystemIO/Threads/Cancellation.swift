@@ -16,6 +16,7 @@ public final class Cancellation: Sendable {
 
     private let isRequested = Atomic<Bool>(false)
     private let shieldCount = Atomic<Int>(0)
+    private static let allShieldsCount = Atomic<Int>(0)
 
     public init() {}
 
@@ -55,9 +56,16 @@ public final class Cancellation: Sendable {
     public static func shielded<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
         guard let current else { return try body() }
         current.shieldCount.add(1, ordering: .relaxed)
-        defer { current.shieldCount.subtract(1, ordering: .relaxed) }
+        allShieldsCount.add(1, ordering: .relaxed)
+        defer {
+            current.shieldCount.subtract(1, ordering: .relaxed)
+            allShieldsCount.subtract(1, ordering: .relaxed)
+        }
         return try body()
     }
+
+    /// Whether some operation of this process is in what must come to its end.
+    static var isAnyShielded: Bool { allShieldsCount.load(ordering: .relaxed) > 0 }
 
     /// Cancels what this process runs, and all that it runs from now on. Also for signal handlers.
     public static func cancelProcess() { isProcessCancelled.store(true, ordering: .relaxed) }
