@@ -17,14 +17,18 @@ final class AppRendering: Sendable {
     /// What the export is, as JSON Schema.
     let schema: [UInt8]
     let facts: RecordFacts
+    /// What SQLite finds wrong with the database; `nil` when nothing is, or it was not asked.
+    let damage: String?
 
     /// - Parameters:
     ///   - folder: for the spool files: empty, and on a disk with room for them. They lose their names at once.
     ///   - createdAt: the creation time that the export tells.
+    ///   - checksDatabase: whether SQLite is asked if the copy of the database is whole.
     ///   - progress: told of the bytes of the export as they are written.
     ///   - databaseIsReady: given the copy of the database, before the export is written: it may be used meanwhile.
     init(
-        of database: AppDatabase, in folder: String, createdAt: Timestamp, progress: @escaping (UInt64) -> Void = { _ in },
+        of database: AppDatabase, in folder: String, createdAt: Timestamp, checksDatabase: Bool = false,
+        progress: @escaping (UInt64) -> Void = { _ in },
         databaseIsReady: (SpoolFile) throws(BackupError) -> Void = { _ in }
     ) throws(BackupError) {
         self.createdAt = createdAt
@@ -32,14 +36,17 @@ final class AppRendering: Sendable {
         let databasePath = "\(folder)/live.sqlite"
         let sink = RangeRecordingSink(try OwnedDescriptor.open(exportPath, O_WRONLY | O_CREAT | O_EXCL), progress)
         var copy: SpoolFile?
+        var damage: String?
         facts = try database.readSnapshot { (snapshot) throws(BackupError) in
             try snapshot.copyDatabase(to: databasePath)
+            if checksDatabase { damage = try DroppedDatabase.damage(ofCopy: databasePath) }
             let file = try SpoolFile(consuming: databasePath)
             copy = file
             try databaseIsReady(file)
             _ = try WireWriter().write(snapshot, createdAt: createdAt, to: sink)
             return try RecordFacts(of: snapshot)
         }
+        self.damage = damage
         schema = ExportSchema(facts.definition).json.prettyText
         guard let copy else { throw BackupError(.inputOutput, "the database was not copied", path: database.path) }
         self.database = copy

@@ -31,7 +31,7 @@ struct SafetyRoom {
             case .regular:
                 if time.map({ status.changeTime >= $0 || status.modificationTime >= $0 }) ?? true { sum += status.size }
             case .directory:
-                guard let inner = try? folder.openDirectory(name) else { continue }
+                guard !amongMedia.isDepthLimit, let inner = try? folder.openDirectory(name) else { continue }
                 sum += try changedBytes(in: inner, amongMedia.entering(name), since: time)
             default: break
             }
