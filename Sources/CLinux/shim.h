@@ -7,9 +7,9 @@
 #include <sys/vfs.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/vfs.h>
 #include <spawn.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 // renameat2(2) with RENAME_EXCHANGE: both paths change places in one step.
@@ -80,6 +80,19 @@ static inline int backupfs_filesystem_type(const char *path, unsigned int *type)
     if (statfs(path, &value) == -1) return -1;
     *type = (unsigned int)value.f_type;
     return 0;
+}
+// Whether syncfs(2) tells of errors, and reaches the disk: 0 before Linux 5.8, and on FUSE, where it may end in the daemon.
+static inline int backupfs_syncfs_is_reliable(int descriptor) {
+    struct statfs value;
+    struct utsname name;
+    if (fstatfs(descriptor, &value) == -1 || value.f_type == 0x65735546 /* FUSE_SUPER_MAGIC */ || uname(&name) == -1) return 0;
+    int major = 0;
+    const char *digit = name.release;
+    while (*digit >= '0' && *digit <= '9') major = major * 10 + (*digit++ - '0');
+    int minor = 0;
+    if (*digit == '.') digit++;
+    while (*digit >= '0' && *digit <= '9') minor = minor * 10 + (*digit++ - '0');
+    return major > 5 || (major == 5 && minor >= 8);
 }
 // prctl(2) with PR_SET_DUMPABLE, which is variadic: 0 when it was taken.
 static inline int backupfs_forbid_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }

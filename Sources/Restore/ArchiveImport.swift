@@ -134,6 +134,14 @@ struct ArchiveImport: Sendable {
             try leaveOut(Array("SHA256SUMS".utf8), error)
         }
         let records = try OwnedDescriptor.open(recordsPath, O_WRONLY | O_CREAT | O_EXCL)
+        for entry in entries where isMedia(entry) {
+            // The archive's own folder, and the file itself.
+            guard entry.path.count(where: { $0 == UInt8(ascii: "/") }) <= MediaFolder.depthLimit + 1 else {
+                throw BackupError(
+                    .tooLarge, "the archive has a file in more than \(MediaFolder.depthLimit) folders", path: name,
+                    findings: ["\(MessageText.name(entry.path))"])
+            }
+        }
         for entry in entries where !entry.isDirectory {
             let listed = expected.removeValue(forKey: entry.path)
             do throws(BackupError) {

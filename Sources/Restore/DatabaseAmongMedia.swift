@@ -11,12 +11,15 @@ public struct DatabaseAmongMedia: Sendable, Equatable {
     private let path: ArraySlice<FileName>
     /// Whether the folder is the root of a file system: then `lost+found` is the file system's own, and most often for root alone.
     private let isFileSystemRoot: Bool
+    /// How many folders lie above this one, up to the media folder.
+    private let depth: Int
 
     /// There is none.
     public static let none = DatabaseAmongMedia([])
 
-    private init(_ path: ArraySlice<FileName>, isFileSystemRoot: Bool = false) {
+    private init(_ path: ArraySlice<FileName>, isFileSystemRoot: Bool = false, depth: Int = 0) {
         self.path = path
+        self.depth = depth
         self.isFileSystemRoot = isFileSystemRoot
     }
 
@@ -50,8 +53,11 @@ public struct DatabaseAmongMedia: Sendable, Equatable {
 
     /// The same for a folder of this folder.
     public func entering(_ name: FileName) -> DatabaseAmongMedia {
-        path.count > 1 && path.first == name ? DatabaseAmongMedia(path.dropFirst()) : .none
+        DatabaseAmongMedia(path.count > 1 && path.first == name ? path.dropFirst() : [], depth: depth + 1)
     }
+
+    /// Whether folders in this one are not gone into: what goes through folders calls itself for each, and has a stack that ends.
+    public var isDepthLimit: Bool { depth >= MediaFolder.depthLimit }
 
     /// Whether the database lies somewhere below this folder's entry `name`, which therefore must stay where it is.
     func isBelow(_ name: FileName) -> Bool { path.count > 1 && path.first == name }

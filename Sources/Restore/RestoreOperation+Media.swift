@@ -70,7 +70,7 @@ extension RestoreOperation {
         }
         // Who restores as root leaves the app its files.
         if geteuid() == 0 { try FileSystem.setOwner(ofTree: staging, status.owner, status.group) }
-        try folder.synchronizeFileSystem()
+        try FileSystem.synchronizeTree(staging)
         journal.media?.stagedInode = try folder.status().inode
     }
 }

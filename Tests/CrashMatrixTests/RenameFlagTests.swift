@@ -16,7 +16,10 @@ struct RenameFlagTests {
         let script =
             "import ctypes, os; libc = ctypes.CDLL(None, use_errno=True); open('a', 'w'); print(libc.renameat2(-100, b'a', -100, b'b', 1), ctypes.get_errno(), libc.renameat2(-100, b'a', -100, b'b', 0))"
         #expect(
-            try world.run(["bash", "-c", "cd '\(world.path)'; env \(variables) python3 -c \"\(script)\""]).requireSuccess()
+            try world.run([
+                "bash", "-c",
+                "cd '\(world.path)'; env \(variables) $(python3 -c 'import sys; print(sys.executable)') -c \"\(script)\"",
+            ]).requireSuccess()
                 == "-1 22 0")
     }
 

@@ -1,5 +1,6 @@
 import BackupCore
 import Glibc
+import Synchronization
 import TestSupport
 import Testing
 
@@ -128,5 +129,58 @@ struct DirectoryTests {
         #expect("\(space.blockSizeBytes) \(space.blockCount)\n" == blocks)
         #expect(space.availableBytes > 0)
         #expect(errorCode { _ = try FileSystem.space(at: folder("none")) } == .notFound)
+    }
+
+    private final class Synchronized: FileObserver {
+        private let paths = Mutex<[String]>([])
+        var all: [String] { paths.withLock { $0 } }
+
+        func perform(_ operation: FileOperation, _ body: () throws(BackupError) -> Void) throws(BackupError) {
+            if case .synchronize(let path) = operation { paths.withLock { $0.append(path) } }
+            try body()
+        }
+    }
+
+    @Test func `R-B6: where syncfs may hide an error, each file and each folder is made durable`() throws {
+        let folder = try TemporaryFolder()
+        try FileSystem.makeDirectories(folder("a/b"))
+        for name in ["a/one", "a/b/two"] { _ = try OwnedDescriptor.open(folder(name), O_WRONLY | O_CREAT) }
+        try #require(symlink("nowhere", folder("a/link")) == 0)
+        let observer = Synchronized()
+        try FileObservation.observing(below: folder.path, by: observer) { () throws(BackupError) in
+            try DirectoryReader(path: folder("a")).synchronizeContents()
+        }
+        #expect(observer.all.map { $0.dropFirst(folder.path.count) } == ["/a/b/two", "/a/b", "/a/one", "/a"])
+        try FileSystem.synchronizeTree(folder("a"))
+    }
+
+    @Test(.enabled(if: Machine.isRoot, "NOT TESTED: a mount needs root"))
+    func `R-A6: a tree is never removed across a mount, be it of the same disk`() throws {
+        let folder = try TemporaryFolder()
+        for (name, options) in [("tmpfs", "-t tmpfs none"), ("bind", "--bind \(folder("other"))")] {
+            try FileSystem.makeDirectories(folder("other"))
+            try FileSystem.makeDirectories(folder("\(name)/in/mount"))
+            guard try run(["bash", "-c", "mount \(options) \(folder("\(name)/in/mount"))"], in: folder.path).status == 0 else {
+                return
+            }
+            defer { _ = try? run(["umount", folder("\(name)/in/mount")], in: folder.path) }
+            _ = try OwnedDescriptor.open(folder("\(name)/in/mount/precious"), O_WRONLY | O_CREAT)
+            #expect(errorCode { try FileSystem.removeTree(folder(name)) } == .busy)
+            #expect(FileSystem.exists(folder("\(name)/in/mount/precious")))
+        }
+    }
+
+    @Test func `R-A8: moving replaces nothing, and what is there already is told`() throws {
+        let folder = try TemporaryFolder()
+        for name in ["a", "b"] {
+            try FileSystem.makeDirectories(folder(name))
+            try FileSystem.writeFileAtomically(folder("\(name)/x"), Array(name.utf8))
+        }
+        let (a, b) = (try FolderHandle(path: folder("a")), try FolderHandle(path: folder("b")))
+        #expect(errorCode { try a.move("x", to: b, as: "x") } == .alreadyExists)
+        try a.move("x", to: b, as: "y")
+        #expect(try FileSystem.readFile(folder("b/x")) == Array("b".utf8))
+        #expect(try FileSystem.readFile(folder("b/y")) == Array("a".utf8))
+        #expect(errorCode { try a.move("x", to: b, as: "z") } == .notFound)
     }
 }

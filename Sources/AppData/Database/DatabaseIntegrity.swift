@@ -1,6 +1,34 @@
 import BackupCore
 
 extension DroppedDatabase {
+    /// Whether SQLite finds a copy of a database whole, as a restore of it will ask.
+    /// - Parameter path: a file that nobody else has open, without a log.
+    /// - Returns: the first that is wrong, in SQLite's words; `nil` when nothing is.
+    public static func damage(ofCopy path: String) throws(BackupError) -> String? {
+        var problem: String?
+        do throws(BackupError) {
+            try withConnection(to: path, acceptsUnknownCollations: true) { (connection) throws(BackupError) in
+                problem = try firstProblem(connection, path: path)
+            }
+        } catch {
+            guard error.code == .damagedContent else { throw error }
+            problem = error.message.english
+        }
+        return problem
+    }
+
+    /// The quick check takes the primary key of a table WITHOUT ROWID for null where it is not in the order of the columns (SQLite 3.40): then the
+    /// whole check decides, which takes longer.
+    static func firstProblem(_ connection: OpaquePointer?, path: String) throws(BackupError) -> String? {
+        for check in ["quick_check", "integrity_check"] {
+            let statement = try DatabaseStatement(connection, "PRAGMA \(check)(1)", path: path)
+            let found = try statement.step() ? statement.text(0) : "no answer"
+            if found == "ok" { return nil }
+            guard check == "quick_check", found.hasPrefix("NULL value in ") else { return found }
+        }
+        return nil
+    }
+
     /// Lets SQLite look at every page, index and row (`PRAGMA integrity_check`), and at every foreign key, which a restore would check as well.
     /// - Parameter limit: problems after which it stops looking for more.
     /// - Returns: what is wrong, in SQLite's words; nothing when nothing is.

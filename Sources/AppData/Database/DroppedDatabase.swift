@@ -42,22 +42,36 @@ public struct DroppedDatabase: RecordSource, Sendable {
     }
 
     func withConnection(_ body: (OpaquePointer?) throws(BackupError) -> Void) throws(BackupError) {
+        var bodyError: BackupError?
+        do throws(BackupError) {
+            try Self.withConnection(to: path, acceptsUnknownCollations: definition.coversWholeDatabase) {
+                (connection) throws(BackupError) in
+                // One value is held in memory whole. Of a whole database none is.
+                if !definition.coversWholeDatabase { sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, Self.valueLimitBytes) }
+                do throws(BackupError) { try body(connection) } catch { bodyError = error }
+            }
+        } catch {
+            throw translated(error)
+        }
+        if let bodyError { throw bodyError }
+    }
+
+    /// Opens a file read-only, and without looking at a log beside it.
+    /// - Parameter acceptsUnknownCollations: whether orders that only the app knows are no error.
+    static func withConnection(
+        to path: String, acceptsUnknownCollations: Bool, _ body: (OpaquePointer?) throws(BackupError) -> Void
+    ) throws(BackupError) {
         var connection: OpaquePointer?
         let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX
         defer { sqlite3_close_v2(connection) }
         guard sqlite3_open_v2(SQLiteAddress.immutable(path), &connection, flags, nil) == SQLITE_OK else {
-            throw translated(DatabaseFailure.last(connection, path: path))
+            throw DatabaseFailure.last(connection, path: path)
         }
         sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0)
-        // One value is held in memory whole. Of a whole database none is.
-        if definition.coversWholeDatabase {
-            UnknownCollations.accept(on: connection)
-        } else {
-            sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, Self.valueLimitBytes)
-        }
+        if acceptsUnknownCollations { UnknownCollations.accept(on: connection) }
         let safety = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA query_only = ON"
         guard sqlite3_exec(connection, safety, nil, nil, nil) == SQLITE_OK else {
-            throw translated(DatabaseFailure.last(connection, path: path))
+            throw DatabaseFailure.last(connection, path: path)
         }
         try body(connection)
     }
@@ -67,7 +81,7 @@ public struct DroppedDatabase: RecordSource, Sendable {
         var format = definition
         var problem: Message?
         do throws(BackupError) {
-            guard try isWhole(connection) else { throw damaged() }
+            guard try Self.firstProblem(connection, path: path) == nil else { throw damaged() }
             // Without its tables nothing can be asked of it; which are missing is told below.
             problem = try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).firstMissingObject()
             if problem == nil {
@@ -79,17 +93,6 @@ public struct DroppedDatabase: RecordSource, Sendable {
         }
         if let problem { throw BackupError(.invalidContent, ImportMessages.failure(problem), path: path) }
         return format
-    }
-
-    /// The quick check takes the primary key of a table WITHOUT ROWID for null where it is not in the order of the columns (SQLite 3.40): then the
-    /// whole check decides, which takes longer.
-    private func isWhole(_ connection: OpaquePointer?) throws(BackupError) -> Bool {
-        let quick = try DatabaseStatement(connection, "PRAGMA quick_check(1)", path: path)
-        guard try quick.step() else { return false }
-        if quick.text(0) == "ok" { return true }
-        guard quick.text(0).hasPrefix("NULL value in ") else { return false }
-        let whole = try DatabaseStatement(connection, "PRAGMA integrity_check(1)", path: path)
-        return try whole.step() && whole.text(0) == "ok"
     }
 
     private func damaged() -> BackupError {

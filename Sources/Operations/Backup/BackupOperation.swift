@@ -108,13 +108,14 @@ public struct BackupOperation: Sendable {
         if requiresAllFiles, !parts.unreadable.isEmpty { throw Self.holes(parts.unreadable) }
         progress.enter(.metadata)
         let records = parts.records
+        let damage: [Message] = records.damage.map { ["database.sqlite: SQLite finds it damaged: \($0)"] } ?? []
         var entries = parts.entries
         entries.append(try file("schema.json", ExportSchema(records.facts.definition).json.prettyText, writer, createdAt))
         let changes = try changes(since: parent, entries, records, writer)
         entries.append(try file("changes.json", changes.prettyText, writer, createdAt))
         let manifest = ManifestDocument(
             store: store, facts: records.facts, parent: parent, label: name, tag: tag, createdAt: createdAt,
-            content: try Directory(entries: entries).totals, unreadable: parts.unreadable)
+            content: try Directory(entries: entries).totals, unreadable: parts.unreadable + damage)
         entries.append(try file("manifest.json", manifest.json.prettyText, writer, createdAt))
 
         let root = try writer.store(entries)
@@ -142,7 +143,7 @@ public struct BackupOperation: Sendable {
         let snapshot = try writer.commit(record)
         progress.enter(.end)
         return BackupResult(
-            snapshot: snapshot, storedBytes: storedBytes, unreadable: parts.unreadable,
+            snapshot: snapshot, storedBytes: storedBytes, unreadable: parts.unreadable + damage,
             missing: records.facts.missingFiles.lines, mediaBytesRead: progress.mediaBytesRead,
             warnings: [warning, places.problem?.message].compactMap { $0 })
     }

@@ -81,15 +81,18 @@ struct BackupParts {
     /// - Returns: `nil` when the app has no media.
     private func storeMedia() throws(BackupError) -> StoredMedia? {
         guard let mediaPath = store.mediaPath else { return nil }
-        let media = MediaBackup(writer: writer, repository: store.repository, progress: progress)
         progress.enter(.listing)
-        let stored = try media.store(
-            mediaPath, amongMedia: store.databaseAmongMedia(), earlier: earlier.folder("media"))
+        let (stored, unreadable) = try store.withWorkFolder { (folder) throws(BackupError) in
+            let media = MediaBackup(writer: writer, repository: store.repository, progress: progress, workPath: folder)
+            let stored = try media.store(
+                mediaPath, amongMedia: store.databaseAmongMedia(), earlier: earlier.folder("media"))
+            return (stored, media.unreadable)
+        }
         let status = try FileSystem.status(mediaPath)
         // What changed is found by comparing stored folders, which must be readable for that.
         try writer.publishChunks()
         let entry = TreeEntry.directory(
             name: "media", mode: status.mode, modificationTime: status.modificationTime, stored: stored)
-        return StoredMedia(entry: entry, stored: stored, unreadable: media.unreadable)
+        return StoredMedia(entry: entry, stored: stored, unreadable: unreadable)
     }
 }

@@ -6,7 +6,7 @@ public struct BackupResult: Sendable {
     public let snapshot: Snapshot
     /// What it added to the repository, in bytes.
     public let storedBytes: UInt64
-    /// Media files that could not be read, and why; the snapshot lacks them.
+    /// Media files that could not be read, and why: the snapshot lacks them; and a database that is damaged.
     public let unreadable: [Message]
     /// Media files that records name, and that are not there: as the app has it.
     public let missing: [Message]
@@ -24,7 +24,8 @@ public struct BackupResult: Sendable {
     public var incompleteness: BackupError? {
         guard !unreadable.isEmpty else { return nil }
         return BackupError(
-            .sourceUnreadable, "the backup \(snapshot.name) lacks \(unreadable.count) files that could not be read",
+            .sourceUnreadable,
+            "the backup \(snapshot.name) is not whole: \(unreadable.count) files could not be read or are damaged",
             remedy: "Look at them and back up again.", findings: unreadable)
     }
 }

@@ -22,9 +22,13 @@ final class MediaBackup: Sendable {
     // Folders are gone through by threads of their own: they may wait for the others, which store a large file with them.
     private let walking = WorkGroup(WorkerPool(queueLimit: 64))
     private let blocks = BlockPool(blockSizeBytes: 1 << 20, limit: WorkerPool.processorCount + 2)
+    /// For copies of databases.
+    private let workPath: String
     private let unreadableFiles = Mutex<[Message]>([])
 
-    init(writer: BackupWriter, repository: Repository, progress: BackupProgress) {
+    /// - Parameter workPath: a folder for copies of databases.
+    init(writer: BackupWriter, repository: Repository, progress: BackupProgress, workPath: String) {
+        self.workPath = workPath
         self.writer = writer
         self.repository = repository
         self.progress = progress
@@ -73,7 +77,8 @@ final class MediaBackup: Sendable {
         var batch: [FileName] = []
         var batchBytes: UInt64 = 0
         try FaultInjection.reached("backup.media-listed")
-        for name in names where !task.amongMedia.hides(name) {
+        let databases = MediaDatabases(among: names, in: task.reader)
+        for name in names where !task.amongMedia.hides(name) && !databases.isLog(name) {
             guard !group.hasFailed, !walking.hasFailed else { return }
             try notingUnreadable(name, in: task) { () throws(BackupError) in
                 let status = try MediaFile.reading(task.path(of: name)) { () throws(BackupError) in try task.reader.status(name) }
@@ -85,7 +90,14 @@ final class MediaBackup: Sendable {
                     }
                     task.add(.symbolicLink(name: name, target: target, modificationTime: status.modificationTime))
                 case .regular:
-                    if let entry = task.unchanged(name, status) {
+                    if databases.hasLog(name) {
+                        if let entry = try storeDatabase(name, status, in: task) {
+                            task.add(entry)
+                        } else {
+                            // It is no database after all: its files are what they are.
+                            batch += [name] + databases.logs(of: name)
+                        }
+                    } else if let entry = task.unchanged(name, status) {
                         task.add(entry)
                         progress.noteMedia(files: 1, bytes: 0, skippedBytes: status.size)
                     } else if status.size >= Self.largeFileBytes {
@@ -108,6 +120,11 @@ final class MediaBackup: Sendable {
     /// Has a folder gone through. One that cannot be opened or listed is left out and noted.
     private func enter(_ name: FileName, _ status: FileStatus, in task: MediaFolderTask) throws(BackupError) {
         let path = task.path(of: name)
+        guard !task.amongMedia.isDepthLimit else {
+            throw BackupError(
+                .sourceUnreadable, "the folder lies in more than \(MediaFolder.depthLimit) others",
+                path: MessageText.shortened(path))
+        }
         let inner = try MediaFolderTask(
             MediaFile.openingFolder(name, in: task.reader, path), relativePath: path,
             amongMedia: task.amongMedia.entering(name), earlier: task.earlierFolder(name), in: repository, writer
@@ -163,6 +180,31 @@ final class MediaBackup: Sendable {
             progress.noteMedia(files: 1, bytes: offset - notedBytes)
             return stored
         }
+    }
+
+    /// - Returns: `nil` for what SQLite cannot read.
+    private func storeDatabase(
+        _ name: FileName, _ status: FileStatus, in task: MediaFolderTask
+    ) throws(BackupError) -> TreeEntry? {
+        let path = "\(workPath)/media-\(RandomToken.make()).sqlite"
+        defer { try? FileSystem.removeFile(path) }
+        do throws(BackupError) {
+            try MediaDatabases.copy(name, in: task.reader, to: path)
+        } catch {
+            switch error.code {
+            case .busy: throw BackupError(.sourceUnreadable, error.message, path: task.path(of: name))
+            case .noSpace, .interrupted: throw error
+            default: return nil
+            }
+        }
+        let copy = try SharedFile(path: path)
+        let policy = try copy.bytes(at: 0, upTo: SQLiteHeader.byteCount).withUnsafeBytes { MediaFile.policy(of: $0) }
+        let stored = try writer.store(copy, policy: policy, earlier: task.earlierContent(name)) {
+            progress.noteMedia(files: 0, bytes: $0)
+        }
+        progress.noteMedia(files: 1, bytes: 0)
+        // Without what would tell that it is unchanged: its log may change alone.
+        return .file(name: name, mode: status.mode, modificationTime: status.modificationTime, stored: stored)
     }
 
     private func storeLarge(_ name: FileName, in task: MediaFolderTask) throws(BackupError) -> TreeEntry {

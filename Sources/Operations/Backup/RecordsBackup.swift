@@ -75,7 +75,8 @@ extension RecordsBackup {
         do throws(BackupError) {
             let rendered = try store.withWorkFolder { (folder) throws(BackupError) in
                 try AppRendering(
-                    of: database, in: folder, createdAt: createdAt, progress: { [progress] in progress.noteData(bytes: $0) }
+                    of: database, in: folder, createdAt: createdAt, checksDatabase: true,
+                    progress: { [progress] in progress.noteData(bytes: $0) }
                 ) {
                     (copy) throws(BackupError) in
                     let policy = ChunkingPolicy.database(pageSizeBytes: try AppRendering.pageSizeBytes(of: copy))
@@ -111,12 +112,16 @@ extension RecordsBackup {
             aside.fail(error)
         }
         try aside.wait()
-        guard let rendering, let stored = storedDatabase.withLock({ $0 }), let found = checksums.withLock({ $0 }) else {
-            throw BackupError(.inputOutput, "the records were not stored", path: database.path)
+        guard let rendering, let database = storedDatabase.withLock({ $0 }), let found = checksums.withLock({ $0 }) else {
+            throw BackupError(.inputOutput, "the records were not stored", path: store.database.path)
         }
-        return try records(
-            rendering.facts, collections, database: file("database.sqlite", stored.content, stored.checksums),
-            export: file("export.json", try exportContent(rendering, collections), found), state)
+        // Of a damaged database no state is remembered: each backup looks again, and says so.
+        var stored = try records(
+            rendering.facts, collections, database: file("database.sqlite", database.content, database.checksums),
+            export: file("export.json", try exportContent(rendering, collections), found),
+            rendering.damage == nil ? state : nil)
+        stored.damage = rendering.damage
+        return stored
     }
 
     /// The export consists of the very chunks of the collections: only what lies between them is its own.

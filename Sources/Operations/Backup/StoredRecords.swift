@@ -18,4 +18,6 @@ struct StoredRecords {
     let entries: [TreeEntry]
     /// The state of the database that this is; `nil` where it cannot be told from the next one.
     let databaseState: String?
+    /// What SQLite finds wrong with the database.
+    var damage: String?
 }

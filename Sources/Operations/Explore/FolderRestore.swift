@@ -81,7 +81,7 @@ public struct FolderRestore: Sendable {
         let report = try store.repository.extract(root, into: staging.path, phase: Self.phase, progress: progress)
         let folder = try FolderHandle(path: target)
         // One wait for all files, and their names' folders, before the first of them gets its place.
-        try folder.synchronizeFileSystem()
+        try FileSystem.synchronizeTree(staging.path)
         for entry in root.entries { try folder.takeOver(entry, from: staging.path) }
         try FileSystem.synchronizeDirectory(target)
         return report

@@ -17,14 +17,18 @@ final class AppRendering: Sendable {
     /// What the export is, as JSON Schema.
     let schema: [UInt8]
     let facts: RecordFacts
+    /// What SQLite finds wrong with the database; `nil` when nothing is, or it was not asked.
+    let damage: String?
 
     /// - Parameters:
     ///   - folder: for the spool files: empty, and on a disk with room for them. They lose their names at once.
     ///   - createdAt: the creation time that the export tells.
+    ///   - checksDatabase: whether SQLite is asked if the copy of the database is whole.
     ///   - progress: told of the bytes of the export as they are written.
     ///   - databaseIsReady: given the copy of the database, before the export is written: it may be used meanwhile.
     init(
-        of database: AppDatabase, in folder: String, createdAt: Timestamp, progress: @escaping (UInt64) -> Void = { _ in },
+        of database: AppDatabase, in folder: String, createdAt: Timestamp, checksDatabase: Bool = false,
+        progress: @escaping (UInt64) -> Void = { _ in },
         databaseIsReady: (SpoolFile) throws(BackupError) -> Void = { _ in }
     ) throws(BackupError) {
         self.createdAt = createdAt
@@ -35,6 +39,7 @@ final class AppRendering: Sendable {
         try database.readSnapshot { (snapshot) throws(BackupError) in
             try snapshot.copyDatabase(to: databasePath)
         }
+        damage = checksDatabase ? try DroppedDatabase.damage(ofCopy: databasePath) : nil
         let copy = try SpoolFile(keeping: databasePath)
         try databaseIsReady(copy)
         do throws(BackupError) {

@@ -18,6 +18,7 @@ struct LiveMedia: Sendable {
 
     /// What is in the folder, sorted by name; `nil` when it is no folder.
     func items(in folder: ArraySlice<FileName>) throws(BackupError) -> [Item]? {
+        guard folder.count <= MediaFolder.depthLimit else { return nil }
         do {
             return try withFolder(folder) { (reader: borrowing DirectoryReader) throws(BackupError) in
                 var items: [Item] = []
@@ -35,7 +36,9 @@ struct LiveMedia: Sendable {
     }
 
     func item(at path: ArraySlice<FileName>) throws(BackupError) -> Item? {
-        guard let name = path.last, !path.dropLast().reduce(amongMedia, { $0.entering($1) }).hides(name) else { return nil }
+        guard path.count <= MediaFolder.depthLimit + 1, let name = path.last,
+            !path.dropLast().reduce(amongMedia, { $0.entering($1) }).hides(name)
+        else { return nil }
         do {
             return try withFolder(path.dropLast()) { (reader: borrowing DirectoryReader) throws(BackupError) in
                 try Self.item(name, reader)

@@ -259,10 +259,23 @@ public struct RestoreRunner: Sendable {
         guard !source.contains("/") else {
             throw BackupError(.notFound, "there is no such file", path: source, remedy: "Check the path.")
         }
-        let snapshot = try store.snapshot(named: source)
+        let snapshot = try backup(named: source)
         try require(snapshot, named: source)
         let table = try SnapshotArchive.table(of: snapshot, .zip, in: store.repository)
         return stored(table, name: snapshot.name.description)
+    }
+
+    /// A backup by its name, or a safety backup by its own or its file's in `safety/`.
+    private func backup(named name: String) throws(BackupError) -> Snapshot {
+        do {
+            return try store.snapshot(named: name)
+        } catch let error where error.code == .notFound {
+            let safety = store.ownSnapshots(kind: .safety)
+            guard let found = safety.last(where: { $0.name == FileName(name) || store.safetyFile(of: $0).name == name }) else {
+                throw error
+            }
+            return found
+        }
     }
 
     /// The backup of another app, or of another machine, replaces all data just as one's own does: nobody wants that by mistake.

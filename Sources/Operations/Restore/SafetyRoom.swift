@@ -34,7 +34,7 @@ struct SafetyRoom {
                 let isNew = time.map { status.changeTime >= $0 || status.modificationTime >= $0 } ?? true
                 if isNew { sum = sum.addingSaturating(status.size) }
             case .directory:
-                guard let inner = try? folder.openDirectory(name) else { continue }
+                guard !amongMedia.isDepthLimit, let inner = try? folder.openDirectory(name) else { continue }
                 sum = sum.addingSaturating(try changedBytes(in: inner, amongMedia.entering(name), since: time))
             default: break
             }

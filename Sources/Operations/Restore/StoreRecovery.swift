@@ -63,10 +63,11 @@ extension Store {
         return (name, name.hasSuffix(".zip"))
     }
 
-    /// What a safety backup is called in `safety/`, and whether it is the archive: an app with media needs all of it.
+    /// What a safety backup is called in `safety/`, and whether it is the archive: an app with media needs all of it, and a database that nobody has
+    /// described needs its tables, which an export does not make.
     public func safetyFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) {
         let name = definition.fileNames.safety.name(stamp: SnapshotStamp.of(snapshot))
-        guard mediaPath != nil else { return (name, false) }
+        guard mediaPath != nil || definition.coversWholeDatabase else { return (name, false) }
         if name.hasSuffix(".zip") { return (name, true) }
         let stem = name.hasSuffix(".json") ? String(name.dropLast(5)) : name
         return (stem + ".zip", true)

@@ -1,0 +1,34 @@
+import TestSupport
+import Testing
+
+/// R-B7: folders within folders, more than any stack has room for. (1,000 levels ended the program.)
+struct DeepFolderTests {
+    @Test(arguments: [200, 10_000])
+    func `R-B7: what lies too deep is left out of the backup and named, and a restore that would replace it is refused`(
+        levels: Int
+    ) throws {
+        let room = try Room()
+        try room.sh(
+            """
+            mkdir -p $R/Photos/a; printf one > $R/Photos/a/one.jpg
+            backupfs init --store $S --app photo-library --media $R/Photos; backupfs backup --label whole --store $S
+            python3 - <<'P'
+            import os
+            os.chdir(os.environ['R'] + '/Photos')
+            for level in range(\(levels)): os.mkdir('d'); os.chdir('d')
+            open('leaf.jpg', 'w').write('leaf')
+            P
+            """)
+        let result = try room.run("backupfs backup --label deep --store $S")
+        #expect(result.status == 3, "\(result)")
+        #expect(result.complaint.contains("the folder lies in more than 128 others"), "\(result.complaint.prefix(500))")
+        let refused = try room.run("backupfs restore whole --yes --store $S")
+        #expect(refused.status == 1 && refused.complaint.contains("the folder lies in more than 128 others"), "\(refused)")
+        #expect(
+            try room.sh("cat $R/Photos/a/one.jpg; backupfs export --store $S --json -o - | jq -r '.photos[].path' | tr '\\n' ' '")
+                == "onea/one.jpg ")
+        // Files of a deep tree that is no longer there come back.
+        try room.sh("rm -rf $R/Photos/d; printf two > $R/Photos/a/one.jpg; backupfs restore deep --yes --store $S")
+        #expect(try room.sh("cat $R/Photos/a/one.jpg; find $R/Photos -type d | wc -l") == "one130")
+    }
+}
