@@ -11,7 +11,7 @@ DEBUG_BINARY = .build/debug/backupfs
 PACKAGE_FOLDER = .build/package
 
 .DEFAULT_GOAL := build
-.PHONY: help build mount umount test crash-matrix check translations lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz soak \
+.PHONY: help build mount umount test crash-matrix check translations lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz soak two-hosts \
 	install uninstall deb test-deb clean
 
 help:
@@ -36,6 +36,8 @@ help:
 	@echo '                   place of SECONDS does the same each time; ADDRESS=1 finds wrong accesses to memory; KEEP=1 keeps new inputs)'
 	@echo 'make soak          back up, read, restore, prune and kill all at once, MINUTES=10 of it, then look at everything (SEED=7 makes'
 	@echo '                   the same choices again; what failed stays in TMPDIR)'
+	@echo 'make two-hosts     two hosts back up, forget and prune in one repository over sshfs, MINUTES=20 of it, one of them suspended now'
+	@echo '                   and then; every backup must verify (as root)'
 	@echo 'make install       install the program, man pages, completions, units and the mount helper (PREFIX=$(PREFIX), DESTDIR, SBINDIR=/usr/sbin)'
 	@echo 'make uninstall     remove them from there'
 	@echo 'make deb           make a Debian package in $(PACKAGE_FOLDER)'
@@ -100,6 +102,12 @@ bench-clean:
 # A build of its own, in .build/fuzz, whose modules count what they reach. As arguments: bash has a SECONDS of its own.
 fuzz: dependencies
 	@SWIFT='$(SWIFT)' nice mount-scripts/fuzz.sh '$(SECONDS)' '$(TARGETS)' '$(SEED)'
+
+# Two hosts with one repository, one of which is suspended now and then: as root, with sshfs and a server on the loopback address.
+two-hosts: fuse
+	BACKUPFS_STRICT=1 $(SWIFT_COMMAND) build
+	@mount-scripts/install-dependencies.sh hosts
+	mount-scripts/two-hosts.sh $(CURDIR)/$(DEBUG_BINARY) $(or $(MINUTES),20)
 
 # `nice`: it keeps all processors busy. Its figures are the lines that begin with "soak:".
 soak: test-fuse check

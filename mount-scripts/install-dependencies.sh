@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing: install-dependencies.sh build|test|bench|records|package|package-test
+# Installs what is missing: install-dependencies.sh build|test|hosts|bench|records|package|package-test
 # Nothing is asked of the package manager when everything is there already.
 set -euo pipefail
 
@@ -44,6 +44,17 @@ systemd               command -v systemd-analyze
 groff-base            command -v groff
 zsh                   command -v zsh
 fish                  command -v fish
+EOF_LIST
+}
+
+# For `make two-hosts`.
+host_packages() {
+    cat <<'EOF_LIST'
+sshfs                 command -v sshfs
+openssh-client        command -v ssh-keygen
+openssh-server        test -x /usr/sbin/sshd
+util-linux            command -v unshare
+procps                command -v pgrep
 EOF_LIST
 }
 
@@ -95,6 +106,7 @@ list_packages() {
     build_packages
     case $purpose in
         test) test_packages ;;
+        hosts) host_packages ;;
         bench) bench_packages ;;
         records) record_packages ;;
         package) package_packages ;;

@@ -24,7 +24,7 @@ public struct BackupFS: ParsableCommand {
             PinCommand.self, UnpinCommand.self, StatsCommand.self, VerifyCommand.self, StatusCommand.self, HistoryCommand.self,
             CheckCommand.self,
             PasswordCommand.self, ConfigCommand.self, CancelCommand.self, RetryCommand.self,
-            DeleteCommand.self, ForgetCommand.self, PruneCommand.self, UnlockCommand.self, AppCommand.self,
+            DeleteCommand.self, UndeleteCommand.self, ForgetCommand.self, PruneCommand.self, UnlockCommand.self, AppCommand.self,
         ],
         defaultSubcommand: MountCommand.self)
 

@@ -28,6 +28,9 @@ struct RepositoryLayout: Sendable {
     /// What is known of those who make snapshots; made when it is needed.
     var sources: String { "\(path)/sources" }
 
+    /// Records of snapshots that were removed and can still be brought back; made when it is needed.
+    var removed: String { "\(path)/removed" }
+
     /// What a repair found damaged and put something better in place of. Nothing reads it; made when it is needed.
     var damaged: String { "\(path)/damaged" }
 
@@ -41,6 +44,8 @@ struct RepositoryLayout: Sendable {
     func packPath(of id: PackID) -> String { Self.packPath(of: id, in: packs) }
     func snapshotPath(of id: SnapshotID) -> String { "\(snapshots)/\(id.hexadecimal)\(Self.snapshotExtension)" }
     func labelPath(of id: SnapshotID) -> String { "\(labels)/\(id.hexadecimal)\(Self.labelExtension)" }
+
+    func removedPath(of id: SnapshotID) -> String { "\(removed)/\(id.hexadecimal)\(Self.snapshotExtension)" }
 
     func sourcePath(of id: SourceID) -> String { "\(sources)/\(id.hexadecimal)\(Self.sourceExtension)" }
 

@@ -97,7 +97,11 @@ import Testing
         let again = try RepositoryPrune(repository, maxUnused: .percent(0)).run()
         #expect(again.unusedByteCount == 0 && again.freedByteCount == 0)
         for snapshot in repository.snapshots() { try repository.removeSnapshot(snapshot.id) }
-        _ = try RepositoryPrune(repository).run()
+        // As a repository looks of which snapshots/ was not copied (R-A21).
+        #expect(errorCode { _ = try RepositoryPrune(repository).plan() } == .repositoryDamaged)
+        #expect(errorCode { _ = try RepositoryPrune(repository).run() } == .repositoryDamaged)
+        #expect(try packBytes() > 0)
+        _ = try RepositoryPrune(repository, allowsEmpty: true).run()
         #expect(try packBytes() == 0)
         try Self.add("d", 9, repository)
         try Self.expectWhole("d", 9, repository)

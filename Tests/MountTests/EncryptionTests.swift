@@ -95,8 +95,8 @@ struct EncryptionTests {
                 backupfs check --read-data --store $S
                 """)
             let before = try #require(Int(room.sh("du -sb $S/repository/packs | cut -f1")))
-            try room.sh("backupfs forget first --yes --prune --store $S; sha256sum --quiet -c $R/sums")
-            try room.sh("backupfs forget second --yes --store $S; backupfs prune --max-unused 0 --store $S")
+            try room.sh("backupfs forget first --yes --store $S; backupfs prune --now --store $S; sha256sum --quiet -c $R/sums")
+            try room.sh("backupfs forget second --yes --store $S; backupfs prune --now --max-unused 0 --store $S")
             let after = try #require(Int(room.sh("du -sb $S/repository/packs | cut -f1")))
             #expect(after < before, "\(before) bytes before, \(after) after")
             try room.sh("grep third $R/sums | sha256sum --quiet -c; backupfs check --read-data --store $S")

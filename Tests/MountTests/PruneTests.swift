@@ -34,12 +34,12 @@ struct PruneTests {
                 """)
             try room.sh(
                 """
-                backupfs forget first --yes --store $S; backupfs prune --max-unused 0% --store $S
+                backupfs forget first --yes --store $S; backupfs prune --now --max-unused 0% --store $S
                 for turn in 1 2 3 4 5; do
                     sqlite3 $S/app/database.sqlite "update expenses set notes = 'turn $turn ' || id where id % 5 = $turn % 5"
                     backupfs backup --label turn$turn --store $S
                     [ $turn -gt 1 ] && backupfs forget turn$((turn - 1)) --yes --prune --store $S
-                    backupfs prune --max-unused 0% --store $S
+                    backupfs prune --now --max-unused 0% --store $S
                 done
                 touch $R/stop
                 """)

@@ -138,7 +138,8 @@ struct ExportTests {
         #expect(
             document.keys.sorted() == [
                 "adopted", "app", "databaseError", "history", "lastBackup", "lastError", "nextBackup", "operation",
-                "otherSnapshotCount", "records", "remote", "retention", "safetyBackupCount", "schedule", "snapshotCount",
+                "otherSnapshotCount", "records", "remote", "removedBackupCount", "retention", "safetyBackupCount", "schedule",
+                "snapshotCount",
                 "source", "state", "statistics", "store", "title",
             ])
         #expect(document["state"] as? String == "idle")

@@ -68,7 +68,7 @@ struct LanguageCommandTests {
         #expect(
             shown.contains(
                 """
-                Möchten Sie wirklich alle Sicherungen löschen? Das kann nicht rückgängig gemacht werden. Geben Sie „Alle löschen“ ein
+                Möchten Sie wirklich alle Sicherungen löschen? Das kann 7 Tage lang rückgängig gemacht werden mit: backupfs undelete. Geben Sie „Alle löschen“ ein
                 """.split(separator: "\n").joined()))
         #expect(shown.contains("abgebrochen; es wurde nichts geändert"))
     }

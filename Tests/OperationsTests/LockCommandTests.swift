@@ -42,7 +42,7 @@ import Testing
                 head -c 100000 /dev/urandom > $1/app/photos/$2.jpg
                 backupfs backup --store $1 --label $2-$turn >/dev/null 2>>$R/why; code=$?
                 case $code in 0|3|11) ;; *) echo "backup $code";; esac
-                backupfs forget --keep-last 3 --yes --prune --store $1 >/dev/null 2>>$R/why; code=$?
+                { backupfs forget --keep-last 3 --yes --store $1 && backupfs prune --now --store $1; } >/dev/null 2>>$R/why; code=$?
                 case $code in 0|1|11) ;; *) echo "forget $code";; esac
               done
             }
@@ -52,7 +52,7 @@ import Testing
         #expect(result.output == "", "\(result.output)\(result.complaint)")
         #expect(try room.sh("(! grep -v -e 'another operation' -e 'there is no such snapshot' $R/why)") == "")
         try room.sh(
-            "backupfs check --read-data --store $S; backupfs prune --max-unused 0 --store $S; backupfs check --read-data --store $S"
+            "backupfs check --read-data --store $S; backupfs prune --now --max-unused 0 --store $S; backupfs check --read-data --store $S"
         )
         #expect(try room.sh("ls $S/repository/locks | wc -l; ls $S/repository/tmp | wc -l") == "0\n0")
     }

@@ -50,13 +50,20 @@ struct SoakTests {
         defer { if isAppRunning { app.send(SIGKILL) } }
         let daemon = try SoakDaemon(world)
         let atFirst = try ProcessFigures.descriptors(of: #require(daemon.process))
-        try world.sh("sleep 1; mkdir $M/snapshots/first")
+        // The second store begins with the first one's data.
+        try world.sh(
+            """
+            sleep 1; mkdir $M/snapshots/first; backupfs pin first --store $S
+            backupfs init --store $O --app $R/diary.yaml --repository $S/repository --new-source
+            backupfs restore first --other-source --yes --store $O; backupfs backup --label \(SoakWorld.otherPrefix)first --store $O
+            """)
         let users = [
             try SoakUsers.start(1, world, daemon, pauseSeconds: 1...4, SoakUsers.backer),
             try SoakUsers.start(2, world, daemon, pauseSeconds: 0...0.3, SoakUsers.reader),
             try SoakUsers.start(3, world, daemon, pauseSeconds: 0...0.5, SoakUsers.reader),
             try SoakUsers.start(4, world, daemon, pauseSeconds: 1...6, SoakUsers.restorer),
             try SoakUsers.start(5, world, daemon, pauseSeconds: 2...8, SoakUsers.keeper),
+            try SoakUsers.start(6, world, daemon, pauseSeconds: 2...6, SoakUsers.neighbour),
         ]
         var problems: [String] = []
         var killCount = 0

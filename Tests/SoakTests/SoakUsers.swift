@@ -78,7 +78,7 @@ enum SoakUsers {
     /// Restores in every way there is; sometimes what cannot be restored, and sometimes it is killed. What was dropped is removed again: until
     /// then the mount keeps it, and its memory would grow with each.
     static let restorer: Choice = { random, world in
-        guard let name = world.snapshots.randomElement(using: &random) else { return nil }
+        guard let name = world.ownSnapshots.randomElement(using: &random) else { return nil }
         let folder = ["restore", "restore/merge", "restore/skip", "restore/replace"].randomElement(using: &random) ?? ""
         let strategy = ["merge", "skip", "replace"].randomElement(using: &random) ?? ""
         let copy = "x\(UInt32.random(in: 0...UInt32.max, using: &random))"
@@ -119,8 +119,8 @@ enum SoakUsers {
 
     /// Deletes, renames, prunes and checks.
     static let keeper: Choice = { random, world in
-        let oldest = world.snapshots.randomElement(using: &random)
-        switch Int.random(in: 0..<9, using: &random) {
+        let oldest = world.ownSnapshots.randomElement(using: &random)
+        switch Int.random(in: 0..<11, using: &random) {
         case 0, 1:
             return SoakOperation(
                 kind: "forget", script: "exec backupfs forget --store $S --keep-last 8 --yes >/dev/null", usesMount: false)
@@ -130,22 +130,60 @@ enum SoakUsers {
                 usesMount: false)
         case 3:
             return SoakOperation(
-                kind: "prune", script: "exec backupfs prune --store $S --max-unused 0 >/dev/null", usesMount: false)
+                kind: "prune", script: "exec backupfs prune --store $S --now --max-unused 0 >/dev/null", usesMount: false)
         case 4:
             return SoakOperation(
-                kind: "prune", script: "exec backupfs prune --store $S --max-unused 0 >/dev/null", usesMount: false,
+                kind: "prune", script: "exec backupfs prune --store $S --now --max-unused 0 >/dev/null", usesMount: false,
                 killedAfterSeconds: Double.random(in: 0...0.6, using: &random))
         case 5: return SoakOperation(kind: "check", script: "exec backupfs check --store $S", usesMount: false)
         case 6:
             return SoakOperation(
                 kind: "check --read-data", script: "exec backupfs check --store $S --read-data", usesMount: false)
         case 7:
+            // What was removed last comes back, unless it has been given up meanwhile or its name is taken.
+            return SoakOperation(
+                kind: "undelete",
+                script: """
+                    id=$(backupfs snapshots --removed --json --store $S | jq -r '[.[] | select(.own)][-1].id // empty'); [ -n "$id" ] || exit 0
+                    backupfs undelete $id --as u-${id:0:8} --store $S 2>$R/tmp/undelete ||
+                        grep -q -e 'no removed backup' -e 'no such removed' -e 'another operation' $R/tmp/undelete || { cat $R/tmp/undelete; exit 1; }
+                    """, usesMount: false)
+        case 8:
+            let clock = ["1970-01-02", "2020-02-29", "2100-12-31"].randomElement(using: &random) ?? ""
+            return SoakOperation(
+                kind: "backup by a wrong clock",
+                script:
+                    "BACKUPFS_NOW=\(clock)T10:00:00Z exec backupfs backup --store $S --label w\(UInt32.random(in: 0...UInt32.max, using: &random))",
+                usesMount: false)
+        case 9:
             guard world.snapshots.count > 4, let oldest else { return nil }
             return SoakOperation(kind: "rmdir", script: "rmdir $M/snapshots/$N", snapshot: oldest)
         default:
             guard let oldest else { return nil }
             let name = "m\(UInt32.random(in: 0...UInt32.max, using: &random))"
             return SoakOperation(kind: "rename", script: "mv -T $M/snapshots/$N $M/snapshots/\(name)", snapshot: oldest)
+        }
+    }
+
+    /// Has a store of its own in the same repository: none of what it does may touch the first one's backups, and the other way round.
+    static let neighbour: Choice = { random, world in
+        let name = "\(SoakWorld.otherPrefix)\(UInt32.random(in: 0...UInt32.max, using: &random))"
+        func command(_ kind: String, _ script: String, killedAfterSeconds: Double? = nil) -> SoakOperation {
+            SoakOperation(kind: "neighbour: \(kind)", script: script, usesMount: false, killedAfterSeconds: killedAfterSeconds)
+        }
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0, 1, 2: return command("backup", "exec backupfs backup --store $O --label \(name)")
+        case 3:
+            return command(
+                "backup", "exec backupfs backup --store $O --label \(name)",
+                killedAfterSeconds: Double.random(in: 0...0.8, using: &random))
+        case 4: return command("forget", "exec backupfs forget --store $O --keep-last 3 --yes >/dev/null")
+        case 5: return command("prune", "exec backupfs prune --store $O --now --max-unused 0 >/dev/null")
+        case 6: return command("restore", "exec backupfs restore latest --store $O --yes >/dev/null")
+        default:
+            var operation = command("restore of the first store's backup", "exec backupfs restore first --store $O --yes")
+            operation.refusal = "--other-source"
+            return operation
         }
     }
 }

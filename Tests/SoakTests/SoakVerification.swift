@@ -15,7 +15,16 @@ struct SoakVerification {
         }
         // What the last killed command left is finished by whoever comes next.
         try require("a backup after all", "mkdir $M/snapshots/last")
+        for name in try world.sh("backupfs snapshots --removed --json --store $S | jq -r '.[] | select(.own) | .id'").split(
+            separator: "\n")
+        {
+            try require("undelete \(name)", "backupfs undelete \(name) --as back-\(name.prefix(8)) --store $S")
+        }
         let snapshots = world.snapshots
+        if !snapshots.contains("first") { problems.append("the backup that was pinned is gone") }
+        if !snapshots.contains(where: { $0.hasPrefix(SoakWorld.otherPrefix) }) {
+            problems.append("the other store has no backup")
+        }
         for name in snapshots {
             let folder = "$M/snapshots/\(name)"
             try require("sha256sum of \(name)", "cd \(folder); sha256sum --quiet --strict -c SHA256SUMS")

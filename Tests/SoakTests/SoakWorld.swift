@@ -6,7 +6,7 @@ import TestSupport
 
 /// A store, its app and its mount in a folder of their own, which stays there if the soak fails.
 ///
-/// Scripts see `$R` (the folder), `$S` (the store) and `$M` (the mountpoint), and `backupfs` is the program under test.
+/// Scripts see `$R` (the folder), `$S` (the store), `$M` (its mountpoint) and `$O` (another store with the same repository), and `backupfs` is the program under test.
 final class SoakWorld: Sendable {
     let path: String
     let ledger: SoakLedger
@@ -26,6 +26,7 @@ final class SoakWorld: Sendable {
             "PATH": "\(path)/bin:" + (Machine.environment("PATH") ?? "/usr/bin:/bin") + ":/usr/sbin:/sbin",
             "HOME": "\(path)/home",
             "TMPDIR": "\(path)/tmp", "TZ": "UTC", "LC_ALL": "C.UTF-8", "R": path, "S": "\(path)/store", "M": "\(path)/mnt",
+            "O": "\(path)/other",
         ]
         ledger = try SoakLedger(logPath: "\(path)/soak.log")
         try writeFile("\(path)/diary.yaml", Array(SoakApp.definition.utf8))
@@ -68,6 +69,12 @@ final class SoakWorld: Sendable {
     var snapshots: [String] {
         ((try? DirectoryReader(path: "\(mountpoint)/snapshots").names()) ?? []).map(\.description).filter { $0 != "latest" }
     }
+
+    /// Those of the store that is mounted, and that may go or get another name: not those of the other store, nor the first one, which is pinned.
+    var ownSnapshots: [String] { snapshots.filter { !$0.hasPrefix(Self.otherPrefix) && $0 != "first" } }
+
+    /// What the names of the other store's backups begin with.
+    static let otherPrefix = "o-"
 
     func hasSnapshot(_ name: String) -> Bool { access("\(storePath)/repository", F_OK) == 0 && snapshots.contains(name) }
 

@@ -46,6 +46,9 @@ struct StatusText {
         if let next = state.nextBackup { lines.append("Next backup: \(SystemClock.localTime(next)) (\(state.schedule))") }
         lines.append("Backups: \(state.snapshots.count)")
         lines.append("Safety backups: \(state.safetyBackupCount)")
+        if let count = state.removedBackupCount, count > 0 {
+            lines.append("Removed backups that can be brought back: \(count) (see: backupfs snapshots --removed)")
+        }
         if let failure = state.failure, state.hasFailed {
             lines.append("Last error: \(SystemClock.localTime(failure.at)), \(failure.name): \(failure.message)")
             if failure.retry != nil { lines.append("Try it again with: backupfs retry") }

@@ -11,11 +11,12 @@ struct DeleteCommand: ParsableCommand {
         abstract: "Delete backups by name, or all of them.",
         discussion: """
             As rmdir does in the mounted folder. Pinned backups are not deleted by name, and --all leaves them and safety backups alone.
-            The room is given back by prune.
+            Deleted backups can be brought back with undelete for 7 days (the setting undelete-days); prune gives their room back after that. With
+            --now they are gone at once, and so is what only they needed.
 
             Example:
               backupfs delete before-upgrade
-              backupfs delete --all
+              backupfs delete --all --now
             """)
 
     @OptionGroup var store: StoreOptions
@@ -24,6 +25,8 @@ struct DeleteCommand: ParsableCommand {
     var names: [String] = []
     @Flag(name: .long, help: "Delete all backups.")
     var all = false
+    @Flag(name: .long, help: "Delete for good and prune at once; also what was deleted before, by its name or with --all.")
+    var now = false
     @Flag(name: .long, help: "Do not ask.")
     var yes = false
 
@@ -34,28 +37,53 @@ struct DeleteCommand: ParsableCommand {
     func run() throws {
         let store = try store.open()
         let operation = ForgetOperation(store: store)
-        let plan = all ? try operation.planAll() : try operation.plan(names: names)
-        guard !plan.removed.isEmpty else {
+        let plan = all ? try operation.planAll(isFinal: now) : try operation.plan(names: names, isFinal: now)
+        guard !plan.isEmpty else {
             return report([], text: all ? "No backups found." : "Nothing was deleted.", kept: plan.keptCount)
         }
-        if !yes { try Consent.require(question(plan), answer: all ? "Delete All" : "Delete", for: "deleting cannot be undone") }
+        if !yes {
+            let days = store.settings.retention.undeleteDays
+            try Consent.require(
+                question(plan, days), answer: all ? "Delete All" : "Delete",
+                for: now ? "deleting cannot be undone" : "this deletes backups")
+        }
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }
-        let removed = try operation.run(plan, as: .delete, progress: printer.handler)
-        printer.finish()
+        let removed = try operation.run(plan, as: .delete, isFinal: now, progress: printer.handler)
         MountRecord.letMountNotice(store.paths)
+        if now {
+            _ = try PruneOperation(store: store, allowsEmpty: true).run(
+                maxUnused: .bytes(0), isDryRun: false, progress: printer.handler)
+        }
+        printer.finish()
         let text =
             all && plan.keptCount == 0
             ? "All backups deleted." : Message.joined(removed.map { "Deleted \($0.name)" }, separator: "\n")
         report(removed, text: text, kept: plan.keptCount)
     }
 
-    private func question(_ plan: ForgetOperation.Plan) -> Message {
-        if all { return "Are you sure you want to delete all backups? This cannot be undone." }
-        if plan.removed.count == 1 { return "Are you sure you want to delete this backup? This cannot be undone." }
-        return .plural(
-            plan.removed.count, one: "Are you sure you want to delete \(plan.removed.count) backup? This cannot be undone.",
-            other: "Are you sure you want to delete these \(plan.removed.count) backups? This cannot be undone.")
+    /// - Parameter days: for how long they can be brought back.
+    private func question(_ plan: ForgetOperation.Plan, _ days: Int) -> Message {
+        let count = plan.removed.count + plan.givenUp.count
+        if now {
+            if all { return "Are you sure you want to delete all backups? This cannot be undone." }
+            if count == 1 { return "Are you sure you want to delete this backup? This cannot be undone." }
+            return .plural(
+                count, one: "Are you sure you want to delete \(count) backup? This cannot be undone.",
+                other: "Are you sure you want to delete these \(count) backups? This cannot be undone.")
+        }
+        let question: Message =
+            all
+            ? "Are you sure you want to delete all backups?"
+            : count == 1
+                ? "Are you sure you want to delete this backup?"
+                : .plural(
+                    count, one: "Are you sure you want to delete \(count) backup?",
+                    other: "Are you sure you want to delete these \(count) backups?")
+        let remark: Message = .plural(
+            days, one: "For \(days) day it can be undone with: backupfs undelete.",
+            other: "For \(days) days it can be undone with: backupfs undelete.")
+        return .joined([question, remark], separator: " ")
     }
 
     private func report(_ removed: [Snapshot], text: Message, kept: Int) {

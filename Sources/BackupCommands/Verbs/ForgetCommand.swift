@@ -12,6 +12,7 @@ struct ForgetCommand: ParsableCommand {
         discussion: """
             Without names and rules, the rule of the store's settings applies, or else of the app's definition. Each --keep option keeps what it says; the rest is removed.
             The newest backup and pinned ones are always kept. Safety backups are left alone unless they are named.
+            Removed backups can be brought back with undelete for 7 days (the setting undelete-days).
 
             Example:
               backupfs forget --keep-last 3 --keep-daily 7 --keep-weekly 5 --keep-monthly 12 --dry-run
@@ -44,7 +45,7 @@ struct ForgetCommand: ParsableCommand {
     var keepTag: [String] = []
     @Flag(name: [.long, .short], help: "Only say what would be removed.")
     var dryRun = false
-    @Flag(name: .long, help: "Prune afterwards, so that the room is given back.")
+    @Flag(name: .long, help: "Prune afterwards: the room of backups that can no longer be brought back is given back.")
     var prune = false
     @Flag(name: .long, help: "Do not ask.")
     var yes = false
@@ -66,7 +67,7 @@ struct ForgetCommand: ParsableCommand {
             try Consent.require(
                 .plural(
                     plan.removed.count, one: "Remove \(plan.removed.count) of these backups?",
-                    other: "Remove \(plan.removed.count) of these backups?"), for: "backups that are removed cannot be had back")
+                    other: "Remove \(plan.removed.count) of these backups?"), for: "this removes backups")
         }
         let removed = dryRun ? [] : try operation.run(plan, progress: printer.handler)
         printer.finish()
@@ -123,7 +124,7 @@ struct ForgetCommand: ParsableCommand {
             [
                 Terminal.language.text(item.reasons.isEmpty ? "remove" : "keep"), item.snapshot.name.description,
                 Terminal.time(item.snapshot.creationTime), item.snapshot.tags.joined(separator: ","),
-                Terminal.language.text(.joined(item.reasons)),
+                Terminal.language.text(.joined(plan.reasons(of: item))),
             ]
         }
         return Table.text(["", "Name", "Created", "Tags", "Why"], rows)

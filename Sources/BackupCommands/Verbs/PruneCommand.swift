@@ -9,7 +9,8 @@ struct PruneCommand: ParsableCommand {
         commandName: "prune",
         abstract: "Give back the room of backups that were removed.",
         discussion: """
-            Removes what no backup needs from the repository. It may be interrupted at any time; a mount goes on serving.
+            Removes what no backup needs from the repository. What removed backups need stays for as long as they can be brought back (the setting
+            undelete-days). It may be interrupted at any time; a mount goes on serving.
 
             Example:
               backupfs prune --dry-run
@@ -23,6 +24,10 @@ struct PruneCommand: ParsableCommand {
         help: ArgumentHelp(
             "How much of what is not needed may stay: 5% of what is needed, 100M or unlimited.", valueName: "limit"))
     var maxUnused = "5%"
+    @Flag(name: .long, help: "Give up this store's removed backups that could still be brought back.")
+    var now = false
+    @Flag(name: .long, help: "Also remove everything from a repository that has no backup at all.")
+    var empty = false
     @Flag(name: [.long, .short], help: "Only say what would be done.")
     var dryRun = false
 
@@ -31,7 +36,8 @@ struct PruneCommand: ParsableCommand {
         let store = try store.open()
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }
-        let summary = try PruneOperation(store: store).run(maxUnused: limit, isDryRun: dryRun, progress: printer.handler)
+        let summary = try PruneOperation(store: store, givesUpRemoved: now, allowsEmpty: empty).run(
+            maxUnused: limit, isDryRun: dryRun, progress: printer.handler)
         printer.finish()
         if output.json {
             Terminal.say(PruneReport.json(summary, isDryRun: dryRun).compactText + [10])

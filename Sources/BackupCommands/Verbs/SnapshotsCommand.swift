@@ -13,6 +13,7 @@ struct SnapshotsCommand: ParsableCommand {
         discussion: """
             Example:
               backupfs snapshots --tag manual
+              backupfs snapshots --removed
               backupfs snapshots --json | jq -r '.[-1].name'
             """)
 
@@ -25,9 +26,12 @@ struct SnapshotsCommand: ParsableCommand {
         name: .long,
         help: ArgumentHelp("Only backups of this version of the app: production or development.", valueName: "channel"))
     var channel: Channel?
+    @Flag(name: .long, help: "List the backups that were removed and can be brought back with undelete.")
+    var removed = false
 
     func run() throws {
         let store = try store.open()
+        if removed { return try RemovedSnapshotsReport.say(store, isJSON: output.json) }
         let snapshots = store.repository.snapshots(kind: .snapshot).filter {
             (tag.isEmpty || !Set(tag).isDisjoint(with: $0.tags)) && (channel == nil || $0.channel == channel)
         }

@@ -9,11 +9,21 @@ import SystemIO
 public struct RepositoryPrune {
     private let repository: Repository
     private let maxUnused: UnusedLimit
+    private let grace: RemovalGrace
+    private let allowsEmpty: Bool
     private let progress: ProgressHandler?
 
-    public init(_ repository: Repository, maxUnused: UnusedLimit = .standard, progress: ProgressHandler? = nil) {
+    /// - Parameters:
+    ///   - grace: which removed snapshots can still be brought back; what those need stays.
+    ///   - allowsEmpty: whether everything goes when there are packs but no snapshot at all. A repository that was copied in part looks like that.
+    public init(
+        _ repository: Repository, maxUnused: UnusedLimit = .standard, grace: RemovalGrace = RemovalGrace(now: SystemClock.now()),
+        allowsEmpty: Bool = false, progress: ProgressHandler? = nil
+    ) {
         self.repository = repository
         self.maxUnused = maxUnused
+        self.grace = grace
+        self.allowsEmpty = allowsEmpty
         self.progress = progress
     }
 
@@ -23,18 +33,49 @@ public struct RepositoryPrune {
         let lock = try RepositoryLock(repository.layout, .keepingPacks, operation: "prune --dry-run")
         defer { withExtendedLifetime(lock) {} }
         try repository.refresh()
-        return try PrunePlan(repository, maxUnused: maxUnused, progress: progress).summary
+        let visible = repository.snapshots()
+        let removed = try repository.snapshotStore.removed()
+        let kept = removed.snapshots.filter { !grace.isOver(for: $0) }.map(\.snapshot)
+        let givenUpCount = removed.snapshots.count - kept.count
+        return try plan(visible + kept, removed.damages.filter { !grace.isOver(for: $0) }, givenUpCount: givenUpCount).summary
     }
 
-    /// - Throws: `busy` while somebody writes or checks; `repositoryDamaged` as `plan`; `noSpace`, … : what is done by then stays done.
+    private func plan(
+        _ snapshots: [Snapshot], _ damages: [RemovedDamage], givenUpCount: Int
+    ) throws(BackupError) -> PrunePlan {
+        let plan = try PrunePlan(repository, snapshots, damages: damages, maxUnused: maxUnused, progress: progress)
+        guard
+            allowsEmpty || givenUpCount > 0 || !snapshots.isEmpty
+                || !plan.inventory.packs.contains(where: { $0.kind == .metadata })
+        else {
+            throw BackupError(
+                .repositoryDamaged, "nothing was pruned: the repository has the data of backups, but no backup",
+                path: repository.layout.snapshots,
+                remedy:
+                    "If it was copied, copy its folder snapshots as well. If all backups were deleted on purpose: backupfs prune --empty"
+            )
+        }
+        return plan
+    }
+
+    /// - Throws: `busy` while another process writes or checks; `repositoryDamaged` as `plan`; `noSpace`, … : what is done by then stays done.
     public func run() throws(BackupError) -> PruneSummary {
         let lock = try RepositoryLock(repository.layout, .removingPacks, operation: "prune")
         defer { withExtendedLifetime(lock) {} }
         try repository.snapshotStore.sweep()
         try repository.catalog.reconcile()
-        // Whatever was published before the lock was taken is seen; nothing is published while it is held.
+        // Records go before the packs that only they need.
+        let givenUpCount = try repository.snapshotStore.giveUpRemoved(grace) { () throws(BackupError) in
+            try lock.requireHeld()
+        }
+        try FaultInjection.reached("prune.removed-given-up")
+        // What was published before the lock was taken is seen; nothing is published while it is held. In this order a snapshot that another process
+        // removes right now is in one of the lists at least.
         try repository.snapshotStore.rescan()
-        let plan = try PrunePlan(repository, maxUnused: maxUnused, progress: progress)
+        let visible = repository.snapshots()
+        let removed = try repository.snapshotStore.removed()
+        let plan = try plan(
+            visible + removed.snapshots.map(\.snapshot), removed.damages, givenUpCount: givenUpCount)
         try makeDurable(plan)
         try FaultInjection.reached("prune.planned")
         var execution = Execution(repository: repository, lock: lock, plan: plan, progress: progress)
@@ -53,6 +94,7 @@ public struct RepositoryPrune {
     /// What the plan takes for granted must not change by a power cut when packs are gone: a process that was killed may have left snapshots
     /// unlinked, and packs renamed, whose folders were not fsynced.
     private func makeDurable(_ plan: PrunePlan) throws(BackupError) {
+        try repository.snapshotStore.synchronizeRemoved()
         try FileSystem.synchronizeDirectory(repository.layout.snapshots)
         try ReliedOnPacks.makeDurable(Set(plan.inventory.packs.map(\.id)), layout: repository.layout)
     }

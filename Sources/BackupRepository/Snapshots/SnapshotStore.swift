@@ -59,7 +59,7 @@ final class SnapshotStore: Sendable {
     /// Reads the records and labels that are not known yet, or are not as they were.
     /// - Returns: whether the list differs now.
     @discardableResult
-    private func scan() throws(BackupError) -> Bool {
+    func scan() throws(BackupError) -> Bool {
         let number = nextScanNumber()
         // Taken before reading: what changes while it is read is found by the next look.
         let stamps = try stamps()
@@ -108,7 +108,10 @@ final class SnapshotStore: Sendable {
     }
 
     private func readRecord(_ id: SnapshotID) throws(BackupError) -> SnapshotRecord {
-        let path = layout.snapshotPath(of: id)
+        try readRecord(id, at: layout.snapshotPath(of: id))
+    }
+
+    func readRecord(_ id: SnapshotID, at path: String) throws(BackupError) -> SnapshotRecord {
         do throws(BackupError) {
             let bytes = try FileSystem.readFile(path, limitBytes: SnapshotRecord.byteCountLimit)
             guard SnapshotID(SHA256Hasher.hash(bytes)) == id else {
@@ -124,7 +127,7 @@ final class SnapshotStore: Sendable {
 
     /// A label that cannot be read leaves the record's name and pins the snapshot: retention must not remove what may have been
     /// pinned.
-    private func readLabel(
+    func readLabel(
         _ id: SnapshotID, _ record: SnapshotRecord, _ damages: inout [BackupError]
     ) throws(BackupError) -> SnapshotLabel? {
         let path = layout.labelPath(of: id)
@@ -162,6 +165,7 @@ extension SnapshotStore {
         }
         let id = SnapshotID(SHA256Hasher.hash(bytes))
         let path = layout.snapshotPath(of: id)
+        try synchronizeRemoved()
         do {
             try OwnerOnly.publish(bytes, to: path, temporaryFolder: layout.temporary) { () throws(BackupError) in
                 try FaultInjection.reached("backup.record-written")
@@ -188,13 +192,18 @@ extension SnapshotStore {
         var label = snapshot.label
         try change(&label)
         if label.name != snapshot.name { try requireFree(label.name, in: list) }
-        let bytes = try protection.seal(label.encode(for: id), as: .snapshotLabel(id))
-        try OwnerOnly.publish(bytes, to: layout.labelPath(of: id), temporaryFolder: layout.temporary)
+        try write(label, of: id)
         show(Snapshot(id: id, record: snapshot.record, label: label))
         changeRegister { $0.enterLabel(of: id) }
     }
 
-    /// Removes a snapshot's record durably, and then its label.
+    /// Writes a label while the names are locked.
+    func write(_ label: SnapshotLabel, of id: SnapshotID) throws(BackupError) {
+        let bytes = try protection.seal(label.encode(for: id), as: .snapshotLabel(id))
+        try OwnerOnly.publish(bytes, to: layout.labelPath(of: id), temporaryFolder: layout.temporary)
+    }
+
+    /// Removes a snapshot's record durably, and then its label: it cannot be brought back.
     /// - Throws: `notFound`.
     func remove(_ id: SnapshotID) throws(BackupError) { try remove([id]) }
 
@@ -211,6 +220,7 @@ extension SnapshotStore {
         defer {
             changeRegister { register in register.strikeOut(ids.filter { !FileSystem.exists(layout.snapshotPath(of: $0)) }) }
         }
+        try synchronizeRemoved()
         for id in ids { try FileSystem.removeFile(layout.snapshotPath(of: id)) }
         try FileSystem.synchronizeDirectory(layout.snapshots)
         for id in ids { try FileSystem.removeFile(layout.labelPath(of: id)) }
@@ -229,15 +239,16 @@ extension SnapshotStore {
         }
     }
 
-    /// Removes what crashes left: labels of snapshots that are gone and all temporary files. Only for the holder of the writer's
-    /// lock, since packs are written in the same folder.
+    /// Removes what crashes left: labels of snapshots that are gone and cannot be brought back, and all temporary files. Only for the holder of
+    /// the writer's lock, since packs are written in the same folder.
     func sweep() throws(BackupError) {
         let lock = try WaitingLock.acquire(path: layout.namesLock)
         defer { withExtendedLifetime(lock) {} }
         for name in try DirectoryReader(path: layout.labels).names() {
             guard let digest = RepositoryLayout.digest(in: name, extension: RepositoryLayout.labelExtension) else { continue }
-            if !FileSystem.exists(layout.snapshotPath(of: SnapshotID(digest))) {
-                try FileSystem.removeFile(layout.labelPath(of: SnapshotID(digest)))
+            let id = SnapshotID(digest)
+            if !FileSystem.exists(layout.snapshotPath(of: id)), !FileSystem.exists(layout.removedPath(of: id)) {
+                try FileSystem.removeFile(layout.labelPath(of: id))
             }
         }
         for name in try DirectoryReader(path: layout.temporary).names() {
@@ -246,7 +257,7 @@ extension SnapshotStore {
     }
 
     /// - Throws: `invalidArgument`, `alreadyExists`.
-    private func requireFree(_ name: FileName, in list: SnapshotList) throws(BackupError) {
+    func requireFree(_ name: FileName, in list: SnapshotList) throws(BackupError) {
         guard name.isSafeComponent else {
             throw BackupError(.invalidArgument, "“\(name)” cannot be a snapshot's name", remedy: "Choose another name.")
         }
@@ -256,7 +267,7 @@ extension SnapshotStore {
         }
     }
 
-    private func require(_ id: SnapshotID) throws(BackupError) -> Snapshot {
+    func require(_ id: SnapshotID) throws(BackupError) -> Snapshot {
         guard let snapshot = list[id] else {
             throw BackupError(.notFound, "there is no such snapshot", path: layout.snapshotPath(of: id))
         }

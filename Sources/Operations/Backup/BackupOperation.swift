@@ -104,7 +104,9 @@ public struct BackupOperation: Sendable {
         try writer.publishChunks()
         let layout = store.definition.archivePrefixes
         let directory = try store.repository.directory(root)
-        if let unchanged, parts.unreadable.isEmpty, isSame(directory, as: unchanged) { return nil }
+        if let unchanged, parts.unreadable.isEmpty, SameContent(repository: store.repository).isSame(directory, as: unchanged) {
+            return nil
+        }
         progress.enter(.archive)
         let naming = ManifestNaming(records.facts.definition)
         let archives = try ArchiveSizes(
@@ -137,27 +139,6 @@ public struct BackupOperation: Sendable {
             attributes[Snapshot.mediaFileSystemAttribute] = String(space.fileSystemID, radix: 16)
         }
         return attributes
-    }
-
-    /// Whether a backup holds just these records and files. The export is not compared: it tells when it was made.
-    private func isSame(_ root: Directory, as snapshot: Snapshot) -> Bool {
-        guard let earlier = try? store.repository.rootDirectory(of: snapshot) else { return false }
-        let names: [FileName] = ["data", "database.sqlite", "media"]
-        return names.allSatisfy { name in
-            guard let now = root.entry(named: name), let then = earlier.entry(named: name) else {
-                return root.entry(named: name) == nil && earlier.entry(named: name) == nil
-            }
-            return name == "data" ? isSameData(now, then) : now.content == then.content
-        }
-    }
-
-    /// The folder's own content holds the times of its files.
-    private func isSameData(_ now: TreeEntry, _ then: TreeEntry) -> Bool {
-        guard let now = try? store.repository.directory(of: now), let then = try? store.repository.directory(of: then) else {
-            return false
-        }
-        return now.entries.map(\.name) == then.entries.map(\.name)
-            && now.entries.map(\.content) == then.entries.map(\.content)
     }
 
     /// A parent that can no longer be read is none: that must not keep a new backup from being made.

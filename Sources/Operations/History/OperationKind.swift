@@ -7,6 +7,8 @@ public enum OperationKind: String, CaseIterable, Sendable {
     case export
     case forget
     case delete
+    /// A removed backup was brought back.
+    case undelete
     case rename
     case prune
     case check

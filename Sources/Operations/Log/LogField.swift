@@ -17,6 +17,7 @@ enum LogField: String, CaseIterable, Sendable {
     case unreadableCount = "unreadable"
     case snapshot
     case safetyBackup
+    case rule
     case strategy
     case format
     case outcome

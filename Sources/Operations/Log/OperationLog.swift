@@ -46,6 +46,16 @@ public struct OperationLog: Sendable {
         write(event.phase.level, "schedule \(event.phase.rawValue)", fields)
     }
 
+    /// A backup was removed: which one, and by which rule.
+    func note(_ event: RemovalEvent) {
+        var fields: [LogField: Logger.MetadataValue] = [
+            .operation: "retention", .phase: "removed", .snapshot: .string(event.snapshot),
+        ]
+        fields[.rule] = event.rule.isEmpty ? nil : .string(event.rule)
+        let reason = event.rule.isEmpty ? "" : ": kept by none of \(event.rule)"
+        write(.info, "removed \(event.snapshot)\(reason)", fields)
+    }
+
     private func write(_ level: LogLevel, _ message: String, _ fields: [LogField: Logger.MetadataValue]) {
         guard let logger, level.ofLogger >= logger.logLevel else { return }
         var metadata: Logger.Metadata = [:]

@@ -3,7 +3,7 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// Removes backups by a policy or by name. Their room is given back by a prune.
+/// Removes backups by a policy or by name. For a time they can be brought back; a prune after that gives their room back.
 public struct ForgetOperation: Sendable {
     /// What stays, what goes and why.
     public struct Plan: Sendable {
@@ -15,7 +15,23 @@ public struct ForgetOperation: Sendable {
 
         /// Oldest first.
         public let items: [Item]
+        /// Backups that were removed before and are given up for good.
+        public internal(set) var givenUp: [Snapshot] = []
+        /// What keeps backups, in the words of the settings; empty where they are named.
+        let rule: String
 
+        init(items: [Item], rule: String = "") {
+            self.items = items
+            self.rule = rule
+        }
+
+        /// Why an item stays, or goes.
+        public func reasons(of item: Item) -> [Message] {
+            if !item.reasons.isEmpty { return item.reasons }
+            return rule.isEmpty ? [] : ["kept by none of: \(rule)"]
+        }
+
+        public var isEmpty: Bool { removed.isEmpty && givenUp.isEmpty }
         public var removed: [Snapshot] { items.filter { $0.reasons.isEmpty }.map(\.snapshot) }
         public var keptCount: Int { items.count - removed.count }
     }
@@ -41,14 +57,15 @@ public struct ForgetOperation: Sendable {
         let definition = store.definition.retention
         guard !settings.policy.isEmpty || definition.keepLast != nil || definition.keepWithinDays != nil else { return nil }
         let now = SystemClock.now()
+        let rule = settings.policy.isEmpty ? Self.rule(definition) : Self.rule(settings.policy)
         let plan = try plan(
-            counting: settings.counted ?? definition.counted,
+            rule, counting: settings.counted ?? definition.counted,
             countedTimes: { RetentionAge.countedTimes(of: $0, now: now) }
         ) { candidates in
             settings.policy.isEmpty
                 ? definition.decide(candidates, now: now) : settings.policy.decide(candidates, now: now)
         }
-        return Plan(items: plan.items.map { item in guarded(item, in: plan, made) })
+        return Plan(items: plan.items.map { item in guarded(item, in: plan, made) }, rule: rule)
     }
 
     /// What a rule must not remove by itself.
@@ -90,14 +107,25 @@ public struct ForgetOperation: Sendable {
 
     /// By a policy. Safety backups are not touched, nor are those of other stores.
     public func plan(_ policy: RetentionPolicy) throws(BackupError) -> Plan {
-        try plan(counting: .all, countedTimes: { $0.map(\.creationTime) }) { candidates in
+        try plan(Self.rule(policy), counting: .all, countedTimes: { $0.map(\.creationTime) }) { candidates in
             policy.decide(candidates, now: SystemClock.now())
         }
     }
 
+    private static func rule(_ policy: RetentionPolicy) -> String {
+        let tags = policy.tags.map { "keep-tag \($0.joined(separator: ","))" }
+        return (policy.description.map { "\($0.name) \($0.value)" } + tags).joined(separator: ", ")
+    }
+
+    private static func rule(_ definition: RetentionDefinition) -> String {
+        let last = definition.keepLast.map { "keep-last \($0)" }
+        let within = definition.keepWithinDays.map { "keep-within \($0)d" }
+        return [last, within].compactMap { $0 }.joined(separator: ", ")
+    }
+
     /// - Parameter countedTimes: given backups, oldest first.
     private func plan(
-        counting counted: CountedBackups, countedTimes: ([Snapshot]) -> [Timestamp],
+        _ rule: String, counting counted: CountedBackups, countedTimes: ([Snapshot]) -> [Timestamp],
         _ decide: ([RetentionCandidate]) -> [RetentionDecision]
     ) throws(BackupError) -> Plan {
         try store.repository.refresh()
@@ -116,23 +144,33 @@ public struct ForgetOperation: Sendable {
             for (candidate, decision) in zip(candidates, decisions) { reasons[candidate.id] = decision.reasons }
         }
         if let newest = snapshots.last, reasons[newest.id]?.isEmpty == true { reasons[newest.id] = ["newest backup"] }
-        return Plan(items: snapshots.map { Plan.Item(snapshot: $0, reasons: reasons[$0.id] ?? [counted.reasonToKeepOthers]) })
+        return Plan(
+            items: snapshots.map { Plan.Item(snapshot: $0, reasons: reasons[$0.id] ?? [counted.reasonToKeepOthers]) }, rule: rule)
     }
 
     /// All of this store but pinned ones and safety backups.
-    public func planAll() throws(BackupError) -> Plan {
+    /// - Parameter isFinal: whether those that were removed before are given up as well.
+    public func planAll(isFinal: Bool = false) throws(BackupError) -> Plan {
         try store.repository.refresh()
-        return Plan(
+        var plan = Plan(
             items: store.ownSnapshots(kind: .snapshot).map {
                 Plan.Item(snapshot: $0, reasons: $0.isPinned ? ["pinned"] : [])
             })
+        if isFinal { plan.givenUp = try store.ownRemovedSnapshots().map(\.snapshot) }
+        return plan
     }
 
     /// Just the named ones; a safety backup has the name that it has in `safety/`.
+    /// - Parameter isFinal: whether those that were removed before can be named as well.
     /// - Throws: `notFound`; `notPermitted` for pinned ones.
-    public func plan(names: [String]) throws(BackupError) -> Plan {
+    public func plan(names: [String], isFinal: Bool = false) throws(BackupError) -> Plan {
         var items: [Plan.Item] = []
+        var givenUp: [Snapshot] = []
         for name in names {
+            if isFinal, let removed = try findRemoved(name) {
+                if !givenUp.contains(removed) { givenUp.append(removed) }
+                continue
+            }
             let snapshot = try find(name)
             guard !snapshot.isPinned else {
                 throw BackupError(
@@ -143,7 +181,20 @@ public struct ForgetOperation: Sendable {
                 items.append(Plan.Item(snapshot: snapshot, reasons: []))
             }
         }
-        return Plan(items: items)
+        var plan = Plan(items: items)
+        plan.givenUp = givenUp
+        return plan
+    }
+
+    /// - Returns: a removed backup; `nil` when there is one of that name that was not removed, or none at all.
+    private func findRemoved(_ name: String) throws(BackupError) -> Snapshot? {
+        do {
+            _ = try find(name)
+            return nil
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return try store.ownRemovedSnapshots().last { $0.snapshot.name == FileName(name) }?.snapshot
+        }
     }
 
     private func find(_ name: String) throws(BackupError) -> Snapshot {
@@ -159,17 +210,20 @@ public struct ForgetOperation: Sendable {
     }
 
     /// Removes what a plan says, each durably before the next; what has been pinned or removed meanwhile is passed over.
-    /// - Parameter kind: what whoever asks for it calls it.
+    /// - Parameters:
+    ///   - kind: what the user calls it.
+    ///   - isFinal: whether they cannot be brought back.
     /// - Throws: `busy`; what a removal throws: what was removed before it is gone.
     /// - Returns: the backups that were removed.
     public func run(
-        _ plan: Plan, as kind: OperationKind = .forget, progress: ProgressHandler?
+        _ plan: Plan, as kind: OperationKind = .forget, isFinal: Bool = false, progress: ProgressHandler?
     ) throws(BackupError) -> [Snapshot] {
         try store.recorded(kind) { (facts) throws(BackupError) in
             let lock = try store.lockForOperation()
             defer { withExtendedLifetime(lock) {} }
             let removed = try store.monitor.run(kind.rawValue, phase: "Removing backups...", progress) {
-                (report) throws(BackupError) in try remove(plan, report)
+                (report) throws(BackupError) in
+                isFinal ? try removeFinally(plan, report) : try remove(plan, report)
             }
             facts.removedCount = removed.count
             if removed.isEmpty { facts.result = .skipped }
@@ -180,19 +234,44 @@ public struct ForgetOperation: Sendable {
 
     private func remove(_ plan: Plan, _ report: ProgressHandler) throws(BackupError) -> [Snapshot] {
         try store.repository.refresh()
+        let planned = plan.removed
+        let byID = Dictionary(planned.map { ($0.id, $0) }) { first, _ in first }
         var removed: [Snapshot] = []
-        for snapshot in plan.removed {
+        try store.repository.withdrawSnapshots(planned.map(\.id), at: SystemClock.now()) { (_) throws(BackupError) in
             try Cancellation.check()
-            guard let now = store.repository.snapshot(id: snapshot.id), !now.isPinned else { continue }
-            report(
-                OperationProgress(
-                    phase: "Removing backups...", processedItems: UInt64(removed.count),
-                    totalItems: UInt64(plan.removed.count)))
-            try store.repository.removeSnapshot(snapshot.id)
-            removed.append(snapshot)
+            Self.report(removed.count, of: planned.count, report)
+        } didRemove: { (id) throws(BackupError) in
+            if let snapshot = byID[id] {
+                removed.append(snapshot)
+                store.log.note(RemovalEvent(snapshot: snapshot.name.description, rule: plan.rule))
+            }
             try FaultInjection.reached("forget.removed")
         }
         return removed
+    }
+
+    private func removeFinally(_ plan: Plan, _ report: ProgressHandler) throws(BackupError) -> [Snapshot] {
+        try store.repository.refresh()
+        var removed: [Snapshot] = []
+        for snapshot in plan.removed + plan.givenUp {
+            try Cancellation.check()
+            let isGivenUp = plan.givenUp.contains(snapshot)
+            guard isGivenUp || store.repository.snapshot(id: snapshot.id)?.isPinned == false else { continue }
+            Self.report(removed.count, of: plan.removed.count + plan.givenUp.count, report)
+            if isGivenUp {
+                try store.repository.giveUpSnapshot(snapshot.id)
+            } else {
+                try store.repository.removeSnapshot(snapshot.id)
+            }
+            removed.append(snapshot)
+            store.log.note(RemovalEvent(snapshot: snapshot.name.description, rule: plan.rule))
+            try FaultInjection.reached("forget.removed")
+        }
+        return removed
+    }
+
+    private static func report(_ count: Int, of total: Int, _ report: ProgressHandler) {
+        report(OperationProgress(phase: "Removing backups...", processedItems: UInt64(count), totalItems: UInt64(total)))
     }
 }
 

@@ -1,17 +1,37 @@
 import BackupCore
 import BackupRepository
 
-/// Gives back the room of backups that were removed.
+/// Gives back the room of backups that were removed and can no longer be brought back.
 public struct PruneOperation: Sendable {
     private let store: Store
+    private let givesUpRemoved: Bool
+    private let allowsEmpty: Bool
 
-    public init(store: Store) { self.store = store }
+    /// - Parameters:
+    ///   - givesUpRemoved: whether removed backups are given up although they could still be brought back.
+    ///   - allowsEmpty: whether everything may go when the repository has no backup at all.
+    public init(store: Store, givesUpRemoved: Bool = false, allowsEmpty: Bool = false) {
+        self.store = store
+        self.givesUpRemoved = givesUpRemoved
+        self.allowsEmpty = allowsEmpty
+    }
+
+    private func prune(_ maxUnused: UnusedLimit, _ progress: ProgressHandler?) throws(BackupError) -> RepositoryPrune {
+        RepositoryPrune(
+            store.repository, maxUnused: maxUnused, grace: try grace(), allowsEmpty: allowsEmpty, progress: progress)
+    }
+
+    /// Other stores' backups keep their time whatever is given up here.
+    private func grace() throws(BackupError) -> RemovalGrace {
+        let grace = try store.removalGrace()
+        return givesUpRemoved ? grace.over { [store] in store.owns($0) } : grace
+    }
 
     /// - Throws: `busy`; `repositoryDamaged` when it cannot be told what is needed.
     public func run(
         maxUnused: UnusedLimit, isDryRun: Bool, progress: ProgressHandler?
     ) throws(BackupError) -> PruneSummary {
-        if isDryRun { return try RepositoryPrune(store.repository, maxUnused: maxUnused, progress: progress).plan() }
+        if isDryRun { return try prune(maxUnused, progress).plan() }
         return try store.recorded(.prune) { (facts) throws(BackupError) in
             let lock = try store.lockForOperation()
             defer { withExtendedLifetime(lock) {} }
@@ -30,7 +50,7 @@ public struct PruneOperation: Sendable {
         _ maxUnused: UnusedLimit, _ progress: ProgressHandler?, _ facts: inout OperationFacts
     ) throws(BackupError) -> PruneSummary {
         let summary = try store.monitor.run("prune", phase: "Pruning...", progress) { (report) throws(BackupError) in
-            try RepositoryPrune(store.repository, maxUnused: maxUnused, progress: report).run()
+            try prune(maxUnused, report).run()
         }
         facts.freedByteCount = summary.freedByteCount
         return summary

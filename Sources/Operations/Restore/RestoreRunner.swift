@@ -225,9 +225,9 @@ public struct RestoreRunner: Sendable {
     /// Keeps the newest ones that the definition asks for, and those somebody pinned.
     private func removeOldSafetyBackups() throws(BackupError) {
         let all = store.ownSnapshots(kind: .safety)
-        for old in all.dropLast(store.definition.retention.safetyKeepLast) where !old.isPinned && store.mayRemoveByRule(old) {
-            try store.repository.removeSnapshot(old.id)
-        }
+        let old = all.dropLast(store.definition.retention.safetyKeepLast).filter { store.mayRemoveByRule($0) }
+        guard !old.isEmpty else { return }
+        try store.withdraw(old.map(\.id))
     }
 
     /// Whether a file that is still being written is whole by now; says nothing of whether it is valid.

@@ -152,7 +152,9 @@ public struct AutomaticBackup: Sendable {
         }
         state.result = .made
         if !result.removed.isEmpty { state.needsPrune = true }
-        pruneNowAndThen(&state, progress)
+        // Removals by hand count as well.
+        if (try? store.ownRemovedSnapshots().isEmpty) == false { state.needsPrune = true }
+        pruneNowAndThen(&state, after: result, progress)
         return .made(result)
     }
 
@@ -173,9 +175,13 @@ public struct AutomaticBackup: Sendable {
     }
 
     /// Gives back the room of what was removed, once a week. What goes wrong with it is told by its own error; the backup is there.
-    private func pruneNowAndThen(_ state: inout ScheduleState, _ progress: ProgressHandler?) {
+    private func pruneNowAndThen(
+        _ state: inout ScheduleState, after result: BackupResult, _ progress: ProgressHandler?
+    ) {
         guard store.settings.retention.prunes, state.needsPrune else { return }
         let now = SystemClock.now()
+        // By a clock that is far ahead every removed backup could no longer be brought back.
+        guard RetentionGuard(store: store).clockProblem(after: result.snapshot, now: now) == nil else { return }
         guard state.prunedAt != nil else {
             // The first prune comes a week after the first removal.
             state.prunedAt = now
@@ -185,7 +191,8 @@ public struct AutomaticBackup: Sendable {
         guard (try? PruneOperation(store: store).runAutomatically(maxUnused: .standard, progress: progress)) != nil else {
             return
         }
-        state.needsPrune = false
+        // What can still be brought back keeps its room until a later one.
+        state.needsPrune = (try? store.ownRemovedSnapshots().isEmpty) != true
         state.prunedAt = now
     }
 }

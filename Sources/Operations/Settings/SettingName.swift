@@ -21,6 +21,7 @@ public enum SettingName: String, CaseIterable, Sendable {
     case keepMonthly = "keep-monthly"
     case keepYearly = "keep-yearly"
     case keepWithin = "keep-within"
+    case undeleteDays = "undelete-days"
     case prune
     case beforeRestore = "before-restore"
     case afterRestore = "after-restore"
@@ -85,6 +86,8 @@ public enum SettingName: String, CaseIterable, Sendable {
                 "What stays: the newest 5, the newest of each of the last 7 days, …, all of the last year. What one of them keeps stays. Without",
                 "any of them: as the app's definition says.",
             ]
+        case .undeleteDays:
+            ["For how many days a removed backup can be brought back with: backupfs undelete. Its room is given back after that."]
         case .prune: ["Whether the room of removed backups is given back, once a week."]
         case .beforeRestore:
             [
@@ -127,6 +130,7 @@ public enum SettingName: String, CaseIterable, Sendable {
         case .keepMonthly: "12"
         case .keepYearly: "unlimited"
         case .keepWithin: "1y"
+        case .undeleteDays: "\(RetentionSettings.standardUndeleteDays)"
         case .prune: "on"
         case .beforeRestore: "systemctl stop my-app"
         case .afterRestore: "systemctl start my-app"

@@ -82,6 +82,8 @@ public struct StoreSettings: Sendable, Equatable {
         case .notify: notices.command = value
         case .notifications: notices.isOn = try SettingValue.onOrOff(value)
         case .retention: retention.isOn = try SettingValue.onOrOff(value)
+        case .undeleteDays:
+            retention.undeleteDays = try SettingValue.number(value, in: RetentionSettings.undeleteDaysRange, of: "days")
         case .prune: retention.prunes = try SettingValue.onOrOff(value)
         case .counted: retention.counted = try SettingValue.word(value, CountedBackups.self)
         case .keepLast: retention.policy.last = try RetentionPolicy.Limit(parsing: value)

@@ -18,6 +18,8 @@ public struct StoreState: Sendable {
     /// Whether the store has adopted a source and waits for its first restore or backup.
     public let isQuiet: Bool
     public let safetyBackupCount: Int
+    /// This store's backups that were removed and can be brought back; `nil` when that cannot be looked up.
+    public let removedBackupCount: Int?
     public let isRunning: Bool
     /// `nil` when none runs, or one that has not said yet what it is.
     public let operation: OperationState?
@@ -46,6 +48,7 @@ public struct StoreState: Sendable {
         otherSnapshotCount = store.repository.snapshots(kind: .snapshot).count - snapshots.count
         isQuiet = store.isQuiet
         safetyBackupCount = store.ownSnapshots(kind: .safety).count
+        removedBackupCount = try? store.ownRemovedSnapshots().count
         isRunning = store.isOperationRunning
         operation =
             isRunning

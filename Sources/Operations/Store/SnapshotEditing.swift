@@ -19,12 +19,14 @@ extension Store {
         return snapshot
     }
 
+    /// It can be brought back for a time: see `removalGrace`.
+    /// - Throws: `notPermitted` for a pinned one.
     public func removeSnapshot(_ snapshot: Snapshot) throws(BackupError) {
         try recorded(.delete) { (facts) throws(BackupError) in
             facts.snapshot = snapshot.name.description
             let lock = try lockForOperation()
             defer { withExtendedLifetime(lock) {} }
-            try repository.removeSnapshot(snapshot.id)
+            try withdraw([snapshot.id])
             facts.removedCount = 1
         }
     }

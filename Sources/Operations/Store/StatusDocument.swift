@@ -15,6 +15,7 @@ public struct StatusDocument: Sendable {
         let records = state.counts.map { counts -> OrderedJSON in
             .object(counts.map { OrderedJSON.Member($0.name, .integer($0.count)) })
         }
+        let removedCount: OrderedJSON = state.removedBackupCount.map { .integer($0) } ?? .null
         json = .members([
             "app": .text(store.definition.name),
             "title": .text(store.definition.title),
@@ -29,6 +30,7 @@ public struct StatusDocument: Sendable {
             "source": .text(store.source.hexadecimal),
             "adopted": .boolean(state.isQuiet),
             "safetyBackupCount": .integer(state.safetyBackupCount),
+            "removedBackupCount": removedCount,
             "records": records ?? .null,
             "statistics": state.statistics?.json ?? .null,
             "databaseError": .optional(state.databaseError?.description),
@@ -56,6 +58,7 @@ public struct StatusDocument: Sendable {
             "on": .boolean(settings.isOn), "counts": .text((settings.counted ?? definition.counted).rawValue),
             "keepLast": isOwn ? .null : definition.keepLast.map { .integer($0) } ?? .null,
             "keepWithinDays": isOwn ? .null : definition.keepWithinDays.map { .integer($0) } ?? .null,
+            "undeleteDays": .integer(settings.undeleteDays),
             "settings": isOwn ? .object(rule) : .null, "safetyKeepLast": .integer(definition.safetyKeepLast),
         ])
     }

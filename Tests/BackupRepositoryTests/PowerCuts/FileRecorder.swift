@@ -10,6 +10,8 @@ final class FileRecorder: FileObserver {
         var kept: Set<FileName> = []
         /// Snapshots that may be listed.
         var possible: Set<FileName> = []
+        /// Snapshots that must be listed, or be there to be brought back.
+        var recoverable: Set<FileName> = []
         /// The two names of a snapshot that is being renamed: exactly one of them must be listed.
         var renaming: Set<FileName> = []
     }

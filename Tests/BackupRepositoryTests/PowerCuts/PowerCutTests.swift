@@ -99,7 +99,11 @@ import Testing
         #expect(repository.damages().isEmpty, place)
         let names = Set(repository.snapshots().map(\.name))
         #expect(names.isSuperset(of: promise.kept), place)
-        #expect(names.isSubset(of: promise.kept.union(promise.possible).union(promise.renaming)), place)
+        let allowed = promise.kept.union(promise.possible).union(promise.renaming).union(promise.recoverable)
+        #expect(names.isSubset(of: allowed), place)
+        let removed = try repository.removedSnapshots().filter { promise.recoverable.contains($0.snapshot.name) }
+        #expect(names.union(removed.map(\.snapshot.name)).isSuperset(of: promise.recoverable), place)
+        #expect(names.isDisjoint(with: removed.map(\.snapshot.name)), place)
         if !promise.renaming.isEmpty { #expect(names.intersection(promise.renaming).count == 1, place) }
         for name in names { #expect(try RecordedHistory.flaw(of: name, in: repository) == nil, place) }
         try expectSound(repository, place)
@@ -110,6 +114,10 @@ import Testing
         try expectSound(repository, place)
 
         _ = try RepositoryPrune(repository, maxUnused: .bytes(0)).run()
+        for one in removed {
+            #expect(try repository.bringBackSnapshot(one.snapshot.id).problems.isEmpty, place)
+            #expect(try RecordedHistory.flaw(of: one.snapshot.name, in: repository) == nil, place)
+        }
         for name in names.union([next]) { #expect(try RecordedHistory.flaw(of: name, in: repository) == nil, place) }
         try expectSound(repository, place)
     }

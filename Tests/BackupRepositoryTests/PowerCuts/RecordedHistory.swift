@@ -100,6 +100,14 @@ struct RecordedHistory: Sendable {
         // What only the removed snapshot needed goes; packs of which a part is needed are written anew.
         let summary = try RepositoryPrune(repository, maxUnused: .bytes(0)).run()
         if summary.removedPackCount + summary.rewrittenPackCount == 0 { throw BackupError(.notFound, "nothing was pruned") }
+
+        // Removed in a way that can be undone, pruned, and brought back.
+        let three = try require("three", in: repository)
+        recorder.promise(.init(kept: ["renamed"], recoverable: ["three"]))
+        try repository.withdrawSnapshots([three], at: SystemClock.now())
+        _ = try RepositoryPrune(repository, maxUnused: .bytes(0)).run()
+        _ = try repository.bringBackSnapshot(three)
+        recorder.promise(.init(kept: ["renamed", "three"]))
     }
 
     /// That there are near-duplicates whose bases can be lost at all.

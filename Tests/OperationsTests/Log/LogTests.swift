@@ -27,7 +27,7 @@ struct LogTests {
             backupfs forget two --yes; backupfs delete one --yes; backupfs prune; backupfs prune --dry-run
             """)
         let told = try room.sh(
-            "jq -r '[.op, .result, .error // \"-\", .fileKind // \"-\", .level, .snapshot // .outcome // .format // \"-\"] | join(\" \")' $S/backupfs.log"
+            "jq -r '[.op, .result // \"-\", .error // \"-\", .fileKind // \"-\", .level, .snapshot // .outcome // .format // \"-\"] | join(\" \")' $S/backupfs.log"
         )
         #expect(
             told == """
@@ -46,11 +46,14 @@ struct LogTests {
                 repair ok - - info -
                 verify ok - - info one
                 backup ok sourceUnreadable media warning two
+                retention - - - info two
                 forget ok - - info two
+                retention - - - info one
                 delete ok - - info one
                 prune ok - - info -
                 """)
-        #expect(try room.sh("jq -r 'select(.phase != \"ended\" or .app != \"photo-diary\" or .pid < 2)' $S/backupfs.log") == "")
+        let others = #"select((.phase != "ended" and .op != "retention") or .app != "photo-diary" or .pid < 2)"#
+        #expect(try room.sh("jq -r '\(others)' $S/backupfs.log") == "")
         #expect(try room.sh("stat -c %a $S/backupfs.log $S/history.jsonl | paste -sd' '") == "600 600")
     }
 

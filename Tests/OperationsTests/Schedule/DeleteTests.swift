@@ -23,7 +23,10 @@ struct DeleteTests {
     @Test func `one is deleted when the question is answered by its button`() throws {
         let room = try room()
         let cancelled = try type("Cancel", "delete b", in: room)
-        #expect(cancelled.contains("Are you sure you want to delete this backup? This cannot be undone. Type \"Delete\""))
+        #expect(
+            cancelled.contains(
+                "Are you sure you want to delete this backup? For 7 days it can be undone with: backupfs undelete. Type \"Delete\""
+            ))
         #expect(cancelled.hasSuffix("exit 130") && cancelled.contains("cancelled; nothing was changed"), "\(cancelled)")
         #expect(try names(room) == "a b c")
         let deleted = try type("Delete", "delete b", in: room)
@@ -36,13 +39,25 @@ struct DeleteTests {
         try room.sh("backupfs restore a --yes --store $S >/dev/null; backupfs pin c --store $S >/dev/null")
         #expect(try type("delete", "delete --all", in: room).hasSuffix("exit 130"))
         let shown = try type("delete all", "delete --all", in: room)
-        #expect(shown.contains("Are you sure you want to delete all backups? This cannot be undone. Type \"Delete All\""))
+        #expect(
+            shown.contains(
+                "Are you sure you want to delete all backups? For 7 days it can be undone with: backupfs undelete. Type \"Delete All\""
+            ))
         #expect(shown.contains("1 pinned backup was kept.\nexit 0"), "\(shown)")
         #expect(try names(room) == "c")
         try room.sh("backupfs unpin c --store $S >/dev/null")
         #expect(try room.sh("backupfs delete --all --yes --store $S") == "All backups deleted.")
         #expect(try room.sh("backupfs delete --all --yes --store $S") == "No backups found.")
         #expect(try room.sh("backupfs status --json --store $S | jq .safetyBackupCount") == "1")
+    }
+
+    @Test func `what cannot be brought back is asked in the documents' words`() throws {
+        let room = try room()
+        let one = try type("Cancel", "delete b --now", in: room)
+        #expect(one.contains("Are you sure you want to delete this backup? This cannot be undone. Type \"Delete\""), "\(one)")
+        let all = try type("Cancel", "delete --all --now", in: room)
+        #expect(all.contains("Are you sure you want to delete all backups? This cannot be undone. Type \"Delete All\""), "\(all)")
+        #expect(try names(room) == "a b c")
     }
 
     @Test func `nothing is deleted where nobody can be asked, nor what is pinned or not there`() throws {

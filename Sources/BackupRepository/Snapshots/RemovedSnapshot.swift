@@ -1,0 +1,42 @@
+import BackupCore
+
+/// A snapshot that was removed and can be brought back until a prune gives it up.
+public struct RemovedSnapshot: Hashable, Sendable {
+    public let snapshot: Snapshot
+    /// When it was removed, by the clock of the machine that did it.
+    public let removalTime: Timestamp
+}
+
+/// How long removed snapshots can be brought back.
+public struct RemovalGrace: Sendable {
+    /// Seven days.
+    public static let standardSeconds: Int64 = 7 * 86_400
+
+    private let now: Timestamp
+    private let seconds: @Sendable (Snapshot?) -> Int64
+
+    /// - Parameter seconds: how long a snapshot can be brought back after it was removed; asked with `nil` for one whose record cannot be read.
+    public init(now: Timestamp, seconds: @escaping @Sendable (Snapshot?) -> Int64 = { _ in Self.standardSeconds }) {
+        self.now = now
+        self.seconds = seconds
+    }
+
+    /// The same, but over for some snapshots.
+    public func over(for isOver: @escaping @Sendable (Snapshot) -> Bool) -> RemovalGrace {
+        RemovalGrace(now: now) { [seconds] snapshot in snapshot.map(isOver) ?? true ? .min : seconds(snapshot) }
+    }
+
+    /// Until when it can be brought back.
+    public func end(of removed: RemovedSnapshot) -> Timestamp { end(removed.removalTime, removed.snapshot) }
+
+    private func end(_ removalTime: Timestamp, _ snapshot: Snapshot?) -> Timestamp {
+        let seconds = seconds(snapshot)
+        let (sum, hasOverflown) = removalTime.seconds.addingReportingOverflow(seconds)
+        return Timestamp(seconds: hasOverflown ? (seconds < 0 ? .min : .max) : sum)
+    }
+
+    /// A removal in the future, by a clock that was wrong then or is wrong now, is not over.
+    public func isOver(for removed: RemovedSnapshot) -> Bool { end(of: removed) <= now }
+
+    func isOver(for damage: RemovedDamage) -> Bool { end(damage.removalTime, nil) <= now }
+}

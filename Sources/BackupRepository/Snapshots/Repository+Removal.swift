@@ -1,0 +1,49 @@
+import BackupCore
+
+/// Removing snapshots, and bringing them back.
+extension Repository {
+    /// Takes snapshots out of sight. Until a prune after the time of grace gives them up, they can be brought back.
+    /// - Parameters:
+    ///   - ids: those that are pinned or not there any more are passed over.
+    ///   - time: the time of the removal.
+    ///   - willRemove: called before each; what it throws ends the removal.
+    ///   - didRemove: called when one has durably gone.
+    public func withdrawSnapshots(
+        _ ids: [SnapshotID], at time: Timestamp, willRemove: (SnapshotID) throws(BackupError) -> Void = { _ in },
+        didRemove: (SnapshotID) throws(BackupError) -> Void = { _ in }
+    ) throws(BackupError) {
+        try snapshotStore.withdraw(ids, at: time, willRemove: willRemove, didRemove: didRemove)
+    }
+
+    /// Gives a removed snapshot up, durably: it cannot be brought back. Nothing happens when it is not there.
+    public func giveUpSnapshot(_ id: SnapshotID) throws(BackupError) { try snapshotStore.giveUpRemoved(id) }
+
+    /// The snapshots that can be brought back, in the order in which they were removed.
+    public func removedSnapshots() throws(BackupError) -> [RemovedSnapshot] { try snapshotStore.removed().snapshots }
+
+    /// Brings a removed snapshot back.
+    /// - Parameter name: what it is called from now on; `nil` for what it was called.
+    /// - Throws: `busy` while a prune runs; `notFound`; `alreadyExists` when another snapshot has the name.
+    /// - Returns: the snapshot, and what of it is no longer in the repository: an older program, which does not know of removed snapshots, may have
+    ///   pruned it.
+    public func bringBackSnapshot(
+        _ id: SnapshotID, as name: FileName? = nil
+    ) throws(BackupError) -> (snapshot: Snapshot, problems: [BackupError]) {
+        let lock = try RepositoryLock(layout, .keepingPacks, operation: "undelete")
+        defer { withExtendedLifetime(lock) {} }
+        try catalog.reconcile()
+        try snapshotStore.bringBack(id, as: name)
+        guard let snapshot = snapshotStore.list[id] else {
+            throw BackupError(.notFound, "there is no such snapshot", path: layout.snapshotPath(of: id))
+        }
+        var problems: [BackupError] = []
+        let walk = TreeWalk(self, try PackInventory(self)) { (problem) throws(BackupError) in
+            switch problem {
+            case .missing(let chunk): problems.append(BackupError(.repositoryDamaged, "chunk \(chunk) is missing"))
+            case .structure(let error, let isTold): if !isTold { problems.append(error) }
+            }
+        }
+        _ = try walk.visit(snapshot)
+        return (snapshot, problems)
+    }
+}

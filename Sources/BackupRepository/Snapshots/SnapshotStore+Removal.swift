@@ -1,0 +1,175 @@
+import BackupCore
+import Glibc
+import SystemIO
+
+/// Removing snapshots so that they can be brought back: the record moves to `removed/`, with the time of the removal as its modification time. The
+/// label stays where it is. A snapshot that has a record in `snapshots/` as well, as after copying a repository, counts as not removed.
+extension SnapshotStore {
+    /// How many are removed under one lock.
+    private static let batchCount = 500
+
+    /// Moves the records of snapshots to `removed/`, in the order given, each durably before `didRemove` is called for it. Those that are pinned, or
+    /// not there any more, are passed over.
+    /// - Parameter willRemove: called before each; what it throws ends the removal.
+    func withdraw(
+        _ ids: [SnapshotID], at time: Timestamp, willRemove: (SnapshotID) throws(BackupError) -> Void,
+        didRemove: (SnapshotID) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        try OwnerOnly.makeFolder(layout.removed)
+        var rest = ids[...]
+        while !rest.isEmpty {
+            let batch = rest.prefix(Self.batchCount)
+            rest = rest.dropFirst(Self.batchCount)
+            // Pins and names are written under the same lock: what the scan finds stays true.
+            let lock = try WaitingLock.acquire(path: layout.namesLock)
+            defer { withExtendedLifetime(lock) {} }
+            try scan()
+            let going = batch.filter { list[$0]?.isPinned == false }
+            changeRegister { $0.strikeOut(going) }
+            // What is gone must be seen to be gone, also when a later one fails; and what stayed is entered again.
+            defer {
+                _ = try? scan()
+                changeRegister { register in register.strikeOut(going.filter { list[$0] == nil }) }
+            }
+            for id in batch {
+                guard let snapshot = list[id], !snapshot.isPinned else { continue }
+                try willRemove(id)
+                try withdraw(id, at: time)
+                try didRemove(id)
+            }
+        }
+    }
+
+    /// The time comes first: a record in `removed/` must not look as if it had been removed when it was made.
+    private func withdraw(_ id: SnapshotID, at time: Timestamp) throws(BackupError) {
+        let path = layout.snapshotPath(of: id)
+        do {
+            let descriptor = try OwnedDescriptor.open(path, O_RDONLY)
+            try descriptor.setModificationTime(time)
+            try descriptor.synchronize()
+        }
+        try FileSystem.rename(path, to: layout.removedPath(of: id))
+        // In this order the record has a name at each moment.
+        try FileSystem.synchronizeDirectory(layout.removed)
+        try FileSystem.synchronizeDirectory(layout.snapshots)
+    }
+
+    /// Makes the names in `removed/` durable. To be called before `snapshots/` is synchronized: a process that moved a record may have died before it
+    /// did that, and then the record would have no name left after a power cut.
+    func synchronizeRemoved() throws(BackupError) {
+        do {
+            try FileSystem.synchronizeDirectory(layout.removed)
+        } catch {
+            // Nothing was ever removed.
+            guard error.code == .notFound else { throw error }
+        }
+    }
+
+    /// What can be brought back, in the order in which it was removed, and the records that cannot be read.
+    func removed() throws(BackupError) -> (snapshots: [RemovedSnapshot], damages: [RemovedDamage]) {
+        let names: [FileName]
+        do throws(BackupError) {
+            names = try DirectoryReader(path: layout.removed).names()
+        } catch {
+            if error.code == .notFound { return ([], []) }
+            throw error
+        }
+        var snapshots: [RemovedSnapshot] = []
+        var damages: [RemovedDamage] = []
+        var labelDamages: [BackupError] = []
+        for name in names {
+            guard let digest = RepositoryLayout.digest(in: name, extension: RepositoryLayout.snapshotExtension) else { continue }
+            let id = SnapshotID(digest)
+            guard list[id] == nil else { continue }
+            let path = layout.removedPath(of: id)
+            do throws(BackupError) {
+                let time = try FileSystem.status(path).modificationTime
+                do throws(BackupError) {
+                    let record = try readRecord(id, at: path)
+                    let label = try readLabel(id, record, &labelDamages)
+                    snapshots.append(
+                        RemovedSnapshot(snapshot: Snapshot(id: id, record: record, label: label), removalTime: time))
+                } catch {
+                    if error.code == .notFound { continue }
+                    damages.append(RemovedDamage(id: id, removalTime: time, error: error))
+                }
+            } catch {
+                // Brought back or given up since the folder was listed.
+                if error.code != .notFound { throw error }
+            }
+        }
+        snapshots.sort { left, right in
+            left.removalTime == right.removalTime
+                ? Snapshot.precedes(left.snapshot, right.snapshot) : left.removalTime < right.removalTime
+        }
+        return (snapshots, damages)
+    }
+
+    /// Moves a record back to `snapshots/`, durably.
+    /// - Parameter name: what it is called from now on; `nil` for what it was called.
+    /// - Throws: `notFound`; `alreadyExists` when another snapshot has its name; `invalidArgument` for a name that cannot be one.
+    func bringBack(_ id: SnapshotID, as name: FileName?) throws(BackupError) {
+        let lock = try WaitingLock.acquire(path: layout.namesLock)
+        defer { withExtendedLifetime(lock) {} }
+        try scan()
+        guard let removed = try removed().snapshots.first(where: { $0.snapshot.id == id })?.snapshot else {
+            throw BackupError(.notFound, "there is no such removed snapshot", path: layout.removedPath(of: id))
+        }
+        try requireFree(name ?? removed.name, in: list)
+        if let name, name != removed.name {
+            var label = removed.label
+            label.name = name
+            try write(label, of: id)
+        }
+        try FileSystem.rename(layout.removedPath(of: id), to: layout.snapshotPath(of: id))
+        try FileSystem.synchronizeDirectory(layout.snapshots)
+        try FileSystem.synchronizeDirectory(layout.removed)
+        try scan()
+        let isLabelled = FileSystem.exists(layout.labelPath(of: id))
+        changeRegister { if isLabelled { $0.enterLabel(of: id) } }
+    }
+
+    /// Removes records of removed snapshots, and their labels, for good.
+    /// - Parameters:
+    ///   - grace: those for which it is over are given up.
+    ///   - requireHeld: asked before each file is unlinked.
+    /// - Returns: how many were given up.
+    func giveUpRemoved(
+        _ grace: RemovalGrace, requireHeld: () throws(BackupError) -> Void
+    ) throws(BackupError) -> Int {
+        let lock = try WaitingLock.acquire(path: layout.namesLock)
+        defer { withExtendedLifetime(lock) {} }
+        try scan()
+        let all = try removed()
+        let ids =
+            all.snapshots.filter { grace.isOver(for: $0) }.map(\.snapshot.id)
+            + all.damages.filter { grace.isOver(for: $0) }.map(\.id)
+        for id in ids {
+            try requireHeld()
+            try unlinkRemoved(id)
+        }
+        return ids.count
+    }
+
+    /// Removes the record of a removed snapshot for good, durably; nothing happens when it is not there.
+    func giveUpRemoved(_ id: SnapshotID) throws(BackupError) {
+        let lock = try WaitingLock.acquire(path: layout.namesLock)
+        defer { withExtendedLifetime(lock) {} }
+        try scan()
+        guard try removed().snapshots.contains(where: { $0.snapshot.id == id }) else { return }
+        try unlinkRemoved(id)
+    }
+
+    private func unlinkRemoved(_ id: SnapshotID) throws(BackupError) {
+        try FileSystem.removeFile(layout.removedPath(of: id))
+        try FileSystem.synchronizeDirectory(layout.removed)
+        try FileSystem.removeFile(layout.labelPath(of: id))
+    }
+}
+
+/// A record in `removed/` that cannot be read.
+struct RemovedDamage {
+    let id: SnapshotID
+    let removalTime: Timestamp
+    let error: BackupError
+}

@@ -1,0 +1,72 @@
+import BackupCore
+import BackupRepository
+import SystemIO
+
+/// Brings removed backups back.
+public struct UndeleteOperation: Sendable {
+    /// A backup that is there again.
+    public struct Result: Sendable {
+        public let snapshot: Snapshot
+        /// What of it is not in the repository any more; empty when it is whole.
+        public let problems: [BackupError]
+    }
+
+    /// Digits of an ID that are enough to name a backup by it.
+    private static let shortestIDCount = 8
+
+    private let store: Store
+
+    public init(store: Store) { self.store = store }
+
+    /// - Parameters:
+    ///   - names: what the backups were called, or at least the first eight digits of their IDs. Of several that had one name, the one that was removed
+    ///     last is taken.
+    ///   - newName: what the backup is called from now on, if there is one only; `nil` for what it was called.
+    /// - Throws: `notFound`, and then nothing is changed; `alreadyExists` when there is another backup of that name: those before it are back.
+    public func run(_ names: [String], as newName: FileName?) throws(BackupError) -> [Result] {
+        try store.recorded(.undelete) { (facts) throws(BackupError) in
+            let lock = try store.lockForOperation()
+            defer { withExtendedLifetime(lock) {} }
+            try store.repository.refresh()
+            let removed = try store.repository.removedSnapshots()
+            var found: [RemovedSnapshot] = []
+            for name in names {
+                let one = try find(name, among: removed)
+                if !found.contains(one) { found.append(one) }
+            }
+            var results: [Result] = []
+            for one in found {
+                let (snapshot, problems) = try bringBack(one, as: newName)
+                results.append(Result(snapshot: snapshot, problems: problems))
+            }
+            if let only = results.first, results.count == 1 { facts.snapshot = only.snapshot.name.description }
+            if results.contains(where: { !$0.problems.isEmpty }) { facts.error = .repositoryDamaged }
+            return results
+        }
+    }
+
+    private func bringBack(_ removed: RemovedSnapshot, as newName: FileName?) throws(BackupError) -> (Snapshot, [BackupError]) {
+        let name = removed.snapshot.name
+        do {
+            return try store.repository.bringBackSnapshot(removed.snapshot.id, as: newName)
+        } catch let error where error.code == .alreadyExists {
+            throw BackupError(
+                .alreadyExists, error.message, path: (newName ?? name).description,
+                remedy:
+                    "Bring it back under another name: backupfs undelete \(removed.snapshot.id.hexadecimal.prefix(8)) --as NAME")
+        }
+    }
+
+    private func find(_ name: String, among removed: [RemovedSnapshot]) throws(BackupError) -> RemovedSnapshot {
+        let named = removed.filter { one in
+            let snapshot = one.snapshot
+            return snapshot.name == FileName(name)
+                || snapshot.kind == .safety && store.safetyFile(of: snapshot).name == name
+                || name.utf8.count >= Self.shortestIDCount && snapshot.id.hexadecimal.hasPrefix(name)
+        }
+        if let found = named.last(where: { store.owns($0.snapshot) }) ?? named.last { return found }
+        throw BackupError(
+            .notFound, "no removed backup has this name", path: name,
+            remedy: "See those that can be brought back: backupfs snapshots --removed")
+    }
+}

@@ -1,0 +1,179 @@
+import TestSupport
+import Testing
+
+/// Removed backups can be brought back for a time, whatever removed them; a prune takes nothing of theirs before that.
+struct UndeleteTests {
+    /// Three backups, a, b and c, that differ; the reference copy of each lies in `$R/copy-a` and so on.
+    private func makeRoom() throws -> Room {
+        let room = try Room()
+        try room.sh(
+            """
+            backupfs init --store $S --sample >/dev/null
+            for n in a b c; do
+                sqlite3 $S/app/database.sqlite "update expenses set notes = '$n ' || hex(randomblob(200))"
+                backupfs backup --label $n --store $S >/dev/null
+                backupfs restore $n --target $R/copy-$n --store $S >/dev/null
+            done
+            """, Self.at(1))
+        return room
+    }
+
+    private static func at(_ day: Int) -> [String: String] {
+        ["BACKUPFS_NOW": "2026-01-\(day < 10 ? "0" : "")\(day)T10:00:00Z"]
+    }
+
+    private func names(_ room: Room, _ option: String = "") throws -> String {
+        try room.sh("backupfs snapshots \(option) --json --store $S | jq -r '[.[].name] | join(\" \")'")
+    }
+
+    private func isWhole(_ room: Room, _ name: String) throws -> Bool {
+        try room.sh(
+            "rm -rf $R/back; backupfs restore \(name) --target $R/back --store $S >/dev/null; diff -r $R/back $R/copy-\(name)")
+            == ""
+    }
+
+    @Test func `a removed backup comes back whole within the time, though it was pruned meanwhile`() throws {
+        let room = try makeRoom()
+        try room.sh("backupfs forget a --yes --store $S; backupfs delete b --yes --store $S", Self.at(2))
+        #expect(try names(room) == "c")
+        #expect(try names(room, "--removed") == "a b")
+        #expect(
+            try room.sh("backupfs snapshots --removed --json --store $S | jq -r '.[] | [.removedAt, .staysUntil] | join(\" \")'")
+                == "2026-01-02T10:00:00Z 2026-01-09T10:00:00Z\n2026-01-02T10:00:00Z 2026-01-09T10:00:00Z")
+        #expect(try room.sh("backupfs status --json --store $S | jq .removedBackupCount") == "2")
+        #expect(try room.sh("backupfs status --store $S").contains("Removed backups that can be brought back: 2"))
+        try room.sh("backupfs prune --max-unused 0 --store $S", Self.at(8))
+        #expect(try room.sh("backupfs undelete a b --store $S", Self.at(8)) == "Brought back a\nBrought back b")
+        #expect(try names(room) == "a b c")
+        #expect(try names(room, "--removed") == "")
+        #expect(try isWhole(room, "a") && isWhole(room, "b") && isWhole(room, "c"))
+        #expect(try room.run("backupfs check --read-data --store $S").status == 0)
+    }
+
+    @Test func `after the time a prune gives the room back, and not before`() throws {
+        let room = try makeRoom()
+        let size = "du -s --block-size=1 $S/repository/packs | cut -f1"
+        let before = try #require(Int(try room.sh(size)))
+        try room.sh("backupfs delete a b --yes --store $S", Self.at(2))
+        let unused = "backupfs prune --dry-run --max-unused 0 --json --store $S | tail -1 | jq .packs_removed"
+        #expect(try room.sh(unused, Self.at(8)) == "0")
+        #expect(try room.sh(unused, Self.at(10)) != "0")
+        try room.sh("backupfs prune --max-unused 0 --store $S", Self.at(8))
+        #expect(try Int(room.sh(size)) == before)
+        try room.sh("backupfs prune --max-unused 0 --store $S", Self.at(10))
+        #expect(try #require(Int(try room.sh(size))) < before)
+        #expect(try names(room, "--removed") == "")
+        #expect(
+            try room.sh("ls $S/repository/removed $S/repository/labels")
+                == "\(room.storePath)/repository/labels:\n\n\(room.storePath)/repository/removed:")
+        let late = try room.run("backupfs undelete a --store $S", Self.at(10))
+        #expect(late.status == 1 && late.complaint.contains("no removed backup has this name"), "\(late.complaint)")
+        #expect(try isWhole(room, "c"))
+        #expect(try room.run("backupfs check --read-data --store $S").status == 0)
+    }
+
+    @Test func `what the rule removes comes back, pinned and tagged as it was, and the log says which rule it was`() throws {
+        let room = try makeRoom()
+        try room.sh(
+            """
+            backupfs tag a --add precious --store $S
+            backupfs config set retention-counts all --store $S; backupfs config set keep-last 2 --store $S
+            backupfs backup --label d --store $S
+            """, Self.at(2))
+        #expect(try names(room) == "c d")
+        #expect(try names(room, "--removed") == "a b")
+        let log = try room.sh("jq -r 'select(.op == \"retention\") | [.phase, .snapshot, .rule] | join(\" \")' $S/backupfs.log")
+        #expect(log == "removed a keep-last 2\nremoved b keep-last 2", "\(log)")
+        let dry = try room.sh("backupfs forget --dry-run --keep-last 1 --store $S")
+        #expect(dry.contains("kept by none of: keep-last 1"), "\(dry)")
+        try room.sh("backupfs undelete a --store $S", Self.at(3))
+        #expect(try room.sh("backupfs snapshots --tag precious --json --store $S | jq -r '.[].name'") == "a")
+        #expect(try isWhole(room, "a"))
+    }
+
+    @Test func `delete --now is for good: the backups, those that were deleted before, and their data`() throws {
+        let room = try makeRoom()
+        try room.sh("backupfs delete a --yes --store $S", Self.at(2))
+        #expect(try room.sh("backupfs delete b --now --yes --store $S", Self.at(2)).hasSuffix("Deleted b"))
+        #expect(try names(room, "--removed") == "a")
+        // By name what was deleted before, and then everything.
+        #expect(try room.sh("backupfs delete a --now --yes --store $S", Self.at(2)).hasSuffix("Deleted a"))
+        #expect(try names(room, "--removed") == "")
+        #expect(try isWhole(room, "c"))
+        try room.sh("backupfs delete --all --now --yes --store $S", Self.at(2))
+        #expect(try room.sh("find $S/repository -name '*.pack' -o -name '*.snapshot' -o -name '*.label'") == "")
+    }
+
+    @Test func `another backup of the same name does not hide a removed one`() throws {
+        let room = try makeRoom()
+        try room.sh("backupfs delete a --yes --store $S; backupfs backup --label a --store $S", Self.at(2))
+        let taken = try room.run("backupfs undelete a --store $S", Self.at(3))
+        #expect(taken.status == 1 && taken.complaint.contains("--as NAME"), "\(taken.complaint)")
+        #expect(try names(room, "--removed") == "a")
+        let id = try room.sh("backupfs snapshots --removed --json --store $S | jq -r '.[0].id[:8]'")
+        try room.sh("backupfs undelete \(id) --as old-a --store $S; mv $R/copy-a $R/copy-old-a", Self.at(3))
+        #expect(try names(room) == "b c old-a a")
+        try room.sh(
+            "rm $R/copy-old-a/manifest.json; backupfs restore old-a --target $R/back --store $S; rm $R/back/manifest.json")
+        #expect(try room.sh("diff -r $R/back $R/copy-old-a") == "")
+    }
+
+    @Test(arguments: ["2100-01-01T00:00:00Z", "1970-01-02T00:00:00Z"])
+    func `an automatic prune by a wrong clock takes nothing that can be brought back`(now: String) throws {
+        let room = try makeRoom()
+        try room.sh(
+            """
+            backupfs config set schedule daily --store $S
+            backupfs delete a --yes --store $S; backupfs backup --if-due --store $S
+            """, Self.at(2))
+        _ = try room.run("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": now])
+        _ = try room.run("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": String(now.dropLast(13)) + "9T00:00:00Z"])
+        #expect(try names(room, "--removed").contains("a"))
+        try room.sh("backupfs undelete a --store $S", Self.at(3))
+        #expect(try isWhole(room, "a"))
+    }
+
+    @Test func `a store does not cut short the time of another one's backups`() throws {
+        let room = try makeRoom()
+        try room.sh(
+            """
+            backupfs config set undelete-days 30 --store $S; backupfs backup --label d --store $S; backupfs delete a --yes --store $S
+            backupfs init --store $R/other --repository $S/repository --new-source
+            backupfs config set undelete-days 0 --store $R/other
+            backupfs backup --label mine --store $R/other; backupfs delete mine --yes --store $R/other
+            """, Self.at(2))
+        try room.sh("backupfs prune --max-unused 0 --now --store $R/other", Self.at(20))
+        #expect(try names(room, "--removed") == "a")
+        try room.sh("backupfs undelete a --store $S", Self.at(20))
+        #expect(try isWhole(room, "a"))
+    }
+
+    @Test func `a repository with packs and no backup is not pruned unless it is said`() throws {
+        let room = try makeRoom()
+        // As a copy that was interrupted looks.
+        try room.sh("cp -a $S/repository/snapshots $R/snapshots; rm $S/repository/snapshots/*")
+        let refused = try room.run("backupfs prune --store $S")
+        #expect(refused.status == 1 && refused.complaint.contains("no backup"), "\(refused.complaint)")
+        try room.sh("cp -a $R/snapshots/. $S/repository/snapshots/")
+        #expect(try isWhole(room, "a") && isWhole(room, "b") && isWhole(room, "c"))
+        try room.sh("rm $S/repository/snapshots/*; backupfs prune --empty --store $S")
+        #expect(try room.sh("find $S/repository/packs -name '*.pack'") == "")
+    }
+
+    @Test(arguments: ["backup.begun", "forget.removed", "prune.removed-given-up", "prune.pack-unlinked"])
+    func `a kill in the middle leaves each backup in one place`(point: String) throws {
+        let room = try makeRoom()
+        _ = try room.run(
+            "backupfs delete a --yes --store $S; backupfs delete b --yes --store $S; backupfs backup --label d --store $S",
+            Self.at(2).merging(["BACKUPFS_FAULT": "\(point)=kill"]) { $1 })
+        _ = try room.run(
+            "backupfs prune --max-unused 0 --store $S", Self.at(12).merging(["BACKUPFS_FAULT": "\(point)=kill"]) { $1 })
+        #expect(try room.run("backupfs check --read-data --store $S").status == 0)
+        for name in try names(room).split(separator: " ") where name != "d" { #expect(try isWhole(room, String(name))) }
+        let removed = try names(room, "--removed")
+        for name in removed.split(separator: " ") { try room.sh("backupfs undelete \(name) --store $S", Self.at(12)) }
+        for name in removed.split(separator: " ") { #expect(try isWhole(room, String(name))) }
+        #expect(try isWhole(room, "c"))
+        #expect(try room.run("backupfs check --read-data --store $S").status == 0)
+    }
+}
