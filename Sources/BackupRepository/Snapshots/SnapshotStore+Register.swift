@@ -58,7 +58,13 @@ extension SnapshotStore {
     /// A file that is there but cannot be read is another finding.
     private func compareWithRegister() throws(BackupError) -> MissingSnapshots {
         guard let register = try readRegister() else { return MissingSnapshots() }
-        let records = try ids(in: layout.snapshots, RepositoryLayout.snapshotExtension)
+        var records = try ids(in: layout.snapshots, RepositoryLayout.snapshotExtension)
+        // Removed on purpose, when there was no room for the register perhaps.
+        do throws(BackupError) {
+            records.formUnion(try ids(in: layout.removed, RepositoryLayout.snapshotExtension))
+        } catch {
+            if error.code != .notFound { throw error }
+        }
         let labels = try ids(in: layout.labels, RepositoryLayout.labelExtension)
         var missing = MissingSnapshots()
         for (snapshot, isLabelled) in register.isLabelled.sorted(by: { $0.key < $1.key }) {

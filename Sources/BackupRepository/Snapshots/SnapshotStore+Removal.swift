@@ -24,17 +24,17 @@ extension SnapshotStore {
             let lock = try NamesLock(layout)
             defer { withExtendedLifetime(lock) {} }
             try scan()
-            // What is gone must be seen to be gone, also when a later one fails.
-            var gone: [SnapshotID] = []
+            let going = batch.filter { list[$0]?.isPinned == false }
+            changeRegister { $0.strikeOut(going) }
+            // What is gone must be seen to be gone, also when a later one fails; and what stayed is entered again.
             defer {
                 _ = try? scan()
-                changeRegister { $0.strikeOut(gone) }
+                changeRegister { register in register.strikeOut(going.filter { list[$0] == nil }) }
             }
             for id in batch {
                 guard let snapshot = list[id], !snapshot.isPinned else { continue }
                 try willRemove(id)
                 try withdraw(id, at: time, lock)
-                gone.append(id)
                 try didRemove(id)
             }
         }
