@@ -102,6 +102,32 @@ import Testing
         #expect(try stored(filesThen) == stored(FileManager.default.subpathsOfDirectory(atPath: folder("repository"))))
     }
 
+    /// A pack must not be set aside because somebody cancelled the repair while it was read.
+    @Test func `a cancelled read is no damage`() throws {
+        let pack = try #require(repository.packs().first)
+        let chunks = try repository.packIndex(of: pack).storedChunks(in: pack)
+        let cancellation = Cancellation()
+        cancellation.request()
+        var readCount = 0
+        let code = errorCode {
+            try cancellation.run { () throws(BackupError) in
+                try PackDataReader(repository).read(chunks, of: pack) { (_, _) throws(BackupError) in readCount += 1 }
+            }
+        }
+        #expect(code == .interrupted && readCount == 0)
+        var findings: [String] = []
+        var check = RepositoryCheck(repository, readData: .all) { findings.append("\($0)") }
+        #expect(errorCode { try cancellation.run { () throws(BackupError) in _ = try check.run() } } == .interrupted)
+        #expect(
+            errorCode {
+                try cancellation.run { () throws(BackupError) in
+                    try RepositoryRepair(repository) { findings.append("\($0)") }.run()
+                }
+            } == .interrupted)
+        #expect(findings.isEmpty, "\(findings)")
+        try expectSound()
+    }
+
     /// Between the question at the start of `commit` and the rename of the record there may be a suspend.
     @Test func `a record is not published without the lock (R-A7)`() throws {
         final class Thief: FileObserver {

@@ -41,6 +41,8 @@ public struct RepositoryCheck {
         }
         checkCatalog(inventory)
         if let readData { readPacks(readData.select(inventory.packs), &inventory) }
+        // What was not read for that reason is no damage.
+        try Cancellation.check()
         let baseless = withoutBase(inventory)
         summary.packCount = inventory.packs.count + inventory.unreadable.count
         summary.chunkCount = inventory.chunkCount
@@ -143,7 +145,7 @@ public struct RepositoryCheck {
         for outcome in outcomes.values.sorted(by: { $0.pack < $1.pack }) {
             guard let firstRow = firstRows[outcome.pack] else { continue }
             // A pack that a failed backup took back meanwhile is no damage; if a snapshot needs it, that is found below.
-            if let failure = outcome.failure, failure.code != .notFound {
+            if let failure = outcome.failure, failure.code != .notFound, failure.code != .interrupted {
                 find(.pack, failure.at(repository.layout.packPath(of: outcome.pack)), pack: outcome.pack)
             }
             for damage in outcome.damaged {

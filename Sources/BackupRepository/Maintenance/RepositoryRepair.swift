@@ -70,7 +70,9 @@ private struct Execution {
             let salvage = try PackSalvage(repository: repository).candidates(damage.pack)
             try replace(damage.pack, salvage.chunks, salvage.kind, damage.error)
         }
-        for outcome in findDamage(inventory) {
+        let outcomes = findDamage(inventory)
+        try Cancellation.check()
+        for outcome in outcomes {
             let index = try repository.packIndex(of: outcome.pack)
             try replace(outcome.pack, index.storedChunks(in: outcome.pack), index.kind, outcome.damaged[0].error)
         }
