@@ -124,7 +124,7 @@ import Testing
                 let bytes = try file.readExactly(at: chunk.packOffset, count: Int(chunk.storedLength))
                 try bytes.withUnsafeBytes { try copy.append(PackEntry(chunk), $0) }
             }
-            _ = try copy.publish(in: repository.layout, repository.catalog)
+            _ = try copy.publish(in: repository.layout, repository.catalog) {}
         }
         let summary = try RepositoryPrune(repository, maxUnused: .bytes(0)).run()
         #expect(summary.neededChunkCount >= 100)

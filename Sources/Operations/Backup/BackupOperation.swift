@@ -74,7 +74,7 @@ public struct BackupOperation: Sendable {
         BackupError(
             .inputOutput,
             .plural(
-                unreadable.count, one: "a media file cannot be read, so it would not be in the safety backup",
+                unreadable.count, one: "\(unreadable.count) media file cannot be read, so it would not be in the safety backup",
                 other: "\(unreadable.count) media files cannot be read, so they would not be in the safety backup"),
             remedy:
                 "Nothing was changed. Make them readable, or move them away, and try again; or restore into another folder with --target.",
