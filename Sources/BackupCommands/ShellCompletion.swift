@@ -15,9 +15,11 @@ enum SnapshotCompletion {
     /// - Returns: nothing where the store cannot be opened without asking: whoever presses a key wants no questions and no errors.
     static func names(_ words: [String]) -> [String] {
         guard let path = try? StoreLocation.resolve(storeOption(words)),
-            let store = try? PasswordOptions.parse([]).open(path, asks: false)
+            let passwords = try? PasswordOptions.parse([]),
+            let names = try? Store.snapshotNames(
+                at: path,
+                secret: { (repository) throws(BackupError) in .password(try passwords.password(of: repository, asks: false)) })
         else { return [] }
-        let names = store.repository.snapshots(kind: .snapshot).map(\.name.description)
         return names.isEmpty ? [] : names.reversed() + ["latest"]
     }
 

@@ -66,6 +66,16 @@ struct CompletionTests {
         }
     }
 
+    @Test func `T-A22: a key that is pressed finishes no restore and runs no command`() throws {
+        try withStore { room in
+            // What a crash between a restore and its last command leaves.
+            try room.sh("backupfs config set after-restore \"touch $R/started\" --store $S; echo after-restore > $S/restore.hook")
+            #expect(try room.offered("backupfs ls --store $S ''") == ["latest", "monday", "two words"])
+            try room.sh("test ! -e $R/started; test -e $S/restore.hook")
+            try room.sh("backupfs snapshots --store $S >/dev/null; test -e $R/started; test ! -e $S/restore.hook")
+        }
+    }
+
     @Test func `zsh and fish take theirs`() throws {
         try withStore { room in
             try room.sh("zsh -n $I/share/zsh/site-functions/_backupfs; fish -n $I/share/fish/vendor_completions.d/backupfs.fish")
