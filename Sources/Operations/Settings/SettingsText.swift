@@ -31,7 +31,9 @@ struct SettingsText {
         do {
             node = try Yams.compose(yaml: text, .basic)
         } catch {
-            throw BackupError(.invalidContent, "the settings are not valid YAML: \(error)", path: path)
+            throw BackupError(
+                .invalidContent,
+                "the settings are not valid YAML: \(MessageText.shortened("\(error)", limit: MessageText.nameLimit))", path: path)
         }
         guard let mapping = node?.mapping else {
             throw BackupError(.invalidContent, "the settings are empty", path: path, remedy: "Make the store anew with init.")
