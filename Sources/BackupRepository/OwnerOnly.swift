@@ -25,12 +25,14 @@ enum OwnerOnly {
     /// Puts a small file in place in one step, durably: it is written in `temporaryFolder`, which is on the same file system.
     /// A crash leaves the old file or the new one.
     static func publish(
-        _ bytes: [UInt8], to path: String, temporaryFolder: String, beforeRename: () throws(BackupError) -> Void = {}
+        _ bytes: [UInt8], to path: String, temporaryFolder: String, modificationTime: Timestamp? = nil,
+        beforeRename: () throws(BackupError) -> Void = {}
     ) throws(BackupError) {
         let temporary = "\(temporaryFolder)/\(RandomToken.make())"
         do {
             let descriptor = try createFile(temporary)
             try descriptor.writeAll(bytes)
+            if let modificationTime { try descriptor.setModificationTime(modificationTime) }
             try descriptor.synchronize()
             try beforeRename()
             try FileSystem.rename(temporary, to: path)

@@ -35,7 +35,8 @@ import Testing
         let folder = try TestMachine.makeTemporaryFolder()
         defer { _ = try? TestMachine.sh("rm -r \(folder)") }
         _ = try TestMachine.sh(
-            "cd \(folder); printf '# user_allow_other\\n' > no; printf 'mount_max = 9\\nuser_allow_other # for media servers\\n' > yes")
+            "cd \(folder); printf '# user_allow_other\\n' > no; printf 'mount_max = 9\\nuser_allow_other # for media servers\\n' > yes"
+        )
         #expect(failure { try FUSEAvailability.checkConfiguration("\(folder)/no") }?.code == .notPermitted)
         #expect(failure { try FUSEAvailability.checkConfiguration("\(folder)/missing") }?.code == .notPermitted)
         #expect(failure { try FUSEAvailability.checkConfiguration("\(folder)/yes") } == nil)

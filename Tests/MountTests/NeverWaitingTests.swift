@@ -100,16 +100,16 @@ struct NeverWaitingTests {
             try room.python(
                 """
                 os.chdir(S + "/app/photos")
-                for depth in range(150):
+                for depth in range(120):
                     os.mkdir("d")
                     os.chdir("d")
                 open("deep.jpg", "w").write("deep")
                 """)
-            let path = String(repeating: "d/", count: 150) + "deep.jpg"
-            try room.sh("ulimit -Sn 100; backupfs mount --store $S $M")
+            let path = String(repeating: "d/", count: 120) + "deep.jpg"
+            try room.sh("ulimit -Sn 80; backupfs mount --store $S $M")
             try room.sh(
                 "cat $M/live/media/\(path) >/dev/null; mkdir $M/snapshots/one; cat $M/snapshots/one/media/\(path) >/dev/null")
-            try room.sh("touch $S/app/photos/\(path); ulimit -Sn 100; backupfs backup --store $S --label two")
+            try room.sh("touch $S/app/photos/\(path); ulimit -Sn 80; backupfs backup --store $S --label two")
             #expect(try room.sh("jq -c .unreadable $M/snapshots/two/manifest.json") == "[]")
             try room.unmount()
         }

@@ -57,11 +57,16 @@ struct CommandLineTests {
         )
         #expect(setUp.status == 0, "\(setUp)")
         let result = try room.run(
-            "sqlite3 $R/s/app/database.sqlite \"insert into photos values (1,'a.jpg','2026-11-22 18:40:52'),(2,'b.jpg','2026-11-22T18:40:52Z')\"; backupfs app check $R/diary.yaml --database $R/s/app/database.sqlite"
+            """
+            sqlite3 $R/s/app/database.sqlite \
+                "insert into photos values (1,'a.jpg','2026-11-22 18:40:52'),(2,'b.jpg','2026-11-22T18:40:52Z')"
+            backupfs app check $R/diary.yaml --database $R/s/app/database.sqlite
+            """
         )
         #expect(result.status == 1, "\(result)")
         #expect(
-            result.output.contains("no restore would take this: photo 1: caption \"2026-11-22 18:40:52\" is not an ISO 8601 date"),
+            result.output.contains(
+                #"no restore would take this: photo 1: caption "2026-11-22 18:40:52" is not an ISO 8601 date"#),
             "\(result)")
         #expect(!"\(result)".contains("photo 2"))
     }

@@ -33,7 +33,7 @@ struct RestoreSafetyTests {
         let old = try room.sh(PhotoDiary.describe)
         let result = try room.run("backupfs restore one --yes --store $S")
         #expect(result.status == 1, "\(result)")
-        #expect(result.complaint.contains("a media file cannot be read, so it would not be in the safety backup"), "\(result)")
+        #expect(result.complaint.contains("1 media file cannot be read, so it would not be in the safety backup"), "\(result)")
         #expect(result.complaint.contains("odd: is neither a file nor a folder nor a link"))
         #expect(try room.sh(PhotoDiary.describe) == old)
         #expect(try room.sh(PhotoDiary.leftovers) == "")

@@ -40,19 +40,32 @@ extension SnapshotStore {
         }
     }
 
-    /// The time comes first: a record in `removed/` must not look as if it had been removed when it was made.
     private func withdraw(_ id: SnapshotID, at time: Timestamp, _ lock: borrowing NamesLock) throws(BackupError) {
-        let path = layout.snapshotPath(of: id)
-        do {
-            let descriptor = try OwnedDescriptor.open(path, O_RDONLY)
+        try move(id, layout.snapshotPath(of: id), layout.removedPath(of: id), time, lock)
+    }
+
+    /// Moves a record from one folder to the other by a copy: a rename between folders may be torn by a power cut, and the record would have no name at
+    /// all. One that is in both folders counts as not removed. A full disk leaves no way but the rename.
+    private func move(
+        _ id: SnapshotID, _ old: String, _ new: String, _ time: Timestamp, _ lock: borrowing NamesLock
+    ) throws(BackupError) {
+        let bytes = try FileSystem.readFile(old, limitBytes: SnapshotRecord.byteCountLimit)
+        do throws(BackupError) {
+            try OwnerOnly.publish(bytes, to: new, temporaryFolder: layout.temporary, modificationTime: time) {
+                () throws(BackupError) in try lock.requireHeld()
+            }
+            try lock.requireHeld()
+            try FileSystem.removeFile(old)
+        } catch {
+            guard error.code == .noSpace else { throw error }
+            // The time comes first: a record in `removed/` must not look as if it had been removed when it was made.
+            let descriptor = try OwnedDescriptor.open(old, O_RDONLY)
             try descriptor.setModificationTime(time)
-            try descriptor.synchronize()
+            try lock.requireHeld()
+            try FileSystem.rename(old, to: new)
+            try FileSystem.synchronizeDirectory(FileSystem.parentPath(new))
         }
-        try lock.requireHeld()
-        try FileSystem.rename(path, to: layout.removedPath(of: id))
-        // In this order the record has a name at each moment.
-        try FileSystem.synchronizeDirectory(layout.removed)
-        try FileSystem.synchronizeDirectory(layout.snapshots)
+        try FileSystem.synchronizeDirectory(FileSystem.parentPath(old))
     }
 
     /// Makes the names in `removed/` durable. To be called before `snapshots/` is synchronized: a process that moved a record may have died before it
@@ -122,10 +135,7 @@ extension SnapshotStore {
             label.name = name
             try write(label, of: id, lock)
         }
-        try lock.requireHeld()
-        try FileSystem.rename(layout.removedPath(of: id), to: layout.snapshotPath(of: id))
-        try FileSystem.synchronizeDirectory(layout.snapshots)
-        try FileSystem.synchronizeDirectory(layout.removed)
+        try move(id, layout.removedPath(of: id), layout.snapshotPath(of: id), removed.record.creationTime, lock)
         try scan()
         let isLabelled = (try? FileSystem.exists(layout.labelPath(of: id))) == true
         changeRegister { if isLabelled { $0.enterLabel(of: id) } }
@@ -142,6 +152,7 @@ extension SnapshotStore {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
         try scan()
+        try sweepRemoved(requireHeld, lock)
         let all = try removed()
         let ids =
             all.snapshots.filter { grace.isOver(for: $0) }.map(\.snapshot.id)
@@ -151,6 +162,21 @@ extension SnapshotStore {
             try unlinkRemoved(id, lock)
         }
         return ids.count
+    }
+
+    /// Removes from `removed/` what is in `snapshots/` as well: a removal, or bringing back, was interrupted between both.
+    private func sweepRemoved(
+        _ requireHeld: () throws(BackupError) -> Void, _ lock: borrowing NamesLock
+    ) throws(BackupError) {
+        for snapshot in list.recorded {
+            let path = layout.removedPath(of: snapshot.id)
+            guard try FileSystem.exists(path) else { continue }
+            try requireHeld()
+            try lock.requireHeld()
+            // Its other name must be durable first.
+            try FileSystem.synchronizeDirectory(layout.snapshots)
+            try FileSystem.removeFile(path)
+        }
     }
 
     /// Removes the record of a removed snapshot for good, durably; nothing happens when it is not there.

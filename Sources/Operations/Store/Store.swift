@@ -199,7 +199,9 @@ public final class Store: Sendable {
     /// Why a restore that was interrupted could be neither finished nor undone when the store was opened; `nil` when there is none. Backups can be read
     /// meanwhile, and nothing can be made of the app's data: whoever begins an operation on it tries again to finish the restore.
     public var unfinishedRestore: BackupError? {
-        guard (try? FileSystem.exists(paths.restoreJournal)) != false, let failure = recoveryFailure.withLock({ $0 }) else { return nil }
+        guard (try? FileSystem.exists(paths.restoreJournal)) != false, let failure = recoveryFailure.withLock({ $0 }) else {
+            return nil
+        }
         return BackupError(
             failure.code, "a restore was interrupted and cannot be finished yet: \(failure.message)", path: failure.path,
             remedy: failure.remedy ?? "Mend that, and run any command again.", findings: failure.findings)
