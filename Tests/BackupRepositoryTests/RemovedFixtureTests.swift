@@ -29,7 +29,8 @@ import Testing
     private func sha256(_ path: [FileName], of snapshot: Snapshot, in repository: Repository) throws -> String {
         var directory = try repository.rootDirectory(of: snapshot)
         for name in path.dropLast() { directory = try repository.directory(of: try #require(directory.entry(named: name))) }
-        let entry = try #require(directory.entry(named: try #require(path.last)))
+        let last = try #require(path.last)
+        let entry = try #require(directory.entry(named: last))
         try writeFile(folder("file"), try repository.bytes(of: entry.content, limitBytes: 1 << 20))
         return String(decoding: try run(["sha256sum", folder("file")]).bytes.prefix(64), as: UTF8.self)
     }

@@ -99,7 +99,11 @@ struct HostileTextTests {
                 // It is mounted somewhere, as it says itself.
                 try room.sh("echo $M > $S/mountpoint; chown 65534 $S/mountpoint; mountpoint -q $M || mount -t tmpfs none $M")
                 let held = try room.start("exec python3 $R/hold.py")
-                defer { kill(held.process, SIGKILL) }
+                // Reaped as well: the tests that watch processes end would wait behind it for ever.
+                defer {
+                    kill(held.process, SIGKILL)
+                    _ = try? held.wait()
+                }
                 try room.wait(for: "\(room.path)/held")
                 try room.fails("backupfs \(command) --store $S", saying: "this belongs to another user (65534)", exitCode: 1)
                 #expect(room.mounts == [room.mountpoint], "\(command)")

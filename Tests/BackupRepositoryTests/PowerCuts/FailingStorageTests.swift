@@ -52,7 +52,7 @@ import Testing
                 let repository = try Repository.open(at: path)
                 #expect(repository.snapshots().count == 1, place)
                 var check = RepositoryCheck(repository, readData: .all) { event in
-                    if case .hurt = event { Issue.record("\(event)", place) }
+                    if case .hurt = event { Issue.record("\(event), \(place)") }
                 }
                 #expect(try check.run().hurtFileCount == 0, place)
             }
