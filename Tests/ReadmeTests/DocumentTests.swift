@@ -55,7 +55,9 @@ import Testing
     @Test func `every setting of a store stands in the document of the settings`() throws {
         let folder = try TemporaryFolder()
         try FileSystem.makeDirectories(folder("media"))
-        try run(["\(Machine.binaryPath())", "init", "--store", folder("store"), "--app", "photo-library", "--media", folder("media")])
+        try run([
+            "\(Machine.binaryPath())", "init", "--store", folder("store"), "--app", "photo-library", "--media", folder("media"),
+        ])
         let settings = String(decoding: try folder.read("store/store.yaml"), as: UTF8.self)
         let names = settings.matches(of: /(?m)^(?:# )?([A-Za-z-]+):\s/).map { String($0.1) }
         #expect(Set(names).isSuperset(of: ["formatVersion", "app", "database", "media", "repository", "after-restore"]))
