@@ -105,14 +105,15 @@ Host loopback
     BatchMode yes
 EOF
 sshd=$(PATH=$PATH:/usr/sbin command -v sshd)
-"$sshd" -f "$root/sshd_config" -E "$root/sshd.log"
+"$sshd" -D -f "$root/sshd_config" -E "$root/sshd.log" &
+server=$!
 hosts=()
 cleanup() {
     for host in "${hosts[@]}"; do
         kill -CONT -- -"$host" 2>/dev/null || true
         kill -- -"$host" 2>/dev/null || true
     done
-    kill "$(cat "$root/sshd.pid")" 2>/dev/null || true
+    if [ -n "${server:-}" ]; then kill "$server" 2>/dev/null || true; fi
 }
 trap cleanup EXIT
 
