@@ -45,7 +45,7 @@ import Testing
         #expect(try sha256(["data", "notes.json"], of: kept, in: repository) == Self.records)
         #expect(try sha256(["database.sqlite"], of: kept, in: repository) == Self.database)
         let removed = try repository.removedSnapshots()
-        #expect(removed.map(\.snapshot.name) == ["a"] && removed.map(\.removalTime.seconds) == [1_768_125_600])
+        #expect(removed.map(\.snapshot.name) == ["a"] && removed.map(\.removalTime?.seconds) == [1_768_125_600])
         // A day later nothing of it is given up.
         let grace = RemovalGrace(now: Timestamp(seconds: 1_768_125_600 + 86_400))
         let pruned = try RepositoryPrune(repository, maxUnused: .bytes(0), grace: grace).run()

@@ -17,7 +17,8 @@ enum RemovedSnapshotsReport {
             let rows = removed.map { one in
                 [
                     one.snapshot.id.hexadecimal.prefix(12).description, one.snapshot.name.description,
-                    Terminal.time(one.snapshot.creationTime), Terminal.time(one.removalTime), Terminal.time(grace.end(of: one)),
+                    Terminal.time(one.snapshot.creationTime), one.removalTime.map { Terminal.time($0) } ?? "unknown",
+                    Terminal.time(grace.end(of: one)),
                     ByteCount.text(one.snapshot.record.root.totals.byteCount),
                     store.owns(one.snapshot) ? "" : one.snapshot.source?.short ?? "",
                 ]
@@ -31,7 +32,7 @@ enum RemovedSnapshotsReport {
         return .members([
             "name": .text(snapshot.name.description), "id": .text(snapshot.id.hexadecimal),
             "createdAt": .text(ISO8601.format(snapshot.creationTime.wholeSeconds)),
-            "removedAt": .text(ISO8601.format(removed.removalTime.wholeSeconds)),
+            "removedAt": .optional(removed.removalTime.map { ISO8601.format($0.wholeSeconds) }),
             "staysUntil": .text(ISO8601.format(grace.end(of: removed).wholeSeconds)),
             "source": .optional(snapshot.source?.hexadecimal), "own": .boolean(store.owns(snapshot)),
             "sizeBytes": .integer(snapshot.record.root.totals.byteCount),

@@ -3,8 +3,9 @@ import BackupCore
 /// A snapshot that was removed and can be brought back until a prune gives it up.
 public struct RemovedSnapshot: Hashable, Sendable {
     public let snapshot: Snapshot
-    /// When it was removed, by the clock of the machine that did it.
-    public let removalTime: Timestamp
+    /// When it was removed, by the clock of the machine that did it; `nil` when that clock was known to be wrong. The time of grace begins with the next
+    /// prune then.
+    public let removalTime: Timestamp?
 }
 
 /// How long removed snapshots can be brought back.
@@ -12,7 +13,7 @@ public struct RemovalGrace: Sendable {
     /// Seven days.
     public static let standardSeconds: Int64 = 7 * 86_400
 
-    private let now: Timestamp
+    let now: Timestamp
     private let seconds: @Sendable (Snapshot?) -> Int64
 
     /// - Parameter seconds: how long a snapshot can be brought back after it was removed; asked with `nil` for one whose record cannot be read.
@@ -26,12 +27,12 @@ public struct RemovalGrace: Sendable {
         RemovalGrace(now: now) { [seconds] snapshot in snapshot.map(isOver) ?? true ? .min : seconds(snapshot) }
     }
 
-    /// Until when it can be brought back.
+    /// Until when it can be brought back; when the time of the removal is not known, if a prune ran now.
     public func end(of removed: RemovedSnapshot) -> Timestamp { end(removed.removalTime, removed.snapshot) }
 
-    private func end(_ removalTime: Timestamp, _ snapshot: Snapshot?) -> Timestamp {
+    private func end(_ removalTime: Timestamp?, _ snapshot: Snapshot?) -> Timestamp {
         let seconds = seconds(snapshot)
-        let (sum, hasOverflown) = removalTime.seconds.addingReportingOverflow(seconds)
+        let (sum, hasOverflown) = (removalTime ?? now).seconds.addingReportingOverflow(seconds)
         return Timestamp(seconds: hasOverflown ? (seconds < 0 ? .min : .max) : sum)
     }
 

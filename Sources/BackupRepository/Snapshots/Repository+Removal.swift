@@ -15,11 +15,28 @@ extension Repository {
         try snapshotStore.withdraw(ids, at: time, willRemove: willRemove, didRemove: didRemove)
     }
 
-    /// Gives a removed snapshot up, durably: it cannot be brought back. Nothing happens when it is not there.
-    public func giveUpSnapshot(_ id: SnapshotID) throws(BackupError) { try snapshotStore.giveUpRemoved(id) }
+    /// Removes snapshots for good: they cannot be brought back.
+    /// - Parameters:
+    ///   - ids: those that are pinned or not there any more are passed over.
+    ///   - willRemove: called before each; what it throws ends the removal.
+    ///   - didRemove: called when one has durably gone.
+    public func removeSnapshotsForGood(
+        _ ids: [SnapshotID], willRemove: (SnapshotID) throws(BackupError) -> Void,
+        didRemove: (SnapshotID) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        try snapshotStore.removeForGood(ids, willRemove: willRemove, didRemove: didRemove)
+    }
+
+    /// Gives removed snapshots up: they cannot be brought back. The parameters are those of `removeSnapshotsForGood`.
+    public func giveUpSnapshots(
+        _ ids: [SnapshotID], willRemove: (SnapshotID) throws(BackupError) -> Void,
+        didRemove: (SnapshotID) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        try snapshotStore.giveUpRemoved(ids, willRemove: willRemove, didRemove: didRemove)
+    }
 
     /// The snapshots that can be brought back, in the order in which they were removed.
-    public func removedSnapshots() throws(BackupError) -> [RemovedSnapshot] { try snapshotStore.removed().snapshots }
+    public func removedSnapshots() throws(BackupError) -> [RemovedSnapshot] { try snapshotStore.removedSnapshots() }
 
     /// Brings a removed snapshot back.
     /// - Parameter name: what it is called from now on; `nil` for what it was called.

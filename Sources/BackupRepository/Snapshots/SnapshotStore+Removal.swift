@@ -7,15 +7,49 @@ import SystemIO
 extension SnapshotStore {
     /// How many are removed under one lock.
     private static let batchCount = 500
+    /// The modification time of a record in `removed/` whose removal was made by a clock that was wrong.
+    static let unknownRemovalTime = Timestamp(seconds: 0)
 
     /// Moves the records of snapshots to `removed/`, in the order given, each durably before `didRemove` is called for it. Those that are pinned, or
-    /// not there any more, are passed over.
+    /// not there any more, are passed over. A clock that is behind the newest snapshot is wrong: the time of the removal is not known then, and a later
+    /// prune sets it. It would end the time of grace at once otherwise.
     /// - Parameter willRemove: called before each; what it throws ends the removal.
     func withdraw(
         _ ids: [SnapshotID], at time: Timestamp, willRemove: (SnapshotID) throws(BackupError) -> Void,
         didRemove: (SnapshotID) throws(BackupError) -> Void
     ) throws(BackupError) {
         try OwnerOnly.makeFolder(layout.removed)
+        try scan()
+        let isClockBehind = list.snapshots.last.map { time < $0.creationTime } ?? false
+        let time = isClockBehind ? Self.unknownRemovalTime : time
+        try takeOut(ids, willRemove, didRemove) { (id, lock) throws(BackupError) in
+            try move(id, layout.snapshotPath(of: id), layout.removedPath(of: id), time, lock)
+        }
+    }
+
+    /// Removes snapshots and their labels for good, in the order given, each durably before `didRemove` is called for it. Those that are pinned, or not
+    /// there any more, are passed over.
+    func removeForGood(
+        _ ids: [SnapshotID], willRemove: (SnapshotID) throws(BackupError) -> Void,
+        didRemove: (SnapshotID) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        try synchronizeRemoved()
+        try takeOut(ids, willRemove, didRemove) { (id, lock) throws(BackupError) in
+            try lock.requireHeld()
+            // There is such a copy when a removal was interrupted.
+            try FileSystem.removeFile(layout.removedPath(of: id))
+            try FileSystem.removeFile(layout.snapshotPath(of: id))
+            try FileSystem.synchronizeDirectory(layout.snapshots)
+            try FileSystem.removeFile(layout.labelPath(of: id))
+        }
+    }
+
+    /// - Parameter remove: takes one out, durably.
+    private func takeOut(
+        _ ids: [SnapshotID], _ willRemove: (SnapshotID) throws(BackupError) -> Void,
+        _ didRemove: (SnapshotID) throws(BackupError) -> Void,
+        remove: (SnapshotID, borrowing NamesLock) throws(BackupError) -> Void
+    ) throws(BackupError) {
         var rest = ids[...]
         while !rest.isEmpty {
             let batch = rest.prefix(Self.batchCount)
@@ -34,14 +68,10 @@ extension SnapshotStore {
             for id in batch {
                 guard let snapshot = list[id], !snapshot.isPinned else { continue }
                 try willRemove(id)
-                try withdraw(id, at: time, lock)
+                try remove(id, lock)
                 try didRemove(id)
             }
         }
-    }
-
-    private func withdraw(_ id: SnapshotID, at time: Timestamp, _ lock: borrowing NamesLock) throws(BackupError) {
-        try move(id, layout.snapshotPath(of: id), layout.removedPath(of: id), time, lock)
     }
 
     /// Moves a record from one folder to the other by a copy: a rename between folders may be torn by a power cut, and the record would have no name at
@@ -77,46 +107,6 @@ extension SnapshotStore {
             // Nothing was ever removed.
             guard error.code == .notFound else { throw error }
         }
-    }
-
-    /// What can be brought back, in the order in which it was removed, and the records that cannot be read.
-    func removed() throws(BackupError) -> (snapshots: [RemovedSnapshot], damages: [RemovedDamage]) {
-        let names: [FileName]
-        do throws(BackupError) {
-            names = try DirectoryReader(path: layout.removed).names()
-        } catch {
-            if error.code == .notFound { return ([], []) }
-            throw error
-        }
-        var snapshots: [RemovedSnapshot] = []
-        var damages: [RemovedDamage] = []
-        var labelDamages: [BackupError] = []
-        for name in names {
-            guard let digest = RepositoryLayout.digest(in: name, extension: RepositoryLayout.snapshotExtension) else { continue }
-            let id = SnapshotID(digest)
-            guard list[id] == nil else { continue }
-            let path = layout.removedPath(of: id)
-            do throws(BackupError) {
-                let time = try FileSystem.status(path).modificationTime
-                do throws(BackupError) {
-                    let record = try readRecord(id, at: path)
-                    let label = try readLabel(id, record, &labelDamages)
-                    snapshots.append(
-                        RemovedSnapshot(snapshot: Snapshot(id: id, record: record, label: label), removalTime: time))
-                } catch {
-                    if error.code == .notFound { continue }
-                    damages.append(RemovedDamage(id: id, removalTime: time, error: error))
-                }
-            } catch {
-                // Brought back or given up since the folder was listed.
-                if error.code != .notFound { throw error }
-            }
-        }
-        snapshots.sort { left, right in
-            left.removalTime == right.removalTime
-                ? Snapshot.precedes(left.snapshot, right.snapshot) : left.removalTime < right.removalTime
-        }
-        return (snapshots, damages)
     }
 
     /// Moves a record back to `snapshots/`, durably.
@@ -161,7 +151,21 @@ extension SnapshotStore {
             try requireHeld()
             try unlinkRemoved(id, lock)
         }
+        let known = Set(ids)
+        let undated =
+            all.snapshots.filter { $0.removalTime == nil }.map(\.snapshot.id)
+            + all.damages.filter { $0.removalTime == nil }.map(\.id)
+        try setRemovalTime(of: undated.filter { !known.contains($0) }, to: grace.now)
         return ids.count
+    }
+
+    /// Begins the time of grace of what was removed by a clock that was wrong; not while it still is.
+    private func setRemovalTime(of ids: [SnapshotID], to now: Timestamp) throws(BackupError) {
+        guard list.snapshots.allSatisfy({ $0.creationTime <= now }) else { return }
+        for id in ids {
+            let descriptor = try OwnedDescriptor.open(layout.removedPath(of: id), O_RDONLY)
+            try descriptor.setModificationTime(now)
+        }
     }
 
     /// Removes from `removed/` what is in `snapshots/` as well: a removal, or bringing back, was interrupted between both.
@@ -179,13 +183,22 @@ extension SnapshotStore {
         }
     }
 
-    /// Removes the record of a removed snapshot for good, durably; nothing happens when it is not there.
-    func giveUpRemoved(_ id: SnapshotID) throws(BackupError) {
+    /// Removes records of removed snapshots for good, in the order given, each durably before `didRemove` is called for it. Those that are not there are
+    /// passed over.
+    func giveUpRemoved(
+        _ ids: [SnapshotID], willRemove: (SnapshotID) throws(BackupError) -> Void,
+        didRemove: (SnapshotID) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        guard !ids.isEmpty else { return }
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
         try scan()
-        guard try removed().snapshots.contains(where: { $0.snapshot.id == id }) else { return }
-        try unlinkRemoved(id, lock)
+        let present = Set(try removed().snapshots.map(\.snapshot.id))
+        for id in ids where present.contains(id) {
+            try willRemove(id)
+            try unlinkRemoved(id, lock)
+            try didRemove(id)
+        }
     }
 
     private func unlinkRemoved(_ id: SnapshotID, _ lock: borrowing NamesLock) throws(BackupError) {
@@ -194,11 +207,4 @@ extension SnapshotStore {
         try FileSystem.synchronizeDirectory(layout.removed)
         try FileSystem.removeFile(layout.labelPath(of: id))
     }
-}
-
-/// A record in `removed/` that cannot be read.
-struct RemovedDamage {
-    let id: SnapshotID
-    let removalTime: Timestamp
-    let error: BackupError
 }

@@ -21,6 +21,8 @@ final class SnapshotStore: Sendable {
     let layout: RepositoryLayout
     let protection: RepositoryProtection
     private let state = Mutex(State())
+    /// What could be brought back at the last look.
+    let lastRemoved = Mutex<KnownRemoved?>(nil)
     private let lastScanNumber = Mutex(0)
 
     init(layout: RepositoryLayout, protection: RepositoryProtection) throws(BackupError) {

@@ -233,45 +233,30 @@ public struct ForgetOperation: Sendable {
     }
 
     private func remove(_ plan: Plan, _ report: ProgressHandler) throws(BackupError) -> [Snapshot] {
+        var removal = RemovalProgress(plan, store)
         try store.repository.refresh()
-        let planned = plan.removed
-        let byID = Dictionary(planned.map { ($0.id, $0) }) { first, _ in first }
-        var removed: [Snapshot] = []
-        try store.repository.withdrawSnapshots(planned.map(\.id), at: SystemClock.now()) { (_) throws(BackupError) in
-            try Cancellation.check()
-            Self.report(removed.count, of: planned.count, report)
+        try store.repository.withdrawSnapshots(plan.removed.map(\.id), at: SystemClock.now()) { (_) throws(BackupError) in
+            try removal.willRemove(report)
         } didRemove: { (id) throws(BackupError) in
-            if let snapshot = byID[id] {
-                removed.append(snapshot)
-                store.log.note(RemovalEvent(snapshot: snapshot.name.description, rule: plan.rule))
-            }
-            try FaultInjection.reached("forget.removed")
+            try removal.didRemove(id)
         }
-        return removed
+        return removal.removed
     }
 
     private func removeFinally(_ plan: Plan, _ report: ProgressHandler) throws(BackupError) -> [Snapshot] {
+        var removal = RemovalProgress(plan, store)
         try store.repository.refresh()
-        var removed: [Snapshot] = []
-        for snapshot in plan.removed + plan.givenUp {
-            try Cancellation.check()
-            let isGivenUp = plan.givenUp.contains(snapshot)
-            guard isGivenUp || store.repository.snapshot(id: snapshot.id)?.isPinned == false else { continue }
-            Self.report(removed.count, of: plan.removed.count + plan.givenUp.count, report)
-            if isGivenUp {
-                try store.repository.giveUpSnapshot(snapshot.id)
-            } else {
-                try store.repository.removeSnapshot(snapshot.id)
-            }
-            removed.append(snapshot)
-            store.log.note(RemovalEvent(snapshot: snapshot.name.description, rule: plan.rule))
-            try FaultInjection.reached("forget.removed")
+        try store.repository.removeSnapshotsForGood(plan.removed.map(\.id)) { (_) throws(BackupError) in
+            try removal.willRemove(report)
+        } didRemove: { (id) throws(BackupError) in
+            try removal.didRemove(id)
         }
-        return removed
-    }
-
-    private static func report(_ count: Int, of total: Int, _ report: ProgressHandler) {
-        report(OperationProgress(phase: "Removing backups...", processedItems: UInt64(count), totalItems: UInt64(total)))
+        try store.repository.giveUpSnapshots(plan.givenUp.map(\.id)) { (_) throws(BackupError) in
+            try removal.willRemove(report)
+        } didRemove: { (id) throws(BackupError) in
+            try removal.didRemove(id)
+        }
+        return removal.removed
     }
 }
 

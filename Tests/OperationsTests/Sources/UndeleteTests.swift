@@ -133,6 +133,25 @@ struct UndeleteTests {
         #expect(try isWhole(room, "a"))
     }
 
+    @Test func `a removal by a clock that is behind does not end the time at once`() throws {
+        let room = try makeRoom()
+        // Without a clock that a battery keeps going, a machine may think this until the network says otherwise.
+        let behind = ["BACKUPFS_NOW": "1970-01-01T00:03:00Z"]
+        try room.sh("backupfs delete a --yes --store $S; backupfs prune --max-unused 0 --store $S", behind)
+        let removed = "backupfs snapshots --removed --json --store $S | jq -r '.[] | [.removedAt, .staysUntil] | join(\" \")'"
+        #expect(try room.sh(removed, Self.at(20)) == " 2026-01-27T10:00:00Z")
+        #expect(try room.sh("backupfs snapshots --removed --store $S", Self.at(20)).contains("unknown"))
+        // The first prune by a right clock begins the time.
+        try room.sh("backupfs prune --max-unused 0 --store $S", Self.at(20))
+        #expect(try room.sh(removed, Self.at(26)) == "2026-01-20T10:00:00Z 2026-01-27T10:00:00Z")
+        try room.sh("backupfs prune --max-unused 0 --store $S; backupfs undelete a --store $S", Self.at(26))
+        #expect(try isWhole(room, "a"))
+        try room.sh("backupfs delete a --yes --store $S", behind)
+        try room.sh("backupfs prune --store $S", Self.at(2))
+        try room.sh("backupfs prune --store $S", Self.at(9))
+        #expect(try names(room, "--removed") == "")
+    }
+
     @Test func `a store does not cut short the time of another one's backups`() throws {
         let room = try makeRoom()
         try room.sh(
