@@ -259,7 +259,7 @@ extension Repository {
     /// - Throws: `notADirectory`, `repositoryDamaged`.
     public func directory(of entry: TreeEntry) throws(BackupError) -> Directory {
         guard let stored = entry.storedDirectory else {
-            throw BackupError(.notADirectory, "“\(entry.name)” is not a folder")
+            throw BackupError(.notADirectory, "“\(MessageText.name(entry.name.bytes))” is not a folder")
         }
         return try directory(stored)
     }

@@ -25,7 +25,7 @@ class Measure:
         home = folder / "home"
         shutil.rmtree(folder, ignore_errors=True)
         for path in [folder, home, folder / "media", folder / "mount"]:
-            path.mkdir()
+            path.mkdir(parents=True)
         self.environment = dict(os.environ, HOME=str(home), BACKUPFS_SCHEDULE="off", BACKUPFS_STORE=str(self.store), TZ="UTC", LC_ALL="C.UTF-8")
         for name in ["XDG_CACHE_HOME", "XDG_DATA_HOME", "LANGUAGE"]:
             self.environment.pop(name, None)

@@ -67,13 +67,13 @@ struct RepositoryConfiguration: Hashable, Sendable {
             throw Self.damaged("has no repository ID")
         }
         guard let chunkerName = values.removeValue(forKey: "chunker") else { throw Self.damaged("names no chunker") }
-        guard chunkerName == Self.chunkerName[...] else { throw Self.unsupported("its chunker “\(chunkerName)”") }
+        guard chunkerName == Self.chunkerName[...] else { throw Self.unsupported("its chunker “\(MessageText.shortened(String(chunkerName)))”") }
         var gearSeed: UInt64?
         if let encryption = values.removeValue(forKey: "encryption") {
-            guard encryption == Self.encryptionName[...] else { throw Self.unsupported("its encryption “\(encryption)”") }
+            guard encryption == Self.encryptionName[...] else { throw Self.unsupported("its encryption “\(MessageText.shortened(String(encryption)))”") }
         } else {
             guard let seed = values.removeValue(forKey: "gear-seed"), seed.utf8.count == 16, let number = UInt64(seed, radix: 16)
-            else { throw Self.unsupported("its chunker “\(chunkerName)”") }
+            else { throw Self.unsupported("its chunker “\(MessageText.shortened(String(chunkerName)))”") }
             gearSeed = number
         }
         let chunker = ChunkerParameters(
@@ -81,7 +81,7 @@ struct RepositoryConfiguration: Hashable, Sendable {
             structuredText: try Self.sizes(values.removeValue(forKey: "structured-text")),
             metadata: try Self.sizes(values.removeValue(forKey: "metadata")),
             databasePieceBytes: try Self.piece(values.removeValue(forKey: "database-piece")))
-        if let unknown = values.keys.min() { throw Self.unsupported("its setting “\(unknown)”") }
+        if let unknown = values.keys.min() { throw Self.unsupported("its setting “\(MessageText.shortened(String(unknown)))”") }
         self.init(repositoryID: String(id), chunker: chunker)
     }
 

@@ -15,10 +15,10 @@ public struct Directory: Sendable {
         let sorted = entries.sorted { $0.name < $1.name }
         for (index, entry) in sorted.enumerated() {
             guard entry.name.isSafeComponent else {
-                throw BackupError(.invalidArgument, "the name “\(entry.name)” cannot be stored")
+                throw BackupError(.invalidArgument, "the name “\(MessageText.name(entry.name.bytes))” cannot be stored")
             }
             if index > 0, sorted[index - 1].name == entry.name {
-                throw BackupError(.invalidArgument, "the name “\(entry.name)” occurs twice in a folder")
+                throw BackupError(.invalidArgument, "the name “\(MessageText.name(entry.name.bytes))” occurs twice in a folder")
             }
         }
         self.init(sorted: sorted)

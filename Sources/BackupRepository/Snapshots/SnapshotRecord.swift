@@ -121,7 +121,7 @@ extension SnapshotRecord {
         for _ in 0..<count {
             let key = try reader.readText()
             guard map.updateValue(try reader.readText(), forKey: key) == nil else {
-                throw BackupError(.repositoryDamaged, "a snapshot record has the attribute “\(key)” twice")
+                throw BackupError(.repositoryDamaged, "a snapshot record has the attribute “\(MessageText.shortened(key))” twice")
             }
         }
         return map

@@ -279,7 +279,7 @@ extension SnapshotStore {
     /// - Throws: `invalidArgument`, `alreadyExists`.
     func requireFree(_ name: FileName, in list: SnapshotList) throws(BackupError) {
         guard name.isSafeComponent else {
-            throw BackupError(.invalidArgument, "“\(name)” cannot be a snapshot's name", remedy: "Choose another name.")
+            throw BackupError(.invalidArgument, "“\(MessageText.name(name.bytes))” cannot be a snapshot's name", remedy: "Choose another name.")
         }
         if list[name] != nil {
             throw BackupError(

@@ -27,7 +27,10 @@ public final class FuzzGround {
     /// A small repository, made once.
     func repository() throws -> CatalogProbe.Ground {
         if let catalogGround { return catalogGround }
-        let made = try CatalogProbe.make(at: "\(folder)/repository")
+        // An earlier process of the same campaign has left one.
+        let path = "\(folder)/repository"
+        if try FileSystem.exists(path) { try FileSystem.removeTree(path) }
+        let made = try CatalogProbe.make(at: path)
         catalogGround = made
         return made
     }
