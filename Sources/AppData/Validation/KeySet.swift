@@ -38,12 +38,7 @@ final class KeySet {
     }
 
     private func isInRanges(_ key: Int64) -> Bool {
-        var low = 0
-        var high = ranges.count
-        while low < high {
-            let middle = (low + high) / 2
-            if ranges[middle].upperBound < key { low = middle + 1 } else { high = middle }
-        }
-        return low < ranges.count && ranges[low].contains(key)
+        let place = ranges.partitioningIndex { $0.upperBound >= key }
+        return place < ranges.count && ranges[place].contains(key)
     }
 }

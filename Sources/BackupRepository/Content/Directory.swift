@@ -31,13 +31,8 @@ public struct Directory: Sendable {
 
     /// Where `name` stands in `entries`.
     public func index(named name: FileName) -> Int? {
-        var low = 0
-        var high = entries.count
-        while low < high {
-            let middle = (low + high) / 2
-            if entries[middle].name < name { low = middle + 1 } else { high = middle }
-        }
-        return low < entries.count && entries[low].name == name ? low : nil
+        let place = entries.partitioningIndex { $0.name >= name }
+        return place < entries.count && entries[place].name == name ? place : nil
     }
 
     public func entry(named name: FileName) -> TreeEntry? { index(named: name).map { entries[$0] } }

@@ -42,7 +42,7 @@ struct PackInventory {
 
     private mutating func add(_ index: PackIndex, _ id: PackID, _ byteCount: UInt64) {
         let firstRow = table.rows.count
-        for entry in index.entries { table.append(entry, pack: UInt32(packs.count)) }
+        for entry in index.entries { table.append(entry) }
         let sum = index.storedChunks(in: id).reduce(UInt64(0)) { $0 &+ CatalogRowSum.of($1) }
         packs.append(
             Pack(
@@ -54,7 +54,10 @@ struct PackInventory {
     var byteCount: UInt64 { packs.reduce(0) { $0 + $1.byteCount } }
     var chunkCount: Int { table.rows.count }
 
-    func pack(ofRow row: Int) -> Pack { packs[Int(table.rows[row].pack)] }
+    func pack(ofRow row: Int) -> Pack { packs[packNumber(ofRow: row)] }
+
+    /// Packs without chunks begin where the next one does: the last one is meant.
+    func packNumber(ofRow row: Int) -> Int { packs.partitioningIndex { $0.firstRow > row } - 1 }
 }
 
 /// One number for everything the catalog says of a chunk in a pack. Numbers of all chunks of a pack are added up, so that the order in which

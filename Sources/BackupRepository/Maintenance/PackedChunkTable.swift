@@ -1,7 +1,7 @@
 import BackupCore
 
-/// Every chunk that the indexes of a repository's packs name, small enough to hold all of them in memory: about 40 bytes for each, so that
-/// 100 GB of databases or 6 TB of photos take 250 MB. A chunk that lies in several packs has a row for each.
+/// Every chunk that the indexes of a repository's packs name, small enough to hold all of them in memory: about 31 bytes for each, so that
+/// 100 GB of databases or 6 TB of photos take 200 MB. A chunk that lies in several packs has a row for each.
 ///
 /// A chunk is known by the first 16 bytes of its name here: two that share them would need 2^64 tries to be made.
 struct PackedChunkTable {
@@ -18,22 +18,20 @@ struct PackedChunkTable {
 
     struct Row {
         let key: Key
-        /// Which pack, by its number in the inventory.
-        let pack: UInt32
         let storedLength: UInt32
         let plainLength: UInt32
-        /// Where the base's name stands in `bases`, or `noBase`.
-        fileprivate let base: UInt32
     }
 
-    private static let noBase = UInt32.max
     private static let damagedFlag: UInt8 = 1
     private static let neededFlag: UInt8 = 2
+    /// It is stored against a base.
+    private static let differenceFlag: UInt8 = 4
 
     private(set) var rows: [Row] = []
     private var flags: [UInt8] = []
-    private var bases: [Key] = []
-    /// A hash table with the first row of each chunk, as its number plus one; 0 is free.
+    /// The bases of those that have one, in the order of their rows.
+    private var bases: [(row: UInt32, key: Key)] = []
+    /// A hash table with the first row of each chunk, as its number plus one; 0 is free. At most three quarters are taken.
     private var slots: [UInt32]
     private var chunkCount = 0
     /// The other rows of chunks that have several.
@@ -41,25 +39,18 @@ struct PackedChunkTable {
 
     /// - Parameter capacity: how many chunks to make room for at once.
     init(capacity: Int) {
-        var slotCount = 1024
-        while slotCount < capacity / 5 * 8 { slotCount *= 2 }
-        slots = [UInt32](repeating: 0, count: slotCount)
+        slots = [UInt32](repeating: 0, count: max(1024, capacity / 3 * 4 + 4))
         rows.reserveCapacity(capacity)
         flags.reserveCapacity(capacity)
     }
 
-    mutating func append(_ entry: PackEntry, pack: UInt32) {
-        var base = Self.noBase
-        if let id = entry.base {
-            base = UInt32(bases.count)
-            bases.append(Key(id))
-        }
+    mutating func append(_ entry: PackEntry) {
         let row = UInt32(rows.count)
         let key = Key(entry.id)
-        rows.append(
-            Row(key: key, pack: pack, storedLength: entry.storedLength, plainLength: entry.plainLength, base: base))
-        flags.append(0)
-        if chunkCount >= slots.count / 3 * 2 { grow() }
+        rows.append(Row(key: key, storedLength: entry.storedLength, plainLength: entry.plainLength))
+        if let base = entry.base { bases.append((row, Key(base))) }
+        flags.append(entry.base == nil ? 0 : Self.differenceFlag)
+        if chunkCount >= slots.count / 4 * 3 { grow() }
         let slot = slot(of: key)
         if slots[slot] == 0 {
             slots[slot] = row + 1
@@ -77,10 +68,13 @@ struct PackedChunkTable {
 
     /// Where the key stands, or the free place where it belongs.
     private func slot(of key: Key) -> Int {
-        let mask = slots.count - 1
-        // A digest is spread evenly already; the multiplication is for names that were made to meet in one place.
-        var position = Int(truncatingIfNeeded: (key.high &* 0x9e37_79b9_7f4a_7c15) >> 20) & mask
-        while slots[position] != 0, rows[Int(slots[position]) - 1].key != key { position = (position + 1) & mask }
+        // A digest is spread evenly already; the first multiplication is for names that were made to meet in one place. The second takes the product's
+        // share of the table, whose size need not be a power of two.
+        var position = Int((key.high &* 0x9e37_79b9_7f4a_7c15).multipliedFullWidth(by: UInt64(slots.count)).high)
+        while slots[position] != 0, rows[Int(slots[position]) - 1].key != key {
+            position += 1
+            if position == slots.count { position = 0 }
+        }
         return position
     }
 
@@ -102,7 +96,11 @@ struct PackedChunkTable {
     func hasDuplicates(_ firstRow: Int) -> Bool { !duplicates.isEmpty && duplicates[UInt32(firstRow)] != nil }
 
     /// The base that the row's bytes need to be expanded; `nil` for a chunk that is stored whole.
-    func base(ofRow row: Int) -> Key? { rows[row].base == Self.noBase ? nil : bases[Int(rows[row].base)] }
+    func base(ofRow row: Int) -> Key? {
+        guard flags[row] & Self.differenceFlag != 0 else { return nil }
+        let place = bases.partitioningIndex { $0.row >= row }
+        return bases[place].key
+    }
 
     func isDamaged(_ row: Int) -> Bool { flags[row] & Self.damagedFlag != 0 }
     mutating func setDamaged(_ row: Int) { flags[row] |= Self.damagedFlag }

@@ -70,9 +70,11 @@ struct PrunePlan {
     private mutating func count() {
         totalBytes = [UInt64](repeating: 0, count: inventory.packs.count)
         neededBytes = totalBytes
-        for (row, value) in inventory.table.rows.enumerated() {
-            totalBytes[Int(value.pack)] += byteCount(ofRow: row)
-            if inventory.table.isNeeded(row) { neededBytes[Int(value.pack)] += byteCount(ofRow: row) }
+        for (number, pack) in inventory.packs.enumerated() {
+            for row in pack.firstRow..<pack.firstRow + pack.chunkCount {
+                totalBytes[number] += byteCount(ofRow: row)
+                if inventory.table.isNeeded(row) { neededBytes[number] += byteCount(ofRow: row) }
+            }
         }
     }
 
@@ -80,7 +82,7 @@ struct PrunePlan {
     /// of which most is needed.
     private mutating func keepOneOfEach() {
         func share(_ row: Int) -> Double {
-            let pack = Int(inventory.table.rows[row].pack)
+            let pack = inventory.packNumber(ofRow: row)
             return Double(neededBytes[pack]) / Double(max(1, totalBytes[pack]))
         }
         func isBetter(_ left: Int, _ right: Int) -> Bool {

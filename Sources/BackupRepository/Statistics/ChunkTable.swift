@@ -64,13 +64,8 @@ struct ChunkTable {
     func number(of id: ChunkID) -> Int? { number(ofKey: DigestKey(id.digest).words.0) }
 
     private func number(ofKey key: Int64) -> Int? {
-        var low = 0
-        var high = keys.count
-        while low < high {
-            let middle = (low + high) / 2
-            if keys[middle] < key { low = middle + 1 } else { high = middle }
-        }
-        return low < keys.count && keys[low] == key ? low : nil
+        let place = keys.partitioningIndex { $0 >= key }
+        return place < keys.count && keys[place] == key ? place : nil
     }
 
     /// The chunk that another one is stored against.

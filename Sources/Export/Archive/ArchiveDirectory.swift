@@ -68,14 +68,9 @@ struct ArchiveDirectory: Sendable {
 
     /// The number of the entry with exactly this name.
     func index(of path: some Collection<UInt8>) -> Int? {
-        var low = 0
-        var high = sortedByName.count
-        while low < high {
-            let middle = (low + high) / 2
-            if Self.precedes(name(of: records[Int(sortedByName[middle])]), path) { low = middle + 1 } else { high = middle }
-        }
-        guard low < sortedByName.count else { return nil }
-        let index = Int(sortedByName[low])
+        let place = sortedByName.partitioningIndex { !Self.precedes(name(of: records[Int($0)]), path) }
+        guard place < sortedByName.count else { return nil }
+        let index = Int(sortedByName[place])
         return name(of: records[index]).elementsEqual(path) ? index : nil
     }
 
