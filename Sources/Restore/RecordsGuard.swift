@@ -1,9 +1,12 @@
 import AppData
 import BackupCore
+import SystemIO
 
 /// Sees to it that what the app commits between the safety backup and the restore's transaction is saved as well, or that nothing is replaced.
 final class RecordsGuard {
     private let database: AppDatabase
+    /// The file that the safety backup was made of.
+    private let file: FileIdentity
     private var watch: DatabaseWatch?
     /// Whether the restore has come to its transaction.
     private(set) var hasBegun = false
@@ -11,7 +14,18 @@ final class RecordsGuard {
     /// Begins before the safety backup is made.
     init(_ database: AppDatabase) throws(BackupError) {
         self.database = database
+        file = FileIdentity(try FileSystem.status(database.path))
         watch = try DatabaseWatch(database)
+    }
+
+    /// A program that writes a new file and renames it over the database commits nothing that a connection could see.
+    private func requireSameFile() throws(BackupError) {
+        guard FileIdentity(try FileSystem.status(database.path)) != file else { return }
+        throw Self.busy("another program replaced the database's file while the restore was about to replace its records", database)
+    }
+
+    private static func busy(_ what: Message, _ database: AppDatabase) -> BackupError {
+        BackupError(.busy, what, path: database.path, remedy: "Close the app, or wait, and try again. Nothing was changed.")
     }
 
     /// For the transaction that nobody else can write beside.
@@ -19,6 +33,7 @@ final class RecordsGuard {
     func saveWhatCame(by save: () throws(BackupError) -> Void) throws(BackupError) {
         hasBegun = true
         defer { end() }
+        try requireSameFile()
         if let watch, try watch.hasChanged() { try save() }
     }
 
@@ -31,21 +46,25 @@ final class RecordsGuard {
         try save()
     }
 
-    /// Lets go of the database for something that needs it alone, such as leaving the write-ahead log, and goes on to watch.
-    func withoutConnection(_ body: () throws(BackupError) -> Void) throws(BackupError) {
+    /// Lets go of the database for something that needs it alone, such as leaving the write-ahead log. What is committed meanwhile cannot be seen: a
+    /// new watch begins, and everything is saved once more.
+    func withoutConnection(
+        _ body: () throws(BackupError) -> Void, savingBy save: () throws(BackupError) -> Void
+    ) throws(BackupError) {
+        hasBegun = true
         end()
         try body()
         watch = try DatabaseWatch(database)
+        try save()
     }
 
     /// For the moment in which nobody can read any more, so that nothing can be saved either.
     /// - Throws: `busy` if something was committed since the last safety backup.
     func requireNothingNew() throws(BackupError) {
         defer { end() }
+        try requireSameFile()
         guard let watch, try watch.hasChanged() else { return }
-        throw BackupError(
-            .busy, "the app changed its database while the restore was about to replace it", path: database.path,
-            remedy: "Close the app, or wait, and try again. Nothing was changed.")
+        throw Self.busy("the app changed its database while the restore was about to replace it", database)
     }
 
     /// The connection must be closed before the transaction ends.

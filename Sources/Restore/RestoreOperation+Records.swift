@@ -36,7 +36,7 @@ extension RestoreOperation {
                 by: source, stagingPath: "\(workPath)/exchange.sqlite", marker: marker ?? "",
                 beforeLocking: { () throws(BackupError) in try guarding?.saveWhatCameSoFar(by: save) },
                 withoutOthers: { (body) throws(BackupError) in
-                    if let guarding { try guarding.withoutConnection(body) } else { try body() }
+                    if let guarding { try guarding.withoutConnection(body, savingBy: save) } else { try body() }
                 },
                 whenLocked: { () throws(BackupError) in try guarding?.requireNothingNew() })
         }

@@ -99,16 +99,73 @@ struct RestoreSafetyTests {
         #expect(try Self.safetyBackups(room, holding: "late") == 1)
     }
 
+    /// An app that opens, commits and closes all the time, also while the restore makes its safety backups.
+    @Test func `R-A3: what an app commits during the second safety backup is in one of them, or nothing is replaced`() throws {
+        let room = try Room()
+        try room.sh(
+            """
+            sqlite3 $R/a.db "pragma page_size = 4096; pragma journal_mode = wal; create table t(a); insert into t values ('first')"
+            sqlite3 $R/b.db "pragma page_size = 8192; create table t(a); insert into t values ('other')"
+            backupfs init --store $S --database $R/a.db; backupfs backup --label one --store $S
+            cat >$R/write.py <<'END'
+            import os, sqlite3, sys
+            n = 0
+            while not os.path.exists(sys.argv[2]):
+                try:
+                    c = sqlite3.connect(sys.argv[1], timeout=0.2)
+                    c.execute("insert into t values (?)", (f"row-{sys.argv[3]}-{n}-",)); c.commit()
+                    print(f"row-{sys.argv[3]}-{n}-", flush=True); n += 1
+                except sqlite3.OperationalError: pass
+                finally: c.close()
+            END
+            """)
+        for round in 1...4 {
+            try room.sh(
+                """
+                rm -f $R/stop $R/acknowledged; python3 $R/write.py $R/a.db $R/stop \(round) >$R/acknowledged & writer=$!
+                for i in $(seq 600); do [ -s $R/acknowledged ] && break; sleep 0.05; done
+                status=0; backupfs restore $R/b.db --yes --store $S >$R/output 2>&1 || status=$?
+                touch $R/stop; wait $writer; echo $status >$R/status
+                """)
+            if try room.sh("cat $R/status") != "0" { #expect(try room.sh("cat $R/output").contains("Nothing was changed")) }
+            let kept = try Self.exportsOfSafetyBackups(room).joined() + room.sh("sqlite3 $R/a.db 'select a from t'")
+            let acknowledged = try room.sh("cat $R/acknowledged").split(separator: "\n")
+            #expect(!acknowledged.isEmpty)
+            #expect(acknowledged.filter { !kept.contains($0) }.isEmpty, "round \(round)")
+            try room.sh("rm -f $R/a.db*; sqlite3 $R/a.db 'pragma page_size = 4096; pragma journal_mode = wal; create table t(a)'")
+        }
+    }
+
+    @Test(arguments: ["one", "$R/one.json", "$R/one.sqlite"])
+    func `a database file that another program replaces meanwhile refuses the restore`(source: String) throws {
+        let room = try Room()
+        _ = try room.makeDiary()
+        try room.sh(
+            """
+            backupfs backup --label one --store $S; backupfs export one --json -o $R/one.json --store $S
+            sqlite3 $S/app/database.sqlite ".backup $R/one.sqlite"
+            """)
+        let result = try Self.restoring(
+            room, source, at: "restore.safety-made",
+            meanwhile: """
+                cd $S/app; sqlite3 database.sqlite ".backup new"; sqlite3 new "insert into photos values (77, 'late.jpg', 'late')"
+                mv new database.sqlite; cd /
+                """)
+        #expect(result.status == 11 && result.output.contains("another program replaced the database's file"), "\(result)")
+        #expect(try room.sh("sqlite3 $S/app/database.sqlite 'select count(*) from photos where id = 77'") == "1")
+    }
+
     /// The safety backups whose export has a text.
     private static func safetyBackups(_ room: Room, holding text: String) throws -> Int {
+        try exportsOfSafetyBackups(room).count { $0.contains(text) }
+    }
+
+    private static func exportsOfSafetyBackups(_ room: Room) throws -> [String] {
         let store = try Store.open(room.storePath)
-        var count = 0
-        for snapshot in store.ownSnapshots(kind: .safety) {
+        return try store.ownSnapshots(kind: .safety).map { snapshot in
             let entry = try #require(try store.repository.rootDirectory(of: snapshot).entry(named: "export.json"))
-            let bytes = try store.repository.bytes(of: entry.content, limitBytes: 1 << 24)
-            if String(decoding: bytes, as: UTF8.self).contains(text) { count += 1 }
+            return String(decoding: try store.repository.bytes(of: entry.content, limitBytes: 1 << 24), as: UTF8.self)
         }
-        return count
     }
 
     @Test func `R-A3: the second safety backup holds what came after the first`() throws {

@@ -12,8 +12,9 @@ extension AppDatabase {
     ///   - source: a checked file.
     ///   - stagingPath: where a copy can be made; removed afterwards.
     ///   - marker: as for `replaceAll`.
-    ///   - beforeLocking: called when all is ready.
-    ///   - withoutOthers: runs what needs the database to have no other connection.
+    ///   - beforeLocking: called when all is ready, unless `withoutOthers` is.
+    ///   - withoutOthers: runs what needs the database to have no other connection. Only for a database with a write-ahead log whose pages have another
+    ///     size; others can still read and write afterwards.
     ///   - whenLocked: called when nobody else can read or write any more, before the first page is copied.
     /// - Throws: `busy` when the app keeps its database locked; `invalidContent` when the file is another application's. Only an error at the
     ///   fault point `restore.committed` comes after the commit.
@@ -28,8 +29,7 @@ extension AppDatabase {
         try exchange.stage(source, at: stagingPath, marker: marker)
         defer { _ = unlink(stagingPath) }
         try FaultInjection.reached("restore.transaction-begun")
-        try beforeLocking()
-        try exchange.publish(stagingPath, withoutOthers, whenLocked)
+        try exchange.publish(stagingPath, beforeLocking, withoutOthers, whenLocked)
         try FaultInjection.reached("restore.committed")
     }
 }
@@ -54,8 +54,8 @@ struct DatabaseExchange {
 
     /// Copies all pages over the app's database.
     func publish(
-        _ stagingPath: String, _ withoutOthers: (() throws(BackupError) -> Void) throws(BackupError) -> Void,
-        _ whenLocked: () throws(BackupError) -> Void
+        _ stagingPath: String, _ beforeLocking: () throws(BackupError) -> Void,
+        _ withoutOthers: (() throws(BackupError) -> Void) throws(BackupError) -> Void, _ whenLocked: () throws(BackupError) -> Void
     ) throws(BackupError) {
         if try !FileSystem.exists(path) {
             // Made here and not by SQLite, for its mode.
@@ -65,15 +65,17 @@ struct DatabaseExchange {
             try withConnection(path, flags: SQLITE_OPEN_READWRITE) { (target) throws(BackupError) in
                 sqlite3_busy_timeout(target, Int32(busyTimeoutSeconds * 1_000))
                 let hasLog = try hasLogAndOtherPages(source, target)
-                if hasLog {
-                    try withoutOthers { () throws(BackupError) in try execute(target, "PRAGMA journal_mode = DELETE", path) }
-                }
                 do throws(BackupError) {
+                    if hasLog {
+                        try withoutOthers { () throws(BackupError) in try execute(target, "PRAGMA journal_mode = DELETE", path) }
+                    } else {
+                        try beforeLocking()
+                    }
                     try DatabaseCopy.copyPages(
                         from: source, path: path, to: target, targetPath: path, busyTimeoutSeconds: busyTimeoutSeconds,
                         locksFirst: true, whenLocked: whenLocked)
                 } catch {
-                    // What failed is told; the database has its log again, as the app had it.
+                    // The database has its log again, as the app had it.
                     if hasLog { try? execute(target, "PRAGMA journal_mode = WAL", path) }
                     throw error
                 }

@@ -70,7 +70,10 @@ struct BackupParts {
             entries.append(media.entry)
             if store.definition.media?.hasStorageView == true {
                 let catalog = StoredMediaCatalog(media.stored, in: store.repository)
-                entries.append(try StorageView.store(catalog, with: writer, time: createdAt))
+                let view = try store.withWorkFolder { (folder) throws(BackupError) in
+                    try StorageView.store(catalog, with: writer, time: createdAt, workPath: folder)
+                }
+                entries.append(view)
                 // Compared with those of earlier backups, like all folders.
                 try writer.publishChunks()
             }

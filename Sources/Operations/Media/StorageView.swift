@@ -1,46 +1,59 @@
 import AppData
 import BackupCore
 import BackupRepository
+import SystemIO
 
 /// `by-key/`: a snapshot's media once more, as links whose names are those that storage addressed by content gives them:
 /// `by-key/photos/2024/06/<md5>.jpg`. Files with the same content, month and extension have one link.
 struct StorageView {
     static let folderName: FileName = "by-key"
 
-    private final class Folder {
-        var folders: [String: Folder] = [:]
-        var links: [String: TreeEntry] = [:]
-    }
-
+    /// - Parameter workPath: a folder for the links until all of their folders are known.
     /// - Returns: the folder's entry in the snapshot.
     static func store(
-        _ catalog: any MediaCatalog, with writer: BackupWriter, time: Timestamp
+        _ catalog: any MediaCatalog, with writer: BackupWriter, time: Timestamp, workPath: String
     ) throws(BackupError) -> TreeEntry {
-        let root = Folder()
+        let root = StorageFolder()
+        let links = try StorageLinks(in: workPath)
         try catalog.forEachFile { (file) throws(BackupError) in
             guard let key = StorageKey(file) else { return }
             let parts = key.text.split(separator: "/").map(String.init)
-            var folder = root
-            for name in parts.dropLast() {
-                let inner = folder.folders[name] ?? Folder()
-                folder.folders[name] = inner
-                folder = inner
-            }
-            let name = parts[parts.count - 1]
-            guard folder.links[name] == nil else { return }
             // From the folder of the link up to the snapshot's.
             let up = Array(String(repeating: "../", count: parts.count).utf8)
-            folder.links[name] = .symbolicLink(
-                name: FileName(name), target: up + Array("media/".utf8) + file.path, modificationTime: file.modificationTime)
+            root.folder(parts.dropLast()).links.append(
+                try links.append(
+                    .symbolicLink(
+                        name: FileName(parts[parts.count - 1]), target: up + Array("media/".utf8) + file.path,
+                        modificationTime: file.modificationTime)))
         }
-        return try store(root, folderName, with: writer, time)
+        return try store(root, folderName, links, with: writer, time)
     }
 
     private static func store(
-        _ folder: Folder, _ name: FileName, with writer: BackupWriter, _ time: Timestamp
+        _ folder: StorageFolder, _ name: FileName, _ links: StorageLinks, with writer: BackupWriter, _ time: Timestamp
     ) throws(BackupError) -> TreeEntry {
-        var entries = Array(folder.links.values)
-        for (name, inner) in folder.folders { entries.append(try store(inner, FileName(name), with: writer, time)) }
-        return .directory(name: name, mode: 0o700, modificationTime: time, stored: try writer.store(entries))
+        var entries: [FileName: TreeEntry] = [:]
+        for place in folder.links {
+            let link = try links.link(at: place)
+            // The first one stays.
+            if entries[link.name] == nil { entries[link.name] = link }
+        }
+        var all = Array(entries.values)
+        entries = [:]
+        for (name, inner) in folder.folders { all.append(try store(inner, FileName(name), links, with: writer, time)) }
+        return .directory(name: name, mode: 0o700, modificationTime: time, stored: try writer.store(all))
+    }
+}
+
+/// A folder of the view: those in it, and where the links of its own stand.
+private final class StorageFolder {
+    private(set) var folders: [String: StorageFolder] = [:]
+    var links: [UInt64] = []
+
+    func folder(_ path: ArraySlice<String>) -> StorageFolder {
+        guard let name = path.first else { return self }
+        let inner = folders[name] ?? StorageFolder()
+        folders[name] = inner
+        return inner.folder(path.dropFirst())
     }
 }
