@@ -21,7 +21,7 @@ help:
 	@echo 'make umount        unmount it again'
 	@echo 'make test          install what tests need, check, run all tests'
 	@echo '                   (BACKUPFS_SKIP_MOUNTED_TESTS=1 where nothing can be mounted)'
-	@echo 'make crash-matrix  kill, fill and break each call of restores that changes a file, all of them: about an hour'
+	@echo 'make crash-matrix  kill, fill and break each call of restores, repairs, removals and prunes that changes a file: some hours'
 	@echo '                   (BACKUPFS_CRASH_ONLY="merge, archive with media: kill": what begins so)'
 	@echo 'make check         formatting, house rules, a build in which warnings are errors'
 	@echo 'make translations  after texts were changed: bring the catalogs in Sources/CTranslations in step with them'

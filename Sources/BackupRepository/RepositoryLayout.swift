@@ -28,13 +28,14 @@ struct RepositoryLayout: Sendable {
     /// What is known of those who make snapshots; made when it is needed.
     var sources: String { "\(path)/sources" }
 
-    /// Records of snapshots that were removed and can still be brought back; made when it is needed.
+    /// Records of snapshots that were removed and can still be brought back.
     var removed: String { "\(path)/removed" }
 
     /// What a repair found damaged and put something better in place of. Nothing reads it; made when it is needed.
     var damaged: String { "\(path)/damaged" }
 
-    var folders: [String] { [packs, snapshots, labels, temporary] }
+    /// Those that are always there. `removed` is one of them: a snapshot is often removed because the disk can hold no more.
+    var folders: [String] { [packs, snapshots, labels, temporary, removed] }
 
     static let packExtension = ".pack"
     static let snapshotExtension = ".snapshot"

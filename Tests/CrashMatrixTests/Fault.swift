@@ -1,11 +1,16 @@
 /// What goes wrong at one call. `include/fault_layer.h` says what each name means.
-enum Fault: String, CaseIterable, Sendable {
+enum Fault: String, Sendable {
     case kill
     case tear
     case fullOnce = "full-once"
     case full
     case brokenOnce = "broken-once"
     case broken
+    /// The process is stopped (SIGSTOP), and its parent lets it go on.
+    case stop
+
+    /// What an operation must come through by itself.
+    static let allCases: [Fault] = [.kill, .tear, .fullOnce, .full, .brokenOnce, .broken]
 
     /// Whether the process dies of it.
     var kills: Bool { self == .kill || self == .tear }
@@ -16,7 +21,7 @@ enum Fault: String, CaseIterable, Sendable {
     /// Whether a call can have it.
     func canHit(_ call: RecordedCall) -> Bool {
         switch self {
-        case .kill, .brokenOnce, .broken: true
+        case .kill, .brokenOnce, .broken, .stop: true
         case .full, .fullOnce: call.kind != .change
         case .tear: call.kind == .write
         }

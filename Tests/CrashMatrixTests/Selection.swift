@@ -14,12 +14,14 @@ struct Selection: CustomStringConvertible, Sendable {
     let strideOfThorough: Int
     let offset: Int
     private let only: String?
+    /// Whether the environment says nothing.
+    let isDefault: Bool
 
     static let current = Selection()
 
     private init() {
         let parts = (Machine.environment("BACKUPFS_CRASH_MATRIX") ?? "").split(separator: ":")
-        let isDefault = parts.isEmpty
+        isDefault = parts.isEmpty
         let number = parts.first.flatMap { Int($0) }
         stride = isDefault ? 48 : max(1, number ?? 1)
         strideOfKills = isDefault ? 3 : stride
@@ -30,13 +32,21 @@ struct Selection: CustomStringConvertible, Sendable {
     }
 
     func wants(_ scenario: Scenario, _ fault: Fault, of kind: String? = nil) -> Bool {
-        let name = (kind.map { "\($0) " } ?? "") + "\(scenario.name): \(fault.rawValue)"
-        return only.map { "\(name),".hasPrefix($0) } ?? true
+        wants((kind.map { "\($0) " } ?? "") + scenario.name, fault)
     }
+
+    func wants(_ name: String, _ fault: Fault) -> Bool { only.map { "\(name): \(fault.rawValue),".hasPrefix($0) } ?? true }
 
     func choose(_ plans: [PlannedFault], isImportant: Bool = false) -> [PlannedFault] {
         let step = isImportant && plans.first?.fault == .kill ? strideOfKills : stride
         return Swift.stride(from: offset % step, to: plans.count, by: step).map { plans[$0] }
+    }
+
+    /// The same for operations on the repository, of which there are many: a choice has one point of each second one, and not the same in all of them.
+    func chooseFew(_ plans: [PlannedFault], of name: String) -> [PlannedFault] {
+        guard isDefault, !plans.isEmpty else { return choose(plans) }
+        let shift = offset + name.utf8.reduce(0) { $0 + Int($1) }
+        return shift % 2 == 0 ? [plans[shift % plans.count]] : []
     }
 
     /// Where a restore is killed whose recovery is then disturbed: from its journal on, at calls that leave another state behind.

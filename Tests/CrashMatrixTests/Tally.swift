@@ -5,13 +5,15 @@ final class Tally: Sendable {
     struct Counts: Sendable, CustomStringConvertible {
         /// Runs that a fault hit.
         var runs = 0
+        /// Of restores: what data they have left behind.
         var old = 0
         var new = 0
         /// Runs without the call that was to go wrong: what is told of progress hangs on the time it takes.
         var missed = 0
 
         var description: String {
-            "\(runs) runs: \(old) old, \(new) new" + (missed == 0 ? "" : "; \(missed) points were not met again")
+            "\(runs) runs" + (old + new == 0 ? "" : ": \(old) old, \(new) new")
+                + (missed == 0 ? "" : "; \(missed) points were not met again")
         }
 
         static func + (left: Counts, right: Counts) -> Counts {

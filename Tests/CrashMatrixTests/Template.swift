@@ -40,8 +40,8 @@ final class Template: Sendable {
 
     static func mediaPath(_ kind: Kind, _ world: World) -> String? { kind == .diary ? "\(world.storePath)/app/photos" : nil }
 
-    /// The template lives as long as the tests' process, which never lets go of it.
-    private static func removeAtExit(_ world: World) {
+    /// For a world that lives as long as the tests' process, which never lets go of it.
+    static func removeAtExit(_ world: World) {
         removal.withLock { $0.append(world.path) }
         _ = registration
     }

@@ -34,10 +34,12 @@ final class World {
         inputsPath = other.inputsPath
         try FileSystem.makeDirectories(room("scratch"))
         try run(["cp", "-a", other.path, path]).requireSuccess()
-        // An app's data that does not lie in the store is named by its whole path.
-        let settings = String(decoding: try readFile("\(storePath)/store.yaml"), as: UTF8.self)
-        if settings.contains(other.path) {
-            try writeFile("\(storePath)/store.yaml", Array(settings.replacing(other.path, with: path).utf8))
+        // An app's data, or a repository, that does not lie in its store is named by its whole path.
+        for folder in try DirectoryReader(path: path).names() {
+            let file = "\(path)/\(folder)/store.yaml"
+            guard try FileSystem.exists(file) else { continue }
+            let settings = String(decoding: try readFile(file), as: UTF8.self)
+            if settings.contains(other.path) { try writeFile(file, Array(settings.replacing(other.path, with: path).utf8)) }
         }
     }
 

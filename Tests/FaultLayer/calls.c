@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -266,3 +267,29 @@ int access(const char *path, int mode) {
     if (consider_path("access", LOOKS, AT_FDCWD, path) == FAIL) return -1;
     return NEXT(access)(path, mode);
 }
+
+// MARK: Shared folders
+
+#define STATFS(name, buffer)                                                  \
+    int name(const char *path, struct buffer *status) {                       \
+        int result = NEXT(name)(path, status);                                \
+        if (result == 0 && is_shared(path)) status->f_type = 0x6969; /* NFS_SUPER_MAGIC */ \
+        return result;                                                        \
+    }
+STATFS(statfs, statfs)
+STATFS(statfs64, statfs64)
+
+// Locks of SQLite (F_SETLK) are left alone.
+#define FCNTL(name)                                                           \
+    int name(int descriptor, int command, ...) {                              \
+        va_list arguments;                                                    \
+        va_start(arguments, command);                                         \
+        void *argument = va_arg(arguments, void *);                           \
+        va_end(arguments);                                                    \
+        bool is_lock = command == F_OFD_SETLK || command == F_OFD_SETLKW || command == F_OFD_GETLK; \
+        if (!is_lock || !is_shared_descriptor(descriptor)) return NEXT(name)(descriptor, command, argument); \
+        if (command == F_OFD_GETLK) ((struct flock *)argument)->l_type = F_UNLCK; \
+        return 0;                                                             \
+    }
+FCNTL(fcntl)
+FCNTL(fcntl64)

@@ -28,6 +28,10 @@ enum verdict consider_descriptor(const char *call, enum call_class class, int de
 // Whether renameat2(2) is to fail with EINVAL.
 bool refuses_rename_flags(unsigned flags);
 
+// Whether a file is to look as if it were on a network share.
+bool is_shared(const char *path);
+bool is_shared_descriptor(int descriptor);
+
 // Ends the process without a word to anybody; does not return.
 _Noreturn void die(void);
 

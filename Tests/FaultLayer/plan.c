@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum fault { NONE, KILL, TEAR_WRITE, FULL_ONCE, FULL, BROKEN_ONCE, BROKEN, UNSEEN, STALL };
+enum fault { NONE, KILL, TEAR_WRITE, FULL_ONCE, FULL, BROKEN_ONCE, BROKEN, UNSEEN, STALL, STOP };
 
 static const struct {
     const char *name;
@@ -23,7 +23,7 @@ static const struct {
 } faults[] = {
     {"kill", KILL, CHANGES},       {"tear", TEAR_WRITE, WRITES},          {"full-once", FULL_ONCE, NEEDS_ROOM},
     {"full", FULL, NEEDS_ROOM},    {"broken-once", BROKEN_ONCE, CHANGES}, {"broken", BROKEN, CHANGES},
-    {"unseen", UNSEEN, LOOKS},     {"stall", STALL, CHANGES},
+    {"unseen", UNSEEN, LOOKS},     {"stall", STALL, CHANGES},       {"stop", STOP, CHANGES},
 };
 
 // Written by the constructor only, before there are threads. Without a folder nothing is counted.
@@ -39,6 +39,7 @@ static char fault_call[32];
 static char fault_path[PATH_MAX];
 
 static bool lacks_rename_flags = false;
+static char shared_folder[PATH_MAX];
 
 static atomic_long passed;
 // Whether a fault that lasts has begun.
@@ -58,6 +59,8 @@ __attribute__((constructor)) static void read_environment(void) {
     const char *plan = getenv("FAULT_LAYER_FAULT");
     logs_looks = getenv("FAULT_LAYER_LOOKS") != NULL;
     lacks_rename_flags = getenv("FAULT_LAYER_NO_RENAME_FLAGS") != NULL;
+    const char *shared = getenv("FAULT_LAYER_SHARED");
+    if (shared != NULL && strlen(shared) < sizeof shared_folder) strcpy(shared_folder, shared);
     // Whatever this program starts is another program, and would count from the beginning.
     unsetenv("LD_PRELOAD");
     if (plan != NULL) {
@@ -97,10 +100,14 @@ static void log_call(enum call_class class, const char *call, const char *path) 
     if (length > 0) syscall(SYS_write, log_descriptor, line, (size_t)length < sizeof line ? (size_t)length : sizeof line);
 }
 
-static bool is_below(const char *path) {
-    return folder_length > 0 && strncmp(path, folder, folder_length) == 0
-        && (path[folder_length] == '/' || path[folder_length] == '\0');
+static bool is_in(const char *path, const char *outer) {
+    size_t length = strlen(outer);
+    return length > 0 && strncmp(path, outer, length) == 0 && (path[length] == '/' || path[length] == '\0');
 }
+
+static bool is_below(const char *path) { return is_in(path, folder); }
+
+bool is_shared(const char *path) { return is_in(path, shared_folder); }
 
 // Copies a path, with an asterisk for each part that no other run has: 16 hexadecimal digits and more, the folder of a pack, what follows the mark
 // of a draft.
@@ -153,6 +160,7 @@ static enum verdict consider(const char *call, enum call_class class, const char
         case FULL_ONCE:
         case FULL: errno = ENOSPC; return FAIL;
         case STALL: while (true) pause();
+        case STOP: raise(SIGSTOP); break;
         case UNSEEN:
         case BROKEN_ONCE:
         case BROKEN: errno = EIO; return FAIL;
@@ -169,6 +177,11 @@ static bool name_of(int descriptor, char *path, size_t size) {
     if (length < 0) return false;
     path[length] = '\0';
     return true;
+}
+
+bool is_shared_descriptor(int descriptor) {
+    char path[PATH_MAX];
+    return shared_folder[0] != '\0' && name_of(descriptor, path, sizeof path) && is_shared(path);
 }
 
 enum verdict consider_descriptor(const char *call, enum call_class class, int descriptor) {

@@ -1,6 +1,7 @@
 import BackupCore
 import GRDB
 import GRDBSQLite
+import SystemIO
 
 /// What an SQLite result code means to us.
 enum DatabaseFailure {
@@ -12,7 +13,11 @@ enum DatabaseFailure {
         case SQLITE_FULL:
             return BackupError(
                 .noSpace, "the database cannot grow: \(reason)", path: path,
-                remedy: "Free some space and try again; nothing was changed.")
+                remedy: SpaceShortage.remedy(at: path))
+        // What it says when it cannot make the files beside the database.
+        case SQLITE_CANTOPEN where SpaceShortage.isExhausted(at: path):
+            return BackupError(
+                .noSpace, "the database cannot be opened: \(reason)", path: path, remedy: SpaceShortage.remedy(at: path))
         case SQLITE_CORRUPT, SQLITE_NOTADB:
             return BackupError(
                 .damagedContent, "the database is damaged: \(reason)", path: path,

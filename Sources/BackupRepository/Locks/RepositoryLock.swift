@@ -35,6 +35,13 @@ final class RepositoryLock: Sendable {
         }
     }
 
+    /// Makes the files that other locks are on, where they are not there yet: operations that give room back need them when no more files can be made.
+    static func prepareFiles(_ layout: RepositoryLayout) {
+        for path in [layout.packsLock, layout.namesLock] where (try? FileSystem.exists(path)) == false {
+            _ = try? OwnerOnly.createFile(path)
+        }
+    }
+
     /// To be asked before something that nobody else's view survives: another host may have taken this one for gone, after it slept.
     /// - Throws: `locked` when that happened.
     func requireHeld() throws(BackupError) {

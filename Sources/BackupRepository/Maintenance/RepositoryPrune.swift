@@ -119,6 +119,7 @@ public struct RepositoryPrune {
         let plan: PrunePlan
         let progress: ProgressHandler?
         let rewriter: PackRewriter
+        let removal: PackRemoval
         var summary: PruneSummary
         private var removed: [PackID] = []
         private var removedByteCount: UInt64 = 0
@@ -131,6 +132,7 @@ public struct RepositoryPrune {
             self.plan = plan
             self.progress = progress
             rewriter = PackRewriter(repository, lock)
+            removal = PackRemoval(repository.layout)
             summary = plan.summary
             summary.removedPackCount = 0
             summary.rewrittenPackCount = 0
@@ -199,8 +201,7 @@ public struct RepositoryPrune {
         }
 
         private mutating func unlink(_ pack: PackInventory.Pack) throws(BackupError) {
-            try lock.requireHeld()
-            try FileSystem.removeFile(repository.layout.packPath(of: pack.id))
+            try removal.remove(repository.layout.packPath(of: pack.id), requireHeld: lock.requireHeld)
             removed.append(pack.id)
             removedByteCount += pack.byteCount
             repository.chunkReader.forget(pack.id)

@@ -111,7 +111,12 @@ final class PackWriter: @unchecked Sendable {
     ///   nobody else uses.
     func discard(requireHeld: () throws(BackupError) -> Void) {
         refusal = refusal ?? Self.finished
-        if let publishedPath, (try? requireHeld()) != nil { try? FileSystem.removeFile(publishedPath) }
+        if let publishedPath {
+            let temporaryFolder = FileSystem.parentPath(temporaryPath)
+            let packsFolder = FileSystem.parentPath(FileSystem.parentPath(publishedPath))
+            try? PackRemoval(packsFolder: packsFolder, temporaryFolder: temporaryFolder).remove(
+                publishedPath, requireHeld: requireHeld)
+        }
         try? FileSystem.removeFile(temporaryPath)
     }
 

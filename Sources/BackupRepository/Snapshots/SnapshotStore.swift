@@ -255,8 +255,8 @@ extension SnapshotStore {
         }
     }
 
-    /// Removes what crashes left: labels of snapshots that are gone and cannot be brought back, and all temporary files. Only for the holder of
-    /// the writer's lock, since packs are written in the same folder.
+    /// Removes what crashes left: labels of snapshots that are gone and cannot be brought back, and all temporary files but packs that were being
+    /// removed. Only for the holder of the writer's lock, since packs are written in the same folder.
     /// - Parameter requireHeld: whether the writer's lock is still held, asked before anything is removed; throws if not.
     func sweep(requireHeld: () throws(BackupError) -> Void) throws(BackupError) {
         let lock = try NamesLock(layout)
@@ -272,6 +272,7 @@ extension SnapshotStore {
         }
         for name in try DirectoryReader(path: layout.temporary).names() {
             try requireHeld()
+            if try PackRemoval.bringBack(name, layout) { continue }
             try FileSystem.removeTree("\(layout.temporary)/\(name)")
         }
     }

@@ -29,6 +29,7 @@ public final class BackupWriter: Sendable {
             try held.requireHeld()
         }
         try repository.snapshotStore.sweep(requireHeld: held.requireHeld)
+        RepositoryLock.prepareFiles(repository.layout)
         ConfigurationFiles(layout: repository.layout).addCopy(repository.configurationReading, repository.protection.keys)
         // What is no longer there must not be taken for stored, nor be taken over from a snapshot that was removed since the last look.
         try repository.catalog.reconcile()

@@ -198,10 +198,10 @@ final class ChunkStore: Sendable {
         // Those that had to wait when another failed.
         for pack in full { pack.discard(requireHeld: requireHeld) }
         var removed: [PackID] = []
+        let removal = PackRemoval(layout)
         for pack in published {
             do {
-                try requireHeld()
-                try FileSystem.removeFile(layout.packPath(of: pack))
+                try removal.remove(layout.packPath(of: pack), requireHeld: requireHeld)
                 removed.append(pack)
             } catch {
                 if error.code == .locked { break }

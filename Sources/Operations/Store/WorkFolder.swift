@@ -19,7 +19,12 @@ final class WorkFolder: Sendable {
             throw BackupError(.busy, "somebody else tidies up the spool", path: spool, remedy: "Try again.")
         }
         (path, lock) = claimed
-        try FileSystem.makeDirectories(path)
+        do {
+            try FileSystem.makeDirectories(path)
+        } catch {
+            remove()
+            throw error
+        }
     }
 
     /// Takes the lock before the folder is made: a folder is never there without its lock.

@@ -13,10 +13,13 @@
 //   broken-once@N  the Nth call fails with EIO
 //   broken@N       so do all that follow it
 //   unseen@N       the Nth look at a file (stat, access) fails with EIO, as on a network share that is cut off for a moment
+//   stop@N         the process stops before the Nth call (SIGSTOP), as on a machine that is suspended
 //   stall@N        the Nth call and all that follow it never return, as on a disk that does not answer
 // FAULT_LAYER_LOOKS   if it is set and nothing goes wrong, looks are logged instead of changes
 //
 // FAULT_LAYER_NO_RENAME_FLAGS  renameat2(2) takes no flags, as on NFS: any is EINVAL, wherever the paths lie
+//
+// FAULT_LAYER_SHARED  absolute: this folder looks like one on NFS, and open file description locks in it exclude no process, as between hosts
 //
 // Paths are seen from the folder, with an asterisk for each part that is another in each run: process numbers of drafts, tokens, checksums.
 // With a fault, only the calls that it hits are logged. Programs that are started are not looked at.

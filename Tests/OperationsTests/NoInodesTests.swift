@@ -1,0 +1,138 @@
+import TestSupport
+import Testing
+
+/// A file system with space but without free inodes, as after millions of small files: what makes room works, all else works or says what is missing,
+/// and nothing is lost.
+@Suite(.enabled(if: Machine.isRoot, "NOT TESTED: a file system with few inodes needs root to mount one"))
+struct NoInodesTests {
+    /// On a file system of 400 inodes: two backups of the photo diary that differ in a photo, one that was removed, and an archive to restore.
+    private final class Disk {
+        let room: Room
+        let environment: [String: String]
+
+        init() throws {
+            room = try Room()
+            environment = ["S": room("disk/store"), "D": room("disk"), "BACKUPFS_SCHEDULE": "off"]
+            try #require(try room.run("mkdir $R/disk; mount -t tmpfs -o size=100m,nr_inodes=400 tmpfs $R/disk").status == 0)
+            try room.write(PhotoDiary.definition, to: "diary.yaml")
+            try sh(
+                """
+                backupfs init --store $S --app $R/diary.yaml
+                \(PhotoDiary.fill)
+                backupfs backup --label one --store $S; printf four > four.jpg; rm one.jpg
+                sqlite3 $S/app/database.sqlite "insert into photos values (4,'four.jpg',null)"
+                backupfs backup --label gone --store $S; printf five > five.jpg; backupfs backup --label two --store $S
+                for name in one two gone; do backupfs restore $name --target $R/references/$name --store $S; done
+                backupfs delete gone --yes --store $S; mv $S $R/prepared
+                mkdir -p $R/new/media; cd $R/new; for i in 1 2 3 4 5 6; do echo $i > media/$i.jpg; done
+                echo '{"metadata": {"createdAt": "2026-01-11T14:30:00Z", "appVersion": "1.0", "schemaVersion": 1}, "photos": []}' > export.json
+                zip -qr $R/new.zip export.json media
+                """)
+        }
+
+        deinit { _ = try? room.run("umount -l $R/disk") }
+
+        @discardableResult
+        func sh(_ script: String) throws -> String { try room.sh(script, environment) }
+
+        /// The store as it was prepared, on a file system that can hold so many more files.
+        func prepare(freeInodes: Int) throws {
+            try sh(
+                """
+                rm -rf $D/store $D/filler $D/out; cp -a $R/prepared $S; mkdir $D/filler
+                python3 -c "
+                import os, sys
+                count = os.statvfs(sys.argv[1]).f_ffree - \(freeInodes)
+                for number in range(count): open(f'{sys.argv[1]}/filler/{number}', 'w').close()" $D
+                [ $(stat -f -c %d $D) = \(freeInodes) ]
+                """)
+        }
+
+        func run(_ command: String) throws -> Room.Result { try room.run("backupfs \(command) --store $S", environment) }
+
+        /// With inodes again, backups are what they were, and the store works.
+        func expectWhole(_ names: [String], _ place: Comment) throws {
+            try sh("rm -rf $D/filler")
+            for name in names {
+                let same = try room.run(
+                    """
+                    rm -rf $R/out; backupfs restore \(name) --target $R/out --store $S && diff -r --no-dereference $R/references/\(name) $R/out
+                    """, environment)
+                #expect(same.status == 0, "\(place): \(same.output)\(same.complaint)")
+            }
+            for command in ["backup --label next", "check --read-data"] {
+                let result = try run(command)
+                #expect(result.status == 0, "\(place): \(command): \(result.output)\(result.complaint)")
+            }
+        }
+    }
+
+    private static let inodeCounts = [0, 2, 4, 12]
+
+    /// What gives room back, or only looks.
+    @Test(
+        arguments: [
+            "delete two --yes", "delete two --now --yes", "forget --keep-last 1 --yes", "prune --max-unused 0",
+            "prune --now --max-unused 0",
+            "check --read-data", "snapshots", "status",
+        ])
+    func `what makes room or only looks works without free inodes`(command: String) throws {
+        let disk = try Disk()
+        for count in Self.inodeCounts {
+            try disk.prepare(freeInodes: count)
+            let result = try disk.run(command)
+            let place: Comment = "\(command), \(count) free inodes: \(result.output)\(result.complaint)"
+            #expect(result.status == 0, place)
+            let free = try #require(Int(disk.sh("stat -f -c %d $D")))
+            if command.contains("--now") { #expect(free > count, place) }
+            var names = ["one", "two"]
+            if command.hasPrefix("delete") { names = ["one"] }
+            if command == "delete two --yes" || command.hasPrefix("forget") {
+                #expect(try disk.run("undelete \(command.hasPrefix("forget") ? "one" : "two")").status == 0, place)
+                names = ["one", "two"]
+            }
+            try disk.expectWhole(names, place)
+        }
+    }
+
+    /// What needs files: it works, or says that there can be no more and has changed nothing.
+    @Test(
+        arguments: [
+            "backup --label new", "restore $R/new.zip --yes", "restore one --yes", "restore one --target $D/out", "undelete gone",
+            "check --repair --yes", "verify --all", "export one --zip -o $D/one.zip",
+        ])
+    func `what needs files works or says that there can be no more`(command: String) throws {
+        let disk = try Disk()
+        try disk.sh("rm -rf $S; cp -a $R/prepared $S")
+        let old = try disk.sh(PhotoDiary.describe)
+        #expect(try disk.run(command).status == 0)
+        let new = try disk.sh(PhotoDiary.describe)
+        for count in Self.inodeCounts {
+            try disk.prepare(freeInodes: count)
+            let result = try disk.run(command)
+            let place: Comment = "\(command), \(count) free inodes: \(result.output)\(result.complaint)"
+            if result.status != 0 {
+                #expect(result.status == 1 && result.complaint.contains("can hold no more files"), place)
+                #expect(!result.complaint.contains("Free some space"), place)
+            }
+            try disk.sh("rm -rf $D/filler")
+            #expect(try disk.sh(PhotoDiary.describe) == (result.status == 0 ? new : old), place)
+            #expect(try disk.sh("ls -A $D/out 2>/dev/null || true") == "" || result.status == 0, place)
+            try disk.expectWhole(["one", "two"], place)
+        }
+    }
+
+    @Test func `a store that cannot be made leaves nothing`() throws {
+        let disk = try Disk()
+        for count in Self.inodeCounts {
+            try disk.prepare(freeInodes: count)
+            let result = try disk.room.run("backupfs init --store $D/new --app $R/diary.yaml", disk.environment)
+            let place: Comment = "\(count) free inodes: \(result.output)\(result.complaint)"
+            if result.status != 0 {
+                #expect(result.complaint.contains("can hold no more files"), place)
+                #expect(try disk.sh("ls -d $D/new 2>/dev/null || true") == "", place)
+            }
+            try disk.sh("rm -rf $D/new")
+        }
+    }
+}
