@@ -29,7 +29,7 @@ public struct BackupOperation: Sendable {
             let lock = try store.lockForOperation()
             defer { withExtendedLifetime(lock) {} }
             // A restore of another process that died between the records and the media: a backup of that would mix two states.
-            try store.recoverRestore()
+            try store.requireWholeData()
             let result = try store.monitor.run(
                 "backup", phase: BackupProgress.firstMessage(store.definition), percent: 0,
                 retry: store.command(["backup"] + options(label, tag)), progress
