@@ -111,7 +111,9 @@ struct AppDatabaseTests {
         let before = try FileSystem.readFile(path)
         var broken = try ListedRecords.small()
         broken.failure = BackupError(.inputOutput, "the file broke off")
-        #expect(throws: BackupError.self) { try database.replaceAll(from: broken, marker: RestoreMarker(operation: "m1", journalPath: nil)) }
+        #expect(throws: BackupError.self) {
+            try database.replaceAll(from: broken, marker: RestoreMarker(operation: "m1", journalPath: nil))
+        }
         var repeated = try ListedRecords.small()
         repeated.collections[1].records.append(repeated.collections[1].records[0])
         let duplicate = try #require(throws: BackupError.self) { try database.replaceAll(from: repeated) }

@@ -179,7 +179,8 @@ struct DroppedDatabaseTests {
         }
         #expect(error?.code == .busy)
         #expect(try sqlite(target, "select a from t; pragma page_size; pragma journal_mode") == "1\n4096\nwal\n")
-        try database.replaceWhole(by: source, stagingPath: folder("staging.db"), marker: RestoreMarker(operation: "m", journalPath: nil))
+        try database.replaceWhole(
+            by: source, stagingPath: folder("staging.db"), marker: RestoreMarker(operation: "m", journalPath: nil))
         #expect(try sqlite(target, "select a from t; pragma page_size; pragma journal_mode") == "2\n8192\nwal\n")
     }
 }

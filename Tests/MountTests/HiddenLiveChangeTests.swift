@@ -25,7 +25,8 @@ struct HiddenLiveChangeTests {
             #expect(try room.sh(look) == "aaaaa\neeac93b9")
             #expect(try room.sh("unzip -p $M/live/archive.zip media/a.jpg") == "aaaaa")
             try room.sh(
-                "cd $R/media; touch -r a.jpg $R/time; printf bbbbb | dd of=a.jpg conv=notrunc status=none; touch -r $R/time a.jpg")
+                "cd $R/media; touch -r a.jpg $R/time; printf bbbbb | dd of=a.jpg conv=notrunc status=none; touch -r $R/time a.jpg"
+            )
             #expect(try room.sh(look) == "bbbbb\n0bdbfaa7")
             // The server of the mount may still have a folder of it open.
             try room.sh("fusermount3 -u -z $R/media")

@@ -37,7 +37,8 @@ struct HiddenChangeTests {
 
     private static func isolated(_ room: Room, _ script: String) throws -> String {
         try room.write(script, to: "script.sh")
-        let result = try room.run("cat $R/distant.sh $R/script.sh > $R/whole.sh; unshare -m --propagation private bash $R/whole.sh")
+        let result = try room.run(
+            "cat $R/distant.sh $R/script.sh > $R/whole.sh; unshare -m --propagation private bash $R/whole.sh")
         #expect(result.status == 0, "\(result)")
         return result.output
     }

@@ -91,7 +91,8 @@ struct BackupCommand: ParsableCommand {
 
     private func runNow(_ store: Store, _ printer: ProgressPrinter) throws(BackupError) -> BackupResult {
         do {
-            return try BackupOperation(store: store, channel: channel, readsAll: readAll).run(label: label, tag: tag, progress: printer.handler)
+            return try BackupOperation(store: store, channel: channel, readsAll: readAll).run(
+                label: label, tag: tag, progress: printer.handler)
         } catch {
             OperationNotice(.backup, named: label ?? "", of: store, error: error).tell()
             throw error

@@ -89,7 +89,8 @@ struct BackupParts {
         guard let mediaPath = store.mediaPath else { return nil }
         progress.enter(.listing)
         let (stored, unreadable, isUntraced) = try store.withWorkFolder { (folder) throws(BackupError) in
-            let media = MediaBackup(writer: writer, repository: store.repository, progress: progress, workPath: folder, reading: reading)
+            let media = MediaBackup(
+                writer: writer, repository: store.repository, progress: progress, workPath: folder, reading: reading)
             let stored = try media.store(
                 mediaPath, amongMedia: store.databaseAmongMedia(), earlier: earlier.folder("media"))
             return (stored, media.unreadable, media.hasUntracedFolder)

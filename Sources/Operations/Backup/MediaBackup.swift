@@ -137,7 +137,8 @@ final class MediaBackup: Sendable {
         }
         let inner = try MediaFolderTask(
             MediaFile.openingFolder(name, in: task.reader, path), relativePath: path,
-            amongMedia: task.amongMedia.entering(name), reading: reading, earlier: task.earlierFolder(name), in: repository, writer
+            amongMedia: task.amongMedia.entering(name), reading: reading, earlier: task.earlierFolder(name), in: repository,
+            writer
         ) { [self] (inner) throws(BackupError) in
             let stored = try inner.store(with: writer)
             task.add(.directory(name: name, mode: status.mode, modificationTime: status.modificationTime, stored: stored))

@@ -65,7 +65,8 @@ final class MediaFolderTask: Sendable {
 
     /// The entry of a file that is as it was in the earlier snapshot; `nil` also for one that is to be read all the same.
     func unchanged(_ name: FileName, _ status: FileStatus) -> TreeEntry? {
-        guard believesTimes, let entry = earlier?.entry(named: name), entry.kind == .file, entry.isUnchanged(status), !lost.contains(name)
+        guard believesTimes, let entry = earlier?.entry(named: name), entry.kind == .file, entry.isUnchanged(status),
+            !lost.contains(name)
         else { return nil }
         return entry
     }

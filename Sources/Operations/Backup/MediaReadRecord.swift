@@ -13,7 +13,9 @@ struct MediaReadRecord {
         let own = snapshot.record.attributes[Snapshot.mediaReadAttribute].flatMap { ISO8601.parse($0) }
         guard let bytes = try? FileSystem.readFile(path, limitBytes: 1 << 10) else { return own }
         let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
-        guard words.count == 2, words[0] == snapshot.id.hexadecimal, let found = ISO8601.parse(String(words[1])) else { return own }
+        guard words.count == 2, words[0] == snapshot.id.hexadecimal, let found = ISO8601.parse(String(words[1])) else {
+            return own
+        }
         return own.map { max($0, found) } ?? found
     }
 

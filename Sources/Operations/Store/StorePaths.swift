@@ -54,7 +54,8 @@ public struct StorePaths: Sendable {
     /// Drafts of files that only the holder of the operation lock replaces.
     func operationDrafts() throws(BackupError) -> [String] {
         let names = [
-            restoreJournal, hookRecord, operationRecord, lastErrorRecord, scheduleState, mediaReadRecord, migrationRecord, history,
+            restoreJournal, hookRecord, operationRecord, lastErrorRecord, scheduleState, mediaReadRecord, migrationRecord,
+            history,
         ].map(FileSystem.lastComponent)
         return try FileSystem.drafts(of: names, in: root)
             + FileSystem.drafts(of: [lastRestoreJSON, lastRestoreText].map(FileSystem.lastComponent), in: restoreReports)
