@@ -81,6 +81,15 @@ static inline int backupfs_filesystem_type(const char *path, unsigned int *type)
     *type = (unsigned int)value.f_type;
     return 0;
 }
+// The kind of file system that holds an open file (fstatfs(2)): 0, or -1 and errno.
+static inline int backupfs_filesystem_type_of(int descriptor, unsigned int *type) {
+    struct statfs value;
+    if (fstatfs(descriptor, &value) == -1) return -1;
+    *type = (unsigned int)value.f_type;
+    return 0;
+}
+// sync_file_range(2) of the whole file: writes dirty pages to the disk and waits for that; nothing else of the file is made durable.
+static inline int backupfs_write_back(int descriptor) { return (int)syscall(SYS_sync_file_range, descriptor, 0LL, 0LL, 7u); }
 // Whether syncfs(2) tells of errors, and reaches the disk: 0 before Linux 5.8, and on FUSE, where it may end in the daemon.
 static inline int backupfs_syncfs_is_reliable(int descriptor) {
     struct statfs value;

@@ -10,7 +10,7 @@ extension RestoreOperation {
     ///   - save: saves them once more.
     ///   - beforeCommit: called inside the transaction, or right before it where a whole database is exchanged.
     func bringRecords(
-        _ checked: CheckedImport, into database: AppDatabase, marker: String?, _ media: MediaPreparation,
+        _ checked: CheckedImport, into database: AppDatabase, marker: RestoreMarker?, _ media: MediaPreparation,
         guarding: RecordsGuard? = nil, saving save: () throws(BackupError) -> Void = { () throws(BackupError) in },
         beforeCommit: (ImportOutcome) throws(BackupError) -> Void
     ) throws(BackupError) {
@@ -33,7 +33,7 @@ extension RestoreOperation {
         case .whole(let source):
             try beforeCommit(wholeOutcome(checked, database))
             try database.replaceWhole(
-                by: source, stagingPath: "\(workPath)/exchange.sqlite", marker: marker ?? "",
+                by: source, stagingPath: "\(workPath)/exchange.sqlite", marker: marker,
                 beforeLocking: { () throws(BackupError) in try guarding?.saveWhatCameSoFar(by: save) },
                 withoutOthers: { (body) throws(BackupError) in
                     if let guarding { try guarding.withoutConnection(body, savingBy: save) } else { try body() }

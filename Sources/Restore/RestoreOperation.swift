@@ -164,9 +164,9 @@ public struct RestoreOperation: Sendable {
             try FaultInjection.reached("restore.media-staged")
             try journal.write(to: journalPath)
             try FaultInjection.reached("restore.journal-written")
-            let operation = journal.operation
+            let marker = RestoreMarker(operation: journal.operation, journalPath: FileSystem.absolutePath(journalPath))
             try bringRecords(
-                checked, into: database, marker: operation, media, guarding: records,
+                checked, into: database, marker: marker, media, guarding: records,
                 saving: { () throws(BackupError) in
                     journal.safetySnapshot = try makeSafetyBackup()
                     try journal.write(to: journalPath)
@@ -191,7 +191,7 @@ public struct RestoreOperation: Sendable {
         journal.state = .published
         try journal.write(to: journalPath)
         try FaultInjection.reached("restore.journal-published")
-        try database.removeRestoreMarker()
+        try database.removeRestoreMarker(of: journal.operation)
         try FaultInjection.reached("restore.marker-removed")
         guard let media = journal.media else { return nil }
         return try MediaExchange.removeStaged(media, isSaved: savedMedia.check(journal.safetySnapshot))
@@ -207,14 +207,14 @@ public struct RestoreOperation: Sendable {
             if let media = journal.media { try MediaExchange.removeStaged(media, isSaved: nil) }
             throw failure
         }
-        let marker: String?
+        let marker: RestoreMarker?
         do {
             marker = try database.restoreMarker()
         } catch {
             // Whether it was committed cannot be told now: the journal stays, and the next start decides.
             throw failure
         }
-        if marker == journal.operation { return }
+        if marker?.operation == journal.operation { return }
         try database.settle()
         if let media = journal.media { try MediaExchange.removeStaged(media, isSaved: nil) }
         throw failure

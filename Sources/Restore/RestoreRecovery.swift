@@ -31,7 +31,7 @@ public enum RestoreRecovery {
         let hasCommitted: Bool
         switch journal.state {
         case .published: hasCommitted = true
-        case .prepared: hasCommitted = try database.restoreMarker() == journal.operation
+        case .prepared: hasCommitted = try database.restoreMarker()?.operation == journal.operation
         }
         if hasCommitted {
             // What is published stays published, whatever the app has done with its folder since.
@@ -42,7 +42,7 @@ public enum RestoreRecovery {
                 journal.state = .published
                 try journal.write(to: journalPath)
             }
-            try database.removeRestoreMarker()
+            try database.removeRestoreMarker(of: journal.operation)
         } else if journal.mayHaveBegun {
             // Before the media go that belong to it.
             try database.settle()

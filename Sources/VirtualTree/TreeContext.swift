@@ -10,6 +10,9 @@ final class TreeContext: Sendable {
     let isSharedWithOthers: Bool
     let archives: ArchiveCache
     let places = PlaceCache()
+    private let own = PerList<[SnapshotKind: [Snapshot]]>()
+    let exportFiles = PerList<FlatFiles>()
+    let safetyFiles = PerList<FlatFiles>()
     let live: LiveViews
     let announcer = SnapshotAnnouncer()
     /// When the tree was mounted: the time of folders that have no other.
@@ -51,7 +54,8 @@ final class TreeContext: Sendable {
 
     /// This store's own, in the order in which they were made.
     func ownSnapshots(_ kind: SnapshotKind) throws(BackupError) -> [Snapshot] {
-        services.own(try refreshedSnapshots(kind))
+        let lists = own.value(for: try refreshedSnapshots()) { Dictionary(grouping: services.own($0), by: \.kind) }
+        return lists[kind] ?? []
     }
 
     /// Folders are writable by their mode, also where nothing may be written: otherwise the kernel would say EACCES

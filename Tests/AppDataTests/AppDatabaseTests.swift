@@ -111,7 +111,9 @@ struct AppDatabaseTests {
         let before = try FileSystem.readFile(path)
         var broken = try ListedRecords.small()
         broken.failure = BackupError(.inputOutput, "the file broke off")
-        #expect(throws: BackupError.self) { try database.replaceAll(from: broken, marker: "m1") }
+        #expect(throws: BackupError.self) {
+            try database.replaceAll(from: broken, marker: RestoreMarker(operation: "m1", journalPath: nil))
+        }
         var repeated = try ListedRecords.small()
         repeated.collections[1].records.append(repeated.collections[1].records[0])
         let duplicate = try #require(throws: BackupError.self) { try database.replaceAll(from: repeated) }
@@ -135,15 +137,43 @@ struct AppDatabaseTests {
     func marker() throws {
         let database = try small()
         #expect(try database.restoreMarker() == nil)
-        try database.removeRestoreMarker()
-        try database.replaceAll(from: ListedRecords.small(), marker: "restore-17")
-        #expect(try database.restoreMarker() == "restore-17")
-        try database.replaceAll(from: ListedRecords.small(), marker: "restore-18")
-        #expect(try database.restoreMarker() == "restore-18")
-        #expect(try sqlite(path, "select id from backupfs_restore_marker") == "restore-18\n")
-        try database.removeRestoreMarker()
+        try database.removeRestoreMarker(of: "restore-17")
+        for operation in ["restore-17", "restore-18"] {
+            let marker = RestoreMarker(operation: operation, journalPath: "/a store/restore.journal")
+            try database.replaceAll(from: ListedRecords.small(), marker: marker)
+            #expect(try database.restoreMarker() == marker)
+            #expect(try sqlite(path, "select * from backupfs_restore_marker") == "\(operation)|/a store/restore.journal\n")
+        }
+        try database.removeRestoreMarker(of: "restore-17")
+        #expect(try database.restoreMarker()?.operation == "restore-18")
+        try database.removeRestoreMarker(of: "restore-18")
         #expect(try database.restoreMarker() == nil)
         #expect(try sqlite(path, "select count(*) from sqlite_master where name like 'backupfs%'") == "0\n")
+    }
+
+    @Test("another store's mark stays while its restore is not finished")
+    func othersMarker() throws {
+        let database = try small()
+        try FileSystem.makeDirectories(folder("other"))
+        let other = RestoreMarker(operation: "other", journalPath: folder("other/restore.journal"))
+        let own = RestoreMarker(operation: "own", journalPath: folder("own/restore.journal"))
+        func restore(_ marker: RestoreMarker) throws { try database.replaceAll(from: ListedRecords.small(), marker: marker) }
+        try sqlite(path, "create table backupfs_restore_marker (id text); insert into backupfs_restore_marker values ('older')")
+        #expect(try database.restoreMarker() == RestoreMarker(operation: "older", journalPath: nil))
+        try restore(other)
+        try FileSystem.writeFileAtomically(folder("other/restore.journal"), [1])
+        #expect(try #require(throws: BackupError.self) { try restore(own) }.code == .busy)
+        #expect(try database.restoreMarker() == other)
+        // Its own store goes on, whatever has become of the journal.
+        try restore(other)
+        // The store cannot be looked at: its disk may be away.
+        try sqlite(path, "update backupfs_restore_marker set journal = '/nowhere/store/restore.journal'")
+        let failure = try #require(throws: BackupError.self) { try restore(own) }
+        #expect(failure.message == "a restore by another store is not finished: /nowhere/store")
+        try sqlite(path, "update backupfs_restore_marker set journal = '\(folder("other/restore.journal"))'")
+        try FileSystem.removeFile(folder("other/restore.journal"))
+        try restore(own)
+        #expect(try database.restoreMarker() == own)
     }
 
     @Test("an app that holds its database locked is told as busy, and reading goes on")

@@ -170,7 +170,7 @@ struct DroppedDatabaseTests {
         let source = try DroppedDatabase(path: path, definition: definition)
         let error = #expect(throws: BackupError.self) {
             try database.replaceWhole(
-                by: source, stagingPath: folder("staging.db"), marker: "m",
+                by: source, stagingPath: folder("staging.db"), marker: RestoreMarker(operation: "m", journalPath: nil),
                 whenLocked: { () throws(BackupError) in
                     // Nobody else can write by then.
                     #expect((try? run(["sqlite3", "-cmd", ".timeout 0", target, "insert into t values (3)"]))?.status != 0)
@@ -179,7 +179,8 @@ struct DroppedDatabaseTests {
         }
         #expect(error?.code == .busy)
         #expect(try sqlite(target, "select a from t; pragma page_size; pragma journal_mode") == "1\n4096\nwal\n")
-        try database.replaceWhole(by: source, stagingPath: folder("staging.db"), marker: "m")
+        try database.replaceWhole(
+            by: source, stagingPath: folder("staging.db"), marker: RestoreMarker(operation: "m", journalPath: nil))
         #expect(try sqlite(target, "select a from t; pragma page_size; pragma journal_mode") == "2\n8192\nwal\n")
     }
 }

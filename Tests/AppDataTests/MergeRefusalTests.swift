@@ -13,7 +13,7 @@ struct MergeRefusalTests {
         let before = try sqlite(database.path, ".dump")
         var instructions = ImportInstructions(strategy: strategy)
         instructions.expectedCounts = expectedCounts
-        instructions.marker = "m"
+        instructions.marker = RestoreMarker(operation: "m", journalPath: nil)
         let error = try #require(throws: BackupError.self, sourceLocation: place) {
             try database.run(instructions, from: records)
         }

@@ -92,6 +92,42 @@ struct DropTests {
         tree.release(other)
     }
 
+    /// As with `/proc` mounted `hidepid=2`: there is no process of these numbers.
+    @Test(arguments: [(Int32.max, Int32.max - 1), (getpid(), .max), (.max, 1)])
+    func `T-B6: whoever cannot be looked at is told of a refusal`(opener: Int32, closer: Int32) throws {
+        let test = try TestTree()
+        let tree = test.tree
+        let flags = O_RDWR | O_CREAT
+        let handle = try tree.createFile("x.json", in: tree.find("restore").inode, flags: flags, process: opener).file.handle
+        try tree.write("half", to: handle)
+        #expect(errorCode { try tree.flush(handle, process: closer) } == .invalidContent)
+        // The rest may still come.
+        try tree.write(".", to: handle, at: 4)
+        try tree.flush(handle, process: closer)
+        #expect(test.services.submissions == ["restore x.json: half", "restore x.json: half."])
+        tree.release(handle)
+    }
+
+    @Test(arguments: [("restore", "restore/preview"), ("restore/preview", "restore"), ("restore", "restore/merge")])
+    func `T-B4: a file that is being written keeps its meaning`(old: String, new: String) throws {
+        let test = try TestTree()
+        let tree = test.tree
+        let handle = try Self.create(tree, "x.json", in: old)
+        try tree.write("one.", to: handle)
+        let (from, to) = (try tree.find(old).inode, try tree.find(new).inode)
+        #expect(errorCode { try tree.rename("x.json", in: from, to: "x.json", in: to, mayReplace: true) } == .busy)
+        #expect(test.services.submissions == [])
+        // Within its folder it may go.
+        try tree.rename("x.json", in: from, to: "y.json", in: from, mayReplace: true)
+        try tree.write("two.", to: handle, at: 4)
+        try tree.flush(handle, process: Self.myself)
+        #expect(test.services.submissions.last?.hasSuffix(": one.two.") == true)
+        let count = test.services.submissions.count
+        try tree.rename("y.json", in: from, to: "x.json", in: to, mayReplace: true)
+        #expect(test.services.submissions.count == count + 1)
+        tree.release(handle)
+    }
+
     @Test func `another thread of the opener is the opener`() throws {
         let test = try TestTree()
         let tree = test.tree

@@ -129,20 +129,18 @@ public struct AppDatabase: Sendable {
     }
 
     /// The mark of the last replacement, while it is there: what a crashed restore asks, to know whether it had committed.
-    public func restoreMarker() throws(BackupError) -> String? {
-        try read { connection throws(BackupError) in
-            let present = try DatabaseStatement(
-                connection, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '\(RestoreMarker.table)'",
-                path: path)
-            guard try present.step() else { return nil }
-            let statement = try DatabaseStatement(connection, "SELECT id FROM \(RestoreMarker.table)", path: path)
-            return try statement.step() ? statement.text(0) : nil
-        }
+    public func restoreMarker() throws(BackupError) -> RestoreMarker? {
+        try read { connection throws(BackupError) in try RestoreMarker.read(connection, path: path) }
     }
 
-    /// Removes the mark, when the restore that left it has ended.
-    public func removeRestoreMarker() throws(BackupError) {
-        guard try restoreMarker() != nil else { return }
+    /// - Throws: `busy` while another store's restore is not finished.
+    public func requireNoOtherRestore(ownJournalPath: String) throws(BackupError) {
+        try restoreMarker()?.requireFinished(ownJournalPath: ownJournalPath, path: path)
+    }
+
+    /// Removes the mark, when the restore that left it has ended; that of another restore stays.
+    public func removeRestoreMarker(of operation: String) throws(BackupError) {
+        guard try restoreMarker()?.operation == operation else { return }
         try write { database in try database.execute(sql: "DROP TABLE IF EXISTS \(RestoreMarker.table)") }
     }
 

@@ -19,7 +19,7 @@ extension AppDatabase {
     /// - Throws: `busy` when the app keeps its database locked; `invalidContent` when the file is another application's. Only an error at the
     ///   fault point `restore.committed` comes after the commit.
     public func replaceWhole(
-        by source: DroppedDatabase, stagingPath: String, marker: String,
+        by source: DroppedDatabase, stagingPath: String, marker: RestoreMarker?,
         beforeLocking: () throws(BackupError) -> Void = { () throws(BackupError) in },
         withoutOthers: (() throws(BackupError) -> Void) throws(BackupError) -> Void = { (body) throws(BackupError) in try body()
         },
@@ -40,7 +40,7 @@ struct DatabaseExchange {
     let busyTimeoutSeconds: Double
 
     /// Copies the database and leaves the marker in the copy, so that both come with one commit.
-    func stage(_ source: DroppedDatabase, at stagingPath: String, marker: String) throws(BackupError) {
+    func stage(_ source: DroppedDatabase, at stagingPath: String, marker: RestoreMarker?) throws(BackupError) {
         try source.withConnection { (connection) throws(BackupError) in
             try DatabaseCopy.copy(from: connection, path: source.path, to: stagingPath)
         }
@@ -48,7 +48,7 @@ struct DatabaseExchange {
             DatabaseTriggers.disable(connection)
             // The copy is thrown away if anything happens to it.
             try execute(connection, "PRAGMA synchronous = OFF", stagingPath)
-            try RestoreMarker.leave(marker, connection, path: stagingPath)
+            try marker?.leave(connection, path: stagingPath)
         }
     }
 

@@ -35,7 +35,7 @@ extension AppDatabase {
     /// - Throws: as `run`.
     @discardableResult
     public func replaceAll(
-        from source: some RecordSource, expectedCounts: [Int]? = nil, marker: String? = nil
+        from source: some RecordSource, expectedCounts: [Int]? = nil, marker: RestoreMarker? = nil
     ) throws(BackupError) -> [Int] {
         var instructions = ImportInstructions(strategy: .replace)
         instructions.expectedCounts = expectedCounts
@@ -60,7 +60,10 @@ struct DatabaseReplacement {
         let format = source.definition
         try DatabaseSchemaCheck(connection: connection, definition: format, path: path).requireNoProblem()
         let present = try countsOfPresent()
-        if let marker = instructions.marker { try RestoreMarker.leave(marker, connection, path: path) }
+        if let marker = instructions.marker {
+            try RestoreMarker.read(connection, path: path)?.requireFinished(ownJournalPath: marker.journalPath, path: path)
+            try marker.leave(connection, path: path)
+        }
         if format.coversWholeDatabase {
             // Their work is in the file: what they wrote are rows of its tables.
             DatabaseTriggers.disable(connection)

@@ -13,7 +13,10 @@ struct DatabaseAddition {
         let format = source.definition
         try DatabaseSchemaCheck(connection: connection, definition: format, path: path).requireNoProblem()
         let isOther = try hasOtherFormat(format)
-        if let marker = instructions.marker { try RestoreMarker.leave(marker, connection, path: path) }
+        if let marker = instructions.marker {
+            try RestoreMarker.read(connection, path: path)?.requireFinished(ownJournalPath: marker.journalPath, path: path)
+            try marker.leave(connection, path: path)
+        }
         let present = try definition.format(ofDatabase: connection, path: path)
         let inserter = try RecordInserter(connection: connection, definition: format, path: path)
         let merge = DatabaseMerge(

@@ -8,7 +8,7 @@ public struct ImportInstructions {
     /// The version of the file, if it is known: what a file of an older version does not have, it may not have known.
     public var fileVersion: Int?
     /// Left behind in the transaction, so that `AppDatabase.restoreMarker` tells after a crash whether it had committed.
-    public var marker: String?
+    public var marker: RestoreMarker?
     /// Where a file of its own can be made for keys and identities: they are as many as there are records. Removed afterwards. Without it
     /// SQLite chooses a place.
     public var scratchPath: String?

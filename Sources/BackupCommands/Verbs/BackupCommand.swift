@@ -36,9 +36,12 @@ struct BackupCommand: ParsableCommand {
     @Flag(name: .long, help: "Back up only if the schedule says that it is time.")
     var ifDue = false
 
+    @Flag(name: .long, help: "Read every media file, those that look unchanged too.")
+    var readAll = false
+
     func validate() throws {
-        if ifDue, label != nil || tag != nil || channel != nil || dryRun {
-            throw ValidationError("--if-due takes neither --label, --tag, --channel nor --dry-run.")
+        if ifDue, label != nil || tag != nil || channel != nil || dryRun || readAll {
+            throw ValidationError("--if-due takes neither --label, --tag, --channel, --dry-run nor --read-all.")
         }
     }
 
@@ -88,7 +91,8 @@ struct BackupCommand: ParsableCommand {
 
     private func runNow(_ store: Store, _ printer: ProgressPrinter) throws(BackupError) -> BackupResult {
         do {
-            return try BackupOperation(store: store, channel: channel).run(label: label, tag: tag, progress: printer.handler)
+            return try BackupOperation(store: store, channel: channel, readsAll: readAll).run(
+                label: label, tag: tag, progress: printer.handler)
         } catch {
             OperationNotice(.backup, named: label ?? "", of: store, error: error).tell()
             throw error

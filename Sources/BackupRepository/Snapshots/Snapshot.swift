@@ -64,9 +64,11 @@ public struct Snapshot: Hashable, Sendable {
     public static let sequenceAttribute = "sequence"
     /// The attribute that says on which file system the media folder lay, as statvfs(2) has it.
     public static let mediaFileSystemAttribute = "media-file-system"
+    /// The attribute that says when all media files were last read that lie on file systems without change times; missing where there are none.
+    public static let mediaReadAttribute = "media-read-at"
 
     private static let ownAttributes: Set = [
-        sequenceAttribute, mediaFileSystemAttribute,
+        sequenceAttribute, mediaFileSystemAttribute, mediaReadAttribute,
         archiveNamesAttribute, stampAttribute, archiveVersionAttribute, tarSizeAttribute, tarVersionAttribute,
         databaseStateAttribute,
     ]

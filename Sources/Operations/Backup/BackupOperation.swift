@@ -9,11 +9,15 @@ import SystemIO
 public struct BackupOperation: Sendable {
     private let store: Store
     private let channel: Channel?
+    private let readsAll: Bool
 
-    /// - Parameter channel: of the backup; `nil` for what the settings say.
-    public init(store: Store, channel: Channel? = nil) {
+    /// - Parameters:
+    ///   - channel: of the backup; `nil` for what the settings say.
+    ///   - readsAll: whether media files are read that look unchanged.
+    public init(store: Store, channel: Channel? = nil, readsAll: Bool = false) {
         self.store = store
         self.channel = channel
+        self.readsAll = readsAll
     }
 
     /// - Parameters:
@@ -25,10 +29,10 @@ public struct BackupOperation: Sendable {
             let lock = try store.lockForOperation()
             defer { withExtendedLifetime(lock) {} }
             // A restore of another process that died between the records and the media: a backup of that would mix two states.
-            try store.recoverRestore()
+            try store.requireWholeData()
             let result = try store.monitor.run(
                 "backup", phase: BackupProgress.firstMessage(store.definition), percent: 0,
-                retry: store.command(["backup"] + Self.options(label, tag, channel)), progress
+                retry: store.command(["backup"] + options(label, tag)), progress
             ) { (report) throws(BackupError) in
                 let result = try make(.snapshot, label: label, tag: tag, report)
                 return removingOld(result, report)
@@ -40,10 +44,10 @@ public struct BackupOperation: Sendable {
         }
     }
 
-    private static func options(_ label: String?, _ tag: String?, _ channel: Channel?) -> [String] {
+    private func options(_ label: String?, _ tag: String?) -> [String] {
         [("label", label), ("tag", tag), ("channel", channel?.rawValue)].compactMap { name, value in
             value.map { "--\(name)=\($0)" }
-        }
+        } + (readsAll ? ["--read-all"] : [])
     }
 
     /// Ends those that the rule of retention no longer keeps after a new one. For whoever holds the operation lock.
@@ -99,10 +103,16 @@ public struct BackupOperation: Sendable {
         let parent = store.ownSnapshots(kind: .snapshot).last
         let earlier = EarlierBackup(of: store)
 
+        let readRecord = MediaReadRecord(path: store.paths.mediaReadRecord)
+        let lastReadAt = earlier.snapshot.flatMap { readRecord.lastReadAt($0) }
+        let reading = MediaReading(
+            readsAll: readsAll, isLastChance: requiresAllFiles, lastReadAt: lastReadAt, now: createdAt,
+            intervalHours: store.settings.readAgainHours)
+
         let progress = BackupProgress(store.definition, report)
         let places = try store.places()
         let parts = try BackupParts(
-            store: store, writer: writer, earlier: earlier, createdAt: createdAt, progress: progress
+            store: store, writer: writer, earlier: earlier, createdAt: createdAt, progress: progress, reading: reading
         ).run()
         // It is what a restore can be undone with: better none than one with holes.
         if requiresAllFiles, !parts.unreadable.isEmpty { throw Self.holes(parts.unreadable) }
@@ -123,6 +133,9 @@ public struct BackupOperation: Sendable {
         let layout = store.definition.archivePrefixes
         let directory = try store.repository.directory(root)
         if let unchanged, parts.unreadable.isEmpty, SameContent(repository: store.repository).isSame(directory, as: unchanged) {
+            if parts.hasUntracedMedia, reading.readsUntraced, unchanged.id == earlier.snapshot?.id {
+                readRecord.note(unchanged, readAt: createdAt)
+            }
             return nil
         }
         progress.enter(.archive)
@@ -139,13 +152,19 @@ public struct BackupOperation: Sendable {
                 totals: root.totals, storedBytes: storedBytes, tarSizeBytes: archives.tar,
                 stamp: SnapshotStamp.unused(at: createdAt, kind, in: store.repository), databaseState: records.databaseState,
                 archiveNames: naming?.text, channel: channel
-            ).merging(sourceAttributes) { $1 })
+            ).merging(sourceAttributes) { $1 }.merging(
+                Self.readAttributes(parts.hasUntracedMedia ? (reading.readsUntraced ? createdAt : lastReadAt) : nil)
+            ) { $1 })
         let snapshot = try writer.commit(record)
         progress.enter(.end)
         return BackupResult(
             snapshot: snapshot, storedBytes: storedBytes, unreadable: parts.unreadable + damage,
             missing: records.facts.missingFiles.lines, mediaBytesRead: progress.mediaBytesRead,
             warnings: [warning, places.problem?.message].compactMap { $0 })
+    }
+
+    private static func readAttributes(_ time: Timestamp?) -> [String: String] {
+        time.map { [Snapshot.mediaReadAttribute: ISO8601.format($0)] } ?? [:]
     }
 
     /// Whose backup it is, and what the next one compares itself with.

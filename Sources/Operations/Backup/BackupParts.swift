@@ -13,12 +13,15 @@ struct BackupParts {
         /// All of it, as it lies in the snapshot's folder.
         let entries: [TreeEntry]
         let unreadable: [Message]
+        /// Whether any of the media lies on a file system that keeps no change time.
+        let hasUntracedMedia: Bool
     }
 
     private struct StoredMedia {
         let entry: TreeEntry
         let stored: StoredDirectory
         let unreadable: [Message]
+        let isUntraced: Bool
     }
 
     let store: Store
@@ -26,6 +29,8 @@ struct BackupParts {
     let earlier: EarlierBackup
     let createdAt: Timestamp
     let progress: BackupProgress
+    /// Which media files are read although they look unchanged.
+    let reading: MediaReading
 
     func run() throws(BackupError) -> Stored {
         progress.begin(hasMedia: store.mediaPath != nil)
@@ -78,24 +83,26 @@ struct BackupParts {
                 try writer.publishChunks()
             }
         }
-        return Stored(records: records, entries: entries, unreadable: media?.unreadable ?? [])
+        return Stored(
+            records: records, entries: entries, unreadable: media?.unreadable ?? [], hasUntracedMedia: media?.isUntraced ?? false)
     }
 
     /// - Returns: `nil` when the app has no media.
     private func storeMedia() throws(BackupError) -> StoredMedia? {
         guard let mediaPath = store.mediaPath else { return nil }
         progress.enter(.listing)
-        let (stored, unreadable) = try store.withWorkFolder { (folder) throws(BackupError) in
-            let media = MediaBackup(writer: writer, repository: store.repository, progress: progress, workPath: folder)
+        let (stored, unreadable, isUntraced) = try store.withWorkFolder { (folder) throws(BackupError) in
+            let media = MediaBackup(
+                writer: writer, repository: store.repository, progress: progress, workPath: folder, reading: reading)
             let stored = try media.store(
                 mediaPath, amongMedia: store.databaseAmongMedia(), earlier: earlier.folder("media"))
-            return (stored, media.unreadable)
+            return (stored, media.unreadable, media.hasUntracedFolder)
         }
         let status = try FileSystem.status(mediaPath)
         // What changed is found by comparing stored folders, which must be readable for that.
         try writer.publishChunks()
         let entry = TreeEntry.directory(
             name: "media", mode: status.mode, modificationTime: status.modificationTime, stored: stored)
-        return StoredMedia(entry: entry, stored: stored, unreadable: unreadable)
+        return StoredMedia(entry: entry, stored: stored, unreadable: unreadable, isUntraced: isUntraced)
     }
 }

@@ -5,6 +5,7 @@ import BackupRepository
 struct EarlierBackup {
     private let repository: Repository
     private let root: Directory?
+    let snapshot: Snapshot?
     /// The state of the database that it holds, if that can be told.
     let databaseState: String?
 
@@ -15,6 +16,7 @@ struct EarlierBackup {
     /// - Parameter newest: `nil` when there is none.
     init(_ newest: Snapshot?, in repository: Repository) {
         self.repository = repository
+        snapshot = newest
         root = newest.flatMap { try? repository.rootDirectory(of: $0) }
         databaseState = newest?.record.attributes[Snapshot.databaseStateAttribute]
     }

@@ -24,10 +24,15 @@ final class MediaBackup: Sendable {
     private let blocks = BlockPool(blockSizeBytes: 1 << 20, limit: WorkerPool.processorCount + 2)
     /// For copies of databases.
     private let workPath: String
+    private let reading: MediaReading
     private let unreadableFiles = Mutex<[Message]>([])
+    private let sawUntracedFolder = Mutex(false)
 
-    /// - Parameter workPath: a folder for copies of databases.
-    init(writer: BackupWriter, repository: Repository, progress: BackupProgress, workPath: String) {
+    /// - Parameters:
+    ///   - workPath: a folder for copies of databases.
+    ///   - reading: which files are read although they look unchanged.
+    init(writer: BackupWriter, repository: Repository, progress: BackupProgress, workPath: String, reading: MediaReading) {
+        self.reading = reading
         self.workPath = workPath
         self.writer = writer
         self.repository = repository
@@ -38,6 +43,9 @@ final class MediaBackup: Sendable {
     /// Files that could not be stored, and why; the backup goes on without them and says so.
     var unreadable: [Message] { unreadableFiles.withLock { $0.sorted() } }
 
+    /// Whether any of the media lies on a file system that keeps no change time.
+    var hasUntracedFolder: Bool { sawUntracedFolder.withLock { $0 } }
+
     /// - Parameters:
     ///   - amongMedia: what in the folder is none of the media.
     ///   - earlier: the media folder in an earlier snapshot.
@@ -47,7 +55,8 @@ final class MediaBackup: Sendable {
     ) throws(BackupError) -> StoredDirectory {
         let result = Mutex<StoredDirectory?>(nil)
         let root = try MediaFolderTask(
-            try DirectoryReader(path: path), relativePath: "", amongMedia: amongMedia, earlier: earlier, in: repository, writer
+            try DirectoryReader(path: path), relativePath: "", amongMedia: amongMedia, reading: reading, earlier: earlier,
+            in: repository, writer
         ) { [self] (task) throws(BackupError) in
             let stored = try task.store(with: writer)
             result.withLock { $0 = stored }
@@ -77,6 +86,7 @@ final class MediaBackup: Sendable {
         var batch: [FileName] = []
         var batchBytes: UInt64 = 0
         try FaultInjection.reached("backup.media-listed")
+        if !task.keepsChangeTime { sawUntracedFolder.withLock { $0 = true } }
         let databases = MediaDatabases(among: names, in: task.reader)
         for name in names where !task.amongMedia.hides(name) && !databases.isLog(name) {
             guard !group.hasFailed, !walking.hasFailed else { return }
@@ -127,7 +137,8 @@ final class MediaBackup: Sendable {
         }
         let inner = try MediaFolderTask(
             MediaFile.openingFolder(name, in: task.reader, path), relativePath: path,
-            amongMedia: task.amongMedia.entering(name), earlier: task.earlierFolder(name), in: repository, writer
+            amongMedia: task.amongMedia.entering(name), reading: reading, earlier: task.earlierFolder(name), in: repository,
+            writer
         ) { [self] (inner) throws(BackupError) in
             let stored = try inner.store(with: writer)
             task.add(.directory(name: name, mode: status.mode, modificationTime: status.modificationTime, stored: stored))

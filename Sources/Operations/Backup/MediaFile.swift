@@ -33,6 +33,10 @@ final class MediaFile: ByteSource {
         for _ in 0..<attemptLimit {
             let file = try open(name, path, in: folder)
             let before = try reading(path) { () throws(BackupError) in try file.status() }
+            // By what the next backup tells that the file is still the same; `nil` where it could change without that. A store through mmap(2)
+            // into a page that is dirty already changes no time: from here on there is none.
+            let isTraced = before.isSettled && file.writeBack()
+            let identity = isTraced ? SourceIdentity(inode: before.inode, changeTime: before.changeTime) : nil
             let stored = try body(MediaFile(file, path))
             let after = try reading(path) { () throws(BackupError) in try file.status() }
             // The change time too: a program that writes in place may set the modification time back.
@@ -41,7 +45,7 @@ final class MediaFile: ByteSource {
             else { continue }
             return .file(
                 name: name, mode: before.mode, modificationTime: before.modificationTime, stored: stored,
-                sourceIdentity: identity(before))
+                sourceIdentity: identity)
         }
         throw BackupError(.sourceUnreadable, "changed again and again while it was read", path: path)
     }
@@ -54,11 +58,6 @@ final class MediaFile: ByteSource {
         } catch {
             throw unreadable(error, path)
         }
-    }
-
-    /// By what the next backup tells that the file is still the same; `nil` where it could change without that.
-    private static func identity(_ status: FileStatus) -> SourceIdentity? {
-        status.isSettled ? SourceIdentity(inode: status.inode, changeTime: status.changeTime) : nil
     }
 
     /// SQLite databases are cut into pages, like the app's own: a changed row then changes a page and not a megabyte.

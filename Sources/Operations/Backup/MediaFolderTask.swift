@@ -19,6 +19,9 @@ final class MediaFolderTask: Sendable {
     let whenComplete: Completion
     /// What in the folder is none of the media.
     let amongMedia: DatabaseAmongMedia
+    /// Whether the folder's file system keeps a change time of its files.
+    let keepsChangeTime: Bool
+    private let believesTimes: Bool
     private let relativePath: String
     private let earlierStored: StoredDirectory?
     private let earlier: Directory?
@@ -28,15 +31,18 @@ final class MediaFolderTask: Sendable {
 
     /// - Parameters:
     ///   - relativePath: within the media folder.
+    ///   - reading: which files are read although they look unchanged.
     ///   - earlier: the same folder in an earlier snapshot. If it cannot be read, everything is read anew.
     ///   - whenComplete: called once, when all entries are there.
     init(
-        _ reader: consuming DirectoryReader, relativePath: String, amongMedia: DatabaseAmongMedia, earlier: StoredDirectory?,
-        in repository: Repository, _ writer: BackupWriter, whenComplete: @escaping Completion
+        _ reader: consuming DirectoryReader, relativePath: String, amongMedia: DatabaseAmongMedia, reading: MediaReading,
+        earlier: StoredDirectory?, in repository: Repository, _ writer: BackupWriter, whenComplete: @escaping Completion
     ) throws(BackupError) {
         let directory = earlier.flatMap { try? repository.directory($0) }
         let files = directory?.entries.filter { $0.kind == .file } ?? []
         let held = try writer.takeOver(files.map(\.content))
+        keepsChangeTime = FileSystem.keepsChangeTime(reader.descriptor)
+        believesTimes = reading.believesTimes(keepsChangeTime: keepsChangeTime)
         self.reader = reader
         self.relativePath = relativePath
         self.amongMedia = amongMedia
@@ -57,9 +63,10 @@ final class MediaFolderTask: Sendable {
         return entry.content
     }
 
-    /// The entry of a file that is as it was in the earlier snapshot.
+    /// The entry of a file that is as it was in the earlier snapshot; `nil` also for one that is to be read all the same.
     func unchanged(_ name: FileName, _ status: FileStatus) -> TreeEntry? {
-        guard let entry = earlier?.entry(named: name), entry.kind == .file, entry.isUnchanged(status), !lost.contains(name)
+        guard believesTimes, let entry = earlier?.entry(named: name), entry.kind == .file, entry.isUnchanged(status),
+            !lost.contains(name)
         else { return nil }
         return entry
     }

@@ -74,8 +74,8 @@ enum ComparedFile {
         guard linkTarget == other.linkTarget, size == other.size else { return false }
         if linkTarget != nil { return true }
         switch (self, other) {
-        case (.stored(let entry, _), .media(let item, _, _)) where entry.isUnchanged(item.status): return true
-        case (.media(let item, _, _), .stored(let entry, _)) where entry.isUnchanged(item.status): return true
+        case (.stored(let entry, _), .media(let item, _, _)) where entry.isUnchanged(item): return true
+        case (.media(let item, _, _), .stored(let entry, _)) where entry.isUnchanged(item): return true
         default: return try sha256() == other.sha256()
         }
     }

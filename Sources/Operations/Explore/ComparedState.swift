@@ -76,7 +76,7 @@ struct ComparedState {
         if let path = store.mediaPath, let status = FileSystem.statusIfPresent(path), status.kind == .directory {
             files.append(
                 .media(
-                    LiveMedia.Item(name: "media", status: status, target: []), path: [],
+                    LiveMedia.Item(name: "media", status: status, target: [], keepsChangeTime: false), path: [],
                     LiveMedia(path: path, amongMedia: try store.databaseAmongMedia())))
         }
         self.files = files

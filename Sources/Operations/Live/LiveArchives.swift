@@ -153,7 +153,7 @@ struct LiveArchives: Sendable {
                 try append(path, view, openFiles, to: &members)
             case .symbolicLink: members.append(LiveMember(path: joined, entry: entry, linkTarget: item.target))
             case .file:
-                let source = MediaFileSource(path.dropFirst(), expected: item.status, in: view.media, openFiles)
+                let source = MediaFileSource(path.dropFirst(), item, in: view.media, openFiles)
                 members.append(LiveMember(path: joined, entry: entry, source: source))
             }
         }

@@ -2,7 +2,8 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// Checksums of live media files, kept for as long as a file is the same by identity, size and times.
+/// Checksums of live media files, kept for as long as a file is the same by identity, size and times; where the file system keeps no
+/// change time they are not kept.
 final class LiveChecksums: Sendable {
     private struct Key: Hashable {
         let device: UInt64
@@ -16,17 +17,19 @@ final class LiveChecksums: Sendable {
 
     private let known = Mutex<[Key: Checksums]>([:])
 
-    func checksums(of status: FileStatus, _ open: () throws(BackupError) -> SharedFile) throws(BackupError) -> Checksums {
+    func checksums(of item: LiveMedia.Item, _ open: () throws(BackupError) -> SharedFile) throws(BackupError) -> Checksums {
+        let status = item.status
         let key = Key(
             device: status.device, inode: status.inode, size: status.size, modificationTime: status.modificationTime,
             changeTime: status.changeTime)
-        if let checksums = known.withLock({ $0[key] }) { return checksums }
+        if item.keepsChangeTime, let checksums = known.withLock({ $0[key] }) { return checksums }
         let file = try open()
         let checksums = try SourceChecksums.of(file)
         // Written to while it was read: right for nothing, and not kept.
         guard try file.status() == status else {
             throw BackupError(.inputOutput, "the file changed while it was read", path: file.path, remedy: "Try again.")
         }
+        guard item.keepsChangeTime else { return checksums }
         known.withLock { known in
             if known.count >= Self.countLimit { known.removeAll() }
             known[key] = checksums

@@ -14,6 +14,8 @@ struct LiveMedia: Sendable {
         let status: FileStatus
         /// For links.
         let target: [UInt8]
+        /// Whether no program can hide a change of the file: see `FileSystem.keepsChangeTime`.
+        let keepsChangeTime: Bool
     }
 
     /// What is in the folder, sorted by name; `nil` when it is no folder.
@@ -23,9 +25,10 @@ struct LiveMedia: Sendable {
             return try withFolder(folder) { (reader: borrowing DirectoryReader) throws(BackupError) in
                 var items: [Item] = []
                 let amongMedia = folder.reduce(amongMedia) { $0.entering($1) }
+                let keepsChangeTime = FileSystem.keepsChangeTime(reader.descriptor)
                 for name in try reader.names() where !amongMedia.hides(name) {
                     // Gone since the folder was listed, or a device: not shown.
-                    guard let item = try? Self.item(name, reader) else { continue }
+                    guard let item = try? Self.item(name, reader, keepsChangeTime) else { continue }
                     items.append(item)
                 }
                 return items
@@ -41,7 +44,7 @@ struct LiveMedia: Sendable {
         else { return nil }
         do {
             return try withFolder(path.dropLast()) { (reader: borrowing DirectoryReader) throws(BackupError) in
-                try Self.item(name, reader)
+                try Self.item(name, reader, FileSystem.keepsChangeTime(reader.descriptor))
             }
         } catch let error where error.code == .notFound || error.code == .notADirectory {
             return nil
@@ -62,12 +65,15 @@ struct LiveMedia: Sendable {
         return file
     }
 
-    private static func item(_ name: FileName, _ reader: borrowing DirectoryReader) throws(BackupError) -> Item? {
+    private static func item(
+        _ name: FileName, _ reader: borrowing DirectoryReader, _ keepsChangeTime: Bool
+    ) throws(BackupError) -> Item? {
         let status = try reader.status(name)
         switch status.kind {
         case .other: return nil
-        case .symbolicLink: return Item(name: name, status: status, target: try reader.readLink(name))
-        case .regular, .directory: return Item(name: name, status: status, target: [])
+        case .symbolicLink:
+            return Item(name: name, status: status, target: try reader.readLink(name), keepsChangeTime: keepsChangeTime)
+        case .regular, .directory: return Item(name: name, status: status, target: [], keepsChangeTime: keepsChangeTime)
         }
     }
 

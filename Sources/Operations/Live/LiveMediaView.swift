@@ -42,13 +42,13 @@ final class LiveMediaView: LiveView {
             return LiveEntry(
                 name: item.name, kind: .file, permissions: permissions, size: item.status.size,
                 modificationTime: item.status.modificationTime, version: item.status.version,
-                isSettled: item.status.isSettled,
+                isSettled: item.status.isSettled && item.keepsChangeTime,
                 content: { [media] () throws(BackupError) in
                     let file = try media.open(mediaPath, expected: item.status)
                     return ExtentTable(plainContent: [.source(file, offset: 0, length: item.status.size)])
                 },
                 checksums: { [media, checksums] () throws(BackupError) in
-                    try checksums.checksums(of: item.status) { () throws(BackupError) in
+                    try checksums.checksums(of: item) { () throws(BackupError) in
                         try media.open(mediaPath, expected: item.status)
                     }
                 })
@@ -66,7 +66,7 @@ extension LiveEntry {
 }
 
 extension FileStatus {
-    /// Differs when the file was replaced or written to: the system sets the time of the last change, and nobody else can.
+    /// Differs when the file was replaced or written to, where the system sets the time of the last change.
     fileprivate var version: UInt64 {
         var hasher = Hasher()
         for number in [device, inode, size] { hasher.combine(number) }

@@ -7,22 +7,22 @@ import SystemIO
 final class MediaFileSource: ByteSource {
     private let media: LiveMedia
     private let path: ArraySlice<FileName>
-    private let expected: FileStatus
+    private let item: LiveMedia.Item
     private let openFiles: OpenMediaFiles
 
-    init(_ path: ArraySlice<FileName>, expected: FileStatus, in media: LiveMedia, _ openFiles: OpenMediaFiles) {
+    init(_ path: ArraySlice<FileName>, _ item: LiveMedia.Item, in media: LiveMedia, _ openFiles: OpenMediaFiles) {
         self.media = media
         self.path = path
-        self.expected = expected
+        self.item = item
         self.openFiles = openFiles
     }
 
     /// - Throws: `inputOutput` when the file is not what it was any more: half of one state and half of another would be worse.
     func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
-        let file = try openFiles.file(path) { () throws(BackupError) in try media.open(path, expected: expected) }
+        let file = try openFiles.file(path) { () throws(BackupError) in try media.open(path, expected: item.status) }
         let count = try file.read(at: offset, into: buffer)
         let now = try file.status()
-        guard now.size == expected.size, now.modificationTime == expected.modificationTime else {
+        guard now.size == item.status.size, now.modificationTime == item.status.modificationTime else {
             throw BackupError(.inputOutput, "the file changed while it was read", path: file.path, remedy: "Try again.")
         }
         return count
@@ -33,7 +33,7 @@ final class MediaFileSource: ByteSource {
 
     /// - Throws: `inputOutput` when the file is not what it was any more.
     func checksums(_ known: LiveChecksums) throws(BackupError) -> Checksums {
-        try known.checksums(of: expected) { () throws(BackupError) in try media.open(path, expected: expected) }
+        try known.checksums(of: item) { () throws(BackupError) in try media.open(path, expected: item.status) }
     }
 }
 

@@ -26,24 +26,24 @@ final class LiveMediaCatalog: MediaCatalog {
     func file(at path: [UInt8]) throws(BackupError) -> MediaFileFacts? {
         let names = BytePath.components(of: path)
         guard let item = try media.item(at: names[...]), item.status.kind == .regular else { return nil }
-        return facts(of: item.status, path, earlier())
+        return facts(of: item, path, earlier())
     }
 
     func forEachFile(_ body: (MediaFileFacts) throws(BackupError) -> Void) throws(BackupError) {
         let earlier = earlier()
-        try walk([], []) { (path, status) throws(BackupError) in try body(facts(of: status, path, earlier)) }
+        try walk([], []) { (path, item) throws(BackupError) in try body(facts(of: item, path, earlier)) }
     }
 
-    private func facts(of status: FileStatus, _ path: [UInt8], _ earlier: StoredMediaCatalog?) -> MediaFileFacts {
+    private func facts(of item: LiveMedia.Item, _ path: [UInt8], _ earlier: StoredMediaCatalog?) -> MediaFileFacts {
         // A backup that cannot be read knows nothing.
         let entry = (try? earlier?.entry(at: path)).flatMap { $0 }
-        let checksums = entry.flatMap { $0.kind == .file && $0.isUnchanged(status) ? $0.checksums : nil }
+        let checksums = entry.flatMap { $0.kind == .file && $0.isUnchanged(item) ? $0.checksums : nil }
         return MediaFileFacts(
-            path: path, size: status.size, modificationTime: status.modificationTime, checksums: checksums)
+            path: path, size: item.status.size, modificationTime: item.status.modificationTime, checksums: checksums)
     }
 
     private func walk(
-        _ folder: [FileName], _ prefix: [UInt8], _ body: ([UInt8], FileStatus) throws(BackupError) -> Void
+        _ folder: [FileName], _ prefix: [UInt8], _ body: ([UInt8], LiveMedia.Item) throws(BackupError) -> Void
     ) throws(BackupError) {
         let items = try media.items(in: folder[...]) ?? []
         for item in items.sorted(by: {
@@ -51,7 +51,7 @@ final class LiveMediaCatalog: MediaCatalog {
         }) {
             let path = prefix + item.name.bytes
             switch item.status.kind {
-            case .regular: try body(path, item.status)
+            case .regular: try body(path, item)
             case .directory: try walk(folder + [item.name], path + [UInt8(ascii: "/")], body)
             case .symbolicLink, .other: continue
             }
@@ -65,7 +65,8 @@ final class LiveMediaCatalog: MediaCatalog {
         var hasher = SHA256Hasher()
         let earlier = earlier()
         Array((earlier?.state() ?? "").utf8).withUnsafeBytes { hasher.update($0) }
-        try walk([], []) { (path, status) throws(BackupError) in
+        try walk([], []) { (path, item) throws(BackupError) in
+            let status = item.status
             var writer = ByteWriter()
             writer.append(lengthPrefixed: path)
             for number in [status.inode, status.size, UInt64(bitPattern: status.modificationTime.seconds)] {

@@ -17,7 +17,7 @@ struct ReadMediaCatalog: MediaCatalog {
         let names = BytePath.components(of: file.path)
         let media = LiveMedia(path: path, amongMedia: .none)
         guard let item = try media.item(at: names[...]) else { return file }
-        let checksums = try known.checksums(of: item.status) { () throws(BackupError) in
+        let checksums = try known.checksums(of: item) { () throws(BackupError) in
             try media.open(names[...], expected: item.status)
         }
         return MediaFileFacts(

@@ -124,7 +124,7 @@ public struct RestoreRunner: Sendable {
         defer { withExtendedLifetime(lock) {} }
         try store.places().check()
         // Left by a crash of another process, or by a database that was locked at the time.
-        try store.recoverRestore()
+        try store.requireWholeData()
         var report = RestoreReport(
             result: .refused, fileName: source.name, startedAt: SystemClock.now(), finishedAt: SystemClock.now(),
             strategy: strategy)

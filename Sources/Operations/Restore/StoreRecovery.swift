@@ -16,6 +16,23 @@ extension Store {
         }
     }
 
+    /// For whoever holds the operation lock and is about to back up or to change the app's data: finishes what a crash interrupted here, and looks whether
+    /// another store for the same database has something to finish. A backup of that would mix two states.
+    /// - Throws: `busy` when it has.
+    func requireWholeData() throws(BackupError) {
+        try recoverRestore()
+        try requireNoOtherRestore()
+    }
+
+    /// - Throws: `busy` while a restore by another store for the same database is not finished.
+    func requireNoOtherRestore() throws(BackupError) {
+        do {
+            try database.requireNoOtherRestore(ownJournalPath: FileSystem.absolutePath(paths.restoreJournal))
+        } catch let error where error.code != .busy {
+            // What is wrong with the database is told by whoever reads it; a restore brings it back where it is lost.
+        }
+    }
+
     private func finishRestore() throws(BackupError) -> RestoreReport? {
         let hooks = RestoreHooks(store: self)
         let recovered = try RestoreRecovery.run(

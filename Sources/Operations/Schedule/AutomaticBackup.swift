@@ -136,7 +136,7 @@ public struct AutomaticBackup: Sendable {
         let channel = try store.channel() ?? .production
         let newest = store.ownSnapshots(kind: .snapshot).last { $0.channel == channel }
         let result = try store.recorded(.backup, isAutomatic: true) { (facts) throws(BackupError) in
-            try store.recoverRestore()
+            try store.requireWholeData()
             let result = try makeUnlessUnchanged(since: newest, progress)
             if let result {
                 facts.note(result)

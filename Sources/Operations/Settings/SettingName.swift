@@ -12,6 +12,7 @@ public enum SettingName: String, CaseIterable, Sendable {
     case channel
     case schedule
     case skipUnchanged = "skip-unchanged"
+    case readAgainHours = "read-again-hours"
     case retention
     case counted = "retention-counts"
     case keepLast = "keep-last"
@@ -74,6 +75,11 @@ public enum SettingName: String, CaseIterable, Sendable {
                 "OnCalendar has it). Without it: as the app's definition says.",
             ]
         case .skipUnchanged: ["Whether a backup that is due is left out when nothing has changed since the newest one."]
+        case .readAgainHours:
+            [
+                "Where the media folder's file system keeps no change time (exFAT, SMB, sshfs), every file is read again so many hours after the last",
+                "time; 0 for each backup.",
+            ]
         case .retention:
             ["Whether old backups are removed after each new one. The newest, pinned ones, and safety backups always stay."]
         case .counted:
@@ -121,6 +127,7 @@ public enum SettingName: String, CaseIterable, Sendable {
         case .channel: Channel.production.rawValue
         case .schedule: "daily"
         case .skipUnchanged: "yes"
+        case .readAgainHours: "\(StoreSettings.standardReadAgainHours)"
         case .retention: "on"
         case .counted: CountedBackups.unnamed.rawValue
         case .keepLast: "5"

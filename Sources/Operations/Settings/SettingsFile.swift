@@ -78,7 +78,8 @@ public struct SettingsFile: Sendable {
             return Value(name: name, text: "\(days)d", origin: .definition)
         case .language:
             return Value(name: name, text: Language.ofEnvironment().rawValue, origin: .environment)
-        case .skipUnchanged, .retention, .undeleteDays, .prune, .hookTimeoutSeconds, .log, .logLevel, .logFile, .logSizeBytes,
+        case .skipUnchanged, .readAgainHours, .retention, .undeleteDays, .prune, .hookTimeoutSeconds, .log, .logLevel, .logFile,
+            .logSizeBytes,
             .logFiles:
             return Value(name: name, text: name.example, origin: .standard)
         case .formatVersion, .app, .database, .repository, .media, .keepHourly, .keepDaily, .keepWeekly, .keepMonthly,

@@ -22,10 +22,16 @@ public struct StoreSettings: Sendable, Equatable {
     public var schedule: Schedule?
     /// Whether a backup that is due is left out when nothing has changed.
     public var skipsUnchanged = true
+    /// After how many hours media files are read again that have no change time.
+    public var readAgainHours = Self.standardReadAgainHours
     public var retention = RetentionSettings()
     public var hooks = HookSettings()
     public var notices = NoticeSettings()
     public var log = LogSettings()
+
+    /// Less than a day: each of the backups that are made daily reads them, also one that begins a little earlier than the one before.
+    static let standardReadAgainHours = 20
+    static let readAgainHoursRange = 0...8_784
 
     public init(app: String, databasePath: String, mediaPath: String?, repositoryPath: String) {
         self.app = app
@@ -75,6 +81,7 @@ public struct StoreSettings: Sendable, Equatable {
         case .channel: channel = try SettingValue.word(value, Channel.self)
         case .schedule: schedule = try Schedule(parsing: value)
         case .skipUnchanged: skipsUnchanged = try SettingValue.yesOrNo(value)
+        case .readAgainHours: readAgainHours = try SettingValue.number(value, in: Self.readAgainHoursRange, of: "hours")
         case .beforeRestore: hooks.beforeRestore = value
         case .afterRestore: hooks.afterRestore = value
         case .hookTimeoutSeconds:

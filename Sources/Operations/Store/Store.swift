@@ -212,6 +212,7 @@ public final class Store: Sendable {
     func requireFinishedRestore() throws(BackupError) {
         try? recover()
         if let unfinishedRestore { throw unfinishedRestore }
+        try requireNoOtherRestore()
     }
 
     /// Brings the database that the store holds to the newest schema, in one transaction; the app's own, elsewhere, is left as it is. One that

@@ -22,6 +22,20 @@ extension FileSystem {
         return !ownTypes.contains(type)
     }
 
+    /// Of `ownTypes`, those that have no change time on the disk: FAT, exFAT, HFS.
+    private static let typesWithoutChangeTime: Set<UInt32> = [0x4D44, 0x2011_BAB0, 0x4244]
+    /// NFS and CephFS: their servers keep the change time.
+    private static let sharedTypesWithChangeTime: Set<UInt32> = [0x6969, 0x00C3_6400]
+
+    /// Whether the file system of a descriptor sets a file's change time (`st_ctime`) at each change, as POSIX asks for, so that no program can
+    /// hide a change. FAT and exFAT have none; SMB and FUSE file systems answer what their server makes up, sshfs the modification time, which any
+    /// program may set back. A file system that is not known to keep one does not.
+    public static func keepsChangeTime(_ descriptor: borrowing OwnedDescriptor) -> Bool {
+        var type: UInt32 = 0
+        guard SystemCall.retrying({ backupfs_filesystem_type_of(descriptor.rawValue, &type) }) == 0 else { return false }
+        return sharedTypesWithChangeTime.contains(type) || ownTypes.contains(type) && !typesWithoutChangeTime.contains(type)
+    }
+
     /// Whether the medium is mounted read-only: then this machine does not change it.
     public static func isReadOnly(_ path: String) -> Bool {
         var value = statvfs()

@@ -1,4 +1,5 @@
 import BackupCore
+import CLinux
 import Glibc
 
 /// A file open for reading that several threads read at once; closed with its last reference.
@@ -35,6 +36,11 @@ public final class SharedFile: ByteSource {
     public func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(BackupError) {
         try descriptor.writeAll(bytes, at: offset)
     }
+
+    /// Writes dirty pages to the disk (sync_file_range(2)). From then on a store through mmap(2) changes the file's times, which one into a page that is
+    /// dirty already does not.
+    /// - Returns: whether that was done. On tmpfs, which has no disk, it has no effect.
+    public func writeBack() -> Bool { SystemCall.retrying { backupfs_write_back(descriptor.rawValue) } == 0 }
 
     /// fsync(2).
     public func synchronize() throws(BackupError) { try descriptor.synchronize() }

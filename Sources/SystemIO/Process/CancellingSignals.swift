@@ -8,6 +8,16 @@ public enum CancellingSignals {
     private static let signals: [Int32] = [SIGINT, SIGTERM, SIGHUP]
     private static let isOn = Atomic<Bool>(false)
 
+    /// Whether signals cancel what this program runs.
+    static var areOn: Bool { isOn.load(ordering: .relaxed) }
+    /// Those signals, and that of `backupfs cancel`.
+    static var set: sigset_t {
+        var set = sigset_t()
+        sigemptyset(&set)
+        for signal in signals + [SIGUSR1] { sigaddset(&set, signal) }
+        return set
+    }
+
     /// Whether `run` does anything: not in a program that has reactions of its own to signals, such as a mount.
     public static func enable(_ isEnabled: Bool = true) {
         isOn.store(isEnabled, ordering: .relaxed)
@@ -18,9 +28,7 @@ public enum CancellingSignals {
             StallWatch.noteRequest()
         }
         // Whoever started the program may have kept them from his own threads.
-        var mask = sigset_t()
-        sigemptyset(&mask)
-        for signal in signals + [SIGUSR1] { sigaddset(&mask, signal) }
+        var mask = set
         pthread_sigmask(SIG_UNBLOCK, &mask, nil)
     }
 

@@ -39,8 +39,19 @@ public enum StallWatch {
     private static let watcher: Void = {
         let posted = Posted(request)
         let thread = try? SystemThread {
+            var pending = PendingSignals()
             while true {
-                while sem_wait(posted.request) == -1, errno == EINTR {}
+                if CancellingSignals.areOn {
+                    // The thread that the kernel has chosen for a signal may be one that waits in the kernel: then no handler runs.
+                    while sem_trywait(posted.request) == -1 {
+                        usleep(stepMicroseconds)
+                        guard pending.take() else { continue }
+                        Cancellation.cancelProcess()
+                        break
+                    }
+                } else {
+                    while sem_wait(posted.request) == -1, errno == EINTR {}
+                }
                 if waitsForEver() { end() }
             }
         }

@@ -79,7 +79,7 @@ final class DroppedFile: FileNode {
 
     private var isBusy: BackupError {
         BackupError(
-            .busy, "the file is being checked or restored", path: state.withLock { $0.name.description },
+            .busy, "the file is being written, checked or restored", path: state.withLock { $0.name.description },
             remedy: "Wait until that is done.")
     }
 
@@ -178,25 +178,28 @@ final class DroppedFile: FileNode {
 
     /// - Parameters:
     ///   - process: who closes.
-    ///   - opener: who opened.
+    ///   - opener: the process that opened; `nil` when that cannot be told.
     ///   - lastWrite: the number of the last write through that open file, 0 for none: only those who wrote close the file for good.
-    func flush(process: Int32, opener: Int32, lastWrite: Int) throws(BackupError) {
+    func flush(process: Int32, opener: Int32?, lastWrite: Int) throws(BackupError) {
         let mustJudge = state.withLock { state in
             max(lastWrite, state.lastWriteByPath) > state.judgedCount && !state.isDiscarded && !state.isBeingJudged
                 && !DropName.isUnfinished(state.name)
         }
         guard mustJudge else { return }
-        let isOpener = process == opener || ProcessIdentity.process(ofThread: process) == opener
-        if !isOpener, try !isComplete() { return }
+        // Where it cannot be told who closes it is the opener: a copy that is refused must not pass for a good one.
+        let closer = ProcessIdentity.process(ofThread: process)
+        if let opener, let closer, closer != opener, try !isComplete() { return }
         try handIn()
     }
 
     /// Gives it another name. That hands it in when the new name is the first that says that it is finished, or when it means something else; and also
     /// when it has not been accepted so far: a program that writes a file under a name of its own and then renames it looks at this answer only.
-    /// - Throws: what `submit` says; the file then keeps its old name. `busy` while it is judged.
+    /// - Throws: what `submit` says; the file then keeps its old name. `busy` while it is judged, and for another meaning while it is being written: what
+    ///   of it came before would be judged as the one, and the rest as the other.
     func rename(to newName: FileName, purpose newPurpose: DropSubmission.Purpose) throws(BackupError) {
         let old = state.withLock { state -> State? in
-            guard !state.isBeingJudged else { return nil }
+            let isBeingWritten = state.openCount > 0 && state.writeCount > state.judgedCount
+            guard !state.isBeingJudged, state.purpose == newPurpose || !isBeingWritten else { return nil }
             let old = state
             state.name = newName
             state.purpose = newPurpose

@@ -7,7 +7,8 @@ final class OpenDrop: OpenFile {
     private let file: DroppedFile
     /// Its spool file.
     private let descriptor: SharedFile
-    private let opener: Int32
+    /// The process; `nil` when that cannot be told.
+    private let opener: Int32?
     /// The number of the last write through this open file; 0 before the first.
     private let lastWrite = Atomic(0)
 

@@ -16,25 +16,15 @@ final class SafetyFolder: FolderNode {
         return context.folderAttributes(inode, time: newest?.creationTime ?? context.mountTime)
     }
 
-    private func nodes() throws(BackupError) -> [(name: FileName, node: any Node)] {
-        let snapshots = try context.ownSnapshots(.safety)
-        let files = snapshots.map { context.services.safetyFile(of: $0) }
-        let names = UniqueFileNames.make(files.map(\.name))
-        return snapshots.indices.map { index in
-            let snapshot = snapshots[index]
-            let file = SnapshotFile(
-                snapshot, files[index].isArchive ? .archive : .export, inode: inode.snapshot(snapshot.id), context: context)
-            return (FileName(names[index]), file)
-        }
+    private func files() throws(BackupError) -> FlatFiles {
+        context.safetyFiles.value(for: try context.ownSnapshots(.safety)) { FlatFiles($0, context.services.safetyFile) }
     }
 
     func child(named name: FileName) throws(BackupError) -> any Node {
-        if name.bytes.first == UInt8(ascii: ".") { throw .notFound(name) }
-        guard let found = try nodes().first(where: { $0.name == name }) else { throw .notFound(name) }
-        return found.node
+        try files().child(named: name, in: inode, context)
     }
 
     func absenceTimeoutSeconds(of name: FileName) -> Double { SnapshotsFolder.hiddenNameTimeoutSeconds(name) }
 
-    func listing() throws(BackupError) -> FolderListing { FolderListing(try nodes()) }
+    func listing() throws(BackupError) -> FolderListing { try files().listing(in: inode, context) }
 }

@@ -5,6 +5,7 @@ import Synchronization
 /// Compares the list of snapshots with the one before, and tells the observer which names the kernel should not believe any more.
 final class SnapshotAnnouncer: Sendable {
     private struct State: Sendable {
+        var list: [Snapshot] = []
         var names: [FileName: SnapshotID] = [:]
         /// How often the list was another one.
         var generation: UInt64 = 0
@@ -23,7 +24,8 @@ final class SnapshotAnnouncer: Sendable {
         let root = InodeNumber.root
         let folder = root.child("snapshots")
         state.withLock { state in
-            guard state.heldBackCount == 0 else { return }
+            guard state.heldBackCount == 0, !state.hasBegun || !state.list.sharesStorage(with: snapshots) else { return }
+            state.list = snapshots
             var names: [FileName: SnapshotID] = [:]
             for snapshot in snapshots { names[snapshot.name] = snapshot.id }
             guard names != state.names || !state.hasBegun else { return }

@@ -40,12 +40,12 @@ final class SnapshotsFolder: FolderNode {
     func child(named name: FileName) throws(BackupError) -> any Node {
         // File managers and shells probe for dozens of hidden names; none of them can be a snapshot.
         if name.bytes.first == UInt8(ascii: ".") { throw .notFound(name) }
-        let snapshots = try snapshots()
         if name == Self.latestName {
-            guard let newest = context.services.own(snapshots).last else { throw .notFound(name) }
+            guard let newest = try context.ownSnapshots(.snapshot).last else { throw .notFound(name) }
             return LatestLink(inode: inode.child(name), target: newest, context: context)
         }
-        guard let snapshot = snapshots.first(where: { $0.name == name }) else { throw .notFound(name) }
+        _ = try context.refreshedSnapshots()
+        guard let snapshot = context.repository.snapshot(named: name), snapshot.kind == .snapshot else { throw .notFound(name) }
         return SnapshotFolder(snapshot, inode: inode.snapshot(snapshot.id), context: context)
     }
 

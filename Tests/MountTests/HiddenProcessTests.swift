@@ -1,0 +1,53 @@
+import TestSupport
+import Testing
+
+/// A mount of an ordinary user, who cannot look at the processes of others: `/proc` is mounted `hidepid=2`.
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct HiddenProcessTests {
+    /// Opens in one thread and closes in another; prints the errno of the close, 0 for none.
+    private static let copy = """
+        import os, sys, threading
+        text = open(sys.argv[1], "rb").read()
+        codes = []
+        def close(descriptor):
+            try: os.close(descriptor); codes.append(0)
+            except OSError as error: codes.append(error.errno)
+        def run(body):
+            thread = threading.Thread(target=body); thread.start(); thread.join()
+        found = []
+        run(lambda: found.append(os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT)))
+        os.write(found[0], text)
+        run(lambda: close(found[0]))
+        print(codes[0])
+        """
+
+    @Test(
+        .enabled(if: OrdinaryUserTests.isPossible && Machine.hasTool("unshare"), "needs root, setpriv, unshare and fusermount3"))
+    func `T-B6: root, whom the mount cannot look at, is told of a refusal by any of its threads`() throws {
+        try Room.use { room in
+            let mode = try room.sh("stat -c %a /dev/fuse")
+            try room.sh("chmod 666 /dev/fuse")
+            defer { _ = try? room.sh("chmod \(mode) /dev/fuse") }
+            try room.write(SampleDocument.text, to: "good.json")
+            try room.write(String(SampleDocument.text.dropLast(200)), to: "half.json")
+            try room.write(Self.copy, to: "copy.py")
+            try room.write("user_allow_other\n", to: "fuse.conf")
+            try room.write(
+                """
+                mount -t proc -o hidepid=2 proc /proc; mount --bind $R/fuse.conf /etc/fuse.conf
+                user="setpriv --reuid=65534 --regid=65534 --clear-groups"
+                $user cat /proc/1/status 2>/dev/null && echo visible
+                $user backupfs mount --store $R/store $M -o allow_other
+                for name in half good; do python3 $R/copy.py $R/$name.json $M/restore/$name.json; done
+                $user jq -r .result $M/restore/last.json
+                $user backupfs umount --store $R/store $M
+                """, to: "hidden.sh")
+            try room.sh(
+                """
+                cp --remove-destination $(readlink -f $R/bin/backupfs) $R/bin/backupfs; chown -R nobody $R; chmod 755 $R $R/bin/*
+                chown root $R/fuse.conf; setpriv --reuid=65534 --regid=65534 --clear-groups backupfs init --store $R/store
+                """)
+            #expect(try room.sh("unshare -m --propagation private bash -e $R/hidden.sh") == "22\n0\nsuccess")
+        }
+    }
+}

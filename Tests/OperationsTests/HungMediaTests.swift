@@ -1,0 +1,45 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// A folder in the media folder whose server does not answer any more.
+struct HungMediaTests {
+    /// Mounts sshfs on `$R/media/net`, stops its server or sshfs itself, begins a backup, ends it, and lets the server go on.
+    private static let script = """
+        set -uo pipefail
+        sshfs -o ssh_command=$R/bin/server,cache=no,attr_timeout=0,entry_timeout=0 x:$R/far $R/media/net
+        stopped=$([ $WHO = server ] && cat $R/server.pid || pgrep -f "x:$R/far $R/media/net")
+        trap 'kill -CONT $stopped; umount $R/media/net' EXIT
+        backupfs backup --label before --store $S; kill -STOP $stopped
+        backupfs backup --label hung --store $S >$R/said 2>&1 & backup=$!
+        # It waits in the kernel.
+        for i in $(seq 600); do grep -q request_wait_answer /proc/$backup/task/*/wchan && break; sleep 0.05; done
+        if [ $WAY = cancel ]; then timeout 50 backupfs cancel --store $S; else kill -TERM $backup; fi
+        # A request that the server has taken keeps its thread until it is answered; the store is free before that.
+        for i in $(seq 1000); do flock -n $S/operation.lock true && grep -q 'does not answer' $R/said && break; sleep 0.05; done
+        cat $R/said; backupfs snapshots --store $S --json | jq -r '.[].name'
+        kill -CONT $stopped; wait $backup; echo "exit $?"
+        backupfs backup --label after --store $S; backupfs ls after:media/net --store $S | grep -o 'media/net/.*'
+        """
+
+    @Test(
+        .enabled(if: HiddenChangeTests.canMount, "needs to be root, /dev/fuse and sshfs"),
+        arguments: ["sshfs", "server"], ["cancel", "terminate"])
+    func `T-B8: a backup that waits for a hung folder can be ended`(who: String, way: String) throws {
+        let room = try Room()
+        try room.write("#!/bin/sh\necho $$ > \(room.path)/server.pid; exec /usr/lib/openssh/sftp-server\n", to: "bin/server")
+        try room.write(Self.script, to: "script.sh")
+        try room.sh(
+            """
+            chmod 755 $R/bin/server; mkdir -p $R/media/net $R/far; printf near > $R/media/near.jpg; printf far > $R/far/far.jpg
+            sqlite3 $R/app.sqlite 'create table t(id integer primary key, x text); insert into t values (1, 2)'
+            backupfs init --store $S --database $R/app.sqlite --media $R/media >/dev/null
+            """)
+        let result = try room.run("unshare -m --propagation private bash $R/script.sh", ["WHO": who, "WAY": way])
+        let ended = way == "cancel" ? "Ended: backup\n" : ""
+        #expect(
+            result.output.hasPrefix("before\n\(ended)backupfs: ") && result.output.contains("the storage does not answer"),
+            "\(result)")
+        #expect(result.output.hasSuffix("\nbefore\nexit 130\nafter\nmedia/net/far.jpg\n"), "\(result)")
+    }
+}
