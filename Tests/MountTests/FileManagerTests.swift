@@ -71,6 +71,21 @@ struct FileManagerTests {
     }
 
     @Test(.enabled(if: hasGIO, "NOT TESTED: there is no gio"))
+    func `T-B2: GIO deletes the backup that it was asked to, which can be brought back, and moves none to a trash`() throws {
+        try PhotoDiary.withMount { room in
+            try room.sh("mkdir $M/snapshots/one $M/snapshots/two")
+            let sums = try room.sh("cat $M/snapshots/one/SHA256SUMS")
+            try room.fails("gio trash $M/snapshots/one", saying: "trash", exitCode: 1)
+            #expect(try room.names("snapshots") == ["latest", "one", "two"])
+            try room.sh("gio remove $M/snapshots/one")
+            #expect(try room.names("snapshots") == ["latest", "two"])
+            try room.sh("cd $M/snapshots/two; sha256sum --quiet -c SHA256SUMS; backupfs undelete one --store $S")
+            #expect(try room.names("snapshots") == ["latest", "one", "two"])
+            #expect(try room.sh("cat $M/snapshots/one/SHA256SUMS; cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS") == sums)
+        }
+    }
+
+    @Test(.enabled(if: hasGIO, "NOT TESTED: there is no gio"))
     func `GIO restores, and says when that was refused`() throws {
         try PhotoDiary.withMount { room in
             try room.sh("mkdir $M/snapshots/one; cp $M/snapshots/one/export.json $R/old.json; echo '{' > $R/bad.json")

@@ -47,13 +47,11 @@ public struct RestoreMarker: Sendable, Equatable {
     func requireFinished(ownJournalPath: String?, path: String) throws(BackupError) {
         guard let journalPath, journalPath != ownJournalPath, mayBeUnfinished(journalPath) else { return }
         let store = FileSystem.parentPath(journalPath)
+        let opening = ShellWords.text(of: ["backupfs", "status", "--store", store])
+        let forgetting = ShellWords.text(of: ["sqlite3", path, "DROP TABLE \(Self.table)"])
         throw BackupError(
             .busy, "a restore by another store is not finished: \(MessageText.shortened(store))", path: path,
-            remedy:
-                """
-                Wait for it, or open that store: \(ShellWords.text(of: ["backupfs", "status", "--store", store])). \
-                If it is gone for good: \(ShellWords.text(of: ["sqlite3", path, "DROP TABLE \(Self.table)"]))
-                """)
+            remedy: "Wait for it, or open that store: \(opening). If it is gone for good: \(forgetting)")
     }
 
     /// A journal that is gone from a store that is there belongs to a restore that has ended.
