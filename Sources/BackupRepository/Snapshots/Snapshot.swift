@@ -65,8 +65,12 @@ public struct Snapshot: Hashable, Sendable {
     /// The attribute that says on which file system the media folder lay, as statvfs(2) has it.
     public static let mediaFileSystemAttribute = "media-file-system"
 
+    /// The attributes that count the files of the media folder and their bytes. Snapshots of older programs lack them.
+    public static let mediaFilesAttribute = "media-files"
+    public static let mediaBytesAttribute = "media-bytes"
+
     private static let ownAttributes: Set = [
-        sequenceAttribute, mediaFileSystemAttribute,
+        sequenceAttribute, mediaFileSystemAttribute, mediaFilesAttribute, mediaBytesAttribute,
         archiveNamesAttribute, stampAttribute, archiveVersionAttribute, tarSizeAttribute, tarVersionAttribute,
         databaseStateAttribute,
     ]

@@ -19,10 +19,13 @@ public struct ForgetOperation: Sendable {
         public internal(set) var givenUp: [Snapshot] = []
         /// What keeps backups, in the words of the settings; empty where they are named.
         let rule: String
+        /// Backups that stay only because the newest one holds much less.
+        let held: [Snapshot]
 
-        init(items: [Item], rule: String = "") {
+        init(items: [Item], rule: String = "", held: [Snapshot] = []) {
             self.items = items
             self.rule = rule
+            self.held = held
         }
 
         /// Why an item stays, or goes.
@@ -65,51 +68,57 @@ public struct ForgetOperation: Sendable {
             settings.policy.isEmpty
                 ? definition.decide(candidates, now: now) : settings.policy.decide(candidates, now: now)
         }
-        return Plan(items: plan.items.map { item in guarded(item, in: plan, made) }, rule: rule)
+        return guarded(plan) { snapshot in
+            if snapshot.id == made { return "just made" }
+            return store.mayRemoveByRule(snapshot) ? nil : "does not say which store made it"
+        }
     }
 
-    /// What a rule must not remove by itself.
-    private func guarded(_ item: Plan.Item, in plan: Plan, _ made: SnapshotID?) -> Plan.Item {
-        guard item.reasons.isEmpty else { return item }
-        let snapshot = item.snapshot
-        if snapshot.id == made { return Plan.Item(snapshot: snapshot, reasons: ["just made"]) }
-        if !store.mayRemoveByRule(snapshot) {
-            return Plan.Item(snapshot: snapshot, reasons: ["does not say which store made it"])
+    /// The same plan without what a rule must not remove by itself.
+    /// - Parameter reasonToKeep: why one stays whatever the rule says; `nil` where it may go.
+    private func guarded(_ plan: Plan, reasonToKeep: (Snapshot) -> Message? = { _ in nil }) -> Plan {
+        guard !plan.removed.isEmpty else { return plan }
+        let fuller = RetentionGuard(store: store).heldBackups(among: plan.items.map(\.snapshot))
+        var held: [Snapshot] = []
+        let items = plan.items.map { item in
+            guard item.reasons.isEmpty else { return item }
+            if let reason = reasonToKeep(item.snapshot) { return Plan.Item(snapshot: item.snapshot, reasons: [reason]) }
+            guard fuller.contains(item.snapshot.id) else { return item }
+            held.append(item.snapshot)
+            return Plan.Item(snapshot: item.snapshot, reasons: ["holds much more than the newest backup"])
         }
-        if let newest = plan.items.last?.snapshot,
-            plan.items.last(where: { RetentionGuard.isMuchSmaller(newest, than: $0.snapshot) })?.snapshot.id == snapshot.id
-        {
-            return Plan.Item(snapshot: snapshot, reasons: ["holds much more than the newest backup"])
-        }
-        return item
+        return Plan(items: items, rule: plan.rule, held: held)
     }
 
     /// What became of a removal by rule.
-    enum Removal {
-        case removed([Snapshot])
-        /// Nothing was removed, for this reason.
-        case waits(Message)
+    struct Removal {
+        var removed: [Snapshot] = []
+        /// Why something stays that the rule would remove, and what seems to be wrong.
+        var warnings: [Message] = []
     }
 
     /// Removes what the rule no longer keeps after a backup. For the holder of the operation lock.
     func removeOld(after result: BackupResult, _ report: ProgressHandler) throws(BackupError) -> Removal {
         guard store.settings.retention.isOn, !store.isQuiet,
             let plan = try planByRuleIfAny(justMade: result.snapshot.id)
-        else { return .removed([]) }
+        else { return Removal() }
         let retentionGuard = RetentionGuard(store: store)
-        let now = SystemClock.now()
-        // A wrong clock is worth a warning also where nothing would go.
-        if let reason = retentionGuard.clockProblem(after: result.snapshot, now: now) { return .waits(reason) }
-        guard !plan.removed.isEmpty else { return .removed([]) }
-        if let reason = retentionGuard.contentProblem(of: result) { return .waits(reason) }
-        return .removed(try remove(plan, report))
+        // What is wrong is worth a warning also where nothing would go.
+        if let reason = retentionGuard.clockProblem(after: result.snapshot, now: SystemClock.now())
+            ?? retentionGuard.contentProblem(of: result)
+        {
+            return Removal(warnings: [reason])
+        }
+        let warnings = plan.held.map(RetentionGuard.notice)
+        return Removal(removed: plan.removed.isEmpty ? [] : try remove(plan, report), warnings: warnings)
     }
 
     /// By a policy. Safety backups are not touched, nor are those of other stores.
     public func plan(_ policy: RetentionPolicy) throws(BackupError) -> Plan {
-        try plan(Self.rule(policy), counting: .all, countedTimes: { $0.map(\.creationTime) }) { candidates in
+        let plan = try plan(Self.rule(policy), counting: .all, countedTimes: { $0.map(\.creationTime) }) { candidates in
             policy.decide(candidates, now: SystemClock.now())
         }
+        return guarded(plan)
     }
 
     private static func rule(_ policy: RetentionPolicy) -> String {
