@@ -115,9 +115,11 @@ public struct ForgetOperation: Sendable {
 
     /// By a policy. Safety backups are not touched, nor are those of other stores.
     public func plan(_ policy: RetentionPolicy) throws(BackupError) -> Plan {
-        let plan = try plan(Self.rule(policy), counting: .all, countedTimes: { $0.map(\.creationTime) }) { candidates in
-            policy.decide(candidates, now: SystemClock.now())
-        }
+        let now = SystemClock.now()
+        let plan = try plan(
+            Self.rule(policy), counting: .all,
+            countedTimes: { ClockLines.believableTimes($0.map(\.creationTime), now: now) }
+        ) { candidates in policy.decide(candidates, now: now) }
         return guarded(plan)
     }
 
