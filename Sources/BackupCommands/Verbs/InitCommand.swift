@@ -10,8 +10,8 @@ struct InitCommand: ParsableCommand {
         abstract: "Make a store.",
         discussion: """
             Without --database the store holds the app's data itself; with it, the app's own files are adopted where they lie.
-            On a repository that holds backups already, the store continues its source (the backups of one store) when there is only one and
-            the app is the same: definition and settings are taken over, and nothing is backed up or removed by itself until the first restore
+            On a repository that holds backups already, the store continues its source (the backups of one store) when there is only one, the
+            app is the same, and the new store has no data of its own: definition and settings are taken over, and nothing is backed up or removed by itself until the first restore
             or `backupfs backup`.
 
             With --encrypt nobody can read the backups without the password, and nobody can get it back: keep it.
@@ -46,7 +46,7 @@ struct InitCommand: ParsableCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Continue this source of the repository: its backups become those of the new store. Without it, the only one of the same app.",
+            "Continue this source of the repository: its backups become those of the new store. Without it, the only one of the same app, if the new store has no data of its own.",
             valueName: "source"))
     var adopt: String?
     @Flag(name: .long, help: "Begin a source beside those that the repository has.")

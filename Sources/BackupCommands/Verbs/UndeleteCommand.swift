@@ -32,6 +32,7 @@ struct UndeleteCommand: ParsableCommand {
 
     func run() throws {
         let store = try store.open()
+        SuccessorWarning.show(store)
         let results = try UndeleteOperation(store: store).run(names, as: self.as.map { FileName($0) })
         MountRecord.letMountNotice(store.paths)
         for result in results {

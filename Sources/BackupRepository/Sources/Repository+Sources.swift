@@ -16,6 +16,11 @@ extension Repository {
         }
     }
 
+    /// When the document of a source was written last.
+    public func sourceTime(_ id: SourceID) -> Timestamp? {
+        FileSystem.statusIfPresent(layout.sourcePath(of: id))?.modificationTime
+    }
+
     /// All sources that have a document, sorted by their IDs. One that cannot be read is passed over: its snapshots are there all the same.
     public func sources() throws(BackupError) -> [SourceDocument] {
         let names: [FileName]

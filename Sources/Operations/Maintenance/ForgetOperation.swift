@@ -44,8 +44,9 @@ public struct ForgetOperation: Sendable {
     public init(store: Store) { self.store = store }
 
     /// By what the store's settings ask for, or else the app's definition. Safety backups are not touched.
-    /// - Throws: `usage` when they ask for nothing.
+    /// - Throws: `usage` when they ask for nothing; `notPermitted` when another store continues the source.
     public func planByRule() throws(BackupError) -> Plan {
+        try store.requireNoSuccessor()
         guard let plan = try planByRuleIfAny() else {
             throw BackupError(
                 .usage, "neither the settings nor the app \(store.definition.name) have a rule which backups are kept",
@@ -102,6 +103,8 @@ public struct ForgetOperation: Sendable {
         guard store.settings.retention.isOn, !store.isQuiet,
             let plan = try planByRuleIfAny(justMade: result.snapshot.id)
         else { return Removal() }
+        // Another store may have taken the source over while the backup was made.
+        if let notice = store.successorNotice { return Removal(warnings: [notice]) }
         let retentionGuard = RetentionGuard(store: store)
         // What is wrong is worth a warning also where nothing would go.
         if let reason = retentionGuard.clockProblem(after: result.snapshot, now: SystemClock.now())
@@ -114,7 +117,9 @@ public struct ForgetOperation: Sendable {
     }
 
     /// By a policy. Safety backups are not touched, nor are those of other stores.
+    /// - Throws: `notPermitted` when another store continues the source.
     public func plan(_ policy: RetentionPolicy) throws(BackupError) -> Plan {
+        try store.requireNoSuccessor()
         let now = SystemClock.now()
         let plan = try plan(
             Self.rule(policy), counting: .all,
@@ -161,7 +166,9 @@ public struct ForgetOperation: Sendable {
 
     /// All of this store but pinned ones and safety backups.
     /// - Parameter isFinal: whether those that were removed before are given up as well.
+    /// - Throws: `notPermitted` when another store continues the source.
     public func planAll(isFinal: Bool = false) throws(BackupError) -> Plan {
+        try store.requireNoSuccessor()
         try store.repository.refresh()
         var plan = Plan(
             items: store.ownSnapshots(kind: .snapshot).map {
@@ -209,6 +216,7 @@ public struct ForgetOperation: Sendable {
     }
 
     private func find(_ name: String) throws(BackupError) -> Snapshot {
+        if name == "latest" { try store.requireNoSuccessor() }
         do {
             return try store.snapshot(named: name)
         } catch let error where error.code == .notFound {

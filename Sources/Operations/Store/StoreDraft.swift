@@ -98,10 +98,22 @@ struct StoreDraft {
         } else if let databasePath = creation.databasePath, try FileSystem.exists(databasePath) {
             wanted = try Store.definition(foundApp(), in: paths).name
         }
-        adopted = try creation.sourceChoice.chosen(among: sources, app: wanted)
+        adopted = try creation.sourceChoice.chosen(among: sources, app: wanted) { (source) throws(BackupError) in
+            try hasOwnData(source)
+        }
         others = sources.filter { $0.id != adopted?.id || $0.app != adopted?.app }
-        guard let text = adopted?.document?.settings else { return }
-        adoptedSettings = try? StoreSettings(SettingsText(text, path: paths.settings))
+        adoptedSettings = adopted?.settings(path: paths.settings)
+    }
+
+    /// Whether there is data that the source's backups may know nothing of: another machine may make them still. The database that its store had on this
+    /// machine is the one they are of.
+    private func hasOwnData(_ source: RepositorySource) throws(BackupError) -> Bool {
+        if creation.sampleRecordCount != nil { return true }
+        let known = source.settings(path: paths.settings)?.databasePath
+        guard let path = creation.databasePath.map({ FileSystem.absolutePath($0) }) ?? known, path.hasPrefix("/"),
+            try FileSystem.exists(path)
+        else { return false }
+        return path != known || source.document?.hostName != HostIdentity.hostName
     }
 
     /// - Returns: a built-in app's name, or that of the definition it has written into the store.
