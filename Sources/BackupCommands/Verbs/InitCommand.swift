@@ -92,6 +92,7 @@ struct InitCommand: ParsableCommand {
                 "adopted": .boolean(created.adopted != nil),
                 "other_sources": .array(created.others.map { .text($0.id?.hexadecimal ?? $0.name) }),
                 "settings_left_out": .array(created.settingsLeftOut.map { .text($0) }),
+                "settings_unreadable": .boolean(created.hasUnreadableSettings),
             ])
             Terminal.say(document.compactText + [10])
         } else {
@@ -114,6 +115,11 @@ struct InitCommand: ParsableCommand {
             if !created.settingsLeftOut.isEmpty {
                 let names = created.settingsLeftOut.joined(separator: ", ")
                 Terminal.say("These settings were not taken over. Set them again if you trust the repository: \(names)")
+            }
+            if created.hasUnreadableSettings {
+                Terminal.say(
+                    "The settings of the store that made these backups cannot be read, so retention and prune are off: no old backups are removed by themselves. Say what is to be kept, with `backupfs config set keep-last 5` or the like, then switch them on: backupfs config set retention on; backupfs config set prune on"
+                )
             }
             Terminal.say("Nothing is backed up or removed by itself until you restore or back up.")
             Terminal.say("Get the data back with: backupfs restore latest\(option)")

@@ -47,6 +47,7 @@ public struct ForgetOperation: Sendable {
     /// - Throws: `usage` when they ask for nothing; `notPermitted` when another store continues the source.
     public func planByRule() throws(BackupError) -> Plan {
         try store.requireNoSuccessor()
+        guard store.settings.hasEnd else { throw StoreSettings.cutOff(store.paths.settings) }
         guard let plan = try planByRuleIfAny() else {
             throw BackupError(
                 .usage, "neither the settings nor the app \(store.definition.name) have a rule which backups are kept",
@@ -105,6 +106,9 @@ public struct ForgetOperation: Sendable {
         else { return Removal() }
         // Another store may have taken the source over while the backup was made.
         if let notice = store.successorNotice { return Removal(warnings: [notice]) }
+        guard store.settings.hasEnd else {
+            return Removal(warnings: [StoreSettings.cutOff(store.paths.settings).summary])
+        }
         let retentionGuard = RetentionGuard(store: store)
         // What is wrong is worth a warning also where nothing would go.
         if let reason = retentionGuard.clockProblem(after: result.snapshot, now: SystemClock.now())

@@ -178,7 +178,7 @@ public struct AutomaticBackup: Sendable {
     private func pruneNowAndThen(
         _ state: inout ScheduleState, after result: BackupResult, _ progress: ProgressHandler?
     ) {
-        guard store.settings.retention.prunes, state.needsPrune else { return }
+        guard store.settings.retention.prunes, store.settings.hasEnd, state.needsPrune else { return }
         let now = SystemClock.now()
         // By a clock that is far ahead every removed backup could no longer be brought back.
         guard RetentionGuard(store: store).clockProblem(after: result.snapshot, now: now) == nil else { return }

@@ -100,12 +100,13 @@ public final class Store: Sendable {
         return settings.schedule ?? definition.schedule
     }
 
-    /// Reads the settings anew. What a store is opened with stays: app, database, media folder, repository. Settings that cannot be read
-    /// leave all as it was; `backupfs config check` tells why.
+    /// Reads the settings again. What a store is opened with stays: app, database, media folder, repository. Settings that cannot be read, or are
+    /// cut off, leave all as it was; `backupfs config check` tells why.
     public func reloadSettings() {
         guard let read = try? StoreSettings.read(paths.settings) else { return }
         currentSettings.withLock { settings in
             let opened = settings
+            if opened.hasEnd, !read.hasEnd { return }
             settings = read
             settings.app = opened.app
             settings.databasePath = opened.databasePath

@@ -141,7 +141,8 @@ struct SourceTests {
         let room = try makeLostMachine()
         try room.sh("backupfs init --store $R/other --sample; mv $R/other/app/database.sqlite $R/other.sqlite; rm -r $R/other")
         let refused = try room.run("backupfs init --store $S --repository $R/disk \(data)")
-        #expect(refused.status == 2 && refused.complaint.contains("4 backups, the newest made 2026-01-04"), "\(refused.complaint)")
+        #expect(
+            refused.status == 2 && refused.complaint.contains("4 backups, the newest made 2026-01-04"), "\(refused.complaint)")
         #expect(refused.complaint.contains("--adopt ") && refused.complaint.contains("--new-source"), "\(refused.complaint)")
         #expect(try room.sh("ls -d $S* 2>/dev/null || echo none") == "none")
         let source = try room.sh(
@@ -159,7 +160,9 @@ struct SourceTests {
             backupfs backup --label first --store $S; rm -r $S
             """)
         #expect(try room.sh("backupfs init --store $S --repository $R/disk --json | jq .adopted") == "true")
-        #expect(try room.sh("rm -r $S; backupfs init --store $S --database $R/notes.sqlite --repository $R/disk --json | jq .adopted") == "true")
+        #expect(
+            try room.sh("rm -r $S; backupfs init --store $S --database $R/notes.sqlite --repository $R/disk --json | jq .adopted")
+                == "true")
         #expect(try room.sh("sqlite3 $R/notes.sqlite 'select t from n'") == "x")
     }
 
@@ -177,7 +180,8 @@ struct SourceTests {
             backupfs backup --label other --store $R/new
             """)
         for command in [
-            "restore latest --yes", "restore latest --dry-run", "forget --yes", "forget --keep-last 1 --yes", "forget latest --yes",
+            "restore latest --yes", "restore latest --dry-run", "forget --yes", "forget --keep-last 1 --yes",
+            "forget latest --yes",
             "delete latest --yes", "delete --all --yes", "prune --now",
         ] {
             let refused = try room.run("backupfs \(command) --store $R/old")
@@ -193,7 +197,9 @@ struct SourceTests {
         #expect(try room.run("backupfs restore latest --yes --store $R/new").complaint == "")
         // With its safety backup the old store has begun a line of its own.
         #expect(try room.run("backupfs backup --label mine --store $R/old").complaint == "")
-        #expect(try room.sh("backupfs snapshots --json --store $R/old | jq -r '[.[] | select(.own) | .name] | join(\" \")'") == "mine")
+        #expect(
+            try room.sh("backupfs snapshots --json --store $R/old | jq -r '[.[] | select(.own) | .name] | join(\" \")'") == "mine"
+        )
         try room.sh("backupfs restore latest --yes --store $R/old")
     }
 
