@@ -56,8 +56,20 @@ public struct ForgetOperation: Sendable {
         return plan
     }
 
-    /// - Parameter made: the backup that was just made, which stays whatever the rule says; `nil` when none was.
-    private func planByRuleIfAny(justMade made: SnapshotID? = nil) throws(BackupError) -> Plan? {
+    /// Whether the rule removes a backup of this store now, or with the next one.
+    func removesSoon(_ snapshot: Snapshot) throws(BackupError) -> Bool {
+        guard store.settings.retention.isOn else { return false }
+        for expectsNext in [false, true] {
+            let plan = try planByRuleIfAny(expectsNext: expectsNext)
+            if plan?.removed.contains(where: { $0.id == snapshot.id }) == true { return true }
+        }
+        return false
+    }
+
+    /// - Parameters:
+    ///   - made: the backup that was just made, which stays whatever the rule says; `nil` when none was.
+    ///   - expectsNext: whether there is to be one more backup of each channel, made now.
+    private func planByRuleIfAny(justMade made: SnapshotID? = nil, expectsNext: Bool = false) throws(BackupError) -> Plan? {
         let settings = store.settings.retention
         let definition = store.definition.retention
         guard !settings.policy.isEmpty || definition.keepLast != nil || definition.keepWithinDays != nil else { return nil }
@@ -67,7 +79,9 @@ public struct ForgetOperation: Sendable {
             rule, counting: settings.counted ?? definition.counted,
             countedTimes: { RetentionAge.countedTimes(of: $0, now: now) }
         ) { candidates in
-            settings.policy.isEmpty
+            let next = RetentionCandidate(name: "next", creationTime: now, tags: [], isPinned: false, sequence: .max)
+            let candidates = expectsNext ? candidates + [next] : candidates
+            return settings.policy.isEmpty
                 ? definition.decide(candidates, now: now) : settings.policy.decide(candidates, now: now)
         }
         return guarded(plan) { snapshot in
