@@ -36,6 +36,7 @@ struct DeleteCommand: ParsableCommand {
 
     func run() throws {
         let store = try store.open()
+        SuccessorWarning.show(store)
         let operation = ForgetOperation(store: store)
         let plan = all ? try operation.planAll(isFinal: now) : try operation.plan(names: names, isFinal: now)
         guard !plan.isEmpty else {

@@ -56,6 +56,7 @@ struct ForgetCommand: ParsableCommand {
             throw BackupError(.usage, "names of backups and --keep options exclude each other", remedy: "Leave one of them out.")
         }
         let store = try store.open()
+        SuccessorWarning.show(store)
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }
         let operation = ForgetOperation(store: store)

@@ -10,8 +10,8 @@ struct InitCommand: ParsableCommand {
         abstract: "Make a store.",
         discussion: """
             Without --database the store holds the app's data itself; with it, the app's own files are adopted where they lie.
-            On a repository that holds backups already, the store continues its source (the backups of one store) when there is only one and
-            the app is the same: definition and settings are taken over, and nothing is backed up or removed by itself until the first restore
+            On a repository that holds backups already, the store continues its source (the backups of one store) when there is only one, the
+            app is the same, and the new store has no data of its own: definition and settings are taken over, and nothing is backed up or removed by itself until the first restore
             or `backupfs backup`.
 
             With --encrypt nobody can read the backups without the password, and nobody can get it back: keep it.
@@ -46,7 +46,7 @@ struct InitCommand: ParsableCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Continue this source of the repository: its backups become those of the new store. Without it, the only one of the same app.",
+            "Continue this source of the repository: its backups become those of the new store. Without it, the only one of the same app, if the new store has no data of its own.",
             valueName: "source"))
     var adopt: String?
     @Flag(name: .long, help: "Begin a source beside those that the repository has.")
@@ -92,6 +92,7 @@ struct InitCommand: ParsableCommand {
                 "adopted": .boolean(created.adopted != nil),
                 "other_sources": .array(created.others.map { .text($0.id?.hexadecimal ?? $0.name) }),
                 "settings_left_out": .array(created.settingsLeftOut.map { .text($0) }),
+                "settings_unreadable": .boolean(created.hasUnreadableSettings),
             ])
             Terminal.say(document.compactText + [10])
         } else {
@@ -114,6 +115,11 @@ struct InitCommand: ParsableCommand {
             if !created.settingsLeftOut.isEmpty {
                 let names = created.settingsLeftOut.joined(separator: ", ")
                 Terminal.say("These settings were not taken over. Set them again if you trust the repository: \(names)")
+            }
+            if created.hasUnreadableSettings {
+                Terminal.say(
+                    "The settings of the store that made these backups cannot be read, so retention and prune are off: no old backups are removed by themselves. Say what is to be kept, with `backupfs config set keep-last 5` or the like, then switch them on: backupfs config set retention on; backupfs config set prune on"
+                )
             }
             Terminal.say("Nothing is backed up or removed by itself until you restore or back up.")
             Terminal.say("Get the data back with: backupfs restore latest\(option)")

@@ -169,6 +169,7 @@ struct MountCommand: ParsableCommand {
         // Opened here first: an error is then shown as that of any other command, recovery happens before the mount answers, and the password
         // is asked for where somebody can type it.
         let opened = try passwords.open(storePath, log: store.log.overrides)
+        SuccessorWarning.show(opened)
         try opened.requireMountable(at: mountpoint)
         try MountRecord.requireUnmounted(opened.paths)
         var arguments = ["mount", "--foreground", "--store", storePath] + store.log.arguments

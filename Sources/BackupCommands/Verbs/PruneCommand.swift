@@ -34,6 +34,8 @@ struct PruneCommand: ParsableCommand {
     func run() throws {
         let limit = try UnusedLimit(parsing: maxUnused)
         let store = try store.open()
+        SuccessorWarning.show(store)
+        if now { try store.requireNoSuccessor() }
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }
         let summary = try PruneOperation(store: store, givesUpRemoved: now, allowsEmpty: empty).run(

@@ -65,6 +65,7 @@ struct RestoreCommand: ParsableCommand {
         // A safety backup comes first.
         DescriptorLimit.raise()
         let store = try store.open()
+        SuccessorWarning.show(store)
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }
         if let target { return try write(store, to: target, printer) }

@@ -11,6 +11,7 @@ struct UndeleteCommand: ParsableCommand {
         abstract: "Bring removed backups back.",
         discussion: """
             Backups that were removed, by a rule, by a command or in the mounted folder, can be brought back for 7 days (the setting undelete-days).
+            One that a rule would remove again with the next backup is pinned.
             Of several that had the same name, the one that was removed last comes back; the first digits of an ID name any of them.
 
             Example:
@@ -32,6 +33,7 @@ struct UndeleteCommand: ParsableCommand {
 
     func run() throws {
         let store = try store.open()
+        SuccessorWarning.show(store)
         let results = try UndeleteOperation(store: store).run(names, as: self.as.map { FileName($0) })
         MountRecord.letMountNotice(store.paths)
         for result in results {
@@ -39,6 +41,12 @@ struct UndeleteCommand: ParsableCommand {
                 Terminal.say(json(result).compactText + [10])
             } else {
                 Terminal.say("Brought back \(result.snapshot.name)")
+                if result.wasPinned {
+                    let name = result.snapshot.name
+                    Terminal.say(
+                        "It is pinned now, since a rule would remove it with the next backup. Let it go with: backupfs unpin \(name)"
+                    )
+                }
             }
             guard let first = result.problems.first else { continue }
             Terminal.complain(
@@ -54,6 +62,7 @@ struct UndeleteCommand: ParsableCommand {
         .members([
             "message_type": .text("undeleted"), "name": .text(result.snapshot.name.description),
             "id": .text(result.snapshot.id.hexadecimal), "problems": .integer(result.problems.count),
+            "pinned": .boolean(result.wasPinned),
         ])
     }
 }

@@ -9,6 +9,8 @@ public struct CheckFinding: Sendable {
         case record
         /// A snapshot's label is missing or cannot be read: it has its first name, and counts as pinned.
         case label
+        /// The document of a source: which store continues it, with the app's definition and the store's settings.
+        case source
         /// A pack's header, index or end.
         case pack
         /// A chunk in a pack.

@@ -76,6 +76,7 @@ public struct RepositoryCheck {
             find(isLabel ? .label : .record, damage)
         }
         checkRegister()
+        for damage in repository.damagedSources() { find(.source, damage) }
     }
 
     /// A file that somebody deleted is no damage that can be seen in what is left.

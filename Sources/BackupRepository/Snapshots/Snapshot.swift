@@ -67,8 +67,12 @@ public struct Snapshot: Hashable, Sendable {
     /// The attribute that says when all media files were last read that lie on file systems without change times; missing where there are none.
     public static let mediaReadAttribute = "media-read-at"
 
+    /// The attributes that count the files of the media folder and their bytes. Snapshots of older programs lack them.
+    public static let mediaFilesAttribute = "media-files"
+    public static let mediaBytesAttribute = "media-bytes"
+
     private static let ownAttributes: Set = [
-        sequenceAttribute, mediaFileSystemAttribute, mediaReadAttribute,
+        sequenceAttribute, mediaFileSystemAttribute, mediaReadAttribute, mediaFilesAttribute, mediaBytesAttribute,
         archiveNamesAttribute, stampAttribute, archiveVersionAttribute, tarSizeAttribute, tarVersionAttribute,
         databaseStateAttribute,
     ]

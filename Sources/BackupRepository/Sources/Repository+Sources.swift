@@ -16,19 +16,26 @@ extension Repository {
         }
     }
 
+    /// When the document of a source was written last.
+    public func sourceTime(_ id: SourceID) -> Timestamp? {
+        FileSystem.statusIfPresent(layout.sourcePath(of: id))?.modificationTime
+    }
+
     /// All sources that have a document, sorted by their IDs. One that cannot be read is passed over: its snapshots are there all the same.
     public func sources() throws(BackupError) -> [SourceDocument] {
-        let names: [FileName]
+        try sourceIDs().compactMap { id in
+            do { return try source(id) } catch { return nil }
+        }
+    }
+
+    /// The IDs of those that have a document, readable or not, sorted.
+    func sourceIDs() throws(BackupError) -> [SourceID] {
         do throws(BackupError) {
-            names = try DirectoryReader(path: layout.sources).names()
+            return try DirectoryReader(path: layout.sources).names().compactMap { RepositoryLayout.source(in: $0) }.sorted()
         } catch {
             // Older programs made no such folder.
             if error.code == .notFound { return [] }
             throw error
-        }
-        let ids = names.compactMap { RepositoryLayout.source(in: $0) }.sorted()
-        return ids.compactMap { id in
-            do { return try source(id) } catch { return nil }
         }
     }
 

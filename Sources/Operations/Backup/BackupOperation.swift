@@ -55,10 +55,9 @@ public struct BackupOperation: Sendable {
         var result = result
         // The backup is there, whatever becomes of the others: the next one looks again.
         try? Cancellation.shielded { () throws(BackupError) in
-            switch try ForgetOperation(store: store).removeOld(after: result, report) {
-            case .removed(let removed): result.removed = removed
-            case .waits(let reason): result.warnings.append(reason)
-            }
+            let removal = try ForgetOperation(store: store).removeOld(after: result, report)
+            result.removed = removal.removed
+            result.warnings += removal.warnings
         }
         return result
     }
@@ -152,7 +151,7 @@ public struct BackupOperation: Sendable {
                 totals: root.totals, storedBytes: storedBytes, tarSizeBytes: archives.tar,
                 stamp: SnapshotStamp.unused(at: createdAt, kind, in: store.repository), databaseState: records.databaseState,
                 archiveNames: naming?.text, channel: channel
-            ).merging(sourceAttributes) { $1 }.merging(
+            ).merging(sourceAttributes) { $1 }.merging(mediaAttributes(directory)) { $1 }.merging(
                 Self.readAttributes(parts.hasUntracedMedia ? (reading.readsUntraced ? createdAt : lastReadAt) : nil)
             ) { $1 })
         let snapshot = try writer.commit(record)
@@ -176,6 +175,14 @@ public struct BackupOperation: Sendable {
             attributes[Snapshot.mediaFileSystemAttribute] = String(space.fileSystemID, radix: 16)
         }
         return attributes
+    }
+
+    /// What the rule of retention compares, so that it need not read the folder for it.
+    private func mediaAttributes(_ root: Directory) -> [String: String] {
+        let media = root.entry(named: "media")?.storedDirectory?.totals ?? DirectoryTotals()
+        return [
+            Snapshot.mediaFilesAttribute: String(media.fileCount), Snapshot.mediaBytesAttribute: String(media.byteCount),
+        ]
     }
 
     /// A parent that can no longer be read is none: that must not keep a new backup from being made.

@@ -19,10 +19,13 @@ public struct ForgetOperation: Sendable {
         public internal(set) var givenUp: [Snapshot] = []
         /// What keeps backups, in the words of the settings; empty where they are named.
         let rule: String
+        /// Backups that stay only because the newest one holds much less.
+        let held: [Snapshot]
 
-        init(items: [Item], rule: String = "") {
+        init(items: [Item], rule: String = "", held: [Snapshot] = []) {
             self.items = items
             self.rule = rule
+            self.held = held
         }
 
         /// Why an item stays, or goes.
@@ -41,8 +44,10 @@ public struct ForgetOperation: Sendable {
     public init(store: Store) { self.store = store }
 
     /// By what the store's settings ask for, or else the app's definition. Safety backups are not touched.
-    /// - Throws: `usage` when they ask for nothing.
+    /// - Throws: `usage` when they ask for nothing; `notPermitted` when another store continues the source.
     public func planByRule() throws(BackupError) -> Plan {
+        try store.requireNoSuccessor()
+        guard store.settings.hasEnd else { throw StoreSettings.cutOff(store.paths.settings) }
         guard let plan = try planByRuleIfAny() else {
             throw BackupError(
                 .usage, "neither the settings nor the app \(store.definition.name) have a rule which backups are kept",
@@ -51,8 +56,20 @@ public struct ForgetOperation: Sendable {
         return plan
     }
 
-    /// - Parameter made: the backup that was just made, which stays whatever the rule says; `nil` when none was.
-    private func planByRuleIfAny(justMade made: SnapshotID? = nil) throws(BackupError) -> Plan? {
+    /// Whether the rule removes a backup of this store now, or with the next one.
+    func removesSoon(_ snapshot: Snapshot) throws(BackupError) -> Bool {
+        guard store.settings.retention.isOn else { return false }
+        for expectsNext in [false, true] {
+            let plan = try planByRuleIfAny(expectsNext: expectsNext)
+            if plan?.removed.contains(where: { $0.id == snapshot.id }) == true { return true }
+        }
+        return false
+    }
+
+    /// - Parameters:
+    ///   - made: the backup that was just made, which stays whatever the rule says; `nil` when none was.
+    ///   - expectsNext: whether there is to be one more backup of each channel, made now.
+    private func planByRuleIfAny(justMade made: SnapshotID? = nil, expectsNext: Bool = false) throws(BackupError) -> Plan? {
         let settings = store.settings.retention
         let definition = store.definition.retention
         guard !settings.policy.isEmpty || definition.keepLast != nil || definition.keepWithinDays != nil else { return nil }
@@ -62,54 +79,71 @@ public struct ForgetOperation: Sendable {
             rule, counting: settings.counted ?? definition.counted,
             countedTimes: { RetentionAge.countedTimes(of: $0, now: now) }
         ) { candidates in
-            settings.policy.isEmpty
+            let next = RetentionCandidate(name: "next", creationTime: now, tags: [], isPinned: false, sequence: .max)
+            let candidates = expectsNext ? candidates + [next] : candidates
+            return settings.policy.isEmpty
                 ? definition.decide(candidates, now: now) : settings.policy.decide(candidates, now: now)
         }
-        return Plan(items: plan.items.map { item in guarded(item, in: plan, made) }, rule: rule)
+        return guarded(plan) { snapshot in
+            if snapshot.id == made { return "just made" }
+            return store.mayRemoveByRule(snapshot) ? nil : "does not say which store made it"
+        }
     }
 
-    /// What a rule must not remove by itself.
-    private func guarded(_ item: Plan.Item, in plan: Plan, _ made: SnapshotID?) -> Plan.Item {
-        guard item.reasons.isEmpty else { return item }
-        let snapshot = item.snapshot
-        if snapshot.id == made { return Plan.Item(snapshot: snapshot, reasons: ["just made"]) }
-        if !store.mayRemoveByRule(snapshot) {
-            return Plan.Item(snapshot: snapshot, reasons: ["does not say which store made it"])
+    /// The same plan without what a rule must not remove by itself.
+    /// - Parameter reasonToKeep: why one stays whatever the rule says; `nil` where it may go.
+    private func guarded(_ plan: Plan, reasonToKeep: (Snapshot) -> Message? = { _ in nil }) -> Plan {
+        guard !plan.removed.isEmpty else { return plan }
+        let fuller = RetentionGuard(store: store).heldBackups(among: plan.items.map(\.snapshot))
+        var held: [Snapshot] = []
+        let items = plan.items.map { item in
+            guard item.reasons.isEmpty else { return item }
+            if let reason = reasonToKeep(item.snapshot) { return Plan.Item(snapshot: item.snapshot, reasons: [reason]) }
+            guard fuller.contains(item.snapshot.id) else { return item }
+            held.append(item.snapshot)
+            return Plan.Item(snapshot: item.snapshot, reasons: ["holds much more than the newest backup"])
         }
-        if let newest = plan.items.last?.snapshot,
-            plan.items.last(where: { RetentionGuard.isMuchSmaller(newest, than: $0.snapshot) })?.snapshot.id == snapshot.id
-        {
-            return Plan.Item(snapshot: snapshot, reasons: ["holds much more than the newest backup"])
-        }
-        return item
+        return Plan(items: items, rule: plan.rule, held: held)
     }
 
     /// What became of a removal by rule.
-    enum Removal {
-        case removed([Snapshot])
-        /// Nothing was removed, for this reason.
-        case waits(Message)
+    struct Removal {
+        var removed: [Snapshot] = []
+        /// Why something stays that the rule would remove, and what seems to be wrong.
+        var warnings: [Message] = []
     }
 
     /// Removes what the rule no longer keeps after a backup. For the holder of the operation lock.
     func removeOld(after result: BackupResult, _ report: ProgressHandler) throws(BackupError) -> Removal {
         guard store.settings.retention.isOn, !store.isQuiet,
             let plan = try planByRuleIfAny(justMade: result.snapshot.id)
-        else { return .removed([]) }
+        else { return Removal() }
+        // Another store may have taken the source over while the backup was made.
+        if let notice = store.successorNotice { return Removal(warnings: [notice]) }
+        guard store.settings.hasEnd else {
+            return Removal(warnings: [StoreSettings.cutOff(store.paths.settings).summary])
+        }
         let retentionGuard = RetentionGuard(store: store)
-        let now = SystemClock.now()
-        // A wrong clock is worth a warning also where nothing would go.
-        if let reason = retentionGuard.clockProblem(after: result.snapshot, now: now) { return .waits(reason) }
-        guard !plan.removed.isEmpty else { return .removed([]) }
-        if let reason = retentionGuard.contentProblem(of: result) { return .waits(reason) }
-        return .removed(try remove(plan, report))
+        // What is wrong is worth a warning also where nothing would go.
+        if let reason = retentionGuard.clockProblem(after: result.snapshot, now: SystemClock.now())
+            ?? retentionGuard.contentProblem(of: result)
+        {
+            return Removal(warnings: [reason])
+        }
+        let warnings = plan.held.map(RetentionGuard.notice)
+        return Removal(removed: plan.removed.isEmpty ? [] : try remove(plan, report), warnings: warnings)
     }
 
     /// By a policy. Safety backups are not touched, nor are those of other stores.
+    /// - Throws: `notPermitted` when another store continues the source.
     public func plan(_ policy: RetentionPolicy) throws(BackupError) -> Plan {
-        try plan(Self.rule(policy), counting: .all, countedTimes: { $0.map(\.creationTime) }) { candidates in
-            policy.decide(candidates, now: SystemClock.now())
-        }
+        try store.requireNoSuccessor()
+        let now = SystemClock.now()
+        let plan = try plan(
+            Self.rule(policy), counting: .all,
+            countedTimes: { ClockLines.believableTimes($0.map(\.creationTime), now: now) }
+        ) { candidates in policy.decide(candidates, now: now) }
+        return guarded(plan)
     }
 
     private static func rule(_ policy: RetentionPolicy) -> String {
@@ -150,7 +184,9 @@ public struct ForgetOperation: Sendable {
 
     /// All of this store but pinned ones and safety backups.
     /// - Parameter isFinal: whether those that were removed before are given up as well.
+    /// - Throws: `notPermitted` when another store continues the source.
     public func planAll(isFinal: Bool = false) throws(BackupError) -> Plan {
+        try store.requireNoSuccessor()
         try store.repository.refresh()
         var plan = Plan(
             items: store.ownSnapshots(kind: .snapshot).map {
@@ -198,6 +234,7 @@ public struct ForgetOperation: Sendable {
     }
 
     private func find(_ name: String) throws(BackupError) -> Snapshot {
+        if name == "latest" { try store.requireNoSuccessor() }
         do {
             return try store.snapshot(named: name)
         } catch let error where error.code == .notFound {

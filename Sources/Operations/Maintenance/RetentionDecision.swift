@@ -45,18 +45,21 @@ extension RetentionPolicy {
         var limit: Limit
         let reason: Message
         /// In which hour, day, … a time is; two of one have the same number.
-        let number: (CalendarTime, Int) -> Int
-        var last = -1
+        let number: (CalendarTime) -> Int
+        /// Those that have a backup. One that comes again, since the clock went back, counts once.
+        var seen: Set<Int> = []
     }
 
-    /// As restic's `forget` decides, in local time. The newest is kept in any case, and pinned ones are.
+    /// As restic's `forget` decides, in local time. The newest is kept in any case, and pinned ones are. Periods are counted for each line of
+    /// `ClockLines` by itself: what a wrong clock made takes no place of what the right one made, nor the other way round.
     /// - Parameter now: backups of the future are not taken for the newest when periods are counted.
     /// - Returns: in the order of `candidates`, which does not matter.
     public func decide(_ candidates: [RetentionCandidate], now: Timestamp) -> [RetentionDecision] {
         let order = candidates.indices.sorted { RetentionCandidate.follows(candidates[$0], candidates[$1]) }
-        var buckets = buckets
         let start = within.flatMap { period in
-            candidates.map(\.countedTime).filter { $0 <= now }.max().map { CalendarTime($0).start(of: period) }
+            // By a clock that is behind all of them, none is too old.
+            let times = candidates.map(\.countedTime)
+            return (times.filter { $0 <= now }.max() ?? times.min()).map { CalendarTime($0).start(of: period) }
         }
         var reasons = [[Message]](repeating: [], count: candidates.count)
         for (position, index) in order.enumerated() {
@@ -66,34 +69,50 @@ extension RetentionPolicy {
                 reasons[index].append(.plural(list.count, one: "has tag \(names)", other: "has tags \(names)"))
             }
             if let start, let within, candidate.countedTime > start { reasons[index].append("within \(within.text)") }
-            let time = CalendarTime(candidate.creationTime)
-            let isOldest = position == order.count - 1
-            for bucket in buckets.indices {
-                if case .count(0) = buckets[bucket].limit { continue }
-                let number = buckets[bucket].number(time, position)
-                // The oldest is kept while something is left to keep, so that history reaches back as far as it can.
-                guard number != buckets[bucket].last || isOldest else { continue }
-                let reason = buckets[bucket].reason
-                reasons[index].append(number == buckets[bucket].last ? "oldest \(reason)" : reason)
-                buckets[bucket].last = number
-                if case .count(let count) = buckets[bucket].limit { buckets[bucket].limit = .count(count - 1) }
-            }
-            if candidate.isPinned { reasons[index].append("pinned") }
+            if isAmongLast(position) { reasons[index].append("last snapshot") }
+        }
+        for line in ClockLines.split(order.reversed().map { candidates[$0].creationTime }, now: now) {
+            let newestFirst = line.reversed().map { order[order.count - 1 - $0] }
+            keepByCalendar(newestFirst, candidates, &reasons)
+        }
+        for (position, index) in order.enumerated() {
+            if candidates[index].isPinned { reasons[index].append("pinned") }
             if position == 0, reasons[index].isEmpty { reasons[index].append("newest backup") }
         }
         return candidates.indices.map { RetentionDecision(candidate: candidates[$0], reasons: reasons[$0]) }
     }
 
+    private func isAmongLast(_ position: Int) -> Bool {
+        switch last {
+        case .count(let count): position < count
+        case .unlimited: true
+        case nil: false
+        }
+    }
+
+    private func keepByCalendar(_ newestFirst: [Int], _ candidates: [RetentionCandidate], _ reasons: inout [[Message]]) {
+        var buckets = buckets
+        for index in newestFirst {
+            let time = CalendarTime(candidates[index].creationTime)
+            for bucket in buckets.indices {
+                if case .count(0) = buckets[bucket].limit { continue }
+                let isNew = buckets[bucket].seen.insert(buckets[bucket].number(time)).inserted
+                // The oldest is kept while something is left to keep, so that history reaches back as far as it can.
+                guard isNew || index == newestFirst.last else { continue }
+                let reason = buckets[bucket].reason
+                reasons[index].append(isNew ? reason : "oldest \(reason)")
+                if case .count(let count) = buckets[bucket].limit { buckets[bucket].limit = .count(count - 1) }
+            }
+        }
+    }
+
     private var buckets: [Bucket] {
         [
-            last.map { Bucket(limit: $0, reason: "last snapshot") { $1 } },
-            hourly.map {
-                Bucket(limit: $0, reason: "hourly snapshot") { time, _ in (time.yearDay * 100) + time.hour }
-            },
-            daily.map { Bucket(limit: $0, reason: "daily snapshot") { time, _ in time.yearDay } },
-            weekly.map { Bucket(limit: $0, reason: "weekly snapshot") { time, _ in time.isoWeek } },
-            monthly.map { Bucket(limit: $0, reason: "monthly snapshot") { time, _ in time.year * 100 + time.month } },
-            yearly.map { Bucket(limit: $0, reason: "yearly snapshot") { time, _ in time.year } },
+            hourly.map { Bucket(limit: $0, reason: "hourly snapshot") { ($0.yearDay * 100) + $0.hour } },
+            daily.map { Bucket(limit: $0, reason: "daily snapshot") { $0.yearDay } },
+            weekly.map { Bucket(limit: $0, reason: "weekly snapshot") { $0.isoWeek } },
+            monthly.map { Bucket(limit: $0, reason: "monthly snapshot") { $0.year * 100 + $0.month } },
+            yearly.map { Bucket(limit: $0, reason: "yearly snapshot") { $0.year } },
         ].compactMap { $0 }
     }
 }

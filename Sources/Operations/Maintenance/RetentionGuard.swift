@@ -1,3 +1,4 @@
+import AppData
 import BackupCore
 import BackupRepository
 import SystemIO
@@ -6,18 +7,14 @@ import SystemIO
 /// than those that would go.
 struct RetentionGuard {
     /// A clock may be set back by hand or between two machines; more than this is wrong.
-    private static let behindSeconds: Int64 = 86_400
+    static let behindSeconds: Int64 = 86_400
     private static let aheadSeconds: Int64 = 31 * 86_400
 
     let store: Store
 
-    private func before(_ made: Snapshot) -> Snapshot? {
-        store.ownSnapshots(kind: .snapshot).last { $0.id != made.id }
-    }
-
     /// - Returns: why the clock cannot be believed; `nil` when it can.
     func clockProblem(after made: Snapshot, now: Timestamp) -> Message? {
-        guard let earlier = before(made) else { return nil }
+        guard let earlier = store.ownSnapshots(kind: .snapshot).last(where: { $0.id != made.id }) else { return nil }
         let seconds = now.seconds.subtractingSaturated(earlier.creationTime.seconds)
         let time = SystemClock.localTime(earlier.creationTime)
         if seconds < -Self.behindSeconds {
@@ -36,39 +33,52 @@ struct RetentionGuard {
             return "some files could not be read, so no old backups were removed"
         }
         let made = result.snapshot
-        guard let earlier = before(made) else { return nil }
-        if Self.isMuchSmaller(made, than: earlier) || hasLostMedia(made, since: earlier) {
+        let others = store.ownSnapshots(kind: .snapshot).filter { $0.id != made.id && $0.channel == made.channel }
+        guard let before = others.last else { return nil }
+        let amount = amount(of: made)
+        if amount.isMuchLess(than: self.amount(of: before)) {
             return
-                "this backup holds much less than the one before, \(earlier.name), so no old backups were removed. Is all data there?"
+                "this backup holds much less than the one before, \(before.name), so no old backups were removed. Is all data there?"
         }
-        let key = Snapshot.mediaFileSystemAttribute
-        if let before = earlier.record.attributes[key], let now = made.record.attributes[key], before != now {
+        // The disk may have been missing for days: then the backup before holds no more than this one.
+        if let fuller = others.last(where: { amount.hasMuchLessMedia(than: self.amount(of: $0)) }) {
+            if amount.mediaFiles == 0 {
+                return
+                    "the media folder is empty, and at the backup \(fuller.name) it was not, so no old backups were removed. Is its disk mounted? If the media were deleted on purpose, remove old backups with: backupfs forget; then this one with: backupfs delete \(fuller.name)"
+            }
+            if isOnOtherFileSystem(made, than: fuller) {
+                return
+                    "the media folder is on another file system than at the backup \(fuller.name) and holds much less, so no old backups were removed. Is its disk mounted? If the media were deleted on purpose, remove old backups with: backupfs forget; then this one with: backupfs delete \(fuller.name)"
+            }
+        }
+        if isOnOtherFileSystem(made, than: before) {
             return
                 "the media folder is on another file system than at the backup before, so no old backups were removed this time. Is its disk mounted?"
         }
         return nil
     }
 
-    /// Less than half of the records or of the files.
-    static func isMuchSmaller(_ snapshot: Snapshot, than other: Snapshot) -> Bool {
-        let records = (records(of: snapshot), records(of: other))
-        let files = (snapshot.record.root.totals.fileCount, other.record.root.totals.fileCount)
-        return records.0 < records.1 / 2 + records.1 % 2 || files.0 < files.1 / 2
+    private func isOnOtherFileSystem(_ made: Snapshot, than earlier: Snapshot) -> Bool {
+        let key = Snapshot.mediaFileSystemAttribute
+        guard let before = earlier.record.attributes[key], let now = made.record.attributes[key] else { return false }
+        return before != now
     }
 
-    private static func records(of snapshot: Snapshot) -> UInt64 {
-        snapshot.record.attributes["records"].flatMap { UInt64($0) } ?? 0
+    private func amount(of snapshot: Snapshot) -> BackupAmount { BackupAmount(of: snapshot, in: store.repository) }
+
+    /// The backups that no rule removes, since the newest one of their channel holds much less: what is missing there may be lost in the app too.
+    /// - Parameter snapshots: oldest first.
+    func heldBackups(among snapshots: [Snapshot]) -> Set<SnapshotID> {
+        var held: Set<SnapshotID> = []
+        for channel in Channel.allCases {
+            let own = snapshots.filter { $0.channel == channel }
+            held.formUnion(BackupAmount.muchFuller(thanNewestOf: own.map(amount)).map { own[$0].id })
+        }
+        return held
     }
 
-    /// Whether the media folder was not empty, and has less than half of its files now.
-    private func hasLostMedia(_ made: Snapshot, since earlier: Snapshot) -> Bool {
-        let before = mediaFileCount(earlier)
-        return mediaFileCount(made) < before / 2 + before % 2
-    }
-
-    /// Folders that cannot be read count as empty: then the backup that was just made is no worse.
-    private func mediaFileCount(_ snapshot: Snapshot) -> UInt64 {
-        let root = try? store.repository.rootDirectory(of: snapshot)
-        return root?.entry(named: "media")?.storedDirectory?.totals.fileCount ?? 0
+    /// What to say of a backup that a rule would remove.
+    static func notice(ofHeld snapshot: Snapshot) -> Message {
+        "the backup \(snapshot.name) holds much more than the newest one, so it stays, though the rule would remove it. Is all data there? If what is missing was deleted on purpose, remove it with: backupfs delete \(snapshot.name)"
     }
 }

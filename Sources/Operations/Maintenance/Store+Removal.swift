@@ -6,19 +6,21 @@ import SystemIO
 /// Backups that were removed, and for how long they can be brought back.
 extension Store {
     /// For this store's own backups it is what its settings say, for those of another source what that one's settings say. Where those are not known it
-    /// is the longer of this store's time and the standard one: a store must not cut another one's time short.
+    /// is the longer of this store's time and the standard one: a store must not cut another one's time short. That one may have taken this store's source
+    /// over, and while the settings here may be cut off, those that the repository has count.
     public func removalGrace() throws(BackupError) -> RemovalGrace {
         let own = Self.seconds(settings.retention.undeleteDays)
+        let isKnown = settings.hasEnd
         let longer = max(own, RemovalGrace.standardSeconds)
         var others: [SourceID: Int64] = [:]
-        for document in try repository.sources() where document.id != source {
+        for document in try repository.sources() where document.storeID != identity.storeID || !isKnown {
             let settings = (try? SettingsText(document.settings, path: paths.settings)).flatMap { try? StoreSettings($0) }
-            others[document.id] = settings.map { Self.seconds($0.retention.undeleteDays) }
+            others[document.id] = settings.map { Self.seconds($0.retention.undeleteDays) } ?? longer
         }
         let source = source
         return RemovalGrace(now: SystemClock.now()) { [others] snapshot in
             guard let named = snapshot?.source else { return longer }
-            return named == source ? own : others[named] ?? longer
+            return others[named] ?? (named == source ? own : longer)
         }
     }
 

@@ -9,6 +9,8 @@ public struct UndeleteOperation: Sendable {
         public let snapshot: Snapshot
         /// What of it is not in the repository any more; empty when it is whole.
         public let problems: [BackupError]
+        /// Whether it was pinned, so that no rule removes it again with the next backup.
+        public let wasPinned: Bool
     }
 
     /// Digits of an ID that are enough to name a backup by it.
@@ -37,7 +39,7 @@ public struct UndeleteOperation: Sendable {
             var results: [Result] = []
             for one in found {
                 let (snapshot, problems) = try bringBack(one, as: newName)
-                results.append(Result(snapshot: snapshot, problems: problems))
+                results.append(Result(snapshot: snapshot, problems: problems, wasPinned: try pinIfNeeded(snapshot)))
             }
             if let only = results.first, results.count == 1 { facts.snapshot = only.snapshot.name.description }
             if results.contains(where: { !$0.problems.isEmpty }) { facts.error = .repositoryDamaged }
@@ -55,6 +57,19 @@ public struct UndeleteOperation: Sendable {
                 remedy:
                     "Bring it back under another name: backupfs undelete \(removed.snapshot.id.hexadecimal.prefix(8)) --as NAME")
         }
+    }
+
+    /// What is brought back must not be removed again with the next backup, whether by this store's rule, by another store's, which is not known
+    /// here, or by the limit of safety backups.
+    /// - Returns: whether it was pinned for that.
+    private func pinIfNeeded(_ snapshot: Snapshot) throws(BackupError) -> Bool {
+        guard !snapshot.isPinned else { return false }
+        if snapshot.kind == .snapshot, store.owns(snapshot) {
+            // Where the rule cannot be asked, the backup stays.
+            guard (try? ForgetOperation(store: store).removesSoon(snapshot)) != false else { return false }
+        }
+        try store.setPinned(snapshot, true)
+        return true
     }
 
     private func find(_ name: String, among removed: [RemovedSnapshot]) throws(BackupError) -> RemovedSnapshot {

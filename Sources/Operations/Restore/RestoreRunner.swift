@@ -259,6 +259,8 @@ public struct RestoreRunner: Sendable {
         guard !source.contains("/") else {
             throw BackupError(.notFound, "there is no such file", path: source, remedy: "Check the path.")
         }
+        // The newest may be one that the other store has made, of its own data.
+        if source == "latest" { try store.requireNoSuccessor() }
         let snapshot = try backup(named: source)
         try require(snapshot, named: source)
         let table = try SnapshotArchive.table(of: snapshot, .zip, in: store.repository)

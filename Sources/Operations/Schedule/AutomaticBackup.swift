@@ -5,7 +5,7 @@ import SystemIO
 
 /// The backups that a store makes by itself: which is due when, and making it.
 public struct AutomaticBackup: Sendable {
-    /// The name under which it runs. Whoever wants to do something else ends it: it is made up for soon.
+    /// The name under which it runs. An operation that a user asks for ends it: it is made up for soon.
     static let operationName = "automatic backup"
     /// What its snapshots are tagged with. Without the tag, one is a backup like any other.
     public static let tag = "automatic"
@@ -25,7 +25,7 @@ public struct AutomaticBackup: Sendable {
 
     private static let firstRetrySeconds: Int64 = 300
     private static let longestRetrySeconds: Int64 = 6 * 3600
-    /// After it gave way to somebody.
+    /// After it gave way to an operation that a user asked for.
     private static let yieldedRetrySeconds: Int64 = 60
     private static let pruneIntervalSeconds: Int64 = 7 * 86_400
 
@@ -56,7 +56,7 @@ public struct AutomaticBackup: Sendable {
         let regular = schedule.next(after: state.handledAt, now: now)
         if state.failureCount > 0, isStart { return now }
         guard let retryAt = state.retryAt else { return regular }
-        // A clock that was set back does not make anybody wait longer than he would have to.
+        // A clock that was set back does not put the retry off.
         let retry = min(retryAt, Timestamp(seconds: now.seconds + Self.longestRetrySeconds))
         return regular.map { min($0, retry) } ?? retry
     }
@@ -70,7 +70,7 @@ public struct AutomaticBackup: Sendable {
 
     /// Makes the backup that is due, if one is.
     /// - Parameter isStart: whether one that failed before is tried again at once.
-    /// - Throws: `busy` while another operation runs; what a backup throws: it is then tried again later. `interrupted` when it gave way to somebody.
+    /// - Throws: `busy` while another operation runs; what a backup throws: it is then tried again later. `interrupted` when it gave way to another operation.
     public func runIfDue(isStart: Bool, progress: ProgressHandler? = nil) throws(BackupError) -> Outcome {
         let now = SystemClock.now()
         guard schedule != .off else { return .off }
@@ -178,7 +178,7 @@ public struct AutomaticBackup: Sendable {
     private func pruneNowAndThen(
         _ state: inout ScheduleState, after result: BackupResult, _ progress: ProgressHandler?
     ) {
-        guard store.settings.retention.prunes, state.needsPrune else { return }
+        guard store.settings.retention.prunes, store.settings.hasEnd, state.needsPrune else { return }
         let now = SystemClock.now()
         // By a clock that is far ahead every removed backup could no longer be brought back.
         guard RetentionGuard(store: store).clockProblem(after: result.snapshot, now: now) == nil else { return }

@@ -123,6 +123,7 @@ public struct SettingsFile: Sendable {
             let settings = try StoreSettings.read(path)
             let definition = try Store.definition(settings.app, in: paths)
             var problems: [BackupError] = []
+            if !settings.hasEnd { problems.append(StoreSettings.cutOff(path)) }
             func note(_ name: SettingName, _ problem: Message, _ path: String) {
                 problems.append(
                     BackupError(.notFound, "\(name.rawValue): \(problem)", path: path, remedy: "Change it, or make it."))

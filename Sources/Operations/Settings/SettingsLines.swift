@@ -36,9 +36,11 @@ struct SettingsLines {
 
     func firstIndex(beginningWith start: String) -> Int? { lines.firstIndex { $0.text.hasPrefix(start) } }
 
-    mutating func append(_ texts: [String]) {
+    /// - Parameter mark: what the line begins with that stays the last one, if it is.
+    mutating func append(_ texts: [String], before mark: String) {
         let end = lines.first { !$0.end.isEmpty }?.end ?? "\n"
         if let last = lines.last, last.end.isEmpty { lines[lines.count - 1] = Line(text: last.text, end: end) }
-        lines += texts.map { Line(text: $0, end: end) }
+        let isMarked = lines.last?.text.hasPrefix(mark) == true
+        lines.insert(contentsOf: texts.map { Line(text: $0, end: end) }, at: lines.count - (isMarked ? 1 : 0))
     }
 }

@@ -15,6 +15,12 @@ struct SettingsText {
     private(set) var text: String
     private(set) var entries: [SettingName: Entry]
 
+    /// The last line of the file, a comment. An editor or a full disk can cut a file off where it is still valid: then it is missing.
+    static let endLine = "# End of settings"
+
+    /// Whether the end is there. Settings may follow it.
+    var hasEnd: Bool { SettingsLines(text).firstIndex(beginningWith: Self.endLine) != nil }
+
     /// - Throws: `invalidContent` naming the line.
     init(_ text: String, path: String) throws(BackupError) {
         self.text = text
@@ -74,7 +80,7 @@ struct SettingsText {
             if let index = lines.firstIndex(beginningWith: shown) {
                 lines[index] = line
             } else {
-                lines.append(name.comment.map { "# \($0)" } + [line])
+                lines.append(name.comment.map { "# \($0)" } + [line], before: Self.endLine)
             }
         }
         let changed = lines.text
@@ -99,7 +105,7 @@ struct SettingsText {
             let comment = name.comment.map { "# \($0)\n" }.joined()
             let line = values[name].map { "\(name.rawValue): \(quoted($0))" } ?? "# \(name.rawValue): \(quoted(name.example))"
             return comment + line + "\n"
-        }.joined()
+        }.joined() + "\(endLine). Without this line the file may be cut off, and no rule removes a backup.\n"
     }
 
     private static func quoted(_ text: String) -> String {

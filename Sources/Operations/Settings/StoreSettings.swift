@@ -28,6 +28,8 @@ public struct StoreSettings: Sendable, Equatable {
     public var hooks = HookSettings()
     public var notices = NoticeSettings()
     public var log = LogSettings()
+    /// Whether the file has its last line; without it, some of the settings may be missing, and those of retention may be among them.
+    public var hasEnd = true
 
     /// Less than a day: each of the backups that are made daily reads them, also one that begins a little earlier than the one before.
     static let standardReadAgainHours = 20
@@ -57,6 +59,7 @@ public struct StoreSettings: Sendable, Equatable {
         self.init(
             app: values[.app] ?? "", databasePath: values[.database] ?? "", mediaPath: values[.media],
             repositoryPath: values[.repository] ?? "")
+        hasEnd = text.hasEnd
         var problems: [BackupError] = []
         for (name, value) in values.sorted(by: { text.line(of: $0.key) < text.line(of: $1.key) }) {
             do {
@@ -108,7 +111,15 @@ public struct StoreSettings: Sendable, Equatable {
         }
     }
 
-    /// The text of a new `store.yaml`, with comments for whoever opens it.
+    /// What to say of a file without its last line. The program does not write it itself: only a person can see what is missing.
+    static func cutOff(_ path: String) -> BackupError {
+        BackupError(
+            .invalidContent,
+            "the settings have no line \"\(SettingsText.endLine)\", so they may be cut off, and no rule removes a backup",
+            path: path, remedy: "Look whether any are missing. If not, add that line at the end.")
+    }
+
+    /// The text of a new `store.yaml`, with comments for its readers.
     var yaml: String {
         var values: [SettingName: String] = [
             .formatVersion: Self.formatVersion, .app: app, .database: databasePath, .repository: repositoryPath,

@@ -44,6 +44,13 @@ public struct RepositorySource: Sendable {
         return sources.sorted { ($0.id?.hexadecimal ?? "~", $0.app) < ($1.id?.hexadecimal ?? "~", $1.app) }
     }
 
+    /// The settings of the store that makes this source's backups; `nil` where the repository has none that can be read.
+    /// - Parameter path: for errors.
+    func settings(path: String) -> StoreSettings? {
+        guard let document else { return nil }
+        return try? StoreSettings(SettingsText(document.settings, path: path))
+    }
+
     /// Whether the store that makes this source's backups is on this machine and in use: then another one does not take it over unasked.
     var hasLivingStore: Bool {
         guard let document, document.hostName == HostIdentity.hostName else { return false }

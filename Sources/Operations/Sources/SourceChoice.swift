@@ -3,7 +3,8 @@ import BackupRepository
 
 /// What a new store does with the backups that its repository holds already.
 public enum SourceChoice: Sendable, Equatable {
-    /// Continues the only source, if it is of the same app and no other store of this machine makes its backups; else begins its own.
+    /// Continues the only source, if it is of the same app and the new store has no data of its own. Begins its own if there is none of the app, or if
+    /// a store of this machine makes the only one's backups.
     case automatic
     /// Continues the source of this name or ID.
     case adopt(String)
@@ -12,9 +13,12 @@ public enum SourceChoice: Sendable, Equatable {
 
     /// - Parameters:
     ///   - app: the app that the user has named, or that the named database is of; `nil` when nothing was said of it.
+    ///   - hasOwnData: whether the new store has data that may not be what the source's backups are of.
     /// - Returns: the source to continue; `nil` to begin one.
     /// - Throws: `usage` when the user must say which; `notFound`.
-    func chosen(among sources: [RepositorySource], app: String?) throws(BackupError) -> RepositorySource? {
+    func chosen(
+        among sources: [RepositorySource], app: String?, hasOwnData: (RepositorySource) throws(BackupError) -> Bool
+    ) throws(BackupError) -> RepositorySource? {
         switch self {
         case .begin: return nil
         case .adopt(let name): return try Self.named(name, among: sources)
@@ -27,7 +31,16 @@ public enum SourceChoice: Sendable, Equatable {
                     remedy: "Say which one to continue with --adopt, or begin another one with --new-source.",
                     findings: fitting.map(\.line))
             }
-            return only.hasLivingStore ? nil : only
+            if only.hasLivingStore { return nil }
+            guard try !hasOwnData(only) else {
+                throw BackupError(
+                    .usage,
+                    "the repository holds the backups of another store, and the new store has data of its own: with both in one line of backups, the rule would remove the other store's",
+                    remedy:
+                        "If this store replaces the other one, continue its backups with --adopt \(only.name); else begin another line with --new-source.",
+                    findings: [only.line])
+            }
+            return only
         }
     }
 

@@ -40,7 +40,13 @@ extension Store {
     /// - Returns: what to say of that; `nil` when the source is still this store's.
     func claimSource() throws(BackupError) -> Message? {
         let document = try sourceDocument()
-        if try repository.write(document, ifWanted: { $0.map { $0.storeID == document.storeID } ?? true }) { return nil }
+        // What the repository has of the settings must not be lost with what is missing of them here.
+        let isCutOff = try !SettingsText.read(paths.settings).hasEnd
+        let isWritten = try repository.write(document) { current in
+            guard let current else { return true }
+            return current.storeID == document.storeID && !isCutOff
+        }
+        if isWritten || successor == nil { return nil }
         let other = try repository.source(source)
         try identityFile.change {
             $0.source = .random()

@@ -96,11 +96,11 @@ struct ReadmeText {
         isEncrypted
             ? """
             The backups are encrypted on disk. This folder and exports are not: anybody who can read them can read your data. Encrypt a copy
-            before you hand it to somebody else, for example with gpg.
+            before you give it to another person, for example with gpg.
             """
             : """
             Backups and exports are not encrypted: anybody who can read this folder can read your data. Encrypt a copy before you
-            hand it to somebody else, for example with gpg.
+            give it to another person, for example with gpg.
             """
     }
 

@@ -27,7 +27,7 @@ public final class Store: Sendable {
     /// - Parameters:
     ///   - log: what goes before the settings of the log.
     ///   - secret: asked for the password or key if the repository is encrypted, and only then.
-    /// - Throws: `noRepository` when there is no store; `notPermitted` when somebody else could have written its settings; `wrongPassword`.
+    /// - Throws: `noRepository` when there is no store; `notPermitted` when another user could have written its settings; `wrongPassword`.
     public static func open(
         _ path: String, log: LogOverrides = .environment, secret: RepositorySecretSource? = nil
     ) throws(BackupError) -> Store {
@@ -100,12 +100,13 @@ public final class Store: Sendable {
         return settings.schedule ?? definition.schedule
     }
 
-    /// Reads the settings anew. What a store is opened with stays: app, database, media folder, repository. Settings that cannot be read
-    /// leave all as it was; `backupfs config check` tells why.
+    /// Reads the settings again. What a store is opened with stays: app, database, media folder, repository. Settings that cannot be read, or are
+    /// cut off, leave all as it was; `backupfs config check` tells why.
     public func reloadSettings() {
         guard let read = try? StoreSettings.read(paths.settings) else { return }
         currentSettings.withLock { settings in
             let opened = settings
+            if opened.hasEnd, !read.hasEnd { return }
             settings = read
             settings.app = opened.app
             settings.databasePath = opened.databasePath
@@ -123,7 +124,7 @@ public final class Store: Sendable {
     /// The number of records of each collection, as of now.
     public func counts() throws(BackupError) -> [RecordCount] { try countCache.counts(of: database) }
 
-    /// Takes the store for one operation that somebody asks for; released with the value. A backup that the store is just making by itself gives
+    /// Takes the store for one operation that a user asks for; released with the value. A backup that the store is just making by itself gives
     /// way.
     /// - Throws: `busy` while another operation runs, in this process or another.
     func lockForOperation() throws(BackupError) -> AdvisoryLock {
@@ -149,7 +150,7 @@ public final class Store: Sendable {
         return RunningOperation(paths: paths)?.cancel() ?? false
     }
 
-    /// The same for what nobody has asked for: nobody gives way to it.
+    /// The same for what the store does by itself: no other operation gives way to it.
     /// - Throws: `busy` while another operation runs, in this process or another.
     func lockQuietly() throws(BackupError) -> AdvisoryLock {
         do {

@@ -37,6 +37,8 @@ public struct StoreCreation {
         public let others: [RepositorySource]
         /// Settings of the adopted store that were not taken over, since a command could be anybody's who can write to the repository.
         public let settingsLeftOut: [String]
+        /// Whether the settings of the adopted store cannot be read: then the store removes nothing by itself until its user switches that on.
+        public let hasUnreadableSettings: Bool
     }
 
     /// Makes the store beside its place and renames it there: a crash leaves no half store.
@@ -70,7 +72,7 @@ public struct StoreCreation {
         try FileSystem.synchronizeDirectory(FileSystem.parentPath(path))
         return Created(
             store: try open(path, masterKey), adopted: draft.adopted, others: draft.others,
-            settingsLeftOut: draft.settingsLeftOut)
+            settingsLeftOut: draft.settingsLeftOut, hasUnreadableSettings: draft.hasUnreadableSettings)
     }
 
     /// The password is asked for once.

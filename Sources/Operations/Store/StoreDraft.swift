@@ -13,6 +13,7 @@ struct StoreDraft {
     private(set) var adopted: RepositorySource?
     private(set) var others: [RepositorySource] = []
     private(set) var settingsLeftOut: [String] = []
+    private(set) var hasUnreadableSettings = false
     /// Of the adopted store.
     private var adoptedSettings: StoreSettings?
 
@@ -98,10 +99,22 @@ struct StoreDraft {
         } else if let databasePath = creation.databasePath, try FileSystem.exists(databasePath) {
             wanted = try Store.definition(foundApp(), in: paths).name
         }
-        adopted = try creation.sourceChoice.chosen(among: sources, app: wanted)
+        adopted = try creation.sourceChoice.chosen(among: sources, app: wanted) { (source) throws(BackupError) in
+            try hasOwnData(source)
+        }
         others = sources.filter { $0.id != adopted?.id || $0.app != adopted?.app }
-        guard let text = adopted?.document?.settings else { return }
-        adoptedSettings = try? StoreSettings(SettingsText(text, path: paths.settings))
+        adoptedSettings = adopted?.settings(path: paths.settings)
+    }
+
+    /// Whether there is data that the source's backups may know nothing of: another machine may make them still. The database that its store had on this
+    /// machine is the one they are of.
+    private func hasOwnData(_ source: RepositorySource) throws(BackupError) -> Bool {
+        if creation.sampleRecordCount != nil { return true }
+        let known = source.settings(path: paths.settings)?.databasePath
+        guard let path = creation.databasePath.map({ FileSystem.absolutePath($0) }) ?? known, path.hasPrefix("/"),
+            try FileSystem.exists(path)
+        else { return false }
+        return path != known || source.document?.hostName != HostIdentity.hostName
     }
 
     /// - Returns: a built-in app's name, or that of the definition it has written into the store.
@@ -197,10 +210,13 @@ struct StoreDraft {
     /// The settings of the adopted store stay as they were, with their comments, but for where things lie and for commands.
     private mutating func writeSettings(_ settings: StoreSettings) throws(BackupError) {
         var text = settings.yaml
+        // Of backups that name no source, no settings were ever kept.
+        hasUnreadableSettings = adopted?.id != nil
         if adoptedSettings != nil, let adoptedText = adopted?.document?.settings,
             var kept = try? SettingsText(adoptedText, path: paths.settings)
         {
             let before = kept.entries
+            hasUnreadableSettings = false
             do throws(BackupError) {
                 // Whoever can write to the repository could have changed these; they would be run as the user.
                 let commands: [SettingName] = [.beforeRestore, .afterRestore, .notify, .logFile]
@@ -213,9 +229,19 @@ struct StoreDraft {
                 settingsLeftOut = commands.filter { before[$0] != nil }.map(\.rawValue)
             } catch {
                 settingsLeftOut = before.keys.map(\.rawValue).sorted()
+                hasUnreadableSettings = true
             }
         }
+        if hasUnreadableSettings { text = try Self.removingNothing(text, path: paths.settings) }
         try FileSystem.writeFileAtomically(paths.settings, Array(text.utf8))
+    }
+
+    /// What the owner of the backups wanted to keep is not known: the app's own rule may keep much less.
+    private static func removingNothing(_ text: String, path: String) throws(BackupError) -> String {
+        var text = try SettingsText(text, path: path)
+        try text.set(.retention, "off")
+        try text.set(.prune, "off")
+        return text.text
     }
 
     private func writeIdentity(_ settings: StoreSettings, _ repository: Repository) throws(BackupError) {

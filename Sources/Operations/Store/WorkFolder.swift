@@ -16,7 +16,7 @@ final class WorkFolder: Sendable {
         var claimed: (path: String, lock: AdvisoryLock)?
         for _ in 0..<8 where claimed == nil { claimed = try Self.claim(in: spool, prefix) }
         guard let claimed else {
-            throw BackupError(.busy, "somebody else tidies up the spool", path: spool, remedy: "Try again.")
+            throw BackupError(.busy, "another process tidies up the spool", path: spool, remedy: "Try again.")
         }
         (path, lock) = claimed
         do {
@@ -28,7 +28,7 @@ final class WorkFolder: Sendable {
     }
 
     /// Takes the lock before the folder is made: a folder is never there without its lock.
-    /// - Returns: `nil` when somebody who sweeps took the new lock's file for an old one.
+    /// - Returns: `nil` when a process that sweeps took the new lock's file for an old one.
     private static func claim(in spool: String, _ prefix: String) throws(BackupError) -> (path: String, lock: AdvisoryLock)? {
         let path = "\(spool)/\(prefix)\(RandomToken.make())"
         do {

@@ -35,11 +35,83 @@ struct RetentionAgeTests {
         #expect(
             empty.status == 0 && empty.complaint.contains("holds much less than the one before, 2026-01-02_10-00-00"),
             "\(empty.complaint)")
-        #expect(try room.sh("backupfs snapshots --json --store $S | jq length") == "3")
-        // Later ones go by the rule, but the last that was full stays until a user removes it.
-        for day in 4...6 { try room.sh("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-0\(day)T10:00:00Z"]) }
-        #expect(
-            try room.sh("backupfs snapshots --json --store $S | jq -r '[.[].name[8:10]] | join(\" \")'") == "02 05 06")
+        #expect(try days(room) == "01 02 03")
+        // Nor do later ones, as long as it is empty: the backup before is no measure any more.
+        for day in 4...6 {
+            let later = try room.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-0\(day)T10:00:00Z"])
+            #expect(later.complaint.contains("at the backup 2026-01-02_10-00-00 it was not"), "\(later.complaint)")
+        }
+        #expect(try days(room) == "01 02 03 04 05 06")
+        // A user who says so removes all but the last that was full, and that one by its name.
+        try room.sh("backupfs forget --yes --store $S", ["BACKUPFS_NOW": "2026-01-06T11:00:00Z"])
+        #expect(try days(room) == "02 05 06")
+        try room.sh("backupfs delete 2026-01-02_10-00-00 --yes --store $S")
+        let last = try room.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-07T10:00:00Z"])
+        #expect(last.complaint == "", "\(last.complaint)")
+        #expect(try days(room) == "06 07")
+    }
+
+    private func days(_ room: Room) throws -> String {
+        try room.sh("backupfs snapshots --json --store $S | jq -r '[.[].name[8:10]] | join(\" \")'")
+    }
+
+    /// Media that are few among the files of a backup: without them it has more than half of the files still.
+    private func makeVideos(_ count: Int, keepLast: Int) throws -> Room {
+        let room = try Room()
+        try room.sh(
+            """
+            mkdir $R/media; for i in $(seq \(count)); do head -c 3000 /dev/urandom > $R/media/$i.mp4; done
+            backupfs init --store $S --app photo-library --media $R/media
+            backupfs config set keep-last \(keepLast) --store $S
+            """, ["BACKUPFS_NOW": "2026-01-01T09:00:00Z"])
+        return room
+    }
+
+    @Test func `a disk that is not mounted for days does not end the backups with media`() throws {
+        let room = try makeVideos(3, keepLast: 5)
+        for day in 1...3 { try room.sh("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-0\(day)T10:00:00Z"]) }
+        try room.sh("mv $R/media $R/disk; mkdir $R/media")
+        for day in 4...9 {
+            let result = try room.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-0\(day)T10:00:00Z"])
+            #expect(result.status == 0 && result.complaint.contains("2026-01-03_10-00-00"), "\(result.complaint)")
+            #expect(result.complaint.contains("so no old backups were removed"), "\(result.complaint)")
+        }
+        #expect(try days(room) == "01 02 03 04 05 06 07 08 09")
+        // With the disk back, the rule goes on.
+        try room.sh("rmdir $R/media; mv $R/disk $R/media")
+        let whole = try room.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-10T10:00:00Z"])
+        #expect(whole.complaint == "", "\(whole.complaint)")
+        #expect(try days(room) == "06 07 08 09 10")
+    }
+
+    @Test func `most media deleted on purpose: one full backup stays, and the warning says how to remove it`() throws {
+        let room = try makeVideos(6, keepLast: 2)
+        for day in 1...2 { try room.sh("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-0\(day)T10:00:00Z"]) }
+        try room.sh("rm $R/media/[3-6].mp4")
+        let first = try room.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-03T10:00:00Z"])
+        #expect(first.complaint.contains("holds much less than the one before, 2026-01-02_10-00-00"), "\(first.complaint)")
+        for day in 4...6 {
+            let later = try room.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-0\(day)T10:00:00Z"])
+            #expect(later.complaint.contains("remove it with: backupfs delete 2026-01-02_10-00-00"), "\(later.complaint)")
+        }
+        #expect(try days(room) == "02 05 06")
+        // A rule that is given by hand is a rule, too.
+        #expect(try room.sh("backupfs forget --keep-last 1 --yes --store $S").contains("holds much more than the newest backup"))
+        #expect(try days(room) == "02 06")
+        try room.sh("backupfs delete 2026-01-02_10-00-00 --yes --store $S")
+        let last = try room.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-07T10:00:00Z"])
+        #expect(last.complaint == "", "\(last.complaint)")
+    }
+
+    /// A disk that fails, or a program that eats the photos: never less than half of the day before.
+    @Test func `media that are lost bit by bit do not end the fullest backup`() throws {
+        let room = try makeVideos(20, keepLast: 2)
+        for (day, count) in [20, 13, 8, 5, 3, 2].enumerated() {
+            try room.sh("cd $R/media; ls | sort -n | tail -n +\(count + 1) | xargs -r rm")
+            try room.sh("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-0\(day + 1)T10:00:00Z"])
+        }
+        // The one that held most, and the newest that held more than twice as much: of all files, and of the media.
+        #expect(try days(room) == "01 02 04 05 06")
     }
 
     @Test func `a year of silence does not make a history too old at once`() throws {

@@ -135,6 +135,74 @@ struct SourceTests {
         #expect(try room.run("backupfs backup --label again --store $R/old").complaint == "")
     }
 
+    @Test(arguments: ["--sample", "--database $R/other.sqlite"])
+    func `a store with data of its own does not continue another one's backups unasked`(data: String) throws {
+        // The store that made them may live on another machine: here it is gone.
+        let room = try makeLostMachine()
+        try room.sh("backupfs init --store $R/other --sample; mv $R/other/app/database.sqlite $R/other.sqlite; rm -r $R/other")
+        let refused = try room.run("backupfs init --store $S --repository $R/disk \(data)")
+        #expect(
+            refused.status == 2 && refused.complaint.contains("4 backups, the newest made 2026-01-04"), "\(refused.complaint)")
+        #expect(refused.complaint.contains("--adopt ") && refused.complaint.contains("--new-source"), "\(refused.complaint)")
+        #expect(try room.sh("ls -d $S* 2>/dev/null || echo none") == "none")
+        let source = try room.sh(
+            "backupfs init --store $S --repository $R/disk \(data) --new-source --json | jq -r '.other_sources[0]'; rm -r $S")
+        try room.sh("backupfs init --store $S --repository $R/disk \(data) --adopt \(source.prefix(8))")
+        #expect(try room.sh("backupfs status --json --store $S | jq -r .source") == source)
+    }
+
+    @Test func `the database that the lost store had on this machine is the source's`() throws {
+        let room = try Room()
+        try room.sh(
+            """
+            sqlite3 $R/notes.sqlite "create table n(id integer primary key, t text); insert into n values(1,'x')"
+            backupfs init --store $S --database $R/notes.sqlite --repository $R/disk
+            backupfs backup --label first --store $S; rm -r $S
+            """)
+        #expect(try room.sh("backupfs init --store $S --repository $R/disk --json | jq .adopted") == "true")
+        #expect(
+            try room.sh("rm -r $S; backupfs init --store $S --database $R/notes.sqlite --repository $R/disk --json | jq .adopted")
+                == "true")
+        #expect(try room.sh("sqlite3 $R/notes.sqlite 'select t from n'") == "x")
+    }
+
+    @Test func `a store notices that another one continues its backups`() throws {
+        let room = try Room()
+        let records = "sqlite3 $R/old/app/database.sqlite 'select count(*) from expenses'"
+        try room.sh(
+            """
+            backupfs init --store $R/old --repository $R/nas --sample; backupfs config set keep-last 1 --store $R/old
+            backupfs config set retention-counts all --store $R/old
+            for n in a b; do backupfs backup --label $n --store $R/old; backupfs pin $n --store $R/old; done
+            backupfs unpin a --store $R/old; backupfs unpin b --store $R/old
+            source=$(backupfs status --json --store $R/old | jq -r .source)
+            backupfs init --store $R/new --repository $R/nas --adopt $source; backupfs config set retention off --store $R/new
+            backupfs backup --label other --store $R/new
+            """)
+        for command in [
+            "restore latest --yes", "restore latest --dry-run", "forget --yes", "forget --keep-last 1 --yes",
+            "forget latest --yes",
+            "delete latest --yes", "delete --all --yes", "prune --now",
+        ] {
+            let refused = try room.run("backupfs \(command) --store $R/old")
+            #expect(refused.status == 1 && refused.complaint.contains("another store, \(room.path)/new on "), "\(command)")
+            #expect(refused.complaint.contains("init --adopt "), "\(command): \(refused.complaint)")
+        }
+        #expect(try names(room, "$R/old") == "a b other")
+        #expect(try room.sh(records) == "1200")
+        #expect(try room.run("backupfs prune --store $R/old").complaint.contains("warning: another store, "))
+        // What is named is meant, and the store that continues them is as before.
+        let named = try room.run("backupfs restore a --yes --store $R/old")
+        #expect(named.status == 0 && named.complaint.contains("warning: another store, "), "\(named.complaint)")
+        #expect(try room.run("backupfs restore latest --yes --store $R/new").complaint == "")
+        // With its safety backup the old store has begun a line of its own.
+        #expect(try room.run("backupfs backup --label mine --store $R/old").complaint == "")
+        #expect(
+            try room.sh("backupfs snapshots --json --store $R/old | jq -r '[.[] | select(.own) | .name] | join(\" \")'") == "mine"
+        )
+        try room.sh("backupfs restore latest --yes --store $R/old")
+    }
+
     @Test func `several sources have to be chosen from`() throws {
         let room = try Room()
         try room.sh(

@@ -91,6 +91,31 @@ struct UndeleteTests {
         #expect(try isWhole(room, "a"))
     }
 
+    @Test func `what was brought back is not removed by the next backup`() throws {
+        let room = try makeRoom()
+        try room.sh(
+            """
+            backupfs config set retention-counts all --store $S; backupfs config set keep-last 3 --store $S
+            backupfs backup --label d --store $S
+            """, Self.at(2))
+        #expect(try names(room) == "b c d")
+        let told = try room.sh("backupfs undelete a --store $S", Self.at(3))
+        #expect(told.hasPrefix("Brought back a\nIt is pinned now") && told.hasSuffix("backupfs unpin a"), "\(told)")
+        try room.sh("backupfs backup --label e --store $S", Self.at(4))
+        #expect(try names(room) == "a c d e")
+        // Of three the rule keeps all, but with the next backup it would not.
+        try room.sh(
+            "backupfs delete c --yes --store $S; backupfs unpin a --store $S; backupfs delete a --yes --store $S", Self.at(4))
+        #expect(try room.sh("backupfs undelete c --json --store $S | jq .pinned", Self.at(4)) == "true")
+        // Without a rule, nothing is pinned; nor is what the rule keeps.
+        try room.sh(
+            "backupfs unpin c --store $S; backupfs delete c --yes --store $S; backupfs config set keep-last 9 --store $S",
+            Self.at(4))
+        #expect(try room.sh("backupfs undelete c --store $S", Self.at(4)) == "Brought back c")
+        try room.sh("backupfs config set retention off --store $S; backupfs config set keep-last 1 --store $S", Self.at(4))
+        #expect(try room.sh("backupfs undelete a --store $S", Self.at(4)) == "Brought back a")
+    }
+
     @Test func `delete --now is for good: the backups, those that were deleted before, and their data`() throws {
         let room = try makeRoom()
         try room.sh("backupfs delete a --yes --store $S", Self.at(2))

@@ -1,0 +1,34 @@
+import BackupCore
+import BackupRepository
+import SystemIO
+
+/// What a store does when another one has taken over its source: that one's backups are in the same line, so nothing here may remove them by a rule
+/// or take them for this store's own.
+extension Store {
+    /// What the repository says of the store that continues this one's source; `nil` while this store does. A document that cannot be read says
+    /// nothing.
+    var successor: SourceDocument? {
+        guard let document = try? repository.source(source), document.storeID != identity.storeID else { return nil }
+        return document
+    }
+
+    /// For whoever is about to use this store's backups or to remove some; `nil` while it continues its source itself.
+    public var successorNotice: Message? {
+        guard let successor else { return nil }
+        let path = MessageText.shortened(successor.storePath)
+        let host = MessageText.shortened(successor.hostName)
+        return repository.sourceTime(source).map {
+            "another store, \(path) on \(host), continues the backups of this store; it said so at \(SystemClock.localTime($0))"
+        } ?? "another store, \(path) on \(host), continues the backups of this store"
+    }
+
+    /// - Throws: `notPermitted` when another store continues the source: what a rule keeps, and which is the newest, is then that one's business.
+    public func requireNoSuccessor() throws(BackupError) {
+        guard let notice = successorNotice else { return }
+        throw BackupError(
+            .notPermitted, notice,
+            remedy:
+                "Name the backups that you mean; see: backupfs snapshots. The next backup of this store begins a line of its own. To continue these backups here, make a new store with: backupfs init --adopt \(source.short)"
+        )
+    }
+}
