@@ -186,23 +186,22 @@ private struct Execution {
         }
     }
 
-    /// What is missing stays missing, is told of once, and is no longer expected.
+    /// A label that is missing is reported once, and no longer expected. A record that is missing is expected until a prune is told to give the backup
+    /// up: the check after this reports it.
     private func repairRegister() throws(BackupError) {
         let store = repository.snapshotStore
         do throws(BackupError) {
-            let missing = try store.missingSnapshots()
+            let missing = SnapshotStore.MissingSnapshots(labels: try store.missingSnapshots().labels)
             for finding in MissingFinding.all(missing, repository.layout) {
                 report(.finding(CheckFinding(finding.kind, finding.error)))
             }
             if !missing.isEmpty { try store.forgetMissing(missing) }
         } catch {
-            guard error.code == .repositoryDamaged else {
-                if error.code == .unsupportedVersion { return }
-                throw error
-            }
-            try store.forgetMissing(SnapshotStore.MissingSnapshots())
+            if error.code == .unsupportedVersion { return }
+            guard error.code == .repositoryDamaged else { throw error }
+            try store.rebuildRegister()
             report(.finding(CheckFinding(.record, error, isRepaired: true)))
-            report(.repaired("The register of snapshots was written anew, from those that are there."))
+            report(.repaired("The register of snapshots was rebuilt from those that are there."))
         }
     }
 
