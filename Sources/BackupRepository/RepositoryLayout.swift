@@ -31,7 +31,7 @@ struct RepositoryLayout: Sendable {
     /// Records of snapshots that were removed and can still be brought back; made when it is needed.
     var removed: String { "\(path)/removed" }
 
-    /// What a repair found damaged and put something better in place of. Nothing reads it; made when it is needed.
+    /// What a repair found damaged and put something better in place of, or could not save; made when it is needed.
     var damaged: String { "\(path)/damaged" }
 
     var folders: [String] { [packs, snapshots, labels, temporary] }

@@ -57,6 +57,14 @@ extension SnapshotStore {
             temporaryFolder: layout.temporary)
     }
 
+    /// Enters a snapshot whose record is about to be set aside: what it needs must stay until the user gives it up.
+    /// - Throws: `repositoryDamaged` and `unsupportedVersion` for the register that is there; what writing throws.
+    func expect(_ id: SnapshotID) throws(BackupError) {
+        let lock = try NamesLock(layout)
+        defer { withExtendedLifetime(lock) {} }
+        try writeRegister { $0.enter([id]) }
+    }
+
     /// Strikes out what was removed for good when there was no room for the register.
     func strikeOutRemoved() {
         guard !removedForGood.isEmpty, let lock = try? NamesLock(layout) else { return }
