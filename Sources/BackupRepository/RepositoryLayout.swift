@@ -47,6 +47,8 @@ struct RepositoryLayout: Sendable {
 
     func removedPath(of id: SnapshotID) -> String { "\(removed)/\(id.hexadecimal)\(Self.snapshotExtension)" }
 
+    func damagedRecordPath(of id: SnapshotID) -> String { "\(damaged)/\(id.hexadecimal)\(Self.snapshotExtension)" }
+
     func sourcePath(of id: SourceID) -> String { "\(sources)/\(id.hexadecimal)\(Self.sourceExtension)" }
 
     /// The source whose document has this name; `nil` for any other name.

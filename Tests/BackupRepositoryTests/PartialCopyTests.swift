@@ -119,6 +119,29 @@ import Testing
         try expectWhole(0..<4)
     }
 
+    @Test func `a register that is made where there was none expects what has a label, and a prune strikes out what it gives up`()
+        throws
+    {
+        let repository = try make()
+        let ids = repository.snapshots().map(\.id)
+        try repository.setPinned(ids[0], true)
+        try move(repository.layout.snapshotPath(of: ids[0]), to: folder("record"))
+        try FileManager.default.removeItem(atPath: repository.layout.register)
+        let opened = try Repository.open(at: path)
+        try opened.withdrawSnapshots([ids[1]], at: Timestamp(seconds: Self.day))
+        let register = try #require(try opened.snapshotStore.readRegister())
+        #expect(register.isLabelled == [ids[0]: true, ids[2]: false])
+        try expectRefusal(at: 30, naming: "the record of 1 backup is missing")
+        try move(folder("record"), to: repository.layout.snapshotPath(of: ids[0]))
+        #expect(try Repository.open(at: path).snapshot(id: ids[0])?.isPinned == true)
+        // As a removal leaves it that had no room to write the register.
+        repository.snapshotStore.changeRegister { $0.enter([ids[1]]) }
+        #expect(try prune(at: 30).run().removedPackCount == 2)
+        #expect(try prune(at: 31).run().removedPackCount == 0)
+        try expectWhole(0..<1)
+        try expectWhole(2..<3)
+    }
+
     @Test func `what was removed for good on a full disk, where the register had no room, is not missing`() throws {
         /// No room for the register, whenever it is written.
         struct FullDiskForRegister: FileObserver {
@@ -140,5 +163,49 @@ import Testing
         // With the room that was given back the register is written.
         _ = try RepositoryPrune(repository, maxUnused: .bytes(0)).run()
         try expectWhole(1..<3)
+    }
+
+    /// Though backups, prunes and repairs run meanwhile.
+    @Test(arguments: [(true, false), (false, false), (true, true)])
+    func `name, pin and tags of a backup whose record is missing stay until it is copied back`(
+        hasRegister: Bool, isEncrypted: Bool
+    ) throws {
+        func open() throws -> Repository {
+            try Repository.open(
+                at: path, secret: { (_) throws(BackupError) in .password(EncryptionTests.secret("password")) },
+                catalogHome: .folder(folder("store")))
+        }
+        func backUp(_ number: Int) throws {
+            try open().makeWriter().commit(
+                named: FileName("s\(number)"), files: [("x", Self.data(number), .media)], seconds: Int64(number))
+        }
+        _ = try Repository.create(
+            at: path, password: isEncrypted ? EncryptionTests.secret("password") : nil, catalogHome: .folder(folder("store")),
+            cost: EncryptionTests.cheap)
+        for number in 0..<2 { try backUp(number) }
+        let labelled = try open()
+        let id = try #require(labelled.snapshot(named: "s0")).id
+        try labelled.renameSnapshot(id, to: "kept")
+        try labelled.setPinned(id, true)
+        try labelled.changeTags(id) { $0 = ["summer"] }
+        let label = try readFile(labelled.layout.labelPath(of: id))
+        let record = labelled.layout.snapshotPath(of: id)
+        try move(record, to: folder("record"))
+        if !hasRegister { try FileManager.default.removeItem(atPath: path + "/register") }
+        for number in 2..<5 {
+            try backUp(number)
+            #expect(errorCode { _ = try RepositoryPrune(open(), maxUnused: .bytes(0)).run() } == .repositoryDamaged)
+            try RepositoryRepair(open()) { _ in }.run()
+        }
+        #expect(try readFile(labelled.layout.labelPath(of: id)) == label)
+        try move(folder("record"), to: record)
+        let back = try #require(try open().snapshot(id: id))
+        #expect(back.name == "kept" && back.isPinned && back.tags == ["summer"])
+        #expect(try open().file("x", in: "kept") == Self.data(0))
+        // Once it is removed for good, a label that a crash left of it goes.
+        try open().removeSnapshot(id)
+        try writeFile(labelled.layout.labelPath(of: id), label)
+        _ = try RepositoryPrune(open()).run()
+        #expect(try !FileSystem.exists(labelled.layout.labelPath(of: id)))
     }
 }

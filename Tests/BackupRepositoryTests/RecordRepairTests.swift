@@ -22,7 +22,9 @@ import Testing
                 named: FileName("s\(number)"), files: [("x", TestData.random(20_000, seed: UInt64(number) + 1), .media)],
                 seconds: Int64(number))
         }
-        let record = repository.layout.snapshotPath(of: try #require(repository.snapshot(named: "s0")).id)
+        let id = try #require(repository.snapshot(named: "s0")).id
+        try repository.setPinned(id, true)
+        let record = repository.layout.snapshotPath(of: id)
         let right = try readFile(record)
         try Damage.flip(record, at: 20)
         try Damage.flip(record, at: 90)
@@ -103,7 +105,9 @@ import Testing
                     "The register of snapshots was rebuilt from those that are there."
                 ])
         }
+        try Repository.open(at: path).makeWriter().abandon()
         try writeFile(record, right)
+        #expect(try Repository.open(at: path).snapshot(named: "s0")?.isPinned == true)
         #expect(try findings().isEmpty)
         #expect(try RepositoryPrune(Repository.open(at: path), maxUnused: .bytes(0)).run().removedPackCount == 0)
         #expect(try Repository.open(at: path).file("x", in: "s0") == TestData.random(20_000, seed: 1))
