@@ -79,9 +79,10 @@ import Testing
         }
         let (record, right) = try makeDamaged()
         let repository = try Repository.open(at: path)
-        try FileObservation.observing(below: path, by: Copier(record: record, right: right)) {
-            #expect(try repair(repository).done.isEmpty)
+        let done = try FileObservation.observing(below: path, by: Copier(record: record, right: right)) {
+            try repair(repository).done
         }
+        #expect(done.isEmpty)
         #expect(try readFile(record) == right)
         #expect(try findings().isEmpty)
     }
