@@ -1,10 +1,11 @@
 import BackupCore
 import SystemIO
 
-/// `damaged/` of a repository, where a repair sets aside what it puts something better in place of, or cannot save.
+/// `damaged/` of a repository, where is set aside what a repair puts something better in place of, and what cannot be saved.
 struct DamagedFolder {
     let layout: RepositoryLayout
-    let lock: RepositoryLock
+    /// Asked before anything is moved or written, whether the locks are still held; throws if not.
+    let requireHeld: () throws(BackupError) -> Void
 
     func path(of original: String) -> String { "\(layout.damaged)/\(FileSystem.lastComponent(original))" }
 
@@ -18,7 +19,7 @@ struct DamagedFolder {
     func putBack(_ original: String) throws(BackupError) { try move(path(of: original), to: original) }
 
     private func move(_ old: String, to new: String) throws(BackupError) {
-        try lock.requireHeld()
+        try requireHeld()
         try FileSystem.rename(old, to: new)
         try FileSystem.synchronizeDirectory(FileSystem.parentPath(new))
         try FileSystem.synchronizeDirectory(FileSystem.parentPath(old))
@@ -31,7 +32,8 @@ struct DamagedFolder {
     }
 
     /// Puts something better in place of a file.
-    func publish(_ bytes: [UInt8], to path: String) throws(BackupError) {
-        try OwnerOnly.publish(bytes, to: path, temporaryFolder: layout.temporary, beforeRename: lock.requireHeld)
+    func publish(_ bytes: [UInt8], to path: String, modificationTime: Timestamp? = nil) throws(BackupError) {
+        try OwnerOnly.publish(
+            bytes, to: path, temporaryFolder: layout.temporary, modificationTime: modificationTime, beforeRename: requireHeld)
     }
 }

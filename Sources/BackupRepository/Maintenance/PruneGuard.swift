@@ -16,6 +16,23 @@ struct PruneGuard {
         self.forgetsMissing = forgetsMissing
     }
 
+    /// - Parameter removed: records of removed snapshots that cannot be read and are not to be given up.
+    /// - Throws: the reason why a record cannot be read.
+    func requireReadable(removed: [RemovedDamage]) throws(BackupError) {
+        let path = repository.layout.snapshots
+        if let damage = repository.snapshotStore.list.damages.first(where: { $0.path?.hasPrefix(path) == true }) {
+            throw PrunePlan.refusal("a snapshot's record cannot be read: \(damage.message)", path: damage.path)
+        }
+        guard let damage = removed.first?.error else { return }
+        throw BackupError(
+            damage.code,
+            "nothing was pruned, since it is not known which data is needed: a removed snapshot's record cannot be read: \(damage.message)",
+            path: damage.path,
+            remedy: damage.code == .repositoryDamaged
+                ? "Copy this file back from another copy of the repository, or repair what can be with: backupfs check --repair"
+                : damage.remedy)
+    }
+
     /// - Parameters:
     ///   - visible: all snapshots that are there.
     ///   - removed: those that can be brought back, and those whose time is over.

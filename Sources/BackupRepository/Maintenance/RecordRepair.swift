@@ -33,6 +33,10 @@ struct RecordRepair {
                 report(.finding(CheckFinding(.record, damage)))
             }
         }
+        for removed in try store.removed().damages where removed.error.code == .repositoryDamaged {
+            let path = repository.layout.removedPath(of: removed.id)
+            try repairRecord(removed.id, at: path, removed.error, modificationTime: FileSystem.status(path).modificationTime)
+        }
     }
 
     /// A label that is missing is reported once, and no longer expected.
@@ -55,11 +59,14 @@ struct RecordRepair {
 
     // MARK: Records
 
-    private func repairRecord(_ id: SnapshotID, at path: String, _ damage: BackupError) throws(BackupError) {
+    /// - Parameter modificationTime: of a removed snapshot, the time of the removal, which stays.
+    private func repairRecord(
+        _ id: SnapshotID, at path: String, _ damage: BackupError, modificationTime: Timestamp? = nil
+    ) throws(BackupError) {
         guard let bytes = try damagedBytes(of: id, at: path) else { return }
         if let right = SingleBitRepair.repaired(bytes, sha256: id.digest) {
             try damaged.keepCopy(bytes, of: path)
-            try damaged.publish(right, to: path)
+            try damaged.publish(right, to: path, modificationTime: modificationTime)
             report(.finding(CheckFinding(.record, damage, isRepaired: true)))
             report(.repaired("Snapshot record \(id): a flipped bit was turned back."))
             return

@@ -43,29 +43,30 @@ public struct RepositoryPrune {
     }
 
     /// What would be done. Changes nothing.
-    /// - Throws: `repositoryDamaged` when it cannot be told what is needed.
+    /// - Throws: `repositoryDamaged` when it is not known which data is needed.
     public func plan() throws(BackupError) -> PruneSummary {
         let lock = try RepositoryLock(repository.layout, .keepingPacks, operation: "prune --dry-run")
         defer { withExtendedLifetime(lock) {} }
         try repository.refresh()
         let visible = repository.snapshots()
         let removed = try repository.snapshotStore.removed()
-        _ = try requireWhole(visible, removed.snapshots)
+        _ = try requireWhole(visible, removed)
         let kept = removed.snapshots.filter { !grace.isOver(for: $0) }.map(\.snapshot)
-        return try plan(visible + kept, removed.damages.filter { !grace.isOver(for: $0) }).summary
+        return try plan(visible + kept).summary
     }
+
+    private var pruneGuard: PruneGuard { PruneGuard(repository, allowsEmpty: allowsEmpty, forgetsMissing: forgetsMissing) }
 
     private func requireWhole(
-        _ visible: [Snapshot], _ removed: [RemovedSnapshot]
+        _ visible: [Snapshot], _ removed: (snapshots: [RemovedSnapshot], damages: [RemovedDamage])
     ) throws(BackupError) -> [SnapshotID] {
-        try PruneGuard(repository, allowsEmpty: allowsEmpty, forgetsMissing: forgetsMissing)
-            .check(visible: visible, removed: removed)
+        try pruneGuard.requireReadable(removed: removed.damages.filter { !grace.isOver(for: $0) })
+        return try pruneGuard.check(visible: visible, removed: removed.snapshots)
     }
 
-    private func plan(_ snapshots: [Snapshot], _ damages: [RemovedDamage]) throws(BackupError) -> PrunePlan {
+    private func plan(_ snapshots: [Snapshot]) throws(BackupError) -> PrunePlan {
         try PrunePlan(
-            repository, snapshots, damages: damages, maxUnused: maxUnused, young: YoungPacks(repository.layout, youngPacks),
-            progress: progress)
+            repository, snapshots, maxUnused: maxUnused, young: YoungPacks(repository.layout, youngPacks), progress: progress)
     }
 
     /// - Throws: `busy` while another process writes or checks; `repositoryDamaged` as `plan`; `noSpace`, … : what is done by then stays done.
@@ -76,16 +77,15 @@ public struct RepositoryPrune {
         try repository.catalog.reconcile()
         try refuseOrForget()
         // Records go before the packs that only they need.
-        try repository.snapshotStore.giveUpRemoved(grace) { () throws(BackupError) in
-            try lock.requireHeld()
-        }
+        try repository.snapshotStore.giveUpRemoved(grace, requireHeld: lock.requireHeld)
         try FaultInjection.reached("prune.removed-given-up")
         // What was published before the lock was taken is seen; nothing is published while it is held. In this order a snapshot that another process
         // removes right now is in one of the lists at least.
         try repository.snapshotStore.rescan()
         let visible = repository.snapshots()
         let removed = try repository.snapshotStore.removed()
-        let plan = try plan(visible + removed.snapshots.map(\.snapshot), removed.damages)
+        try pruneGuard.requireReadable(removed: removed.damages)
+        let plan = try plan(visible + removed.snapshots.map(\.snapshot))
         try makeDurable(plan)
         try FaultInjection.reached("prune.planned")
         var execution = Execution(repository: repository, lock: lock, plan: plan, progress: progress)
@@ -106,7 +106,7 @@ public struct RepositoryPrune {
         let store = repository.snapshotStore
         try store.rescan()
         let visible = repository.snapshots()
-        let missing = try requireWhole(visible, store.removed().snapshots)
+        let missing = try requireWhole(visible, store.removed())
         if !missing.isEmpty { try store.forgetMissing(SnapshotStore.MissingSnapshots(records: missing)) }
     }
 

@@ -40,7 +40,7 @@ private struct Execution {
     let report: (CheckEvent) -> Void
     let progress: ProgressHandler?
 
-    private var damaged: DamagedFolder { DamagedFolder(layout: repository.layout, lock: lock) }
+    private var damaged: DamagedFolder { DamagedFolder(layout: repository.layout, requireHeld: lock.requireHeld) }
 
     func run() throws(BackupError) -> Int {
         defer { rewriter.discard() }

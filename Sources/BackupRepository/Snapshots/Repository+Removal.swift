@@ -43,6 +43,9 @@ extension Repository {
     /// The snapshots that can be brought back, in the order in which they were removed.
     public func removedSnapshots() throws(BackupError) -> [RemovedSnapshot] { try snapshotStore.removedSnapshots() }
 
+    /// Why records of removed snapshots cannot be read: these cannot be brought back.
+    public func removedDamages() throws(BackupError) -> [BackupError] { try snapshotStore.removed().damages.map(\.error) }
+
     /// Brings a removed snapshot back.
     /// - Parameter name: what it is called from now on; `nil` for what it was called.
     /// - Throws: `busy` while a prune runs; `notFound`; `alreadyExists` when another snapshot has the name.

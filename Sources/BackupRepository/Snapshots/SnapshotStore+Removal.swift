@@ -132,26 +132,32 @@ extension SnapshotStore {
         changeRegister { if isLabelled { $0.enterLabel(of: id) } }
     }
 
-    /// Removes records of removed snapshots, and their labels, for good.
+    /// Removes records of removed snapshots, and their labels, for good. Those that are damaged are set aside.
     /// - Parameters:
     ///   - grace: those for which it is over are given up.
-    ///   - requireHeld: asked before each file is unlinked.
-    func giveUpRemoved(_ grace: RemovalGrace, requireHeld: () throws(BackupError) -> Void) throws(BackupError) {
+    ///   - requireHeld: asked before each file is unlinked or moved.
+    func giveUpRemoved(
+        _ grace: RemovalGrace, requireHeld: @escaping () throws(BackupError) -> Void
+    ) throws(BackupError) {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
         try scan()
         try sweepRemoved(requireHeld, lock)
         let all = try removed()
-        let ids =
-            all.snapshots.filter { grace.isOver(for: $0) }.map(\.snapshot.id)
-            + all.damages.filter { grace.isOver(for: $0) }.map(\.id)
+        let ids = all.snapshots.filter { grace.isOver(for: $0) }.map(\.snapshot.id)
+        let damaged = all.damages.filter { grace.isOver(for: $0) }.map(\.id)
         // Where there was no room for the register at the removal, it names them still.
-        if !ids.isEmpty { changeRegister { $0.strikeOut(ids) } }
+        if !(ids + damaged).isEmpty { changeRegister { $0.strikeOut(ids + damaged) } }
         for id in ids {
             try requireHeld()
             try unlinkRemoved(id, lock)
         }
-        let known = Set(ids)
+        let damagedFolder = DamagedFolder(layout: layout, requireHeld: requireHeld)
+        for id in damaged {
+            try lock.requireHeld()
+            try damagedFolder.setAside(layout.removedPath(of: id))
+        }
+        let known = Set(ids + damaged)
         let undated =
             all.snapshots.filter { $0.removalTime == nil }.map(\.snapshot.id)
             + all.damages.filter { $0.removalTime == nil }.map(\.id)

@@ -6,7 +6,8 @@ import SystemIO
 /// Backups that were removed, and for how long they can be brought back.
 extension Store {
     /// For this store's own backups it is what its settings say, for those of another source what that one's settings say. Where those are not known it
-    /// is the longer of this store's time and the standard one: a store must not cut another one's time short.
+    /// is the longer of this store's time and the standard one: a store must not cut another one's time short. A damaged record may be of any source: the longest
+    /// time of all counts.
     public func removalGrace() throws(BackupError) -> RemovalGrace {
         let own = Self.seconds(settings.retention.undeleteDays)
         let longer = max(own, RemovalGrace.standardSeconds)
@@ -15,9 +16,11 @@ extension Store {
             let settings = (try? SettingsText(document.settings, path: paths.settings)).flatMap { try? StoreSettings($0) }
             others[document.id] = settings.map { Self.seconds($0.retention.undeleteDays) }
         }
+        let longest = others.values.compactMap { $0 }.reduce(longer, max)
         let source = source
         return RemovalGrace(now: SystemClock.now()) { [others] snapshot in
-            guard let named = snapshot?.source else { return longer }
+            guard let snapshot else { return longest }
+            guard let named = snapshot.source else { return longer }
             return named == source ? own : others[named] ?? longer
         }
     }
