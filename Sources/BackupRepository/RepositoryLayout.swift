@@ -31,7 +31,7 @@ struct RepositoryLayout: Sendable {
     /// Records of snapshots that were removed and can still be brought back.
     var removed: String { "\(path)/removed" }
 
-    /// What a repair found damaged and put something better in place of. Nothing reads it; made when it is needed.
+    /// What a repair found damaged and put something better in place of, or could not save; made when it is needed.
     var damaged: String { "\(path)/damaged" }
 
     /// Those that are always there. `removed` is one of them: a snapshot is often removed because the disk can hold no more.
@@ -47,6 +47,8 @@ struct RepositoryLayout: Sendable {
     func labelPath(of id: SnapshotID) -> String { "\(labels)/\(id.hexadecimal)\(Self.labelExtension)" }
 
     func removedPath(of id: SnapshotID) -> String { "\(removed)/\(id.hexadecimal)\(Self.snapshotExtension)" }
+
+    func damagedRecordPath(of id: SnapshotID) -> String { "\(damaged)/\(id.hexadecimal)\(Self.snapshotExtension)" }
 
     func sourcePath(of id: SourceID) -> String { "\(sources)/\(id.hexadecimal)\(Self.sourceExtension)" }
 

@@ -121,7 +121,7 @@ import Testing
         #expect(
             errorCode {
                 try cancellation.run { () throws(BackupError) in
-                    try RepositoryRepair(repository) { findings.append("\($0)") }.run()
+                    _ = try RepositoryRepair(repository) { findings.append("\($0)") }.run()
                 }
             } == .interrupted)
         #expect(findings.isEmpty, "\(findings)")

@@ -89,11 +89,30 @@ import Testing
         }
         try room.sh(
             "backupfs check --read-data --store $S; rm $S/repository/catalog.sqlite*; backupfs check --read-data --store $S")
-        // A record that is beyond repair is set aside, and the rest goes on.
+        // A record that is beyond repair is set aside, and the rest goes on; its data stays until the user gives it up.
         let record = try room.sh("ls $S/repository/snapshots | head -1")
-        try Damage.flip("\(room.storePath)/repository/snapshots/\(record)", 255)
-        try room.sh("backupfs check --repair --yes --store $S")
+        let place = "\(room.storePath)/repository/snapshots/\(record)"
+        try room.sh("cp \(place) $R/kept")
+        try Damage.flip(place, 255)
+        let repair = try room.run("backupfs check --repair --yes --store $S")
+        #expect(repair.status == 1 && repair.output.contains("lost; it lies in damaged/ now"), "\(repair)")
         #expect(try room.sh("ls $S/repository/damaged") == record)
         #expect(try room.sh("backupfs snapshots --store $S | tail -n +2 | wc -l") == "1")
+        let check = try room.run("backupfs check --store $S")
+        #expect(check.status == 1 && check.output.contains("record: \(place): the backup’s record is missing"), "\(check)")
+        #expect(try room.run("backupfs prune --max-unused 0 --store $S").complaint.contains("\(place): nothing was pruned"))
+        try room.sh("mv $R/kept \(place); backupfs check --read-data --store $S; mv \(place) $R/kept")
+        try room.sh("backupfs prune --forget-missing --store $S; backupfs check --read-data --store $S")
+    }
+
+    @Test func `a repair that had to make a label again ends with 1, and the check after it with 0`() throws {
+        let room = try Self.room()
+        try room.sh("backupfs pin first --store $S")
+        let label = try room.sh("find $S/repository/labels -type f")
+        try Damage.flip(label, 255)
+        let repair = try room.run("backupfs check --repair --yes --store $S")
+        #expect(
+            repair.status == 1 && repair.output.contains("rewritten; its name is its first one, and it is pinned"), "\(repair)")
+        try room.sh("backupfs check --store $S")
     }
 }

@@ -60,7 +60,7 @@ struct CheckCommand: ParsableCommand {
             throw BackupError(
                 .repositoryDamaged, Self.verdict(summary), path: store.repository.path,
                 remedy: repair
-                    ? "What is whole can be read as before. Copy the packs back from another copy of the repository, if there is one."
+                    ? "What is whole can be read as before. Copy what is missing back from another copy of the repository, if there is one."
                     : "What is whole can be read as before. Put right what can be with: backupfs check --repair")
         }
     }

@@ -50,17 +50,21 @@ struct DeleteCommand: ParsableCommand {
         }
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }
+        let isEmptied = store.repository.hasOnly(plan.removed.map(\.id))
         let removed = try operation.run(plan, as: .delete, isFinal: now, progress: printer.handler)
         MountRecord.letMountNotice(store.paths)
+        // They are deleted, whatever becomes of the prune.
+        defer {
+            printer.finish()
+            let text =
+                all && plan.keptCount == 0
+                ? "All backups deleted." : Message.joined(removed.map { "Deleted \($0.name)" }, separator: "\n")
+            report(removed, text: text, kept: plan.keptCount)
+        }
         if now {
-            _ = try PruneOperation(store: store, allowsEmpty: true).run(
+            _ = try PruneOperation(store: store, allowsEmpty: isEmptied).run(
                 maxUnused: .bytes(0), isDryRun: false, progress: printer.handler)
         }
-        printer.finish()
-        let text =
-            all && plan.keptCount == 0
-            ? "All backups deleted." : Message.joined(removed.map { "Deleted \($0.name)" }, separator: "\n")
-        report(removed, text: text, kept: plan.keptCount)
     }
 
     /// - Parameter days: for how long they can be brought back.

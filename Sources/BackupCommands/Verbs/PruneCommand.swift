@@ -28,6 +28,8 @@ struct PruneCommand: ParsableCommand {
     var now = false
     @Flag(name: .long, help: "Also remove everything from a repository that has no backup at all.")
     var empty = false
+    @Flag(name: .long, help: "Give up backups whose records are missing; check names them.")
+    var forgetMissing = false
     @Flag(name: [.long, .short], help: "Only say what would be done.")
     var dryRun = false
 
@@ -38,8 +40,9 @@ struct PruneCommand: ParsableCommand {
         if now { try store.requireNoSuccessor() }
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }
-        let summary = try PruneOperation(store: store, givesUpRemoved: now, allowsEmpty: empty).run(
-            maxUnused: limit, isDryRun: dryRun, progress: printer.handler)
+        let operation = PruneOperation(
+            store: store, givesUpRemoved: now, allowsEmpty: empty, forgetsMissing: forgetMissing)
+        let summary = try operation.run(maxUnused: limit, isDryRun: dryRun, progress: printer.handler)
         printer.finish()
         if output.json {
             Terminal.say(PruneReport.json(summary, isDryRun: dryRun).compactText + [10])

@@ -5,16 +5,17 @@ struct MissingFinding {
     let kind: CheckFinding.Kind
     let error: BackupError
 
+    static var recordRemedy: Message {
+        "Copy this file back from another copy of the repository. If the backup was removed on purpose, by an older backupfs for example, give it up: backupfs prune --forget-missing"
+    }
+
     static func all(_ missing: SnapshotStore.MissingSnapshots, _ layout: RepositoryLayout) -> [MissingFinding] {
         missing.records.map { snapshot in
             MissingFinding(
                 kind: .record,
                 error: BackupError(
                     .repositoryDamaged, "the backup’s record is missing, and backupfs has not removed it",
-                    path: layout.snapshotPath(of: snapshot),
-                    remedy:
-                        "Copy this file back from another copy of the repository. If an older backupfs has removed the backup, have it no longer expected: backupfs check --repair"
-                ))
+                    path: layout.snapshotPath(of: snapshot), remedy: recordRemedy))
         }
             + missing.labels.map { snapshot in
                 MissingFinding(

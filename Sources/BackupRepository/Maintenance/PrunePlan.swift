@@ -17,25 +17,12 @@ struct PrunePlan {
     /// Marks everything that a snapshot reaches.
     /// - Parameters:
     ///   - snapshots: all that are there, and those that can still be brought back.
-    ///   - damages: records of removed snapshots that cannot be read.
     ///   - young: packs that are left as they are.
-    /// - Throws: `repositoryDamaged` when a record, folder or list cannot be read: nobody could say what it needs.
+    /// - Throws: `repositoryDamaged` when a folder or list cannot be read: it is not known what it needs.
     init(
-        _ repository: Repository, _ snapshots: [Snapshot], damages: [RemovedDamage], maxUnused: UnusedLimit, young: YoungPacks,
-        progress: ProgressHandler?
+        _ repository: Repository, _ snapshots: [Snapshot], maxUnused: UnusedLimit, young: YoungPacks, progress: ProgressHandler?
     ) throws(BackupError) {
         self.repository = repository
-        if let damage = repository.snapshotStore.list.damages.first(where: {
-            $0.path?.hasPrefix(repository.layout.snapshots) == true
-        }) {
-            throw Self.refusal("a snapshot's record cannot be read: \(damage.message)", path: damage.path)
-        }
-        if let damage = damages.first {
-            throw BackupError(
-                .repositoryDamaged,
-                "nothing was pruned, since it cannot be told what is needed: a removed snapshot's record cannot be read: \(damage.error.message)",
-                path: damage.error.path, remedy: "Give up all removed backups with: backupfs prune --now")
-        }
         let walk = TreeWalk(repository, try PackInventory(repository, progress: progress)) { (problem) throws(BackupError) in
             // A chunk that is missing needs no room; but what a folder or list that cannot be read needs, nobody knows.
             if case .structure(let error, _) = problem { throw Self.refusal(error.message, path: error.path) }
@@ -56,9 +43,9 @@ struct PrunePlan {
         try choose(maxUnused, young)
     }
 
-    private static func refusal(_ reason: Message, path: String?) -> BackupError {
+    static func refusal(_ reason: Message, path: String?) -> BackupError {
         BackupError(
-            .repositoryDamaged, "nothing was pruned, since it cannot be told what is needed: \(reason)", path: path,
+            .repositoryDamaged, "nothing was pruned, since it is not known which data is needed: \(reason)", path: path,
             remedy: "See what is hurt with: backupfs check. Then repair it with check --repair, or remove those backups.")
     }
 

@@ -75,8 +75,18 @@ public struct RepositoryCheck {
             let isLabel = damage.path?.hasSuffix(RepositoryLayout.labelExtension) == true
             find(isLabel ? .label : .record, damage)
         }
+        checkRemoved()
         checkRegister()
         for damage in repository.damagedSources() { find(.source, damage) }
+    }
+
+    /// Records of removed snapshots that cannot be read: these cannot be brought back.
+    private mutating func checkRemoved() {
+        do throws(BackupError) {
+            for damage in try repository.snapshotStore.removed().damages { find(.record, damage.error) }
+        } catch {
+            find(.record, error)
+        }
     }
 
     /// A file that somebody deleted is no damage that can be seen in what is left.

@@ -11,65 +11,62 @@ public struct RepositoryPrune {
     private let maxUnused: UnusedLimit
     private let grace: RemovalGrace
     private let allowsEmpty: Bool
+    private let forgetsMissing: Bool
     private let progress: ProgressHandler?
     private let youngPacks: YoungPacks.Rule
 
     /// - Parameters:
     ///   - grace: which removed snapshots can still be brought back; what those need stays.
     ///   - allowsEmpty: whether everything goes when there are packs but no snapshot at all. A repository that was copied in part looks like that.
+    ///   - forgetsMissing: whether snapshots whose records are missing are given up.
     public init(
         _ repository: Repository, maxUnused: UnusedLimit = .standard, grace: RemovalGrace = RemovalGrace(now: SystemClock.now()),
-        allowsEmpty: Bool = false, progress: ProgressHandler? = nil
+        allowsEmpty: Bool = false, forgetsMissing: Bool = false, progress: ProgressHandler? = nil
     ) {
         self.init(
-            repository, maxUnused: maxUnused, grace: grace, allowsEmpty: allowsEmpty, youngPacks: .onSharedStorage,
-            progress: progress)
+            repository, maxUnused: maxUnused, grace: grace, allowsEmpty: allowsEmpty, forgetsMissing: forgetsMissing,
+            youngPacks: .onSharedStorage, progress: progress)
     }
 
     /// - Parameter youngPacks: which packs are left alone for their age.
     init(
         _ repository: Repository, maxUnused: UnusedLimit, grace: RemovalGrace = RemovalGrace(now: SystemClock.now()),
-        allowsEmpty: Bool = false, youngPacks: YoungPacks.Rule, progress: ProgressHandler? = nil
+        allowsEmpty: Bool = false, forgetsMissing: Bool = false, youngPacks: YoungPacks.Rule, progress: ProgressHandler? = nil
     ) {
         self.repository = repository
         self.youngPacks = youngPacks
         self.maxUnused = maxUnused
         self.grace = grace
         self.allowsEmpty = allowsEmpty
+        self.forgetsMissing = forgetsMissing
         self.progress = progress
     }
 
     /// What would be done. Changes nothing.
-    /// - Throws: `repositoryDamaged` when it cannot be told what is needed.
+    /// - Throws: `repositoryDamaged` when it is not known which data is needed.
     public func plan() throws(BackupError) -> PruneSummary {
         let lock = try RepositoryLock(repository.layout, .keepingPacks, operation: "prune --dry-run")
         defer { withExtendedLifetime(lock) {} }
         try repository.refresh()
         let visible = repository.snapshots()
         let removed = try repository.snapshotStore.removed()
+        _ = try requireWhole(visible, removed)
         let kept = removed.snapshots.filter { !grace.isOver(for: $0) }.map(\.snapshot)
-        let givenUpCount = removed.snapshots.count - kept.count
-        return try plan(visible + kept, removed.damages.filter { !grace.isOver(for: $0) }, givenUpCount: givenUpCount).summary
+        return try plan(visible + kept).summary
     }
 
-    private func plan(
-        _ snapshots: [Snapshot], _ damages: [RemovedDamage], givenUpCount: Int
-    ) throws(BackupError) -> PrunePlan {
-        let plan = try PrunePlan(
-            repository, snapshots, damages: damages, maxUnused: maxUnused, young: YoungPacks(repository.layout, youngPacks),
-            progress: progress)
-        guard
-            allowsEmpty || givenUpCount > 0 || !snapshots.isEmpty
-                || !plan.inventory.packs.contains(where: { $0.kind == .metadata })
-        else {
-            throw BackupError(
-                .repositoryDamaged, "nothing was pruned: the repository has the data of backups, but no backup",
-                path: repository.layout.snapshots,
-                remedy:
-                    "If it was copied, copy its folder snapshots as well. If all backups were deleted on purpose: backupfs prune --empty"
-            )
-        }
-        return plan
+    private var pruneGuard: PruneGuard { PruneGuard(repository, allowsEmpty: allowsEmpty, forgetsMissing: forgetsMissing) }
+
+    private func requireWhole(
+        _ visible: [Snapshot], _ removed: (snapshots: [RemovedSnapshot], damages: [RemovedDamage])
+    ) throws(BackupError) -> [SnapshotID] {
+        try pruneGuard.requireReadable(removed: removed.damages.filter { !grace.isOver(for: $0) })
+        return try pruneGuard.check(visible: visible, removed: removed.snapshots)
+    }
+
+    private func plan(_ snapshots: [Snapshot]) throws(BackupError) -> PrunePlan {
+        try PrunePlan(
+            repository, snapshots, maxUnused: maxUnused, young: YoungPacks(repository.layout, youngPacks), progress: progress)
     }
 
     /// - Throws: `busy` while another process writes or checks; `repositoryDamaged` as `plan`; `noSpace`, … : what is done by then stays done.
@@ -78,18 +75,17 @@ public struct RepositoryPrune {
         defer { withExtendedLifetime(lock) {} }
         try repository.snapshotStore.sweep(requireHeld: lock.requireHeld)
         try repository.catalog.reconcile()
+        try refuseOrForget()
         // Records go before the packs that only they need.
-        let givenUpCount = try repository.snapshotStore.giveUpRemoved(grace) { () throws(BackupError) in
-            try lock.requireHeld()
-        }
+        try repository.snapshotStore.giveUpRemoved(grace, requireHeld: lock.requireHeld)
         try FaultInjection.reached("prune.removed-given-up")
         // What was published before the lock was taken is seen; nothing is published while it is held. In this order a snapshot that another process
         // removes right now is in one of the lists at least.
         try repository.snapshotStore.rescan()
         let visible = repository.snapshots()
         let removed = try repository.snapshotStore.removed()
-        let plan = try plan(
-            visible + removed.snapshots.map(\.snapshot), removed.damages, givenUpCount: givenUpCount)
+        try pruneGuard.requireReadable(removed: removed.damages)
+        let plan = try plan(visible + removed.snapshots.map(\.snapshot))
         try makeDurable(plan)
         try FaultInjection.reached("prune.planned")
         var execution = Execution(repository: repository, lock: lock, plan: plan, progress: progress)
@@ -102,7 +98,16 @@ public struct RepositoryPrune {
             throw error
         }
         try execution.forgetRemoved()
+        repository.snapshotStore.strikeOutRemoved()
         return execution.summary
+    }
+
+    private func refuseOrForget() throws(BackupError) {
+        let store = repository.snapshotStore
+        try store.rescan()
+        let visible = repository.snapshots()
+        let missing = try requireWhole(visible, store.removed())
+        if !missing.isEmpty { try store.forgetMissing(SnapshotStore.MissingSnapshots(records: missing)) }
     }
 
     /// What the plan takes for granted must not change by a power cut when packs are gone: a process that was killed may have left snapshots

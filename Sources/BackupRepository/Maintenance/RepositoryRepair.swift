@@ -21,10 +21,12 @@ public struct RepositoryRepair {
 
     /// - Throws: `busy` while a backup is written; what keeps it from reading or writing; `locked` when another host has taken it for gone. It may be
     ///   interrupted at any point and run again.
-    public func run() throws(BackupError) {
+    /// - Returns: how many labels were lost. All else that was, a check afterwards finds.
+    @discardableResult
+    public func run() throws(BackupError) -> Int {
         let lock = try RepositoryLock(repository.layout, .removingPacks, operation: "check --repair")
         defer { withExtendedLifetime(lock) {} }
-        try Execution(
+        return try Execution(
             repository: repository, lock: lock, rewriter: PackRewriter(repository, lock), report: report, progress: progress
         ).run()
     }
@@ -38,7 +40,9 @@ private struct Execution {
     let report: (CheckEvent) -> Void
     let progress: ProgressHandler?
 
-    func run() throws(BackupError) {
+    private var damaged: DamagedFolder { DamagedFolder(layout: repository.layout, requireHeld: lock.requireHeld) }
+
+    func run() throws(BackupError) -> Int {
         defer { rewriter.discard() }
         try repository.snapshotStore.sweep(requireHeld: lock.requireHeld)
         try repairConfiguration()
@@ -46,9 +50,10 @@ private struct Execution {
         try repairPacks()
         try repository.catalog.rebuild()
         report(.repaired("The catalog was made anew from the packs."))
-        try repairRegister()
-        try repairRecords()
+        var records = RecordRepair(repository, damaged, report: report)
+        try records.run()
         try repository.refresh()
+        return records.lostLabelCount
     }
 
     private func repairConfiguration() throws(BackupError) {
@@ -138,7 +143,7 @@ private struct Execution {
         let isWhole = rewriter.published.contains(pack)
         if !isWhole {
             // The catalog is made anew at the end: removing a pack from it looks at every chunk.
-            try setAside(repository.layout.packPath(of: pack))
+            try damaged.setAside(repository.layout.packPath(of: pack))
         }
         repository.chunkReader.forget(pack)
         for chunk in chunks where lost.remove(chunk.id) != nil {
@@ -157,96 +162,5 @@ private struct Execution {
                 isWhole
                     ? "Pack \(pack): \(told); it is as it was." : "Pack \(pack): \(told); the damaged pack lies in damaged/ now.")
         )
-    }
-
-    /// Moves a file of the repository to `damaged/`, durably.
-    private func setAside(_ path: String) throws(BackupError) {
-        let folder = repository.layout.damaged
-        try OwnerOnly.makeFolder(folder)
-        try lock.requireHeld()
-        try FileSystem.rename(path, to: "\(folder)/\(FileSystem.lastComponent(path))")
-        try FileSystem.synchronizeDirectory(folder)
-        try FileSystem.synchronizeDirectory(FileSystem.parentPath(path))
-    }
-
-    // MARK: Records and labels
-
-    private func repairRecords() throws(BackupError) {
-        let layout = repository.layout
-        for damage in repository.snapshotStore.list.damages where damage.code == .repositoryDamaged {
-            guard let path = damage.path else { continue }
-            let name = FileName(FileSystem.lastComponent(path))
-            if let digest = RepositoryLayout.digest(in: name, extension: RepositoryLayout.snapshotExtension) {
-                try repairRecord(SnapshotID(digest), damage)
-            } else if let digest = RepositoryLayout.digest(in: name, extension: RepositoryLayout.labelExtension) {
-                try repairLabel(SnapshotID(digest), damage)
-            } else if path.hasPrefix(layout.path) {
-                report(.finding(CheckFinding(.record, damage)))
-            }
-        }
-    }
-
-    /// What is missing stays missing, is told of once, and is no longer expected.
-    private func repairRegister() throws(BackupError) {
-        let store = repository.snapshotStore
-        do throws(BackupError) {
-            let missing = try store.missingSnapshots()
-            for finding in MissingFinding.all(missing, repository.layout) {
-                report(.finding(CheckFinding(finding.kind, finding.error)))
-            }
-            if !missing.isEmpty { try store.forgetMissing(missing) }
-        } catch {
-            guard error.code == .repositoryDamaged else {
-                if error.code == .unsupportedVersion { return }
-                throw error
-            }
-            try store.forgetMissing(SnapshotStore.MissingSnapshots())
-            report(.finding(CheckFinding(.record, error, isRepaired: true)))
-            report(.repaired("The register of snapshots was written anew, from those that are there."))
-        }
-    }
-
-    private func repairRecord(_ id: SnapshotID, _ damage: BackupError) throws(BackupError) {
-        let path = repository.layout.snapshotPath(of: id)
-        let bytes = try FileSystem.readFile(path, limitBytes: SnapshotRecord.byteCountLimit)
-        if let right = SingleBitRepair.repaired(bytes, sha256: id.digest) {
-            try setAsideCopy(bytes, FileSystem.lastComponent(path))
-            try publish(right, to: path)
-            report(.finding(CheckFinding(.record, damage, isRepaired: true)))
-            report(.repaired("Snapshot record \(id): a flipped bit was turned back."))
-            return
-        }
-        try setAside(path)
-        try repository.snapshotStore.forgetMissing(SnapshotStore.MissingSnapshots(records: [id]))
-        report(.finding(CheckFinding(.record, damage)))
-        report(.repaired("Snapshot record \(id): lost; it lies in damaged/ now."))
-    }
-
-    private func repairLabel(_ id: SnapshotID, _ damage: BackupError) throws(BackupError) {
-        let path = repository.layout.labelPath(of: id)
-        let bytes = try FileSystem.readFile(path, limitBytes: SnapshotLabel.byteCountLimit)
-        try setAsideCopy(bytes, FileSystem.lastComponent(path))
-        let right = SingleBitRepair.repaired(bytes) {
-            (try? SnapshotLabel(decoding: repository.protection.open($0, as: .snapshotLabel(id)), for: id)) != nil
-        }
-        if let right {
-            try publish(right, to: path)
-            report(.repaired("Label of snapshot \(id): a flipped bit was turned back."))
-        } else {
-            // Writes what is shown for it: its first name, and pinned, since it may have been.
-            try repository.snapshotStore.changeLabel(id) { _ in }
-            report(.repaired("Label of snapshot \(id): written anew; its name is its first one, and it is pinned."))
-        }
-        report(.finding(CheckFinding(.label, damage, isRepaired: true)))
-    }
-
-    private func setAsideCopy(_ bytes: [UInt8], _ name: String) throws(BackupError) {
-        try OwnerOnly.makeFolder(repository.layout.damaged)
-        try publish(bytes, to: "\(repository.layout.damaged)/\(name)")
-    }
-
-    private func publish(_ bytes: [UInt8], to path: String) throws(BackupError) {
-        try OwnerOnly.publish(
-            bytes, to: path, temporaryFolder: repository.layout.temporary, beforeRename: lock.requireHeld)
     }
 }

@@ -16,15 +16,16 @@ public struct RemovalGrace: Sendable {
     let now: Timestamp
     private let seconds: @Sendable (Snapshot?) -> Int64
 
-    /// - Parameter seconds: how long a snapshot can be brought back after it was removed; asked with `nil` for one whose record cannot be read.
+    /// - Parameter seconds: how long a snapshot can be brought back after it was removed; asked with `nil` for one whose record is damaged:
+    ///   then it is the longest time of all.
     public init(now: Timestamp, seconds: @escaping @Sendable (Snapshot?) -> Int64 = { _ in Self.standardSeconds }) {
         self.now = now
         self.seconds = seconds
     }
 
-    /// The same, but over for some snapshots.
+    /// The same, but over for some snapshots. One whose record cannot be read may be any other.
     public func over(for isOver: @escaping @Sendable (Snapshot) -> Bool) -> RemovalGrace {
-        RemovalGrace(now: now) { [seconds] snapshot in snapshot.map(isOver) ?? true ? .min : seconds(snapshot) }
+        RemovalGrace(now: now) { [seconds] snapshot in snapshot.map(isOver) ?? false ? .min : seconds(snapshot) }
     }
 
     /// Until when it can be brought back; when the time of the removal is not known, if a prune ran now.
@@ -39,5 +40,8 @@ public struct RemovalGrace: Sendable {
     /// A removal in the future, by a clock that was wrong then or is wrong now, is not over.
     public func isOver(for removed: RemovedSnapshot) -> Bool { end(of: removed) <= now }
 
-    func isOver(for damage: RemovedDamage) -> Bool { end(damage.removalTime, nil) <= now }
+    /// What cannot be read for another reason than damage can be read another time.
+    func isOver(for damage: RemovedDamage) -> Bool {
+        damage.error.code == .repositoryDamaged && end(damage.removalTime, nil) <= now
+    }
 }

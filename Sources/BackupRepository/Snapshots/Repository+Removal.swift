@@ -35,8 +35,16 @@ extension Repository {
         try snapshotStore.giveUpRemoved(ids, willRemove: willRemove, didRemove: didRemove)
     }
 
+    /// Whether no snapshot is left when these are removed. A snapshot that is missing, or of which nothing can be known without a register, may be left.
+    public func hasOnly(_ ids: [SnapshotID]) -> Bool {
+        Set(snapshots().map(\.id)).isSubset(of: ids) && (try? snapshotStore.isComplete()) == true
+    }
+
     /// The snapshots that can be brought back, in the order in which they were removed.
     public func removedSnapshots() throws(BackupError) -> [RemovedSnapshot] { try snapshotStore.removedSnapshots() }
+
+    /// Why records of removed snapshots cannot be read: these cannot be brought back.
+    public func removedDamages() throws(BackupError) -> [BackupError] { try snapshotStore.removed().damages.map(\.error) }
 
     /// Brings a removed snapshot back.
     /// - Parameter name: what it is called from now on; `nil` for what it was called.

@@ -16,25 +16,60 @@ extension SnapshotStore {
     }
 
     /// Changes the register. An error is passed over: a register that is behind costs a finding at worst, and must not keep a snapshot from being
-    /// made, or from being removed on a full disk. One of a later version is left as it is; in the place of a damaged one comes one of what is there.
+    /// made, or from being removed on a full disk. One that is damaged is left to a repair, and one of a later version as it is.
     func changeRegister(_ change: (inout SnapshotRegister) -> Void) {
-        do throws(BackupError) {
-            var register: SnapshotRegister?
-            do throws(BackupError) {
-                register = try readRegister()
-            } catch {
-                guard error.code == .repositoryDamaged else { throw error }
-            }
-            var changed = register ?? SnapshotRegister()
-            // Those of older programs are entered with the first of this one.
-            changed.enter(list.recorded.map(\.id))
-            change(&changed)
-            guard changed != register else { return }
-            try OwnerOnly.publish(
-                protection.seal(changed.encode(), as: .register), to: layout.register, temporaryFolder: layout.temporary)
-        } catch {
-            return
-        }
+        try? writeRegister(change)
+    }
+
+    /// - Throws: `repositoryDamaged` and `unsupportedVersion` for the register that is there; what writing throws.
+    private func writeRegister(_ change: (inout SnapshotRegister) -> Void) throws(BackupError) {
+        let register = try readRegister()
+        var changed: SnapshotRegister
+        if let register { changed = register } else { changed = try registerOfWhatIsThere() }
+        // Those of older programs are entered with the first of this one.
+        changed.enter(list.recorded.map(\.id))
+        // There may have been no room for the register when they were removed.
+        changed.strikeOut(removedForGood.filter { list[$0] == nil })
+        change(&changed)
+        guard changed != register else { return }
+        try OwnerOnly.publish(
+            protection.seal(changed.encode(), as: .register), to: layout.register, temporaryFolder: layout.temporary)
+    }
+
+    /// Names every snapshot of which there is a trace: a record that can be read or not, a label, or a record that a repair has set aside. A snapshot
+    /// whose record was not copied yet, or was lost, may have left a label.
+    private func registerOfWhatIsThere() throws(BackupError) -> SnapshotRegister {
+        let removed = try ids(in: layout.removed, RepositoryLayout.snapshotExtension)
+        let labelled = try ids(in: layout.labels, RepositoryLayout.labelExtension).subtracting(removed)
+        var register = SnapshotRegister()
+        register.enter(try ids(in: layout.snapshots, RepositoryLayout.snapshotExtension))
+        register.enter(try ids(in: layout.damaged, RepositoryLayout.snapshotExtension).subtracting(removed))
+        for snapshot in labelled { register.enterLabel(of: snapshot) }
+        return register
+    }
+
+    /// Puts one of what is there in the place of a damaged register: for a repair.
+    func rebuildRegister() throws(BackupError) {
+        let lock = try NamesLock(layout)
+        defer { withExtendedLifetime(lock) {} }
+        try OwnerOnly.publish(
+            protection.seal(registerOfWhatIsThere().encode(), as: .register), to: layout.register,
+            temporaryFolder: layout.temporary)
+    }
+
+    /// Enters a snapshot whose record is about to be set aside: what it needs must stay until the user gives it up.
+    /// - Throws: `repositoryDamaged` and `unsupportedVersion` for the register that is there; what writing throws.
+    func expect(_ id: SnapshotID) throws(BackupError) {
+        let lock = try NamesLock(layout)
+        defer { withExtendedLifetime(lock) {} }
+        try writeRegister { $0.enter([id]) }
+    }
+
+    /// Strikes out what was removed for good when there was no room for the register.
+    func strikeOutRemoved() {
+        guard !removedForGood.isEmpty, let lock = try? NamesLock(layout) else { return }
+        defer { withExtendedLifetime(lock) {} }
+        changeRegister { _ in }
     }
 
     /// What is missing of what the register names.
@@ -55,36 +90,50 @@ extension SnapshotStore {
         return try compareWithRegister()
     }
 
+    /// Whether there is a register, and no snapshot of those that it names is missing.
+    func isComplete() throws(BackupError) -> Bool {
+        do throws(BackupError) {
+            guard try readRegister() != nil else { return false }
+            return try missingSnapshots().records.isEmpty
+        } catch {
+            guard [.repositoryDamaged, .unsupportedVersion].contains(error.code) else { throw error }
+            return false
+        }
+    }
+
     /// A file that is there but cannot be read is another finding.
     private func compareWithRegister() throws(BackupError) -> MissingSnapshots {
         guard let register = try readRegister() else { return MissingSnapshots() }
         var records = try ids(in: layout.snapshots, RepositoryLayout.snapshotExtension)
         // Removed on purpose, when there was no room for the register perhaps.
-        do throws(BackupError) {
-            records.formUnion(try ids(in: layout.removed, RepositoryLayout.snapshotExtension))
-        } catch {
-            if error.code != .notFound { throw error }
-        }
+        records.formUnion(try ids(in: layout.removed, RepositoryLayout.snapshotExtension))
+        records.formUnion(removedForGood)
         let labels = try ids(in: layout.labels, RepositoryLayout.labelExtension)
         var missing = MissingSnapshots()
         for (snapshot, isLabelled) in register.isLabelled.sorted(by: { $0.key < $1.key }) {
             if !records.contains(snapshot) {
                 missing.records.append(snapshot)
-            } else if isLabelled, !labels.contains(snapshot) {
+            } else if isLabelled, !labels.contains(snapshot), !removedForGood.contains(snapshot) {
                 missing.labels.append(snapshot)
             }
         }
         return missing
     }
 
+    /// - Returns: nothing for a folder that is not there: some are made when they are needed.
     private func ids(in folder: String, _ suffix: String) throws(BackupError) -> Set<SnapshotID> {
-        Set(
-            try DirectoryReader(path: folder).names().compactMap {
-                RepositoryLayout.digest(in: $0, extension: suffix).map(SnapshotID.init)
-            })
+        do throws(BackupError) {
+            return Set(
+                try DirectoryReader(path: folder).names().compactMap {
+                    RepositoryLayout.digest(in: $0, extension: suffix).map(SnapshotID.init)
+                })
+        } catch {
+            if error.code == .notFound { return [] }
+            throw error
+        }
     }
 
-    /// No longer expects what is missing: for a repair, which has told of it.
+    /// No longer expects what is missing.
     func forgetMissing(_ missing: MissingSnapshots) throws(BackupError) {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }

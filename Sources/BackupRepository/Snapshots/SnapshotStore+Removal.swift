@@ -39,6 +39,7 @@ extension SnapshotStore {
             // There is such a copy when a removal was interrupted.
             try FileSystem.removeFile(layout.removedPath(of: id))
             try FileSystem.removeFile(layout.snapshotPath(of: id))
+            noteRemovedForGood(id)
             try FileSystem.synchronizeDirectory(layout.snapshots)
             try FileSystem.removeFile(layout.labelPath(of: id))
         }
@@ -131,32 +132,36 @@ extension SnapshotStore {
         changeRegister { if isLabelled { $0.enterLabel(of: id) } }
     }
 
-    /// Removes records of removed snapshots, and their labels, for good.
+    /// Removes records of removed snapshots, and their labels, for good. Those that are damaged are set aside.
     /// - Parameters:
     ///   - grace: those for which it is over are given up.
-    ///   - requireHeld: asked before each file is unlinked.
-    /// - Returns: how many were given up.
+    ///   - requireHeld: asked before each file is unlinked or moved.
     func giveUpRemoved(
-        _ grace: RemovalGrace, requireHeld: () throws(BackupError) -> Void
-    ) throws(BackupError) -> Int {
+        _ grace: RemovalGrace, requireHeld: @escaping () throws(BackupError) -> Void
+    ) throws(BackupError) {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
         try scan()
         try sweepRemoved(requireHeld, lock)
         let all = try removed()
-        let ids =
-            all.snapshots.filter { grace.isOver(for: $0) }.map(\.snapshot.id)
-            + all.damages.filter { grace.isOver(for: $0) }.map(\.id)
+        let ids = all.snapshots.filter { grace.isOver(for: $0) }.map(\.snapshot.id)
+        let damaged = all.damages.filter { grace.isOver(for: $0) }.map(\.id)
+        // Where there was no room for the register at the removal, it names them still.
+        if !(ids + damaged).isEmpty { changeRegister { $0.strikeOut(ids + damaged) } }
         for id in ids {
             try requireHeld()
             try unlinkRemoved(id, lock)
         }
-        let known = Set(ids)
+        let damagedFolder = DamagedFolder(layout: layout, requireHeld: requireHeld)
+        for id in damaged {
+            try lock.requireHeld()
+            try damagedFolder.setAside(layout.removedPath(of: id))
+        }
+        let known = Set(ids + damaged)
         let undated =
             all.snapshots.filter { $0.removalTime == nil }.map(\.snapshot.id)
             + all.damages.filter { $0.removalTime == nil }.map(\.id)
         try setRemovalTime(of: undated.filter { !known.contains($0) }, to: grace.now)
-        return ids.count
     }
 
     /// Begins the time of grace of what was removed by a clock that was wrong; not while it still is.
@@ -194,6 +199,7 @@ extension SnapshotStore {
         defer { withExtendedLifetime(lock) {} }
         try scan()
         let present = Set(try removed().snapshots.map(\.snapshot.id))
+        changeRegister { $0.strikeOut(ids.filter(present.contains)) }
         for id in ids where present.contains(id) {
             try willRemove(id)
             try unlinkRemoved(id, lock)
@@ -204,6 +210,7 @@ extension SnapshotStore {
     private func unlinkRemoved(_ id: SnapshotID, _ lock: borrowing NamesLock) throws(BackupError) {
         try lock.requireHeld()
         try FileSystem.removeFile(layout.removedPath(of: id))
+        noteRemovedForGood(id)
         try FileSystem.synchronizeDirectory(layout.removed)
         try FileSystem.removeFile(layout.labelPath(of: id))
     }

@@ -23,6 +23,7 @@ final class SnapshotStore: Sendable {
     private let state = Mutex(State())
     /// What could be brought back at the last look.
     let lastRemoved = Mutex<KnownRemoved?>(nil)
+    private let removedIDs = Mutex<Set<SnapshotID>>([])
     private let lastScanNumber = Mutex(0)
 
     init(layout: RepositoryLayout, protection: RepositoryProtection) throws(BackupError) {
@@ -32,6 +33,11 @@ final class SnapshotStore: Sendable {
     }
 
     var list: SnapshotList { state.withLock { $0.list } }
+
+    /// What this process has removed for good: the register names it still when there was no room to write it.
+    var removedForGood: Set<SnapshotID> { removedIDs.withLock { $0 } }
+
+    func noteRemovedForGood(_ id: SnapshotID) { removedIDs.withLock { _ = $0.insert(id) } }
 
     /// Looks whether snapshots came, went or changed their label since the last look.
     /// - Returns: whether the list differs now.
@@ -237,6 +243,7 @@ extension SnapshotStore {
         for id in ids {
             try lock.requireHeld()
             try FileSystem.removeFile(layout.snapshotPath(of: id))
+            noteRemovedForGood(id)
         }
         try FileSystem.synchronizeDirectory(layout.snapshots)
         for id in ids { try FileSystem.removeFile(layout.labelPath(of: id)) }
@@ -255,32 +262,11 @@ extension SnapshotStore {
         }
     }
 
-    /// Removes what crashes left: labels of snapshots that are gone and cannot be brought back, and all temporary files but packs that were being
-    /// removed. Only for the holder of the writer's lock, since packs are written in the same folder.
-    /// - Parameter requireHeld: whether the writer's lock is still held, asked before anything is removed; throws if not.
-    func sweep(requireHeld: () throws(BackupError) -> Void) throws(BackupError) {
-        let lock = try NamesLock(layout)
-        defer { withExtendedLifetime(lock) {} }
-        for name in try DirectoryReader(path: layout.labels).names() {
-            guard let digest = RepositoryLayout.digest(in: name, extension: RepositoryLayout.labelExtension) else { continue }
-            let id = SnapshotID(digest)
-            if try !FileSystem.exists(layout.snapshotPath(of: id)), try !FileSystem.exists(layout.removedPath(of: id)) {
-                try requireHeld()
-                try lock.requireHeld()
-                try FileSystem.removeFile(layout.labelPath(of: id))
-            }
-        }
-        for name in try DirectoryReader(path: layout.temporary).names() {
-            try requireHeld()
-            if try PackRemoval.bringBack(name, layout) { continue }
-            try FileSystem.removeTree("\(layout.temporary)/\(name)")
-        }
-    }
-
     /// - Throws: `invalidArgument`, `alreadyExists`.
     func requireFree(_ name: FileName, in list: SnapshotList) throws(BackupError) {
         guard name.isSafeComponent else {
-            throw BackupError(.invalidArgument, "“\(MessageText.name(name.bytes))” cannot be a snapshot's name", remedy: "Choose another name.")
+            throw BackupError(
+                .invalidArgument, "“\(MessageText.name(name.bytes))” cannot be a snapshot's name", remedy: "Choose another name.")
         }
         if list[name] != nil {
             throw BackupError(

@@ -14,16 +14,17 @@ public struct CheckOperation {
         readData: DataSubset?, progress: ProgressHandler?, report: @escaping (CheckEvent) -> Void
     ) throws(BackupError) -> CheckSummary {
         try store.recorded(.check) { (facts) throws(BackupError) in
-            try run(readData, progress, report, &facts)
+            try run(readData, progress, report, lostLabelCount: 0, &facts)
         }
     }
 
     private func run(
         _ readData: DataSubset?, _ progress: ProgressHandler?, _ report: @escaping (CheckEvent) -> Void,
-        _ facts: inout OperationFacts
+        lostLabelCount: Int, _ facts: inout OperationFacts
     ) throws(BackupError) -> CheckSummary {
         var check = RepositoryCheck(store.repository, readData: readData, progress: progress, report: report)
-        let summary = try check.run()
+        var summary = try check.run()
+        summary.findingCount += lostLabelCount
         if readData != nil { facts.sizeBytes = summary.readByteCount }
         if !summary.isSound {
             facts.result = .failed
@@ -34,15 +35,16 @@ public struct CheckOperation {
     }
 
     /// Reads everything, repairs, and checks again.
-    /// - Returns: how it stands afterwards.
+    /// - Returns: how it stands afterwards; labels that were lost count as findings.
     public func repair(progress: ProgressHandler?, report: @escaping (CheckEvent) -> Void) throws(BackupError) -> CheckSummary {
         try store.recorded(.repair) { (facts) throws(BackupError) in
             let lock = try store.lockForOperation()
             defer { withExtendedLifetime(lock) {} }
-            try store.monitor.run("repair", phase: "Repairing...", progress) { (progress) throws(BackupError) in
+            let lostLabelCount = try store.monitor.run("repair", phase: "Repairing...", progress) {
+                (progress) throws(BackupError) in
                 try RepositoryRepair(store.repository, progress: progress, report: report).run()
             }
-            return try run(.all, progress, report, &facts)
+            return try run(.all, progress, report, lostLabelCount: lostLabelCount, &facts)
         }
     }
 }

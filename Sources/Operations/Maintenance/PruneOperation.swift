@@ -6,19 +6,23 @@ public struct PruneOperation: Sendable {
     private let store: Store
     private let givesUpRemoved: Bool
     private let allowsEmpty: Bool
+    private let forgetsMissing: Bool
 
     /// - Parameters:
     ///   - givesUpRemoved: whether removed backups are given up although they could still be brought back.
     ///   - allowsEmpty: whether everything may go when the repository has no backup at all.
-    public init(store: Store, givesUpRemoved: Bool = false, allowsEmpty: Bool = false) {
+    ///   - forgetsMissing: whether backups whose records are missing are given up.
+    public init(store: Store, givesUpRemoved: Bool = false, allowsEmpty: Bool = false, forgetsMissing: Bool = false) {
         self.store = store
         self.givesUpRemoved = givesUpRemoved
         self.allowsEmpty = allowsEmpty
+        self.forgetsMissing = forgetsMissing
     }
 
     private func prune(_ maxUnused: UnusedLimit, _ progress: ProgressHandler?) throws(BackupError) -> RepositoryPrune {
         RepositoryPrune(
-            store.repository, maxUnused: maxUnused, grace: try grace(), allowsEmpty: allowsEmpty, progress: progress)
+            store.repository, maxUnused: maxUnused, grace: try grace(), allowsEmpty: allowsEmpty,
+            forgetsMissing: forgetsMissing, progress: progress)
     }
 
     /// Other stores' backups keep their time whatever is given up here.
@@ -27,7 +31,7 @@ public struct PruneOperation: Sendable {
         return givesUpRemoved ? grace.over { [store] in store.owns($0) } : grace
     }
 
-    /// - Throws: `busy`; `repositoryDamaged` when it cannot be told what is needed.
+    /// - Throws: `busy`; `repositoryDamaged` when it is not known which data is needed.
     public func run(
         maxUnused: UnusedLimit, isDryRun: Bool, progress: ProgressHandler?
     ) throws(BackupError) -> PruneSummary {

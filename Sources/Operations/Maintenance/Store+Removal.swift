@@ -7,7 +7,8 @@ import SystemIO
 extension Store {
     /// For this store's own backups it is what its settings say, for those of another source what that one's settings say. Where those are not known it
     /// is the longer of this store's time and the standard one: a store must not cut another one's time short. That one may have taken this store's source
-    /// over, and while the settings here may be cut off, those that the repository has count.
+    /// over, and while the settings here may be cut off, those that the repository has count. A damaged record may be of any source: the longest time of all
+    /// counts.
     public func removalGrace() throws(BackupError) -> RemovalGrace {
         let own = Self.seconds(settings.retention.undeleteDays)
         let isKnown = settings.hasEnd
@@ -17,9 +18,11 @@ extension Store {
             let settings = (try? SettingsText(document.settings, path: paths.settings)).flatMap { try? StoreSettings($0) }
             others[document.id] = settings.map { Self.seconds($0.retention.undeleteDays) } ?? longer
         }
+        let longest = others.values.reduce(longer, max)
         let source = source
         return RemovalGrace(now: SystemClock.now()) { [others] snapshot in
-            guard let named = snapshot?.source else { return longer }
+            guard let snapshot else { return longest }
+            guard let named = snapshot.source else { return longer }
             return others[named] ?? (named == source ? own : longer)
         }
     }

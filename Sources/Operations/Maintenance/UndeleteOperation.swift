@@ -80,8 +80,11 @@ public struct UndeleteOperation: Sendable {
                 || name.utf8.count >= Self.shortestIDCount && snapshot.id.hexadecimal.hasPrefix(name)
         }
         if let found = named.last(where: { store.owns($0.snapshot) }) ?? named.last { return found }
+        let isHidden = (try? store.repository.removedDamages().isEmpty) == false
         throw BackupError(
             .notFound, "no removed backup has this name", path: name,
-            remedy: "See those that can be brought back: backupfs snapshots --removed")
+            remedy: isHidden
+                ? "The record of a removed backup cannot be read. Repair what can be with: backupfs check --repair"
+                : "See those that can be brought back: backupfs snapshots --removed")
     }
 }

@@ -146,7 +146,7 @@ public struct AutomaticBackup: Sendable {
             }
             return result
         }
-        guard let result else {
+        guard var result else {
             state.result = .skipped
             return newest.map { .unchanged($0.name) } ?? .notDue(nil)
         }
@@ -154,7 +154,7 @@ public struct AutomaticBackup: Sendable {
         if !result.removed.isEmpty { state.needsPrune = true }
         // Removals by hand count as well.
         if (try? store.ownRemovedSnapshots().isEmpty) == false { state.needsPrune = true }
-        pruneNowAndThen(&state, after: result, progress)
+        if let reason = pruneNowAndThen(&state, after: result, progress) { result.warnings.append(reason) }
         return .made(result)
     }
 
@@ -174,25 +174,31 @@ public struct AutomaticBackup: Sendable {
         }
     }
 
-    /// Gives back the room of what was removed, once a week. What goes wrong with it is told by its own error; the backup is there.
+    /// Gives back the room of what was removed, once a week. The backup is there, whatever becomes of that: the history has its own error.
+    /// - Returns: why it was refused, for the user to do something about it; `nil` when it was not.
     private func pruneNowAndThen(
         _ state: inout ScheduleState, after result: BackupResult, _ progress: ProgressHandler?
-    ) {
-        guard store.settings.retention.prunes, store.settings.hasEnd, state.needsPrune else { return }
+    ) -> Message? {
+        guard store.settings.retention.prunes, store.settings.hasEnd, state.needsPrune else { return nil }
         let now = SystemClock.now()
         // By a clock that is far ahead every removed backup could no longer be brought back.
-        guard RetentionGuard(store: store).clockProblem(after: result.snapshot, now: now) == nil else { return }
+        guard RetentionGuard(store: store).clockProblem(after: result.snapshot, now: now) == nil else { return nil }
         guard state.prunedAt != nil else {
             // The first prune comes a week after the first removal.
             state.prunedAt = now
-            return
+            return nil
         }
-        if let prunedAt = state.prunedAt, prunedAt <= now, now.seconds - prunedAt.seconds < Self.pruneIntervalSeconds { return }
-        guard (try? PruneOperation(store: store).runAutomatically(maxUnused: .standard, progress: progress)) != nil else {
-            return
+        if let prunedAt = state.prunedAt, prunedAt <= now, now.seconds - prunedAt.seconds < Self.pruneIntervalSeconds {
+            return nil
+        }
+        do throws(BackupError) {
+            _ = try PruneOperation(store: store).runAutomatically(maxUnused: .standard, progress: progress)
+        } catch {
+            return error.code == .repositoryDamaged ? error.summary : nil
         }
         // What can still be brought back keeps its room until a later one.
         state.needsPrune = (try? store.ownRemovedSnapshots().isEmpty) != true
         state.prunedAt = now
+        return nil
     }
 }

@@ -192,6 +192,35 @@ struct UndeleteTests {
         #expect(try isWhole(room, "a"))
     }
 
+    @Test func `a damaged record of another store's removed backup keeps its time`() throws {
+        let room = try makeRoom()
+        try room.sh(
+            """
+            backupfs config set undelete-days 365 --store $S; backupfs backup --label d --store $S; backupfs delete a --yes --store $S
+            backupfs init --store $R/other --repository $S/repository --new-source
+            backupfs config set undelete-days 0 --store $R/other
+            """, Self.at(2))
+        let record = try room.sh("echo $S/repository/removed/*")
+        try room.sh("cp -p \(record) $R/kept; touch -r \(record) $R/time")
+        func flip(_ offsets: [Int]) throws {
+            for offset in offsets { try Damage.flip(record, at: offset) }
+            try room.sh("touch -r $R/time \(record)")
+        }
+        try flip([20])
+        #expect(try room.run("backupfs check --store $R/other").output.contains(record))
+        try room.sh("backupfs check --repair --yes --store $R/other; cmp \(record) $R/kept", Self.at(20))
+        try flip([20, 90])
+        for command in ["prune", "prune --now"] {
+            let refused = try room.run("backupfs \(command) --max-unused 0 --store $R/other", Self.at(20))
+            #expect(refused.status == 1 && refused.complaint.contains("\(record): nothing was pruned"), "\(refused.complaint)")
+        }
+        let unknown = try room.run("backupfs undelete a --store $S", Self.at(20))
+        #expect(unknown.status == 1 && unknown.complaint.contains("check --repair"), "\(unknown.complaint)")
+        try room.sh("cp -p $R/kept \(record); backupfs prune --now --max-unused 0 --store $R/other", Self.at(20))
+        try room.sh("backupfs undelete a --store $S", Self.at(20))
+        #expect(try isWhole(room, "a"))
+    }
+
     @Test func `a repository with packs and no backup is not pruned unless it is said`() throws {
         let room = try makeRoom()
         // As a copy that was interrupted looks.

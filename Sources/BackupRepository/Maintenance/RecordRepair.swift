@@ -1,0 +1,122 @@
+import BackupCore
+import SystemIO
+
+/// Repairs the register, and the records and labels of snapshots. A record that is lost is expected until a prune is told to give its backup up: the
+/// check after the repair finds that it is missing.
+struct RecordRepair {
+    private let repository: Repository
+    private let store: SnapshotStore
+    private let damaged: DamagedFolder
+    private let report: (CheckEvent) -> Void
+    /// How many labels were lost, which a check after this does not find.
+    private(set) var lostLabelCount = 0
+
+    init(_ repository: Repository, _ damaged: DamagedFolder, report: @escaping (CheckEvent) -> Void) {
+        self.repository = repository
+        store = repository.snapshotStore
+        self.damaged = damaged
+        self.report = report
+    }
+
+    mutating func run() throws(BackupError) {
+        try repairRegister()
+        // The repository was opened hours ago, perhaps: what was wrong then may have been put right by a copy, or was misread.
+        try store.rescan()
+        for damage in store.list.damages where damage.code == .repositoryDamaged {
+            guard let path = damage.path else { continue }
+            let name = FileName(FileSystem.lastComponent(path))
+            if let digest = RepositoryLayout.digest(in: name, extension: RepositoryLayout.snapshotExtension) {
+                try repairRecord(SnapshotID(digest), at: path, damage)
+            } else if let digest = RepositoryLayout.digest(in: name, extension: RepositoryLayout.labelExtension) {
+                try repairLabel(SnapshotID(digest), damage)
+            } else if path.hasPrefix(repository.layout.path) {
+                report(.finding(CheckFinding(.record, damage)))
+            }
+        }
+        for removed in try store.removed().damages where removed.error.code == .repositoryDamaged {
+            let path = repository.layout.removedPath(of: removed.id)
+            try repairRecord(removed.id, at: path, removed.error, modificationTime: FileSystem.status(path).modificationTime)
+        }
+    }
+
+    /// A label that is missing is reported once, and no longer expected.
+    private mutating func repairRegister() throws(BackupError) {
+        do throws(BackupError) {
+            let missing = SnapshotStore.MissingSnapshots(labels: try store.missingSnapshots().labels)
+            for finding in MissingFinding.all(missing, repository.layout) {
+                report(.finding(CheckFinding(finding.kind, finding.error)))
+            }
+            lostLabelCount += missing.labels.count
+            if !missing.isEmpty { try store.forgetMissing(missing) }
+        } catch {
+            if error.code == .unsupportedVersion { return }
+            guard error.code == .repositoryDamaged else { throw error }
+            try store.rebuildRegister()
+            report(.finding(CheckFinding(.record, error, isRepaired: true)))
+            report(.repaired("The register of snapshots was rebuilt from those that are there."))
+        }
+    }
+
+    // MARK: Records
+
+    /// - Parameter modificationTime: of a removed snapshot, the time of the removal, which stays.
+    private func repairRecord(
+        _ id: SnapshotID, at path: String, _ damage: BackupError, modificationTime: Timestamp? = nil
+    ) throws(BackupError) {
+        guard let bytes = try damagedBytes(of: id, at: path) else { return }
+        if let right = SingleBitRepair.repaired(bytes, sha256: id.digest) {
+            try damaged.keepCopy(bytes, of: path)
+            try damaged.publish(right, to: path, modificationTime: modificationTime)
+            report(.finding(CheckFinding(.record, damage, isRepaired: true)))
+            report(.repaired("Snapshot record \(id): a flipped bit was turned back."))
+            return
+        }
+        report(.finding(CheckFinding(.record, damage)))
+        do throws(BackupError) {
+            try store.expect(id)
+        } catch {
+            // No prune goes on while it lies where it is. By a later version's register this program could not say that it is missing.
+            if error.code == .unsupportedVersion { return }
+            throw error
+        }
+        try damaged.setAside(path)
+        // The right record may have been copied back in that moment.
+        guard try damagedBytes(of: id, at: damaged.path(of: path)) != nil else { return try damaged.putBack(path) }
+        report(.repaired("Snapshot record \(id): lost; it lies in damaged/ now. The backup's data stays."))
+    }
+
+    /// - Returns: `nil` when it is right, or no longer there.
+    private func damagedBytes(of id: SnapshotID, at path: String) throws(BackupError) -> [UInt8]? {
+        do throws(BackupError) {
+            _ = try store.readRecord(id, at: path)
+            return nil
+        } catch {
+            if error.code == .notFound { return nil }
+            guard error.code == .repositoryDamaged else { throw error }
+            return try FileSystem.readFile(path, limitBytes: SnapshotRecord.byteCountLimit)
+        }
+    }
+
+    // MARK: Labels
+
+    private mutating func repairLabel(_ id: SnapshotID, _ damage: BackupError) throws(BackupError) {
+        let path = repository.layout.labelPath(of: id)
+        let isRight = { [protection = repository.protection] (bytes: [UInt8]) in
+            (try? SnapshotLabel(decoding: protection.open(bytes, as: .snapshotLabel(id)), for: id)) != nil
+        }
+        let bytes = try FileSystem.readFile(path, limitBytes: SnapshotLabel.byteCountLimit)
+        if isRight(bytes) { return }
+        try damaged.keepCopy(bytes, of: path)
+        let right = SingleBitRepair.repaired(bytes, isRight)
+        if let right {
+            try damaged.publish(right, to: path)
+            report(.repaired("Label of snapshot \(id): a flipped bit was turned back."))
+        } else {
+            // Writes what is shown for it: its first name, and pinned, since it may have been.
+            try store.changeLabel(id) { _ in }
+            lostLabelCount += 1
+            report(.repaired("Label of snapshot \(id): rewritten; its name is its first one, and it is pinned."))
+        }
+        report(.finding(CheckFinding(.label, damage, isRepaired: right != nil)))
+    }
+}
