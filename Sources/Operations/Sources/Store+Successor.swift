@@ -12,7 +12,7 @@ extension Store {
         return document
     }
 
-    /// For whoever is about to use this store's backups or to remove some; `nil` while it continues its source itself.
+    /// What to say before this store's backups are used or removed; `nil` while it continues its source itself.
     public var successorNotice: Message? {
         guard let successor else { return nil }
         let path = MessageText.shortened(successor.storePath)

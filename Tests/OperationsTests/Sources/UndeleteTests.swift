@@ -99,8 +99,8 @@ struct UndeleteTests {
             backupfs backup --label d --store $S
             """, Self.at(2))
         #expect(try names(room) == "b c d")
-        let told = try room.sh("backupfs undelete a --store $S", Self.at(3))
-        #expect(told.hasPrefix("Brought back a\nIt is pinned now") && told.hasSuffix("backupfs unpin a"), "\(told)")
+        let answer = try room.sh("backupfs undelete a --store $S", Self.at(3))
+        #expect(answer.hasPrefix("Brought back a\nIt is pinned now") && answer.hasSuffix("backupfs unpin a"), "\(answer)")
         try room.sh("backupfs backup --label e --store $S", Self.at(4))
         #expect(try names(room) == "a c d e")
         // Of three the rule keeps all, but with the next backup it would not.
