@@ -1,13 +1,13 @@
 import BackupCore
 import SystemIO
 
-/// How the catalog is opened, and made anew where it cannot be used: nothing that is wrong with it may keep anybody from the packs.
+/// How the catalog is opened, and rebuilt where it cannot be used: nothing that is wrong with it may keep the packs from being read.
 struct CatalogOpening {
     let repositoryID: String
     let places: CatalogPlaces
 
-    /// Whether the catalog cannot be written where it lies, while the packs may well be readable: another place is taken then. Somebody whose
-    /// disk is full or fails needs the backups more than ever.
+    /// Whether the catalog cannot be written where it lies, while the packs may well be readable: another place is taken then. On a
+    /// disk that is full or fails the backups are needed more than ever.
     static func isUnwritable(_ error: BackupError) -> Bool {
         [.readOnly, .accessDenied, .notPermitted, .noSpace, .inputOutput].contains(error.code)
     }
@@ -19,7 +19,7 @@ struct CatalogOpening {
         return ways + [.memory]
     }
 
-    /// - Returns: the catalog, and why it had to be made anew, if it had to.
+    /// - Returns: the catalog, and why it had to be rebuilt, if it had to.
     func open() throws(BackupError) -> (catalog: OpenCatalog, reason: BackupError?) { try open(ways) }
 
     /// The catalog in the next best way, when it cannot be written in this one.

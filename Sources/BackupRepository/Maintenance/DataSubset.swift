@@ -3,7 +3,7 @@ import BackupCore
 /// Which packs a check reads.
 public enum DataSubset: Sendable, Equatable {
     case all
-    /// So many of a hundred packs, chosen anew each time; at least one.
+    /// So many of a hundred packs, chosen afresh each time; at least one.
     case percent(Double)
     /// The first, second, … of so many parts, always the same packs: all parts together are all packs.
     case part(Int, of: Int)

@@ -9,7 +9,7 @@ struct PackDataCheck {
         let pack: PackID
         /// Chunks whose own bytes are damaged, by their number in the index.
         var damaged: [(number: Int, chunk: ChunkID, error: BackupError)] = []
-        /// Chunks that lack their base; the base is told of elsewhere.
+        /// Chunks that lack their base; the base is reported elsewhere.
         var withoutBase: [(number: Int, chunk: ChunkID, error: BackupError)] = []
         /// Why the pack could not be read at all.
         var failure: BackupError?
@@ -29,8 +29,8 @@ struct PackDataCheck {
     let repository: Repository
 
     /// - Parameters:
-    ///   - progress: told of packs; from several threads, one at a time.
-    ///   - body: told of each pack; from several threads, one at a time.
+    ///   - progress: called for each pack; from several threads, one at a time.
+    ///   - body: called for each pack; from several threads, one at a time.
     func run(_ packs: [PackID], progress: ProgressHandler?, _ body: @escaping @Sendable (Outcome) -> Void) {
         let state = Mutex(State())
         let threadCount = max(1, min(WorkerPool.processorCount, Self.threadLimit, packs.count))

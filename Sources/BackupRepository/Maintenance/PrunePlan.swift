@@ -1,6 +1,6 @@
 import BackupCore
 
-/// Which packs go, which are written anew, and which chunks of those stay.
+/// Which packs go, which are rewritten, and which chunks of those stay.
 struct PrunePlan {
     private(set) var inventory: PackInventory
     /// Packs of which nothing is needed, by their number in the inventory.
@@ -24,7 +24,7 @@ struct PrunePlan {
     ) throws(BackupError) {
         self.repository = repository
         let walk = TreeWalk(repository, try PackInventory(repository, progress: progress)) { (problem) throws(BackupError) in
-            // A chunk that is missing needs no room; but what a folder or list that cannot be read needs, nobody knows.
+            // A chunk that is missing needs no room; but it is not known what a folder or list needs that cannot be read.
             if case .structure(let error, _) = problem { throw Self.refusal(error.message, path: error.path) }
         }
         for (number, snapshot) in snapshots.enumerated() {

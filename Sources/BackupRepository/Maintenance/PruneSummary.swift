@@ -1,6 +1,6 @@
 import BackupCore
 
-/// How much of what no snapshot needs may stay, so that not every pack has to be written anew.
+/// How much of what no snapshot needs may stay, so that not every pack has to be rewritten.
 public enum UnusedLimit: Sendable, Equatable {
     /// So many of a hundred bytes of the repository.
     case percent(Double)

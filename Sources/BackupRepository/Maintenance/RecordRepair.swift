@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// Repairs the register, and the records and labels of snapshots. A record that is lost is expected until a prune is told to give its backup up: the
+/// Repairs the register, and the records and labels of snapshots. A record that is lost is expected until a prune gives its backup up for the user: the
 /// check after the repair finds that it is missing.
 struct RecordRepair {
     private let repository: Repository
@@ -33,7 +33,7 @@ struct RecordRepair {
                 report(.finding(CheckFinding(.record, damage)))
             }
         }
-        for removed in try store.removed().damages where removed.error.code == .repositoryDamaged {
+        for removed in try store.readRemoved().damages where removed.error.code == .repositoryDamaged {
             let path = repository.layout.removedPath(of: removed.id)
             try repairRecord(removed.id, at: path, removed.error, modificationTime: FileSystem.status(path).modificationTime)
         }

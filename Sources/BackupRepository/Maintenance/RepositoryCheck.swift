@@ -14,7 +14,7 @@ public struct RepositoryCheck {
 
     /// - Parameters:
     ///   - readData: of which packs every byte is to be read; `nil` for none.
-    ///   - report: told of everything that is found.
+    ///   - report: called for everything that is found.
     public init(
         _ repository: Repository, readData: DataSubset?, progress: ProgressHandler? = nil,
         report: @escaping (CheckEvent) -> Void
@@ -50,7 +50,7 @@ public struct RepositoryCheck {
         return summary
     }
 
-    /// - Returns: `nil` where nothing can be locked since nothing can be written; then nobody can remove packs either.
+    /// - Returns: `nil` where nothing can be locked since nothing can be written; then packs cannot be removed either.
     private static func lock(_ repository: Repository) throws(BackupError) -> RepositoryLock? {
         do {
             return try RepositoryLock(repository.layout, .keepingPacks, operation: "check")
@@ -83,13 +83,13 @@ public struct RepositoryCheck {
     /// Records of removed snapshots that cannot be read: these cannot be brought back.
     private mutating func checkRemoved() {
         do throws(BackupError) {
-            for damage in try repository.snapshotStore.removed().damages { find(.record, damage.error) }
+            for damage in try repository.snapshotStore.readRemoved().damages { find(.record, damage.error) }
         } catch {
             find(.record, error)
         }
     }
 
-    /// A file that somebody deleted is no damage that can be seen in what is left.
+    /// A file that another program deleted is no damage that can be seen in what is left.
     private mutating func checkRegister() {
         let missing: SnapshotStore.MissingSnapshots
         do throws(BackupError) {
@@ -105,12 +105,12 @@ public struct RepositoryCheck {
     /// Compares what the catalog says with what the packs say of themselves.
     private mutating func checkCatalog(_ inventory: PackInventory) {
         let path = repository.catalog.path
-        let remedy: Message = "No data is affected: backupfs check --repair makes it anew from the packs."
+        let remedy: Message = "No data is affected: backupfs check --repair rebuilds it from the packs."
         if let damage = repository.catalog.damage {
             find(
                 .catalog,
                 BackupError(
-                    .repositoryDamaged, "\(damage.message); it has been made anew from the packs", path: path,
+                    .repositoryDamaged, "\(damage.message); it has been rebuilt from the packs", path: path,
                     remedy: "No data was affected."))
         }
         var differing: [PackInventory.Pack] = []
@@ -180,7 +180,7 @@ public struct RepositoryCheck {
             guard inventory.table.base(ofRow: row) != nil, !inventory.table.isDamaged(row), !inventory.table.isUsable(row) else {
                 continue
             }
-            // Stored again since: nobody needs this one any more, and the next prune takes it away.
+            // Stored again since: this one is no longer needed, and the next prune takes it away.
             if inventory.table.allRows(of: inventory.table.rows[row].key).contains(where: inventory.table.isUsable) { continue }
             let pack = inventory.pack(ofRow: row)
             // The table has no whole names: the index has.
@@ -223,7 +223,7 @@ public struct RepositoryCheck {
                     BackupError(
                         .repositoryDamaged, "chunk \(id) is in no intact pack", path: repository.layout.packs,
                         remedy: "Copy the missing pack back from another copy of the repository, if there is one."), chunk: id)
-            case .structure(let error, let isTold): if !isTold { find(.structure, error) }
+            case .structure(let error, let isReported): if !isReported { find(.structure, error) }
             }
         }
         summary.hurtSnapshotCount = hurt.count

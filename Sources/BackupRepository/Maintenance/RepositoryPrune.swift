@@ -5,7 +5,7 @@ import SystemIO
 ///
 /// Packs of which nothing is needed are removed. Of those with too much that is not, the rest is copied to new packs first, as it is; these are
 /// durable, published and in the catalog before the old ones are unlinked, so at each moment every needed chunk lies in a published pack. It
-/// may be killed at any point; the next prune goes on from there. Whoever reads meanwhile finds chunks in their new places.
+/// may be killed at any point; the next prune goes on from there. A reader finds chunks in their new places meanwhile.
 public struct RepositoryPrune {
     private let repository: Repository
     private let maxUnused: UnusedLimit
@@ -49,7 +49,7 @@ public struct RepositoryPrune {
         defer { withExtendedLifetime(lock) {} }
         try repository.refresh()
         let visible = repository.snapshots()
-        let removed = try repository.snapshotStore.removed()
+        let removed = try repository.snapshotStore.readRemoved()
         _ = try requireWhole(visible, removed)
         let kept = removed.snapshots.filter { !grace.isOver(for: $0) }.map(\.snapshot)
         return try plan(visible + kept).summary
@@ -83,7 +83,7 @@ public struct RepositoryPrune {
         // removes right now is in one of the lists at least.
         try repository.snapshotStore.rescan()
         let visible = repository.snapshots()
-        let removed = try repository.snapshotStore.removed()
+        let removed = try repository.snapshotStore.readRemoved()
         try pruneGuard.requireReadable(removed: removed.damages)
         let plan = try plan(visible + removed.snapshots.map(\.snapshot))
         try makeDurable(plan)
@@ -106,7 +106,7 @@ public struct RepositoryPrune {
         let store = repository.snapshotStore
         try store.rescan()
         let visible = repository.snapshots()
-        let missing = try requireWhole(visible, store.removed())
+        let missing = try requireWhole(visible, store.readRemoved())
         if !missing.isEmpty { try store.forgetMissing(SnapshotStore.MissingSnapshots(records: missing)) }
     }
 

@@ -2,7 +2,7 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Puts right what can be: damaged packs are replaced by packs of what is whole in them, the catalog is made anew, labels and records of which
+/// Puts right what can be: damaged packs are replaced by packs of what is whole in them, the catalog is rebuilt, labels and records of which
 /// one bit flipped are written again. What was damaged is set aside in `damaged/`, unless all of it was rescued.
 ///
 /// What is lost stays lost: a check afterwards names the files. The next backup of the same data stores it again, and older snapshots that
@@ -12,7 +12,7 @@ public struct RepositoryRepair {
     private let report: (CheckEvent) -> Void
     private let progress: ProgressHandler?
 
-    /// - Parameter report: told of what was found and done.
+    /// - Parameter report: called for what was found and done.
     public init(_ repository: Repository, progress: ProgressHandler? = nil, report: @escaping (CheckEvent) -> Void) {
         self.repository = repository
         self.progress = progress
@@ -49,7 +49,7 @@ private struct Execution {
         try repository.catalog.reconcile()
         try repairPacks()
         try repository.catalog.rebuild()
-        report(.repaired("The catalog was made anew from the packs."))
+        report(.repaired("The catalog was rebuilt from the packs."))
         var records = RecordRepair(repository, damaged, report: report)
         try records.run()
         try repository.refresh()
@@ -142,7 +142,7 @@ private struct Execution {
         // If nothing was lost, the new pack is the old one as it was, and lies in its place.
         let isWhole = rewriter.published.contains(pack)
         if !isWhole {
-            // The catalog is made anew at the end: removing a pack from it looks at every chunk.
+            // The catalog is rebuilt at the end: removing a pack from it looks at every chunk.
             try damaged.setAside(repository.layout.packPath(of: pack))
         }
         repository.chunkReader.forget(pack)
@@ -156,11 +156,12 @@ private struct Execution {
         var counts: [Message] = ["\(copied.count) chunks rescued"]
         if corrected > 0 { counts.append("\(corrected) of them by turning back a flipped bit") }
         if lostCount > 0 { counts.append("\(lostCount) lost") }
-        let told = Message.joined(counts)
+        let outcome = Message.joined(counts)
         report(
             .repaired(
                 isWhole
-                    ? "Pack \(pack): \(told); it is as it was." : "Pack \(pack): \(told); the damaged pack lies in damaged/ now.")
+                    ? "Pack \(pack): \(outcome); it is as it was."
+                    : "Pack \(pack): \(outcome); the damaged pack lies in damaged/ now.")
         )
     }
 }

@@ -2,7 +2,7 @@ import BackupCore
 import SystemIO
 
 /// Finds the one bit that flipped, where only one did: what ageing disks and memory do most often. A checksum that was right before the
-/// damage tells which one it is; whoever uses the result compares it with its name as well.
+/// damage tells which one it is; the caller compares the result with its name as well.
 enum SingleBitRepair {
     /// Trying every bit takes a digest of everything for each: beyond this it takes too long.
     private static let triedByteCountLimit = 48 << 10

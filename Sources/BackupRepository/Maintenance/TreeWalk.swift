@@ -9,8 +9,8 @@ final class TreeWalk {
     enum Problem {
         /// A chunk that something refers to lies in no pack that can be used.
         case missing(ChunkID)
-        /// A folder, a list or a length does not fit; what is below it is not known. `isTold`: a chunk of it was told of before.
-        case structure(BackupError, isTold: Bool)
+        /// A folder, a list or a length does not fit; what is below it is not known. `isReported`: a chunk of it was reported before.
+        case structure(BackupError, isReported: Bool)
     }
 
     private let repository: Repository
@@ -61,7 +61,7 @@ final class TreeWalk {
             failure = error
         }
         if let failure {
-            try onProblem(.structure(Self.at(path, failure), isTold: isHurt))
+            try onProblem(.structure(Self.at(path, failure), isReported: isHurt))
             isHurt = true
         }
         for entry in entries {
@@ -96,12 +96,12 @@ final class TreeWalk {
         var isHurt = try !use(id, plainLength: nil, at: path)
         if isHurt {
             let error = BackupError(.repositoryDamaged, "content list \(id) cannot be read")
-            try onProblem(.structure(Self.at(path, error), isTold: true))
+            try onProblem(.structure(Self.at(path, error), isReported: true))
         } else {
             switch list(id, plainLength, depth: depth) {
             case .success(let list): isHurt = try visit(list, at: path, depth: depth + 1)
             case .failure(let error):
-                try onProblem(.structure(Self.at(path, error), isTold: false))
+                try onProblem(.structure(Self.at(path, error), isReported: false))
                 isHurt = true
             }
         }
@@ -135,7 +135,7 @@ final class TreeWalk {
             if try use(row: row, id, plainLength: plainLength, at: path) { isUsable = true }
         }
         if isUsable || rescued.contains(id) { return true }
-        // Known to be gone, or to be damaged wherever it lies: that has been told.
+        // Known to be gone, or to be damaged wherever it lies: that has been reported.
         if missing.contains(id) || inventory.table.firstRow(of: key) != nil { return false }
         // The catalog may know more than a pack with a damaged index says.
         if let chunk = chunkInCatalog(id), (try? verifier.requireSound(chunk)) != nil {
@@ -163,7 +163,7 @@ final class TreeWalk {
             try onProblem(
                 .structure(
                     Self.at(path, BackupError(.repositoryDamaged, "chunk \(id) does not have the length it should")),
-                    isTold: false))
+                    isReported: false))
             return false
         }
         return inventory.table.isUsable(row)

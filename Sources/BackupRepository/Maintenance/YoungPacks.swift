@@ -3,7 +3,7 @@ import SystemIO
 
 /// Packs that a prune leaves alone since they were written just now, on storage that several hosts share.
 ///
-/// Where the kernel's locks reach everybody, nobody writes while a prune runs, and none is young. But sshfs and rclone show another host's files only
+/// Where the kernel's locks reach every process, none writes while a prune runs, and none is young. But sshfs and rclone show another host's files only
 /// seconds or minutes later, its notes and its newest record among them: what no record here needs may be what that record needs.
 struct YoungPacks {
     /// Longer than any file system keeps an old listing. restic and borg have learned the same.
@@ -41,7 +41,7 @@ struct YoungPacks {
         }
     }
 
-    /// Whether the pack is left alone. One from the future is: then one of the clocks is wrong, and nobody knows how old it is.
+    /// Whether the pack is left alone. One from the future is: then one of the clocks is wrong, and it is not known how old it is.
     func contains(_ pack: PackID) throws(BackupError) -> Bool {
         guard let now, let status = try FileSystem.look(layout.packPath(of: pack)) else { return false }
         return now.secondsSince(status.modificationTime) < Self.ageLimitSeconds

@@ -44,7 +44,7 @@ extension Repository {
     public func removedSnapshots() throws(BackupError) -> [RemovedSnapshot] { try snapshotStore.removedSnapshots() }
 
     /// Why records of removed snapshots cannot be read: these cannot be brought back.
-    public func removedDamages() throws(BackupError) -> [BackupError] { try snapshotStore.removed().damages.map(\.error) }
+    public func removedDamages() throws(BackupError) -> [BackupError] { try snapshotStore.readRemoved().damages.map(\.error) }
 
     /// Brings a removed snapshot back.
     /// - Parameter name: what it is called from now on; `nil` for what it was called.
@@ -65,7 +65,7 @@ extension Repository {
         let walk = TreeWalk(self, try PackInventory(self)) { (problem) throws(BackupError) in
             switch problem {
             case .missing(let chunk): problems.append(BackupError(.repositoryDamaged, "chunk \(chunk) is missing"))
-            case .structure(let error, let isTold): if !isTold { problems.append(error) }
+            case .structure(let error, let isReported): if !isReported { problems.append(error) }
             }
         }
         _ = try walk.visit(snapshot)

@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// Keeping the register, and asking it what is missing. Whoever changes it holds `names.lock`.
+/// Keeping the register, and asking it what is missing. It is changed under `names.lock`.
 extension SnapshotStore {
     /// - Returns: `nil` where there is none: older programs made none.
     /// - Throws: `repositoryDamaged`, `unsupportedVersion`; what reading throws.

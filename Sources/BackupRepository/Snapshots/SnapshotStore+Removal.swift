@@ -117,7 +117,7 @@ extension SnapshotStore {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
         try scan()
-        guard let removed = try removed().snapshots.first(where: { $0.snapshot.id == id })?.snapshot else {
+        guard let removed = try readRemoved().snapshots.first(where: { $0.snapshot.id == id })?.snapshot else {
             throw BackupError(.notFound, "there is no such removed snapshot", path: layout.removedPath(of: id))
         }
         try requireFree(name ?? removed.name, in: list)
@@ -143,7 +143,7 @@ extension SnapshotStore {
         defer { withExtendedLifetime(lock) {} }
         try scan()
         try sweepRemoved(requireHeld, lock)
-        let all = try removed()
+        let all = try readRemoved()
         let ids = all.snapshots.filter { grace.isOver(for: $0) }.map(\.snapshot.id)
         let damaged = all.damages.filter { grace.isOver(for: $0) }.map(\.id)
         // Where there was no room for the register at the removal, it names them still.
@@ -198,7 +198,7 @@ extension SnapshotStore {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
         try scan()
-        let present = Set(try removed().snapshots.map(\.snapshot.id))
+        let present = Set(try readRemoved().snapshots.map(\.snapshot.id))
         changeRegister { $0.strikeOut(ids.filter(present.contains)) }
         for id in ids where present.contains(id) {
             try willRemove(id)

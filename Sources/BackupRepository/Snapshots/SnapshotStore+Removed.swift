@@ -5,7 +5,7 @@ import SystemIO
 /// Looking at the removed snapshots that can be brought back.
 extension SnapshotStore {
     /// What can be brought back, in the order in which it was removed, and the records that cannot be read.
-    func removed() throws(BackupError) -> (snapshots: [RemovedSnapshot], damages: [RemovedDamage]) {
+    func readRemoved() throws(BackupError) -> (snapshots: [RemovedSnapshot], damages: [RemovedDamage]) {
         let names: [FileName]
         do throws(BackupError) {
             names = try DirectoryReader(path: layout.removed).names()
@@ -67,7 +67,7 @@ extension SnapshotStore {
         }
         let known = lastRemoved.withLock { $0 }
         if let known, zip(known.stamps, stamps).allSatisfy({ $0.covers($1) }) { return known.snapshots }
-        let snapshots = try removed().snapshots
+        let snapshots = try readRemoved().snapshots
         lastRemoved.withLock { $0 = KnownRemoved(snapshots: snapshots, stamps: stamps) }
         return snapshots
     }

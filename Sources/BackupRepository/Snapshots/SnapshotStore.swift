@@ -50,7 +50,7 @@ final class SnapshotStore: Sendable {
         return isCovered ? false : try scan()
     }
 
-    /// Looks anew, whatever the folders' times say.
+    /// Looks again, whatever the folders' times say.
     func rescan() throws(BackupError) { try scan() }
 
     private func stamps() throws(BackupError) -> [FolderStamp] {
@@ -96,7 +96,7 @@ final class SnapshotStore: Sendable {
                 }
                 let damageCount = damages.count
                 let label = try readLabel(id, record, &damages)
-                // A damaged one is told of by each scan, and one that has just changed may change again without a trace.
+                // A damaged one is reported by each scan, and one that has just changed may change again without a trace.
                 if let label, let file, file.isSettled, damages.count == damageCount {
                     labels[id] = ReadLabel(label: label, file: file)
                 }
@@ -147,7 +147,7 @@ final class SnapshotStore: Sendable {
             damages.append(
                 BackupError(
                     error.code, error.message, path: error.path ?? path,
-                    remedy: "Rename the snapshot or set its pin again: that writes the label anew."))
+                    remedy: "Rename the snapshot or set its pin again: that rewrites the label."))
             return SnapshotLabel(name: record.name, isPinned: true, verifiedAt: nil)
         }
     }

@@ -129,7 +129,7 @@ import Testing
             switch event {
             case .finding(let finding):
                 let isReplaced =
-                    finding.kind == .catalog && finding.error.message.contains("it has been made anew from the packs")
+                    finding.kind == .catalog && finding.error.message.contains("it has been rebuilt from the packs")
                 if !isReplaced { findings.append("\(finding.kind): \(finding.error)") }
             case .hurt(let file): findings.append("hurt: \(file.path)")
             case .repaired: break
