@@ -58,7 +58,7 @@ extension RestoreOperation {
             // What is lost is made anew before a restore fills it.
             copy = try AppDatabase.create(at: path, definition: definition)
         }
-        defer { for suffix in ["", "-wal", "-shm", "-journal"] { try? FileSystem.removeFile(path + suffix) } }
+        defer { for suffix in [""] + DatabaseLogs.suffixes { try? FileSystem.removeFile(path + suffix) } }
         var outcome: RestoreOutcome?
         try bringRecords(checked, into: copy, marker: nil, media) { (records) throws(BackupError) in
             outcome = RestoreOutcome(records: records, media: media.outcome())

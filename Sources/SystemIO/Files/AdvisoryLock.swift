@@ -60,4 +60,9 @@ public final class AdvisoryLock: Sendable {
             return false
         }
     }
+
+    /// Whether another program, or another holder in this one, has a lock of any kind on some bytes of a file. Takes nothing.
+    public static func isHeld(on file: borrowing OwnedDescriptor, from start: Int64, count: Int64) throws(BackupError) -> Bool {
+        try SystemCall.check("ask for the lock", file.path) { backupfs_is_range_locked(file.rawValue, start, count) } == 1
+    }
 }
