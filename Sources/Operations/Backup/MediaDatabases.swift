@@ -4,7 +4,7 @@ import BackupRepository
 import Glibc
 import SystemIO
 
-/// SQLite databases among the media files of one folder that have a log or journal beside them, told by their names. An app may be writing to
+/// SQLite databases among the media files of one folder that have a log or journal beside them, as their names say. An app may be writing to
 /// them, and file by file they would be of two moments.
 struct MediaDatabases {
     private var companions: Set<FileName> = []
@@ -39,7 +39,7 @@ struct MediaDatabases {
     /// The names of the database and of all that may lie beside it.
     static func unit(_ name: FileName) -> [FileName] { [name] + DatabaseLogs.suffixes.map { Self.name(name, $0) } }
 
-    /// Whether a program uses it now. Where that cannot be told it does not: then it is watched for changes.
+    /// Whether a program uses it now. Where locks cannot be asked about it does not: then it is watched for changes.
     static func isInUse(_ name: FileName, in folder: borrowing DirectoryReader) -> Bool {
         guard let file = try? folder.openFile(name) else { return false }
         return (try? DatabaseFile.isLocked(file)) ?? false
