@@ -246,6 +246,23 @@ struct MergingMediaTests {
         }
     }
 
+    /// Where a file system cannot rename without replacing, a file gets a second name before it loses the first.
+    @Test func `a file that has both names after a crash does not come twice`() throws {
+        let folder = try TemporaryFolder()
+        try folder.sh(
+            """
+            mkdir -p app/photos app/.backupfs-staging-op; cd app; printf staged > .backupfs-staging-op/b.jpg; printf c > .backupfs-staging-op/c.jpg
+            ln .backupfs-staging-op/b.jpg photos/b.jpg; printf theirs > photos/c.jpg; ln .backupfs-staging-op/c.jpg photos/c-2.jpg
+            """)
+        let media = RestoreJournal.Media(
+            kind: .addition, path: folder("app/photos"), stagingPath: folder("app/.backupfs-staging-op"),
+            stagedInode: try FileSystem.status(folder("app/.backupfs-staging-op")).inode)
+        try MediaExchange.publish(media, .none)
+        #expect(
+            try folder.sh("cd app/photos; ls -A | tr '\\n' ' '; cat *; ls -A ../.backupfs-staging-op")
+                == "b.jpg c-2.jpg c.jpg stagedctheirs")
+    }
+
     @Test func `a crash in the middle of publishing is finished, and what came in between stays`() throws {
         let folder = try TemporaryFolder()
         try folder.sh(
