@@ -12,7 +12,7 @@ enum DatabaseFailure {
         case SQLITE_FULL:
             return BackupError(
                 .noSpace, "the database cannot grow: \(reason)", path: path,
-                remedy: "Free some space and try again; nothing was changed.")
+                remedy: "Free some space and try again.")
         case SQLITE_CORRUPT, SQLITE_NOTADB:
             return BackupError(
                 .damagedContent, "the database is damaged: \(reason)", path: path,

@@ -45,7 +45,7 @@ public enum SystemCall {
         case EROFS: code = .readOnly
         case ENOSPC, EDQUOT:
             code = .noSpace
-            remedy = "Free some space and try again; nothing was changed."
+            remedy = "Free some space and try again."
         case EMFILE, ENFILE, ENOMEM:
             code = .noResources
             remedy = "Close programs, or raise the limit (ulimit -n), and try again."
