@@ -68,12 +68,14 @@ static inline int backupfs_unlock(int descriptor) {
     struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
     return fcntl(descriptor, 37 /* F_OFD_SETLK */, &lock);
 }
-// 1 when another open file description holds a lock, 0 when none does, -1 and errno.
-static inline int backupfs_is_locked(int descriptor) {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+// 1 when another open file description, or another process, holds a lock on any of these bytes (a length of 0: to the end), 0 when none does,
+// -1 and errno.
+static inline int backupfs_is_range_locked(int descriptor, long long start, long long length) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = start, .l_len = length};
     if (fcntl(descriptor, 36 /* F_OFD_GETLK */, &lock) == -1) return -1;
     return lock.l_type != F_UNLCK;
 }
+static inline int backupfs_is_locked(int descriptor) { return backupfs_is_range_locked(descriptor, 0, 0); }
 // The kind of file system that holds a path (statfs(2)): 0, or -1 and errno.
 static inline int backupfs_filesystem_type(const char *path, unsigned int *type) {
     struct statfs value;

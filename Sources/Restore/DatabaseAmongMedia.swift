@@ -1,3 +1,4 @@
+import AppData
 import BackupCore
 import SystemIO
 
@@ -5,7 +6,7 @@ import SystemIO
 /// restores replace it, through SQLite and in its place. Its files are left out wherever the media are gone through, and so is what belongs to the
 /// file system or to this program.
 public struct DatabaseAmongMedia: Sendable, Equatable {
-    private static let suffixes = ["", "-wal", "-shm", "-journal"]
+    private static let suffixes = [""] + DatabaseLogs.suffixes
 
     /// The database's path below the folder that this value speaks of; empty when it does not lie there.
     private let path: ArraySlice<FileName>

@@ -2,7 +2,7 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Moves staged media files to where they belong, beside those that are there. Each move is one step and replaces nothing; whoever is
+/// Moves staged media files to where they belong, beside those that are there. Each move is one step and replaces nothing; a restore that was
 /// interrupted goes on with what is still staged.
 enum MediaAddition {
     /// Durable when it returns.
@@ -30,19 +30,8 @@ enum MediaAddition {
                 continue
             }
             try FaultInjection.reached("restore.file-published")
-            try moveOne(name, source, to: target)
-        }
-    }
-
-    /// Somebody may have made something of that name since the restore looked: then it gets the next free one.
-    private static func moveOne(_ name: FileName, _ source: FolderHandle, to target: FolderHandle) throws(BackupError) {
-        var number = 1
-        while true {
-            do {
-                return try source.move(name, to: target, as: FileName(bytes: MediaPlan.numbered(name.bytes, number)))
-            } catch let error where error.code == .alreadyExists {
-                number += 1
-            }
+            // The app may have made something of that name since the restore looked.
+            try MediaContentExchange.moveAside(name, source, to: target)
         }
     }
 }

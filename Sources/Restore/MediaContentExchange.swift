@@ -12,6 +12,8 @@ struct MediaContentExchange {
     let mediaPath: String
     let stagingPath: String
     let amongMedia: DatabaseAmongMedia
+    /// Gets to know each file that is moved out.
+    var moved = MovedMedia()
 
     var newPath: String { Self.newPath(stagingPath) }
     var oldPath: String { "\(stagingPath)/old" }
@@ -68,9 +70,17 @@ struct MediaContentExchange {
                 try target.synchronize()
             } else if !coming.contains(name) {
                 try FaultInjection.reached("restore.file-taken-out")
-                try Self.moveAside(name, folder, to: old)
+                try takeOut(name, folder, to: old)
             }
         }
+    }
+
+    private func takeOut(_ name: FileName, _ folder: FolderHandle, to old: FolderHandle) throws(BackupError) {
+        let before = try folder.status(name)
+        guard let newName = try Self.moveAside(name, folder, to: old), let before, let after = try old.status(newName) else {
+            return
+        }
+        moved.note(before, after)
     }
 
     /// Brings in what is staged.
@@ -99,7 +109,7 @@ struct MediaContentExchange {
             if let present = try folder.identity(name), present == (try staged.identity(name)) {
                 return staged.removeFile(name)
             }
-            try Self.moveAside(name, folder, to: old)
+            try takeOut(name, folder, to: old)
             do {
                 return try staged.move(name, to: folder, as: name)
             } catch let error where error.code == .alreadyExists {
@@ -108,22 +118,31 @@ struct MediaContentExchange {
         }
     }
 
-    /// Moves something out of a folder, under the next free name if it has been moved out before; nothing happens when it is not there.
-    static func moveAside(_ name: FileName, _ folder: FolderHandle, to other: FolderHandle) throws(BackupError) {
-        guard let identity = try folder.identity(name) else { return }
+    /// Moves something into another folder, under the next free name if something there has its own; nothing happens when it is not there. What has
+    /// both names after a crash, where a file moves by way of a second name, loses the old one.
+    /// - Returns: the name that it has got.
+    @discardableResult
+    static func moveAside(
+        _ name: FileName, _ folder: FolderHandle, to other: FolderHandle
+    ) throws(BackupError) -> FileName? {
+        guard let identity = try folder.identity(name) else { return nil }
         var number = 1
         while true {
             let candidate = FileName(bytes: MediaPlan.numbered(name.bytes, number))
             do {
                 try folder.move(name, to: other, as: candidate)
-                return
+                return candidate
             } catch {
                 switch error.code {
-                case .notFound: return
-                case .alreadyExists where try other.identity(candidate) == identity: return folder.removeFile(name)
+                case .notFound: return nil
+                case .alreadyExists where try other.identity(candidate) == identity:
+                    folder.removeFile(name)
+                    return candidate
                 case .alreadyExists: number += 1
                 // A folder that its owner may not write to cannot be moved: “..” changes.
-                case .accessDenied where folder.makeAccessible(name): try folder.move(name, to: other, as: candidate)
+                case .accessDenied where folder.makeAccessible(name):
+                    try folder.move(name, to: other, as: candidate)
+                    return candidate
                 default: throw error
                 }
             }

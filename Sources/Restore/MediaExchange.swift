@@ -5,16 +5,21 @@ import SystemIO
 enum MediaExchange {
     /// Durable when it returns; does nothing when it is done already.
     /// - Throws: `notFound` when what was staged is not there any more: then nothing is touched.
-    static func publish(_ media: RestoreJournal.Media, _ amongMedia: DatabaseAmongMedia) throws(BackupError) {
+    /// - Parameter moved: gets to know what is moved out of the folder.
+    static func publish(
+        _ media: RestoreJournal.Media, _ amongMedia: DatabaseAmongMedia, moved: MovedMedia = MovedMedia()
+    ) throws(BackupError) {
         switch media.kind {
         case .addition: try MediaAddition.publish(media)
-        case .content: try content(media, amongMedia).publish()
+        case .content: try content(media, amongMedia, moved).publish()
         case .exchange: try exchangeFolders(media)
         }
     }
 
-    private static func content(_ media: RestoreJournal.Media, _ amongMedia: DatabaseAmongMedia) -> MediaContentExchange {
-        MediaContentExchange(mediaPath: media.path, stagingPath: media.stagingPath, amongMedia: amongMedia)
+    private static func content(
+        _ media: RestoreJournal.Media, _ amongMedia: DatabaseAmongMedia, _ moved: MovedMedia
+    ) -> MediaContentExchange {
+        MediaContentExchange(mediaPath: media.path, stagingPath: media.stagingPath, amongMedia: amongMedia, moved: moved)
     }
 
     /// As older versions did, one of which may have been interrupted.
@@ -33,16 +38,20 @@ enum MediaExchange {
 
     /// Removes what lies at the staging path. Before the media were published that is what was staged; afterwards it is what they have replaced, of
     /// which only goes what the safety backup holds.
-    /// - Parameter isSaved: `nil` when nothing was published.
+    /// - Parameters:
+    ///   - isSaved: `nil` when nothing was published.
+    ///   - moved: what is known of the files that were moved out of the folder.
     /// - Returns: the folder with what was kept; `nil` when nothing was.
     @discardableResult
-    static func removeStaged(_ media: RestoreJournal.Media, isSaved: SavedMedia.Check?) throws(BackupError) -> String? {
+    static func removeStaged(
+        _ media: RestoreJournal.Media, isSaved: SavedMedia.Check?, moved: MovedMedia = MovedMedia()
+    ) throws(BackupError) -> String? {
         let keptPath = media.keptPath
         if let isSaved, media.kind != .addition {
-            let content = content(media, .none)
+            let content = content(media, .none, moved)
             let root = media.kind == .content ? content.oldPath : media.stagingPath
             if try FileSystem.identityIfPresent(root) != nil {
-                try ReplacedMedia(isSaved: isSaved, keptPath: keptPath).remove(in: root)
+                try ReplacedMedia(isSaved: isSaved, moved: moved, keptPath: keptPath).remove(in: root)
             }
         }
         try FileSystem.removeTree(media.stagingPath)

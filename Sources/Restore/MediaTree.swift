@@ -55,6 +55,19 @@ struct MediaTree {
         }
     }
 
+    /// The names in a folder; none when there is no such folder.
+    func names(in path: [UInt8]) throws(BackupError) -> [FileName] {
+        guard case .folder = try find(path) else { return [] }
+        return try names(in: BytePath.components(of: path)[...], of: DirectoryReader(path: root))
+    }
+
+    private func names(in components: ArraySlice<FileName>, of folder: borrowing DirectoryReader) throws(BackupError)
+        -> [FileName]
+    {
+        guard let first = components.first else { return try folder.names() }
+        return try names(in: components.dropFirst(), of: folder.openDirectory(first))
+    }
+
     /// Opens a file that is there.
     func open(_ path: [UInt8]) throws(BackupError) -> OwnedDescriptor {
         let components = path.split(separator: UInt8(ascii: "/"))

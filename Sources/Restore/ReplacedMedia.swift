@@ -4,9 +4,11 @@ import Glibc
 import SystemIO
 
 /// The media files that a restore has taken out of their folder, on their way out. What the safety backup holds is removed. What the app has added
-/// or changed since that was made is in no backup: it is kept in a folder beside the media folder. It may be interrupted and run again.
+/// or changed since that was made is in no backup: it is kept in a folder beside the media folder. A database and its logs are kept together, since
+/// each is worth little without the others. It may be interrupted and run again.
 struct ReplacedMedia {
     let isSaved: SavedMedia.Check
+    let moved: MovedMedia
     /// The folder for what is kept; made when there is something.
     let keptPath: String
 
@@ -20,7 +22,10 @@ struct ReplacedMedia {
     private func remove(
         _ reader: borrowing DirectoryReader, _ handle: FolderHandle, _ path: [UInt8]
     ) throws(BackupError) {
-        for name in try reader.names() {
+        let names = try reader.names()
+        let units = DatabaseUnits(Set(names.map(\.bytes)))
+        let savedUnits = try savedUnits(units, reader, handle, path)
+        for name in names {
             let status = try reader.status(name)
             let inner = BytePath.join(path, name.bytes)
             if status.kind == .directory {
@@ -30,7 +35,7 @@ struct ReplacedMedia {
                 guard let folder = try handle.openFolder(name) else { continue }
                 try remove(reader.openDirectory(name), folder, inner)
                 try reader.remove(name, isDirectory: true)
-            } else if isKnownToBeSaved(inner, status) {
+            } else if savedUnits[units.database(of: name.bytes) ?? name.bytes] ?? isKnownToBeSaved(name, handle, path, status) {
                 try reader.remove(name, isDirectory: false)
             } else {
                 try keep(name, handle, path)
@@ -38,8 +43,31 @@ struct ReplacedMedia {
         }
     }
 
-    /// What cannot be told is not saved.
-    private func isKnownToBeSaved(_ path: [UInt8], _ status: FileStatus) -> Bool { (try? isSaved(path, status)) ?? false }
+    /// Whether each database that has something beside it is saved with all of that.
+    private func savedUnits(
+        _ units: DatabaseUnits, _ reader: borrowing DirectoryReader, _ folder: FolderHandle, _ path: [UInt8]
+    ) throws(BackupError) -> [[UInt8]: Bool] {
+        var saved: [[UInt8]: Bool] = [:]
+        for (database, companions) in units.companions {
+            saved[database] = true
+            for name in [database] + companions where saved[database] == true {
+                let name = FileName(bytes: name)
+                saved[database] = isKnownToBeSaved(name, folder, path, try reader.status(name))
+            }
+        }
+        return saved
+    }
+
+    /// What cannot be read or compared is not saved.
+    private func isKnownToBeSaved(
+        _ name: FileName, _ folder: FolderHandle, _ path: [UInt8], _ status: FileStatus
+    ) -> Bool {
+        // A log without anything in it comes and goes with each program that looks at its database.
+        if status.kind == .regular, status.size == 0, DatabaseLogs.isLog(name.bytes) { return true }
+        let file = ReplacedFile(
+            name, in: folder, path: BytePath.join(path, name.bytes), status, changeTime: moved.changeTime(status))
+        return (try? isSaved(file)) ?? false
+    }
 
     private func keep(_ name: FileName, _ folder: FolderHandle, _ path: [UInt8]) throws(BackupError) {
         try FileSystem.makeDirectories(keptPath)

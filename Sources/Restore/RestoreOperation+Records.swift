@@ -6,7 +6,7 @@ import SystemIO
 extension RestoreOperation {
     /// Brings the records into a database.
     /// - Parameters:
-    ///   - guarding: knows whether the app has changed its records since they were saved; `nil` for a copy, which is nobody's.
+    ///   - guarding: knows whether the app has changed its records since they were saved; `nil` for a copy, which no app has open.
     ///   - save: saves them once more.
     ///   - beforeCommit: called inside the transaction, or right before it where a whole database is exchanged.
     func bringRecords(
@@ -42,7 +42,7 @@ extension RestoreOperation {
         }
     }
 
-    /// What `run` would do, to the number: the very same is done to a copy of the database. Where it is known without, it is told without.
+    /// What `run` would do, to the number: the very same is done to a copy of the database. Where the outcome is known without, no copy is made.
     public func rehearse(_ checked: CheckedImport) throws(BackupError) -> RestoreOutcome {
         let media = try mediaPreparation(checked)
         if let records = try knownOutcome(checked) { return RestoreOutcome(records: records, media: media.outcome()) }
@@ -55,10 +55,10 @@ extension RestoreOperation {
             try database.readSnapshot { (snapshot) throws(BackupError) in try snapshot.copyDatabase(to: path) }
             copy = AppDatabase(at: path, definition: definition)
         } else {
-            // What is lost is made anew before a restore fills it.
+            // A lost database is created again before a restore fills it.
             copy = try AppDatabase.create(at: path, definition: definition)
         }
-        defer { for suffix in ["", "-wal", "-shm", "-journal"] { try? FileSystem.removeFile(path + suffix) } }
+        defer { for suffix in [""] + DatabaseLogs.suffixes { try? FileSystem.removeFile(path + suffix) } }
         var outcome: RestoreOutcome?
         try bringRecords(checked, into: copy, marker: nil, media) { (records) throws(BackupError) in
             outcome = RestoreOutcome(records: records, media: media.outcome())

@@ -186,7 +186,8 @@ public struct RestoreOperation: Sendable {
     }
 
     private func finish(_ journal: inout RestoreJournal) throws(BackupError) -> String? {
-        if let media = journal.media { try MediaExchange.publish(media, databaseAmongMedia()) }
+        let moved = MovedMedia()
+        if let media = journal.media { try MediaExchange.publish(media, databaseAmongMedia(), moved: moved) }
         try FaultInjection.reached("restore.media-published")
         journal.state = .published
         try journal.write(to: journalPath)
@@ -194,7 +195,7 @@ public struct RestoreOperation: Sendable {
         try database.removeRestoreMarker(of: journal.operation)
         try FaultInjection.reached("restore.marker-removed")
         guard let media = journal.media else { return nil }
-        return try MediaExchange.removeStaged(media, isSaved: savedMedia.check(journal.safetySnapshot))
+        return try MediaExchange.removeStaged(media, isSaved: savedMedia.check(journal.safetySnapshot), moved: moved)
     }
 
     /// After a failure: the transaction has been rolled back, unless the failure came after its commit. The journal stays until the failure has been

@@ -22,7 +22,7 @@ extension RestoreReport {
         public var isSuccess: Bool { exitCode == 0 && !hasTimedOut }
 
         /// How it ended, in words.
-        public var told: Message {
+        public var outcomeText: Message {
             if hasTimedOut { return "it took too long and was ended" }
             return exitCode > 128 ? "ended by signal \(exitCode - 128)" : "exit code \(exitCode)"
         }
@@ -37,7 +37,7 @@ extension RestoreReport {
         }
 
         var lines: [Message] {
-            isSuccess ? [] : ["Warning: the command \(name) failed: \(told)"] + outputLines.map { "- \($0)" }
+            isSuccess ? [] : ["Warning: the command \(name) failed: \(outcomeText)"] + outputLines.map { "- \($0)" }
         }
     }
 }

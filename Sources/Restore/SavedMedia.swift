@@ -3,9 +3,8 @@ import SystemIO
 
 /// Tells what of the media folder a safety backup holds, so that a restore removes nothing else.
 public struct SavedMedia: Sendable {
-    /// Whether the backup has the file that `status` is of.
-    /// - Parameter path: below the media folder.
-    public typealias Check = (_ path: [UInt8], _ status: FileStatus) throws(BackupError) -> Bool
+    /// Whether the backup has the file as it is.
+    public typealias Check = (ReplacedFile) throws(BackupError) -> Bool
 
     private let makeCheck: @Sendable (SnapshotID?) -> Check
 
@@ -13,7 +12,7 @@ public struct SavedMedia: Sendable {
     public init(_ makeCheck: @escaping @Sendable (SnapshotID?) -> Check) { self.makeCheck = makeCheck }
 
     /// For data that nobody has to keep.
-    public static let everything = SavedMedia { _ in { (_, _) in true } }
+    public static let everything = SavedMedia { _ in { _ in true } }
 
     func check(_ snapshot: SnapshotID?) -> Check { makeCheck(snapshot) }
 }

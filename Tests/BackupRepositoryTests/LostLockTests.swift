@@ -33,6 +33,16 @@ import Testing
         }
     }
 
+    /// Takes the locks away when a small file has been written and is not renamed yet.
+    private final class Thief: FileObserver {
+        let steal: @Sendable () -> Void
+        init(_ steal: @escaping @Sendable () -> Void) { self.steal = steal }
+        func perform(_ operation: FileOperation, _ body: () throws(BackupError) -> Void) throws(BackupError) {
+            try body()
+            if case .synchronize(let path) = operation, path.contains("/tmp/"), !path.hasSuffix(".pack") { steal() }
+        }
+    }
+
     private func packFiles() throws -> [String] {
         try FileManager.default.subpathsOfDirectory(atPath: layout.packs).filter { $0.hasSuffix(".pack") }.sorted()
     }
@@ -130,15 +140,6 @@ import Testing
 
     /// Between the question at the start of `commit` and the rename of the record there may be a suspend.
     @Test func `a record is not published without the lock (R-A7)`() throws {
-        final class Thief: FileObserver {
-            let steal: @Sendable () -> Void
-            init(_ steal: @escaping @Sendable () -> Void) { self.steal = steal }
-            func perform(_ operation: FileOperation, _ body: () throws(BackupError) -> Void) throws(BackupError) {
-                try body()
-                // The record has been written, and is not renamed yet.
-                if case .synchronize(let path) = operation, path.contains("/tmp/"), !path.hasSuffix(".pack") { steal() }
-            }
-        }
         let writer = try repository.makeWriter()
         let test = self
         let code = errorCode {
@@ -149,5 +150,18 @@ import Testing
         #expect(code == .locked)
         #expect(try Repository.open(at: folder("repository")).snapshots().map(\.name) == ["a"])
         try expectSound()
+    }
+
+    @Test func `a label is not published without the lock (R-A7)`() throws {
+        let id = try #require(repository.snapshots().first?.id)
+        let test = self
+        let code = errorCode {
+            try FileObservation.observing(below: layout.temporary, by: Thief { try? test.takeLocksAway() }) {
+                () throws(BackupError) in try repository.setPinned(id, true)
+            }
+        }
+        #expect(code == .locked)
+        let snapshot = try #require(try Repository.open(at: folder("repository")).snapshots().first)
+        #expect(!snapshot.isPinned)
     }
 }

@@ -79,6 +79,64 @@ struct HookTests {
         }
     }
 
+    /// The command says when it begins and ends. It and what it has started need a while to end. It writes to no pipe, the end of which may be gone.
+    private static let slow = """
+        exec >/dev/null 2>&1; echo begun >> notes; sh -c "trap \\"sleep 0.5; echo child ended >> notes; exit\\" TERM; while :; do sleep 0.05; done" &
+        trap "sleep 0.2; echo ended >> notes; exit 1" TERM; while :; do sleep 0.05; done
+        """
+
+    @Test(arguments: ["INT", "TERM"])
+    func `a restore that is cancelled ends the first and runs the second after it`(signal: String) throws {
+        try withHooks(Self.slow, "echo started >> notes") { room in
+            let result = try room.run(
+                """
+                set -m; backupfs restore one --yes --store $S & restore=$!
+                until grep -q begun $S/notes; do sleep 0.02; done 2>/dev/null
+                kill -\(signal) $restore; wait $restore
+                """)
+            #expect(result.status == 130, "\(result)")
+            #expect(!result.complaint.contains("does not answer"), "\(result)")
+            #expect(try room.sh("cat $S/notes") == "begun\nended\nchild ended\nstarted")
+            #expect(try count(room) == "0")
+            #expect(try room.sh("ls $S | grep hook || true") == "")
+        }
+    }
+
+    @Test func `a command that does not end when its restore is cancelled is killed at its time limit`() throws {
+        try withHooks(
+            "trap : TERM; echo begun >> notes; echo $$ > pid; while :; do sleep 0.05; done",
+            "kill -0 $(cat pid) 2>/dev/null && echo beside >> notes; echo started >> notes", "hook-timeout-seconds: \"3\""
+        ) { room in
+            let result = try room.run(
+                """
+                set -m; backupfs restore one --yes --store $S & restore=$!
+                until [ -e $S/pid ]; do sleep 0.02; done
+                kill -INT $restore; wait $restore
+                """)
+            #expect(result.status == 130, "\(result)")
+            #expect(try room.sh("cat $S/notes") == "begun\nstarted")
+        }
+    }
+
+    @Test func `after a crash the next start ends the first before it runs the second`() throws {
+        try withHooks(Self.slow, "echo started >> notes") { room in
+            _ = try room.run(
+                """
+                set -m; backupfs restore one --yes --store $S & restore=$!
+                until grep -q begun $S/notes; do sleep 0.02; done 2>/dev/null
+                kill -9 $restore; wait $restore; backupfs status --store $S
+                """)
+            #expect(try room.sh("cat $S/notes") == "begun\nended\nchild ended\nstarted")
+        }
+    }
+
+    @Test func `what the first leaves running in the background goes on`() throws {
+        try withHooks("sleep 300 & echo $! > pid", "kill $(cat pid) && echo was running > notes") { room in
+            try room.sh("backupfs restore one --yes --store $S >/dev/null")
+            #expect(try room.sh("cat $S/notes") == "was running")
+        }
+    }
+
     @Test func `settings that cannot be are refused`() throws {
         for value in ["0", "-1", "soon", "1000000"] {
             try withHooks(nil, nil, "hook-timeout-seconds: \"\(value)\"") { room in

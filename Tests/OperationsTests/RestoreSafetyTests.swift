@@ -9,14 +9,17 @@ import Testing
 struct RestoreSafetyTests {
     /// Runs a restore that waits at a fault point while `meanwhile` is done.
     private static func restoring(
-        _ room: Room, _ source: String, at point: String, meanwhile: String
+        _ room: Room, _ source: String, at point: String, meanwhile: String, before: String = "", after: String = ""
     ) throws -> Room.Result {
         try room.run(
             """
+            \(before)
             touch $R/pause; BACKUPFS_FAULT=\(point)=pause:$R/pause backupfs restore \(source) --yes --store $S >$R/told 2>&1 & restore=$!
             for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
             \(meanwhile)
-            rm $R/pause; wait $restore; status=$?; cat $R/told; exit $status
+            rm $R/pause; wait $restore; status=$?
+            \(after)
+            wait; cat $R/told; exit $status
             """)
     }
 
@@ -214,5 +217,62 @@ struct RestoreSafetyTests {
         // Either it has stayed, since everything was exchanged by then, or it was taken out and kept.
         #expect(try room.sh("cat $S/app/photos/late.jpg $S/app/photos-kept-*/late.jpg 2>/dev/null || true") == "late")
         #expect(try room.sh(PhotoDiary.leftovers) == "")
+    }
+
+    @Test(arguments: ["printf $1 > $2", "printf $1 > $2.new; mv $2.new $2"])
+    func `a photo that is replaced by one of equal size and time is kept`(change: String) throws {
+        let room = try Room()
+        _ = try room.makeDiary()
+        try room.sh("ln -s one.jpg $S/app/photos/link; backupfs backup --label one --store $S")
+        let result = try Self.restoring(
+            room, "one", at: "restore.safety-made",
+            meanwhile: """
+                change() { \(change); }
+                cd $S/app/photos
+                for pair in ONE:one.jpg TWO:2024/two.jpg; do
+                    cp -p ${pair#*:} $R/time; change ${pair%:*} ${pair#*:}; touch -r $R/time ${pair#*:}
+                done
+                time=$(stat -c %y link); ln -sfn two.jpg link; touch -h -d "$time" link
+                """)
+        #expect(result.status == 0, "\(result)")
+        let kept = try room.sh("jq -r .keptMedia $S/restore/last.json")
+        #expect(
+            try room.sh("cd \(kept); find . ! -type d | sort | tr '\\n' ' '; cat one.jpg 2024/two.jpg; readlink link")
+                == "./2024/two.jpg ./link ./one.jpg ONETWOtwo.jpg")
+        #expect(try room.sh("cd $S/app/photos; cat one.jpg 2024/two.jpg; readlink link") == "onetwoone.jpg")
+    }
+
+    /// An app that stays may also write to its database after the restore.
+    @Test(arguments: [true, false])
+    func `a database is kept with its log when only the log has changed since the safety backup`(staysOpen: Bool) throws {
+        let room = try Room()
+        _ = try room.makeDiary()
+        try room.write(
+            """
+            import os, sqlite3, sys, time
+            path, note = sys.argv[1:3]
+            c = sqlite3.connect(path, isolation_level=None)
+            c.execute("pragma journal_mode = wal"); c.execute("pragma wal_autocheckpoint = 0"); c.execute("create table if not exists t(a)")
+            for step in sys.argv[3:]:
+                c.execute("insert into t values (?)", (step,))
+                if step == "early": c.execute("pragma wal_checkpoint")
+                open(note + step, "w").close()
+                while os.path.exists(note + step): time.sleep(0.01)
+            os._exit(0)
+            """, to: "app.py")
+        let start = "until [ -e $R/go-early ]; do sleep 0.01; done"
+        let late = "rm $R/go-early; until [ -e $R/go-late ]; do sleep 0.01; done"
+        let app = "python3 $R/app.py $S/app/photos/x.db $R/go-"
+        try room.sh("\(app) early & \(start); rm $R/go-early; wait; backupfs backup --label one --store $S")
+        let result = try Self.restoring(
+            room, "one", at: "restore.safety-made",
+            meanwhile: staysOpen
+                ? late : "\(app) late & app=$!; until [ -e $R/go-late ]; do sleep 0.01; done; rm $R/go-late; wait $app",
+            before: staysOpen ? "\(app) early late & \(start)" : "", after: staysOpen ? "rm $R/go-late" : "")
+        #expect(result.status == 0, "\(result)")
+        let kept = try room.sh("jq -r .keptMedia $S/restore/last.json")
+        let rows = staysOpen ? "early\nearly\nlate" : "early\nlate"
+        #expect(try room.sh("cd \(kept); ls -A | grep -v shm; sqlite3 x.db 'select a from t'") == "x.db\nx.db-wal\n\(rows)")
+        #expect(try room.sh("sqlite3 $S/app/photos/x.db 'select a from t'") == "early")
     }
 }

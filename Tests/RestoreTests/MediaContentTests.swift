@@ -48,6 +48,21 @@ struct MediaContentTests {
         #expect(try folder.sh("cat app/photos/one.jpg") == "new")
     }
 
+    @Test func `moving a file does not hide whether it was written to`() throws {
+        let folder = try TemporaryFolder()
+        let exchange = try Self.build(folder)
+        try folder.sh("ln app/photos/y.jpg app/photos/z2.jpg")
+        let names = ["one.jpg", "y.jpg", "z2.jpg"]
+        let before = try names.map { try FileSystem.status(folder("app/photos/\($0)")).changeTime }
+        try exchange.publish()
+        let old = { (name: String) in try FileSystem.status(folder("app/.backupfs-staging-op/old/\(name)")) }
+        #expect(try names.map { try exchange.moved.changeTime(old($0)) } == before)
+        #expect(try old("one.jpg").changeTime != before[0])
+        try folder.sh("cd app/.backupfs-staging-op/old; touch -r one.jpg t; printf new > one.jpg; touch -r t one.jpg")
+        #expect(try exchange.moved.changeTime(old("one.jpg")) == old("one.jpg").changeTime)
+        #expect(try exchange.moved.changeTime(old("one.jpg")) != before[0])
+    }
+
     /// Fails at the n-th renaming.
     private final class Failing: FileObserver {
         private let count: Box
@@ -120,9 +135,11 @@ struct MediaContentTests {
         try folder.sh(
             "cd app/.backupfs-staging-op/old; printf late > 2024/late.jpg; touch -d 2030-01-01 2024/late.jpg; chmod 500 2024")
         let media = RestoreJournal.Media(path: exchange.mediaPath, stagingPath: exchange.stagingPath, stagedInode: 1)
-        let kept = try MediaExchange.removeStaged(media) { (path, status) in
-            path != Array("gone/x.jpg".utf8) && status.modificationTime <= saved.addingOneDay
-        }
+        let kept = try MediaExchange.removeStaged(
+            media,
+            isSaved: { (file) in
+                file.path != Array("gone/x.jpg".utf8) && file.status.modificationTime <= saved.addingOneDay
+            })
         #expect(kept == folder("app/photos-kept-op"))
         #expect(try folder.sh("cd app; ls -A") == "photos\nphotos-kept-op")
         #expect(

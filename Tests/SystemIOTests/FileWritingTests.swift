@@ -57,7 +57,7 @@ struct FileWritingTests {
         #expect(failure?.code == .noSpace)
         #expect(
             failure?.description
-                == "/dev/full: could not write: No space left on device. Free some space and try again; nothing was changed.")
+                == "/dev/full: could not write: No space left on device. Free some space and try again.")
     }
 
     /// The draft's name can be guessed, and a folder may be open to others.

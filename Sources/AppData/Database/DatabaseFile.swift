@@ -1,28 +1,31 @@
 import BackupCore
 import GRDBSQLite
+import SystemIO
 
-/// A database of which nothing is known but where it lies.
+/// A database of which only its place is known: another program's, which is read and never changed.
 public enum DatabaseFile {
     private static let busyTimeoutMilliseconds: Int32 = 5_000
+    /// The bytes that SQLite locks (its file format, section 1.4: `PENDING_BYTE` and the 511 after it).
+    private static let lockBytes = (start: Int64(0x4000_0000), count: Int64(512))
 
-    /// Copies it with what its log holds, as of one instant: a file of its own without a log. Whoever writes to it meanwhile is not held up.
-    /// - Parameter destination: must not exist; after an error it does not.
-    /// - Throws: `busy` when another program keeps it locked; `damagedContent` when it is no database.
-    public static func copy(_ path: String, to destination: String) throws(BackupError) {
-        do {
-            try copy(path, to: destination, SQLITE_OPEN_READONLY)
-        } catch let error where error.code == .readOnly || error.code == .accessDenied {
-            // A journal left by a crash must be rolled back, or a log's index made, before anything can be read.
-            try copy(path, to: destination, SQLITE_OPEN_READWRITE)
-        }
+    /// Whether a program has the database open in its log mode, or is reading or writing it.
+    /// - Throws: when locks cannot be asked about.
+    public static func isLocked(_ file: borrowing OwnedDescriptor) throws(BackupError) -> Bool {
+        try AdvisoryLock.isHeld(on: file, from: lockBytes.start, count: lockBytes.count)
     }
 
-    private static func copy(_ path: String, to destination: String, _ flags: Int32) throws(BackupError) {
+    /// Copies it with what its log holds, as of one instant: a file of its own without a log. A program that writes to it with a log goes on
+    /// meanwhile. Nothing but the copy is made, changed or deleted.
+    /// - Parameter destination: must not exist; after an error it does not.
+    /// - Throws: `busy` when another program keeps it locked; `damagedContent` when it is no database; `readOnly` or `accessDenied` when a journal
+    ///   would have to be rolled back, or the index of a log be made, before it can be read.
+    public static func copy(_ path: String, to destination: String) throws(BackupError) {
         var connection: OpaquePointer?
+        let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX
         defer { sqlite3_close_v2(connection) }
-        guard sqlite3_open_v2(path, &connection, flags | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK else {
-            throw DatabaseFailure.last(connection, path: path)
-        }
+        guard let files = ReadOnlyFiles.name,
+            sqlite3_open_v2(SQLiteAddress.readOnly(path), &connection, flags, files) == SQLITE_OK
+        else { throw DatabaseFailure.last(connection, path: path) }
         sqlite3_busy_timeout(connection, busyTimeoutMilliseconds)
         sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0)
         let begin = "PRAGMA trusted_schema = OFF; PRAGMA mmap_size = 0; BEGIN; SELECT count(*) FROM sqlite_master"

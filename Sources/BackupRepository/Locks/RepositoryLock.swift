@@ -128,7 +128,7 @@ private final class SingleLock: Sendable {
         } catch {
             guard error.code == .notFound else { throw error }
             throw BackupError(
-                .locked, "this operation was taken for dead while it did not run, and somebody else may work here now",
+                .locked, "another host considered this operation dead and may be working here",
                 path: notePath, remedy: "Start it again.")
         }
     }

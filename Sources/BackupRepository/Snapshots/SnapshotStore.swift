@@ -216,8 +216,10 @@ extension SnapshotStore {
     /// Writes a label while the names are locked.
     func write(_ label: SnapshotLabel, of id: SnapshotID, _ lock: borrowing NamesLock) throws(BackupError) {
         let bytes = try protection.seal(label.encode(for: id), as: .snapshotLabel(id))
-        try lock.requireHeld()
-        try OwnerOnly.publish(bytes, to: layout.labelPath(of: id), temporaryFolder: layout.temporary)
+        // Another host may have changed it while this one slept, be it during the writing.
+        try OwnerOnly.publish(bytes, to: layout.labelPath(of: id), temporaryFolder: layout.temporary) { () throws(BackupError) in
+            try lock.requireHeld()
+        }
     }
 
     /// Removes a snapshot's record durably, and then its label: it cannot be brought back.

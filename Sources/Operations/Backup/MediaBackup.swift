@@ -15,15 +15,15 @@ final class MediaBackup: Sendable {
     private static let batchFileCount = 16
     private static let batchBytes: UInt64 = 1 << 20
 
-    private let writer: BackupWriter
+    let writer: BackupWriter
     private let repository: Repository
-    private let progress: BackupProgress
+    let progress: BackupProgress
     private let group: WorkGroup
     // Folders are gone through by threads of their own: they may wait for the others, which store a large file with them.
     private let walking = WorkGroup(WorkerPool(queueLimit: 64))
     private let blocks = BlockPool(blockSizeBytes: 1 << 20, limit: WorkerPool.processorCount + 2)
     /// For copies of databases.
-    private let workPath: String
+    let workPath: String
     private let reading: MediaReading
     private let unreadableFiles = Mutex<[Message]>([])
     private let sawUntracedFolder = Mutex(false)
@@ -88,7 +88,7 @@ final class MediaBackup: Sendable {
         try FaultInjection.reached("backup.media-listed")
         if !task.keepsChangeTime { sawUntracedFolder.withLock { $0 = true } }
         let databases = MediaDatabases(among: names, in: task.reader)
-        for name in names where !task.amongMedia.hides(name) && !databases.isLog(name) {
+        for name in names where !task.amongMedia.hides(name) && !databases.isCompanion(name) {
             guard !group.hasFailed, !walking.hasFailed else { return }
             try notingUnreadable(name, in: task) { () throws(BackupError) in
                 let status = try MediaFile.reading(task.path(of: name)) { () throws(BackupError) in try task.reader.status(name) }
@@ -101,17 +101,12 @@ final class MediaBackup: Sendable {
                     task.add(.symbolicLink(name: name, target: target, modificationTime: status.modificationTime))
                 case .regular:
                     if databases.hasLog(name) {
-                        if let entry = try storeDatabase(name, status, in: task) {
-                            task.add(entry)
-                        } else {
-                            // It is no database after all: its files are what they are.
-                            batch += [name] + databases.logs(of: name)
-                        }
+                        try storeDatabase(name, in: task)
                     } else if let entry = task.unchanged(name, status) {
                         task.add(entry)
                         progress.noteMedia(files: 1, bytes: 0, skippedBytes: status.size)
                     } else if status.size >= Self.largeFileBytes {
-                        task.add(try storeLarge(name, in: task))
+                        try storeFile(name, databases, in: task) { () throws(BackupError) in try storeLarge(name, in: task) }
                     } else {
                         batch.append(name)
                         batchBytes += status.size
@@ -121,9 +116,11 @@ final class MediaBackup: Sendable {
                         .sourceUnreadable, "is neither a file nor a folder nor a link", path: task.path(of: name))
                 }
             }
-            if batch.count >= Self.batchFileCount || batchBytes >= Self.batchBytes { submit(&batch, &batchBytes, in: task) }
+            if batch.count >= Self.batchFileCount || batchBytes >= Self.batchBytes {
+                submit(&batch, &batchBytes, databases, in: task)
+            }
         }
-        submit(&batch, &batchBytes, in: task)
+        submit(&batch, &batchBytes, databases, in: task)
         finish(task)
     }
 
@@ -156,7 +153,7 @@ final class MediaBackup: Sendable {
     }
 
     private func submit(
-        _ batch: inout [FileName], _ batchBytes: inout UInt64, in task: MediaFolderTask
+        _ batch: inout [FileName], _ batchBytes: inout UInt64, _ databases: MediaDatabases, in task: MediaFolderTask
     ) {
         guard !batch.isEmpty else { return }
         let files = batch
@@ -165,57 +162,52 @@ final class MediaBackup: Sendable {
         task.begin()
         group.submit { [self] () throws(BackupError) in
             for name in files {
-                try notingUnreadable(name, in: task) { () throws(BackupError) in task.add(try storeSmall(name, in: task)) }
+                try notingUnreadable(name, in: task) { () throws(BackupError) in
+                    try storeFile(name, databases, in: task) { () throws(BackupError) in try storeSmall(name, in: task) }
+                }
             }
             finish(task)
         }
     }
 
-    private func storeSmall(_ name: FileName, in task: MediaFolderTask) throws(BackupError) -> TreeEntry {
+    /// Stores a file that had no log when it was listed. If it has one by now, both are stored together.
+    private func storeFile(
+        _ name: FileName, _ databases: MediaDatabases, in task: MediaFolderTask,
+        _ body: () throws(BackupError) -> TreeEntry
+    ) throws(BackupError) {
+        let entry = try body()
+        guard !databases.hasNewLog(name, in: task.reader) else { return try storeDatabase(name, in: task) }
+        task.add(entry)
+    }
+
+    /// Reads and stores a file by the calling thread alone.
+    func storeSmall(_ name: FileName, in task: MediaFolderTask) throws(BackupError) -> TreeEntry {
         try MediaFile.stable(name, task.path(of: name), in: task.reader) { (file) throws(BackupError) in
-            let block = blocks.take()
-            block.count = try file.read(at: 0, into: block.writableBytes)
-            let content = writer.makeContentWriter(
-                MediaFile.policy(of: block.bytes), earlier: task.earlierContent(name))
-            var offset: UInt64 = 0
-            var notedBytes: UInt64 = 0
-            while block.count > 0 {
-                try content.append(block.bytes)
-                offset += UInt64(block.count)
-                if offset >= file.size { break }
-                progress.noteMedia(files: 0, bytes: offset - notedBytes)
-                notedBytes = offset
-                block.count = try file.read(at: offset, into: block.writableBytes)
-            }
-            let stored = try content.finish()
-            progress.noteMedia(files: 1, bytes: offset - notedBytes)
-            return stored
+            try storeContent(of: file, file.size, earlier: task.earlierContent(name))
         }
     }
 
-    /// - Returns: `nil` for what SQLite cannot read.
-    private func storeDatabase(
-        _ name: FileName, _ status: FileStatus, in task: MediaFolderTask
-    ) throws(BackupError) -> TreeEntry? {
-        let path = "\(workPath)/media-\(RandomToken.make()).sqlite"
-        defer { try? FileSystem.removeFile(path) }
-        do throws(BackupError) {
-            try MediaDatabases.copy(name, in: task.reader, to: path)
-        } catch {
-            switch error.code {
-            case .busy: throw BackupError(.sourceUnreadable, error.message, path: task.path(of: name))
-            case .noSpace, .interrupted: throw error
-            default: return nil
-            }
+    /// Stores a file's bytes by the calling thread alone.
+    /// - Parameter size: what it had when it was opened.
+    func storeContent(of file: any ByteSource, _ size: UInt64, earlier: FileContent?) throws(BackupError) -> StoredFile {
+        let block = blocks.take()
+        block.count = try file.read(at: 0, into: block.writableBytes)
+        let policy = MediaFile.policy(of: block.bytes)
+        try writer.requireStorable(byteCount: size, policy: policy)
+        let content = writer.makeContentWriter(policy, earlier: earlier)
+        var offset: UInt64 = 0
+        var notedBytes: UInt64 = 0
+        while block.count > 0 {
+            try content.append(block.bytes)
+            offset += UInt64(block.count)
+            if offset >= size { break }
+            progress.noteMedia(files: 0, bytes: offset - notedBytes)
+            notedBytes = offset
+            block.count = try file.read(at: offset, into: block.writableBytes)
         }
-        let copy = try SharedFile(path: path)
-        let policy = try copy.bytes(at: 0, upTo: SQLiteHeader.byteCount).withUnsafeBytes { MediaFile.policy(of: $0) }
-        let stored = try writer.store(copy, policy: policy, earlier: task.earlierContent(name)) {
-            progress.noteMedia(files: 0, bytes: $0)
-        }
-        progress.noteMedia(files: 1, bytes: 0)
-        // Without what would tell that it is unchanged: its log may change alone.
-        return .file(name: name, mode: status.mode, modificationTime: status.modificationTime, stored: stored)
+        let stored = try content.finish()
+        progress.noteMedia(files: 1, bytes: offset - notedBytes)
+        return stored
     }
 
     private func storeLarge(_ name: FileName, in task: MediaFolderTask) throws(BackupError) -> TreeEntry {
@@ -249,8 +241,12 @@ final class MediaBackup: Sendable {
             guard error.code == .sourceUnreadable else { throw error }
             // What the app has deleted meanwhile is not in the backup, as if that had begun a moment later.
             guard !isGone(name, in: task) else { return }
-            let path = task.path(of: name)
-            unreadableFiles.withLock { $0.append("\(path): \(error.message)") }
+            note(error, of: name, in: task)
         }
+    }
+
+    func note(_ error: BackupError, of name: FileName, in task: MediaFolderTask) {
+        let path = task.path(of: name)
+        unreadableFiles.withLock { $0.append("\(path): \(error.message)") }
     }
 }

@@ -1,62 +1,75 @@
 import AppData
 import BackupCore
+import BackupRepository
 import Glibc
 import SystemIO
 
-/// SQLite databases among the media files of one folder that have a log beside them: an app may be writing to them. File by file, database and
-/// log would be of two moments. They are copied through SQLite, and their logs are in the copies.
+/// SQLite databases among the media files of one folder that have a log or journal beside them, as their names say. An app may be writing to
+/// them, and file by file they would be of two moments.
 struct MediaDatabases {
-    private static let logSuffixes = ["-wal", "-journal"]
-    private static let suffixes = logSuffixes + ["-shm"]
-
-    private var logs: [FileName: [FileName]] = [:]
-    private var allLogs: Set<FileName> = []
+    private var companions: Set<FileName> = []
+    private var databases: Set<FileName> = []
+    /// The databases of all logs that were listed, whether they are there or not.
+    private var possibleDatabases: Set<FileName> = []
 
     init(among names: [FileName], in folder: borrowing DirectoryReader) {
-        var candidates: [FileName: [FileName]] = [:]
-        for name in names {
-            guard let suffix = Self.suffixes.first(where: { name.bytes.count > $0.utf8.count && name.bytes.hasSuffix($0) }) else {
-                continue
-            }
-            candidates[FileName(bytes: Array(name.bytes.dropLast(suffix.utf8.count))), default: []].append(name)
-        }
-        guard !candidates.isEmpty else { return }
-        for name in names {
-            guard let companions = candidates[name],
-                companions.contains(where: { companion in Self.logSuffixes.contains { companion.bytes.hasSuffix($0) } }),
-                Self.isDatabase(name, in: folder)
-            else { continue }
-            logs[name] = companions
-            allLogs.formUnion(companions)
+        possibleDatabases = Set(names.lazy.compactMap { DatabaseLogs.database(ofFile: $0.bytes) }.map { FileName(bytes: $0) })
+        guard !possibleDatabases.isEmpty else { return }
+        for (database, files) in DatabaseUnits(Set(names.map(\.bytes))).companions {
+            let regular = files.map { FileName(bytes: $0) }.filter { Self.isRegular($0, in: folder) }
+            guard regular.contains(where: { DatabaseLogs.isLog($0.bytes) }) else { continue }
+            databases.insert(FileName(bytes: database))
+            companions.formUnion(regular)
         }
     }
 
-    private static func isDatabase(_ name: FileName, in folder: borrowing DirectoryReader) -> Bool {
+    /// Whether it has a log.
+    func hasLog(_ name: FileName) -> Bool { databases.contains(name) }
+
+    /// Whether it belongs to a file that has a log, and is stored with it.
+    func isCompanion(_ name: FileName) -> Bool { companions.contains(name) }
+
+    /// Whether a file that had nothing beside it has a log by now.
+    func hasNewLog(_ name: FileName, in folder: borrowing DirectoryReader) -> Bool {
+        guard !possibleDatabases.contains(name) else { return false }
+        for suffix in DatabaseLogs.logSuffixes where Self.isRegular(Self.name(name, suffix), in: folder) { return true }
+        return false
+    }
+
+    /// The names of the database and of all that may lie beside it.
+    static func unit(_ name: FileName) -> [FileName] { [name] + DatabaseLogs.suffixes.map { Self.name(name, $0) } }
+
+    /// Whether a program uses it now. Where locks cannot be asked about it does not: then it is watched for changes.
+    static func isInUse(_ name: FileName, in folder: borrowing DirectoryReader) -> Bool {
         guard let file = try? folder.openFile(name) else { return false }
-        return (try? file.readExactly(at: 0, count: SQLiteHeader.magic.count)) == SQLiteHeader.magic
+        return (try? DatabaseFile.isLocked(file)) ?? false
     }
 
-    /// Whether it is a database with a log.
-    func hasLog(_ name: FileName) -> Bool { logs[name] != nil }
-
-    /// Whether it belongs to a database.
-    func isLog(_ name: FileName) -> Bool { allLogs.contains(name) }
-
-    func logs(of name: FileName) -> [FileName] { logs[name] ?? [] }
-
-    /// - Parameter destination: must not exist.
-    /// - Throws: `busy` when another program keeps it locked; `damagedContent`, … for what SQLite cannot read.
+    /// Copies it through SQLite.
+    /// - Parameter destination: must not exist; without success it does not.
+    /// - Returns: false when it cannot be copied without changing something, or was changed meanwhile.
+    /// - Throws: `busy` when another program keeps it locked; `damagedContent`, `readOnly`, `accessDenied`, … for what SQLite cannot read without
+    ///   changing it; `noSpace`.
     static func copy(
         _ name: FileName, in folder: borrowing DirectoryReader, to destination: String
-    ) throws(BackupError) {
+    ) throws(BackupError) -> Bool {
         // A path that is not UTF-8 cannot be handed over.
-        guard let text = String(validating: name.bytes, as: UTF8.self) else {
-            throw BackupError(.notSupported, "its name is not UTF-8", path: "\(folder.path)/\(name)")
-        }
+        guard let text = String(validating: name.bytes, as: UTF8.self) else { return false }
+        let before = try folder.status(name)
+        // As root, SQLite would give the index to the database's owner.
+        let index = try folder.statusIfPresent(Self.name(name, "-shm"))
+        guard index.map({ $0.owner == before.owner && $0.group == before.group }) ?? true else { return false }
         try DatabaseFile.copy("/proc/self/fd/\(folder.descriptor.rawValue)/\(text)", to: destination)
+        // SQLite's lock keeps a database without a write-ahead log as it is, unless this process has closed the file elsewhere: that drops the lock.
+        if (try? folder.status(Self.name(name, "-wal"))) != nil { return true }
+        if try folder.statusIfPresent(name) == before { return true }
+        try FileSystem.removeFile(destination)
+        return false
     }
-}
 
-extension [UInt8] {
-    fileprivate func hasSuffix(_ text: String) -> Bool { suffix(text.utf8.count).elementsEqual(text.utf8) }
+    private static func name(_ name: FileName, _ suffix: String) -> FileName { FileName(bytes: name.bytes + suffix.utf8) }
+
+    private static func isRegular(_ name: FileName, in folder: borrowing DirectoryReader) -> Bool {
+        (try? folder.status(name).kind) == .regular
+    }
 }

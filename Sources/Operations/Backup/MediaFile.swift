@@ -6,7 +6,7 @@ import SystemIO
 
 /// Reading one file of the media folder, in a way that never stores half of one state and half of another.
 final class MediaFile: ByteSource {
-    private static let attemptLimit = 3
+    static let attemptLimit = 3
 
     private let file: SharedFile
     private let path: String

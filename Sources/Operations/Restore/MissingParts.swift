@@ -9,7 +9,7 @@ extension Store {
     /// - Throws: `alreadyExists` when a log of the lost database is there: it may hold all that is left of the data.
     func makeMissingParts() throws(BackupError) {
         if try !FileSystem.exists(database.path), !definition.migrations.isEmpty || definition.coversWholeDatabase {
-            for suffix in ["-wal", "-journal"] {
+            for suffix in DatabaseLogs.logSuffixes {
                 guard let left = try FileSystem.look(database.path + suffix), left.size > 0 else { continue }
                 throw BackupError(
                     .alreadyExists, "the database is not there, but its log is", path: database.path + suffix,

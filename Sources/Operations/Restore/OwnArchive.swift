@@ -5,7 +5,7 @@ import Export
 import Restore
 import SystemIO
 
-/// Tells whether an archive is one of the store's own, whoever hands it in: then it was made from a backup whose every byte is checked, and
+/// Tells whether an archive is one of the store's own, wherever it comes from: then it was made from a backup whose every byte is checked, and
 /// what a foreign archive may not hold (links that leave the media folder, a folder of zeros) is just what the user has there.
 struct OwnArchive {
     private static let bufferSizeBytes = 1 << 20

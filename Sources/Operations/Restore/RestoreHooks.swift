@@ -5,9 +5,11 @@ import Restore
 import SystemIO
 
 /// Runs the user's commands around a restore. Once `before-restore` has begun, `after-restore` runs in any case, if need be at the next start: a
-/// service that was stopped is not left so.
+/// service that was stopped is started again. It never runs beside a `before-restore` that was interrupted: that would stop the service afterwards.
 struct RestoreHooks {
     let store: Store
+
+    private static let recordText = "after-restore\n"
 
     private var settings: HookSettings { store.settings.hooks }
 
@@ -15,12 +17,17 @@ struct RestoreHooks {
     /// - Throws: `hookFailed` when the command fails or takes too long; nothing has been changed.
     func runBefore(_ fileName: String, _ strategy: ImportStrategy) throws(BackupError) -> [RestoreReport.Hook] {
         guard !settings.isEmpty else { return [] }
-        try FileSystem.writeFileAtomically(store.paths.hookRecord, Array("after-restore\n".utf8))
+        try FileSystem.writeFileAtomically(store.paths.hookRecord, Array(Self.recordText.utf8))
         guard let command = settings.beforeRestore else { return [] }
-        let hook = try run("before-restore", command, fileName, ["BACKUPFS_STRATEGY": strategy.rawValue])
+        let hook = try run("before-restore", command, fileName, ["BACKUPFS_STRATEGY": strategy.rawValue]) { group in
+            // Without the note a crash would leave the command running beside `after-restore`, and nothing worse.
+            try? FileSystem.writeFileAtomically(store.paths.hookRecord, Array("\(Self.recordText)\(group.record)\n".utf8))
+        }
+        // What it has left running in the background stays.
+        try FileSystem.writeFileAtomically(store.paths.hookRecord, Array(Self.recordText.utf8))
         guard hook.isSuccess else {
             throw BackupError(
-                .hookFailed, "the command before-restore failed: \(hook.told)", path: fileName,
+                .hookFailed, "the command before-restore failed: \(hook.outcomeText)", path: fileName,
                 remedy: "Nothing was changed. Mend the command in \(store.paths.settings), or the service that it is for.",
                 findings: hook.outputLines.map(Message.verbatim))
         }
@@ -29,14 +36,18 @@ struct RestoreHooks {
 
     /// Does nothing when `runBefore` has not been called.
     /// - Parameter result: as in the report.
-    /// - Returns: what was run. A failure is told in the report, and changes nothing.
+    /// - Returns: what was run. A failure is in the report, and changes nothing.
     func runAfter(_ fileName: String, _ result: RestoreReport.Result) -> [RestoreReport.Hook] {
-        // If it cannot be told, what was stopped is started all the same.
+        // If that is not known, what was stopped is started all the same.
         guard (try? FileSystem.exists(store.paths.hookRecord)) != false else { return [] }
+        endInterruptedCommand()
         var hooks: [RestoreReport.Hook] = []
         if let command = settings.afterRestore {
             do throws(BackupError) {
-                hooks.append(try run("after-restore", command, fileName, ["BACKUPFS_RESULT": result.rawValue]))
+                hooks.append(
+                    try Cancellation.shielded { () throws(BackupError) in
+                        try run("after-restore", command, fileName, ["BACKUPFS_RESULT": result.rawValue])
+                    })
             } catch {
                 hooks.append(
                     RestoreReport.Hook(name: "after-restore", exitCode: 127, hasTimedOut: false, output: error.message.english))
@@ -46,8 +57,16 @@ struct RestoreHooks {
         return hooks
     }
 
+    /// Ends a `before-restore` whose restore was killed.
+    private func endInterruptedCommand() {
+        guard let bytes = try? FileSystem.readFile(store.paths.hookRecord, limitBytes: 4096) else { return }
+        let record = String(decoding: bytes, as: UTF8.self).dropFirst(Self.recordText.count).prefix { $0 != "\n" }
+        ProcessGroup(record: String(record))?.end(withinSeconds: Double(settings.timeoutSeconds))
+    }
+
     private func run(
-        _ name: String, _ text: String, _ fileName: String, _ variables: [String: String]
+        _ name: String, _ text: String, _ fileName: String, _ variables: [String: String],
+        onStart: ((ProcessGroup) -> Void)? = nil
     ) throws(BackupError) -> RestoreReport.Hook {
         let command = ShellCommand(text, timeoutSeconds: Double(settings.timeoutSeconds), folder: store.paths.root)
         var environment = [
@@ -56,7 +75,7 @@ struct RestoreHooks {
         ]
         for name in ["HOME", "USER", "XDG_RUNTIME_DIR"] { environment[name] = getenv(name).map { String(cString: $0) } }
         environment.merge(variables) { _, new in new }
-        let result = try command.run(environment: environment)
+        let result = try command.run(environment: environment, onStart: onStart)
         return RestoreReport.Hook(
             name: name, exitCode: result.exitCode, hasTimedOut: result.hasTimedOut, output: result.output)
     }

@@ -29,13 +29,13 @@ public struct RestoreRunner: Sendable {
         self.allowsOtherSources = allowsOtherSources
     }
 
-    /// What a restore does when nobody says otherwise.
+    /// What a restore does unless it is asked for something else.
     public var defaultStrategy: ImportStrategy { store.definition.defaultStrategy }
 
     /// All that the app has, the default first.
     public var strategies: [ImportStrategy] { store.definition.strategies }
 
-    /// Checks a file and tells what restoring it would do, to the number. Changes nothing and waits for nobody.
+    /// Checks a file and tells what restoring it would do, to the number. Changes nothing and waits for no lock.
     /// - Parameters:
     ///   - strategy: `nil` for the app's own.
     ///   - comparesOthers: whether what the app's other strategies would do is told as well, where that costs little.
@@ -98,7 +98,7 @@ public struct RestoreRunner: Sendable {
         if let restoresSettings { words.append(restoresSettings ? "--settings" : "--no-settings") }
         if allowsDamage { words.append("--allow-damaged") }
         if allowsOtherSources { words.append("--other-source") }
-        // Whoever tries again may stand somewhere else.
+        // The command may be repeated in another folder.
         return store.command(words, [(try? FileSystem.exists(source)) == true ? FileSystem.absolutePath(source) : source])
     }
 
@@ -165,12 +165,15 @@ public struct RestoreRunner: Sendable {
                 }
             }
         } catch let error where !finishIfCommitted(&report) {
-            report.error = error
+            // After a failure the data is as it was, unless the report says otherwise.
+            let wasUndone = error.code == .interrupted && report.result != .unfinished
+            let failure = wasUndone ? BackupError(.interrupted, "cancelled; nothing was changed") : error
+            report.error = failure
             // What is neither the old nor the new data must not be given to a service: the next start ends the restore, and then starts it.
             if report.result != .unfinished { report.hooks += hooks.runAfter(source.name, report.result) }
             report.finishedAt = SystemClock.now()
             try? store.conclude(report)
-            throw error.at(source.name)
+            throw failure.at(source.name)
         } catch {}
         report.result = .success
         report.hooks += hooks.runAfter(source.name, .success)
@@ -188,8 +191,8 @@ public struct RestoreRunner: Sendable {
         try removeOldSafetyBackups()
     }
 
-    /// After a failure: finishes a restore that had committed its records, as the next start would. It must not be told as failed.
-    /// - Returns: whether the data is the new one, all of it. If that cannot be told, `report` says so.
+    /// After a failure: finishes a restore that had committed its records, as the next start would. It must not be reported as failed.
+    /// - Returns: whether the data is the new one, all of it. If that is unknown, `report` says so.
     private func finishIfCommitted(_ report: inout RestoreReport) -> Bool {
         guard report.result == .failed else { return false }
         do {
@@ -235,7 +238,7 @@ public struct RestoreRunner: Sendable {
             savedMedia: store.savedMedia, restoresSettings: restoresSettings, allowsDamage: allowsDamage)
     }
 
-    /// Keeps the newest ones that the definition asks for, and those somebody pinned.
+    /// Keeps the newest ones that the definition asks for, and the pinned ones.
     private func removeOldSafetyBackups() throws(BackupError) {
         let all = store.ownSnapshots(kind: .safety)
         let old = all.dropLast(store.definition.retention.safetyKeepLast).filter { store.mayRemoveByRule($0) }
@@ -280,7 +283,7 @@ public struct RestoreRunner: Sendable {
         }
     }
 
-    /// The backup of another app, or of another machine, replaces all data just as one's own does: nobody wants that by mistake.
+    /// The backup of another app, or of another machine, replaces all data just as the store's own does, which must not happen by mistake.
     private func require(_ snapshot: Snapshot, named name: String) throws(BackupError) {
         guard !allowsOtherSources, !store.owns(snapshot) else { return }
         let app = MessageText.shortened(snapshot.record.attributes[Snapshot.appAttribute] ?? "")

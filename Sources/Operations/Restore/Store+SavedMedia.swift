@@ -4,24 +4,36 @@ import Restore
 import SystemIO
 
 extension Store {
-    /// What the safety backups hold of the media folder. A file that was written to since has another size or modification time; its change time is
-    /// no sign, since a restore that renames it changes that.
+    /// What the safety backups hold of the media folder.
     var savedMedia: SavedMedia {
         SavedMedia { [repository] id in
             let catalog = id.flatMap { repository.snapshot(id: $0) }
                 .flatMap { try? repository.rootDirectory(of: $0) }
                 .flatMap { $0.entry(named: "media")?.storedDirectory }
                 .map { StoredMediaCatalog($0, in: repository) }
-            return { (path, status) throws(BackupError) in
-                guard let entry = try catalog?.entry(at: path), entry.modificationTime == status.modificationTime else {
-                    return false
-                }
-                switch entry.kind {
-                case .file: return status.kind == .regular && entry.size == status.size
-                case .symbolicLink: return status.kind == .symbolicLink
-                case .directory: return false
-                }
+            return { (file) throws(BackupError) in
+                guard let entry = try catalog?.entry(at: file.path) else { return false }
+                return try entry.holds(file)
             }
+        }
+    }
+}
+
+extension TreeEntry {
+    /// Whether a file is as it was stored. Size and modification time do not say so: programs set the time of a copy to that of the original. The
+    /// change time does, and without it the bytes.
+    fileprivate func holds(_ file: ReplacedFile) throws(BackupError) -> Bool {
+        let status = file.status
+        guard modificationTime == status.modificationTime else { return false }
+        switch kind {
+        case .file:
+            guard status.kind == .regular, size == status.size else { return false }
+            if sourceIdentity == SourceIdentity(inode: status.inode, changeTime: file.changeTime) { return true }
+            return try file.digest() == checksums?.sha256
+        case .symbolicLink:
+            guard status.kind == .symbolicLink else { return false }
+            return try linkTarget == file.linkTarget()
+        case .directory: return false
         }
     }
 }

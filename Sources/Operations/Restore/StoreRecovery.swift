@@ -4,7 +4,7 @@ import Restore
 import SystemIO
 
 extension Store {
-    /// Finishes or undoes a restore that a crash interrupted, and reports it. For whoever holds the operation lock.
+    /// Finishes or undoes a restore that a crash interrupted, and reports it. The caller holds the operation lock.
     func recoverRestore() throws(BackupError) {
         guard try FileSystem.exists(paths.restoreJournal) else {
             _ = RestoreHooks(store: self).runAfter("", .undone)
@@ -49,15 +49,15 @@ extension Store {
         report.undoFolder = undoFolder
         report.keptMediaPath = result.keptMediaPath
         report.hooks = hooks.runAfter(result.fileName, report.result)
-        // What has become of the data is certain. On a full disk it is told by the next who can, and nobody is kept from his store.
+        // What has become of the data is certain. On a full disk the next operation that can reports it; the store opens all the same.
         try? conclude(report)
         return report
     }
 
-    /// Tells how a restore went, and forgets it only then.
+    /// Reports how a restore went, and only then forgets it.
     func conclude(_ report: RestoreReport) throws(BackupError) {
         try writeReport(report)
-        // After the report: a restore that cannot be told of is concluded again later.
+        // After the report: a restore that cannot be reported is concluded again later.
         guard report.result != .unfinished, try FileSystem.exists(paths.restoreJournal) else { return }
         try RestoreRecovery.forget(journalPath: paths.restoreJournal)
     }
@@ -80,8 +80,8 @@ extension Store {
         return (name, name.hasSuffix(".zip"))
     }
 
-    /// What a safety backup is called in `safety/`, and whether it is the archive: an app with media needs all of it, and a database that nobody has
-    /// described needs its tables, which an export does not make.
+    /// What a safety backup is called in `safety/`, and whether it is the archive: an app with media needs all of it, and a database without a
+    /// description needs its tables, which an export does not make.
     public func safetyFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) {
         let name = definition.fileNames.safety.name(stamp: SnapshotStamp.of(snapshot))
         guard mediaPath != nil || definition.coversWholeDatabase else { return (name, false) }

@@ -4,19 +4,19 @@ import Glibc
 import Synchronization
 
 /// A lock on a file that keeps other processes, and other holders in this one, away (Linux's open file description locks, fcntl(2)). The
-/// kernel drops it when its holder ends, however it ends. Unlike flock(2) it can be asked about without being taken, so that whoever only
-/// looks never makes somebody else's attempt fail.
+/// kernel drops it when its holder ends, however it ends. Unlike flock(2) it can be asked about without being taken, so that a look
+/// never makes another program's attempt fail.
 public final class AdvisoryLock: Sendable {
     private let descriptor: OwnedDescriptor
 
     /// Takes the lock without waiting.
     ///
-    /// A symbolic link is refused, and a file that has another name as well keeps its mode: whoever can plant either in the folder would otherwise
-    /// have us change a file of his choice.
-    /// - Throws: `busy` when somebody else has it.
+    /// A symbolic link is refused, and a file that has another name as well keeps its mode: a user who can plant either in the folder could
+    /// otherwise have any file of ours changed.
+    /// - Throws: `busy` when it is held already.
     public init(path: String, exclusive: Bool = true) throws(BackupError) {
         let descriptor = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_NOFOLLOW, permissions: 0o600)
-        // A umask may have taken the owner's own bits from a new file; one that belongs to somebody else stays as it is.
+        // A umask may have taken the owner's own bits from a new file; another user's file stays as it is.
         if try descriptor.status().linkCount <= 1 { _ = fchmod(descriptor.rawValue, 0o600) }
         if SystemCall.retrying({ backupfs_lock(descriptor.rawValue, exclusive ? 1 : 0) }) == -1 {
             if errno == EAGAIN || errno == EACCES {
@@ -48,9 +48,9 @@ public final class AdvisoryLock: Sendable {
         }
     }
 
-    /// Whether somebody holds the lock now, in whatever way. Takes nothing.
+    /// Whether the lock is held now, shared or exclusively. Takes nothing.
     /// - Returns: false also when the file is not there.
-    /// - Throws: when it cannot be told.
+    /// - Throws: when the file cannot be asked.
     public static func isHeld(path: String) throws(BackupError) -> Bool {
         do throws(BackupError) {
             let descriptor = try OwnedDescriptor.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
@@ -59,5 +59,10 @@ public final class AdvisoryLock: Sendable {
             guard error.code == .notFound || error.code == .notADirectory else { throw error }
             return false
         }
+    }
+
+    /// Whether another program, or another holder in this one, has a lock of any kind on some bytes of a file. Takes nothing.
+    public static func isHeld(on file: borrowing OwnedDescriptor, from start: Int64, count: Int64) throws(BackupError) -> Bool {
+        try SystemCall.check("ask for the lock", file.path) { backupfs_is_range_locked(file.rawValue, start, count) } == 1
     }
 }

@@ -71,6 +71,15 @@ public struct DirectoryReader: ~Copyable, Sendable {
         return FileStatus(value)
     }
 
+    /// The same; `nil` when there is none.
+    public borrowing func statusIfPresent(_ name: FileName) throws(BackupError) -> FileStatus? {
+        do {
+            return try status(name)
+        } catch let error where error.code == .notFound {
+            return nil
+        }
+    }
+
     /// Where a symbolic link points to.
     public borrowing func readLink(_ name: FileName) throws(BackupError) -> [UInt8] {
         let fullPath = "\(path)/\(name)"

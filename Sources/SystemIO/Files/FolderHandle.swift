@@ -95,11 +95,14 @@ public final class FolderHandle: Sendable {
     }
 
     /// What is there of that name, be it a link; `nil` when nothing is.
-    public func identity(_ name: FileName) throws(BackupError) -> FileIdentity? {
+    public func identity(_ name: FileName) throws(BackupError) -> FileIdentity? { try status(name).map(FileIdentity.init) }
+
+    /// lstat of what has that name; `nil` when nothing has.
+    public func status(_ name: FileName) throws(BackupError) -> FileStatus? {
         let folder = descriptor.rawValue
         var value = stat()
         let result = Self.withCString(name.bytes) { cName in fstatat(folder, cName, &value, AT_SYMLINK_NOFOLLOW) }
-        if result == 0 { return FileIdentity(FileStatus(value)) }
+        if result == 0 { return FileStatus(value) }
         guard errno == ENOENT else { throw SystemCall.error(errno, action: "read the attributes", path: "\(path)/\(name)") }
         return nil
     }

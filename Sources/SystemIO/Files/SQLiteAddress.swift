@@ -1,10 +1,15 @@
 import BackupCore
 
-/// How SQLite is told of a file that must be opened in a special way.
+/// How SQLite is asked to open a file in a special way: `file:` URIs, in which every byte but the plainest stands in hexadecimal digits.
 public enum SQLiteAddress {
-    /// A `file:` URI of a file that nobody changes: SQLite takes no locks, reads no log, and writes nothing. Every byte but the plainest stands in
-    /// hexadecimal digits.
-    public static func immutable(_ path: String) -> String {
+    /// A file that does not change: SQLite takes no locks, reads no log, and writes nothing.
+    public static func immutable(_ path: String) -> String { address(path) + "?immutable=1&mode=ro" }
+
+    /// A file that another program may be writing to: SQLite takes part in its locks. The index of a log is read where it is there, and neither
+    /// made nor changed.
+    public static func readOnly(_ path: String) -> String { address(path) + "?mode=ro&readonly_shm=1" }
+
+    private static func address(_ path: String) -> String {
         var text = "file:"
         for byte in FileSystem.absolutePath(path).utf8 {
             switch byte {
@@ -12,6 +17,6 @@ public enum SQLiteAddress {
             default: text += "%" + Hexadecimal.encode([byte])
             }
         }
-        return text + "?immutable=1&mode=ro"
+        return text
     }
 }

@@ -14,7 +14,7 @@ public struct ShellCommand: Sendable {
     }
 
     private static let outputLimitBytes = 16 << 10
-    /// How long a command may take to end by itself after it was told to.
+    /// How long a command may take to end by itself after SIGTERM.
     private static let graceSeconds = 2.0
 
     public let text: String
@@ -22,7 +22,7 @@ public struct ShellCommand: Sendable {
     public let folder: String
 
     /// - Parameters:
-    ///   - timeoutSeconds: after which it and what it has started are told to end (SIGTERM), and two seconds later are ended (SIGKILL).
+    ///   - timeoutSeconds: after which it and what it has started get SIGTERM, and two seconds later SIGKILL.
     ///   - folder: where it runs.
     public init(_ text: String, timeoutSeconds: Double, folder: String) {
         self.text = text
@@ -30,19 +30,43 @@ public struct ShellCommand: Sendable {
         self.folder = folder
     }
 
-    /// - Parameter environment: all that it has.
-    /// - Throws: when it cannot be started.
-    public func run(environment: [String: String]) throws(BackupError) -> Result {
-        let startedAt = Self.now()
+    /// An operation that is cancelled ends the command (SIGTERM), and what it has started, and waits for that until its time is over.
+    /// - Parameters:
+    ///   - environment: all that it has.
+    ///   - onStart: called before it does anything. If this process ends meanwhile, the command does not begin.
+    /// - Throws: when it cannot be started; `interrupted` when the operation is cancelled: by then nothing of it runs.
+    public func run(
+        environment: [String: String], onStart: ((ProcessGroup) -> Void)? = nil
+    ) throws(BackupError) -> Result {
+        try StallWatch.waitingForCommand { () throws(BackupError) in try runCounted(environment, onStart) }
+    }
+
+    private func runCounted(
+        _ environment: [String: String], _ onStart: ((ProcessGroup) -> Void)?
+    ) throws(BackupError) -> Result {
+        try Cancellation.check()
+        let startedAt = SystemClock.monotonicSeconds()
         let pipe = try Pipe()
         let writer = try OwnedDescriptor.duplicate(pipe.writer, from: 10)
-        let process = try spawn(environment, output: writer.rawValue)
+        let process: pid_t
+        if let onStart {
+            let gate = try Pipe()
+            let gateReader = try OwnedDescriptor.duplicate(gate.reader, from: 10)
+            process = try spawn([Self.waitingScript, text], environment, output: writer.rawValue, gate: gateReader.rawValue)
+            onStart(ProcessGroup(leader: process))
+            // Without it the command ends at once, as one that failed.
+            try? gate.writer.writeAll([UInt8(ascii: "\n")])
+        } else {
+            process = try spawn([text], environment, output: writer.rawValue, gate: nil)
+        }
+        let group = ProcessGroup(leader: process)
         _ = consume writer
         let reader = pipe.takeReader()
         var output: [UInt8] = []
         var killAt = startedAt + timeoutSeconds
         var signal = SIGTERM
         var hasTimedOut = false
+        var cancelled: BackupError?
         var status: Int32 = 0
         var isOpen = true
         while true {
@@ -51,19 +75,38 @@ public struct ShellCommand: Sendable {
             if isOpen { isOpen = Self.drain(reader, into: &output, waitMilliseconds: ended == 0 ? 50 : 0) }
             if ended == process || (ended < 0 && errno != EINTR) { break }
             if !isOpen { usleep(10_000) }
-            guard Self.now() > killAt else { continue }
+            if cancelled == nil {
+                do throws(BackupError) {
+                    try Cancellation.check()
+                } catch {
+                    cancelled = error
+                    group.send(SIGTERM)
+                    signal = SIGKILL
+                }
+            }
+            guard SystemClock.monotonicSeconds() > killAt else { continue }
             hasTimedOut = true
-            kill(-process, signal)
+            group.send(signal)
             signal = SIGKILL
-            killAt = Self.now() + Self.graceSeconds
+            killAt = SystemClock.monotonicSeconds() + Self.graceSeconds
         }
+        if hasTimedOut || cancelled != nil { group.waitForEnd(until: killAt) }
+        if let cancelled { throw cancelled }
         let code = status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + status & 0x7F
         return Result(
             exitCode: code, hasTimedOut: hasTimedOut, output: String(decoding: output, as: UTF8.self),
-            durationSeconds: Self.now() - startedAt)
+            durationSeconds: SystemClock.monotonicSeconds() - startedAt)
     }
 
-    private func spawn(_ environment: [String: String], output: Int32) throws(BackupError) -> pid_t {
+    /// Becomes the command in its argument when it gets a line, and ends when nothing more can come.
+    private static let waitingScript = #"read -r line <&3 && exec 3<&- && exec /bin/sh -c "$0""#
+
+    /// - Parameters:
+    ///   - words: a script, and its arguments.
+    ///   - gate: becomes descriptor 3.
+    private func spawn(
+        _ words: [String], _ environment: [String: String], output: Int32, gate: Int32?
+    ) throws(BackupError) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -71,13 +114,14 @@ public struct ShellCommand: Sendable {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, output, 1)
         posix_spawn_file_actions_adddup2(&actions, output, 2)
-        SpawnExtensions.closeDescriptors(from: 3, in: &actions)
+        if let gate { posix_spawn_file_actions_adddup2(&actions, gate, 3) }
+        SpawnExtensions.closeDescriptors(from: gate == nil ? 3 : 4, in: &actions)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
         SpawnExtensions.leadGroup(in: &attributes)
         var process: pid_t = 0
-        let arguments = Self.strings(["/bin/sh", "-c", text])
+        let arguments = Self.strings(["/bin/sh", "-c"] + words)
         let variables = Self.strings(environment.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" })
         defer { for string in arguments + variables { free(string) } }
         let code = posix_spawn(&process, "/bin/sh", &actions, &attributes, arguments, variables)
@@ -103,12 +147,5 @@ public struct ShellCommand: Sendable {
             if output.count > outputLimitBytes { output.removeFirst(output.count - outputLimitBytes) }
             wait = 0
         }
-    }
-
-    /// Not the clock on the wall, which may be set.
-    private static func now() -> Double {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1_000_000_000
     }
 }

@@ -5,7 +5,8 @@ import Synchronization
 /// Ends this process when it was asked to end what it runs and storage that does not answer keeps it from that: a thread that waits in the kernel for a
 /// disk or a server cannot be asked anything. What is left behind is what a crash leaves, and the next operation clears it away.
 ///
-/// It is stalled when it has used next to no processor time for a while. What finishes or puts back what cannot be left as it is may wait for a slow
+/// It is stalled when it has used next to no processor time for a while, and waits for no command of the user's: that has a time limit of its own.
+/// What finishes or puts back what cannot be left as it is may wait for a slow
 /// disk for long, and gets more time; if it is ended all the same, the next start of the store goes on with it.
 public enum StallWatch {
     /// So long nothing may happen after the request.
@@ -16,6 +17,7 @@ public enum StallWatch {
     private static let idleNanosecondsPerStep: UInt64 = 5_000_000
 
     private static let runCount = Atomic<Int>(0)
+    private static let commandCount = Atomic<Int>(0)
 
     /// Posted by signal handlers, which may not do much else. Never freed.
     private nonisolated(unsafe) static let request: UnsafeMutablePointer<sem_t> = {
@@ -52,7 +54,7 @@ public enum StallWatch {
                 } else {
                     while sem_wait(posted.request) == -1, errno == EINTR {}
                 }
-                if waitsForEver() { end() }
+                if hasStalled() { end() }
             }
         }
         thread?.detach()
@@ -75,8 +77,15 @@ public enum StallWatch {
         return try body()
     }
 
-    /// - Returns: false when what ran has ended.
-    private static func waitsForEver() -> Bool {
+    /// Runs what waits for a command of the user's.
+    static func waitingForCommand<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
+        commandCount.add(1, ordering: .sequentiallyConsistent)
+        defer { commandCount.subtract(1, ordering: .sequentiallyConsistent) }
+        return try body()
+    }
+
+    /// Waits until what runs has ended, or has been idle for too long.
+    private static func hasStalled() -> Bool {
         let stepsPerSecond = 1_000_000 / Int(stepMicroseconds)
         var idleCount = 0
         var before = processorNanoseconds()
@@ -84,7 +93,8 @@ public enum StallWatch {
             usleep(stepMicroseconds)
             if runCount.load(ordering: .sequentiallyConsistent) == 0 { return false }
             let now = processorNanoseconds()
-            idleCount = now - before < idleNanosecondsPerStep ? idleCount + 1 : 0
+            let isIdle = now - before < idleNanosecondsPerStep && commandCount.load(ordering: .sequentiallyConsistent) == 0
+            idleCount = isIdle ? idleCount + 1 : 0
             before = now
         }
         return true

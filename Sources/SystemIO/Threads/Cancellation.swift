@@ -31,7 +31,7 @@ public final class Cancellation: Sendable {
     /// - Throws: `interrupted` when the operation is to end.
     public func check() throws(BackupError) {
         guard isCancelled, shieldCount.load(ordering: .relaxed) == 0 else { return }
-        throw BackupError(.interrupted, "cancelled; nothing was changed")
+        throw BackupError(.interrupted, "cancelled")
     }
 
     /// The operation for which this thread works.

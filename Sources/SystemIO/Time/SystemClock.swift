@@ -23,6 +23,9 @@ public enum SystemClock {
         return UInt64(value.tv_sec) * 1_000_000_000 + UInt64(value.tv_nsec)
     }
 
+    /// The same in seconds.
+    static func monotonicSeconds() -> Double { Double(monotonicNanoseconds()) / 1e9 }
+
     /// `2026-01-11_14-30-00` in local time, the stamp of snapshot and file names.
     public static func localStamp(_ time: Timestamp) -> String { format(time, "%04Y-%m-%d_%H-%M-%S", utc: false) }
 

@@ -1,0 +1,21 @@
+/// Which files of a folder belong together as a database and what SQLite keeps beside it.
+public struct DatabaseUnits {
+    /// Of each database, what lies beside it.
+    public private(set) var companions: [[UInt8]: [[UInt8]]] = [:]
+    private var databases: [[UInt8]: [UInt8]] = [:]
+
+    /// - Parameter names: of a folder, or paths.
+    public init(_ names: Set<[UInt8]>) {
+        for name in names {
+            // A log belongs to one file only, also where a log's name has a log.
+            guard let database = DatabaseLogs.database(ofFile: name), names.contains(database),
+                DatabaseLogs.database(ofFile: database).map(names.contains) != true
+            else { continue }
+            databases[name] = database
+            companions[database, default: []].append(name)
+        }
+    }
+
+    /// The database that a log belongs to; `nil` for what is none.
+    public func database(of name: [UInt8]) -> [UInt8]? { databases[name] }
+}

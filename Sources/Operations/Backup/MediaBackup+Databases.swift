@@ -1,0 +1,79 @@
+import AppData
+import BackupCore
+import BackupRepository
+import SystemIO
+
+/// Stores a database among the media that has a log, as of one instant, and changes nothing beside it.
+extension MediaBackup {
+    /// One that a program uses is copied through SQLite; its log is in the copy then. One that stands still is stored as it is, with its log or
+    /// journal: the app will make of them what it would have made of the originals. That holds for what SQLite could read only by rolling back a
+    /// journal as well, and for what is no database.
+    /// - Throws: `sourceUnreadable`; what the repository throws.
+    func storeDatabase(_ name: FileName, in task: MediaFolderTask) throws(BackupError) {
+        for _ in 0..<MediaFile.attemptLimit {
+            if MediaDatabases.isInUse(name, in: task.reader), let entry = try storeCopy(of: name, in: task) {
+                return task.add(entry)
+            }
+            if try storeAsFiles(name, in: task) { return }
+        }
+        guard let entry = try storeCopy(of: name, in: task) else {
+            throw BackupError(.sourceUnreadable, "changed again and again while it was read", path: task.path(of: name))
+        }
+        task.add(entry)
+    }
+
+    /// - Returns: `nil` for what SQLite cannot copy now, for whatever reason.
+    private func storeCopy(of name: FileName, in task: MediaFolderTask) throws(BackupError) -> TreeEntry? {
+        let path = "\(workPath)/media-\(RandomToken.make()).sqlite"
+        defer { try? FileSystem.removeFile(path) }
+        let status: FileStatus
+        do throws(BackupError) {
+            status = try task.reader.status(name)
+            guard try MediaDatabases.copy(name, in: task.reader, to: path) else { return nil }
+        } catch {
+            guard error.code != .interrupted, error.code != .noResources else { throw error }
+            return nil
+        }
+        let copy = try SharedFile(path: path)
+        let stored = try storeContent(of: copy, copy.size, earlier: task.earlierContent(name))
+        // Without what would tell that it is unchanged: its log may change alone.
+        return .file(name: name, mode: status.mode, modificationTime: status.modificationTime, stored: stored)
+    }
+
+    /// Stores the database and what lies beside it byte for byte. They are of one instant if none of them has changed by the end: as if the machine
+    /// had stopped then, which is what a log or journal is for.
+    /// - Returns: false when one has changed.
+    private func storeAsFiles(_ name: FileName, in task: MediaFolderTask) throws(BackupError) -> Bool {
+        let names = MediaDatabases.unit(name)
+        let before = try statuses(names, in: task)
+        var entries: [TreeEntry] = []
+        var problems: [(name: FileName, error: BackupError)] = []
+        for (name, status) in zip(names, before) {
+            guard let status, status.kind == .regular else { continue }
+            if let entry = task.unchanged(name, status) {
+                entries.append(entry)
+                progress.noteMedia(files: 1, bytes: 0, skippedBytes: status.size)
+                continue
+            }
+            do throws(BackupError) {
+                entries.append(try storeSmall(name, in: task))
+            } catch {
+                guard error.code == .sourceUnreadable else { throw error }
+                problems.append((name, error))
+            }
+        }
+        guard try statuses(names, in: task) == before else { return false }
+        for entry in entries { task.add(entry) }
+        for problem in problems { note(problem.error, of: problem.name, in: task) }
+        return true
+    }
+
+    private func statuses(_ names: [FileName], in task: MediaFolderTask) throws(BackupError) -> [FileStatus?] {
+        var statuses: [FileStatus?] = []
+        for name in names {
+            statuses.append(
+                try MediaFile.reading(task.path(of: name)) { () throws(BackupError) in try task.reader.statusIfPresent(name) })
+        }
+        return statuses
+    }
+}

@@ -1,0 +1,33 @@
+import BackupCore
+import SystemIO
+
+/// A media file that a restore has replaced, and which is removed if the safety backup has it.
+public struct ReplacedFile {
+    /// Below the media folder.
+    public let path: [UInt8]
+    public let status: FileStatus
+    /// When it was last changed, but for being moved by the restore; not known after a crash: then it is of the moving.
+    public let changeTime: Timestamp
+    private let name: FileName
+    private let folder: FolderHandle
+
+    init(_ name: FileName, in folder: FolderHandle, path: [UInt8], _ status: FileStatus, changeTime: Timestamp) {
+        self.name = name
+        self.folder = folder
+        self.path = path
+        self.status = status
+        self.changeTime = changeTime
+    }
+
+    /// Reads a file whole.
+    /// - Returns: `nil` when it is no file, or changes meanwhile.
+    public func digest() throws(BackupError) -> SHA256Digest? {
+        guard let file = try folder.openFile(name) else { return nil }
+        let shared = try SharedFile(file)
+        let digest = try shared.sha256()
+        return try shared.status() == status ? digest : nil
+    }
+
+    /// Where a symbolic link leads; `nil` when it is none.
+    public func linkTarget() throws(BackupError) -> [UInt8]? { try folder.linkTarget(name) }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A backup changes nothing among the media, whatever state a database there is in, and loses no byte of what SQLite cannot read.
+struct UntouchedDatabaseTests {
+    private static let script = #"""
+        import os, shutil, sqlite3, struct, sys, time
+        kind, folder, victim = sys.argv[1:4]
+        os.chdir(folder)
+
+        def make(path, count, mode="delete", page=4096):
+            c = sqlite3.connect(path, isolation_level=None)
+            c.execute(f"pragma page_size = {page}"); c.execute(f"pragma journal_mode = {mode}"); c.execute("pragma wal_autocheckpoint = 0")
+            c.execute("create table t(id integer primary key, a blob)"); c.execute("begin")
+            for number in range(count): c.execute("insert into t values (?, randomblob(1000))", (number,))
+            c.execute("commit")
+            return c
+
+        def caught(path, count):
+            """A database and its journal in the middle of a transaction."""
+            c = make("tmp", count); c.execute("pragma cache_size = 5"); c.execute("begin"); c.execute("update t set a = randomblob(1000)")
+            shutil.copy("tmp", path); shutil.copy("tmp-journal", path + "-journal"); c.execute("rollback"); c.close(); os.remove("tmp")
+
+        def add_super_journal(path, name):
+            """As a transaction over several databases writes it: it names the file that is deleted after a rollback."""
+            name = name.encode()
+            with open(path, "ab") as f:
+                f.write(struct.pack(">I", 0x40000000 // 4096 + 1) + name + struct.pack(">II", len(name), sum(name))
+                    + bytes.fromhex("d9d505f920a163d7"))
+
+        def wal(path, with_index):
+            c = make("tmp", 200, "wal"); c.execute("pragma wal_checkpoint"); c.execute("insert into t values (1000, 'in the log')")
+            for suffix in ["", "-wal"] + (["-shm"] if with_index else []): shutil.copy("tmp" + suffix, path + suffix)
+            c.close(); os.remove("tmp")
+
+        if kind == "hot": caught("x.db", 400)
+        if kind == "stale": make("x.db", 2000).close(); caught("y", 300); os.remove("y"); os.rename("y-journal", "x.db-journal")
+        if kind == "super":
+            caught("x.db", 400); add_super_journal("x.db-journal", victim)
+        if kind == "wal": wal("x.db", False)
+        if kind == "wal with index": wal("x.db", True)
+        if kind == "other wal": wal("y", False); os.remove("y"); os.rename("y-wal", "x.db-wal"); make("x.db2", 500, "wal").close(); os.rename("x.db2", "x.db")
+        if kind == "empty journal": make("x.db", 100).close(); open("x.db-journal", "w").close()
+        if kind == "kept journal": c = make("x.db", 100, "persist"); c.execute("delete from t where id < 50"); c.close()
+        if kind == "both": wal("x.db", True); caught("y", 300); os.remove("y"); os.rename("y-journal", "x.db-journal")
+        if kind == "empty": open("x.db", "w").close(); caught("y", 50); os.remove("y"); os.rename("y-journal", "x.db-journal")
+        if kind == "log of a log": wal("x.db", True); shutil.copy("x.db-wal", "x.db-wal-wal"); shutil.copy("x.db", "x.db-shm-journal")
+        if kind.startswith("live"):
+            c = make("x.db", 400, "wal" if "wal" in kind else "delete")
+            c.execute("pragma cache_size = 5")
+            c.execute("begin immediate"); c.execute("insert into t values (5000, 'uncommitted')")
+            if "spilled" in kind: c.execute("update t set a = randomblob(1000)")
+            open(sys.argv[4], "w").close()
+            while os.path.exists(sys.argv[4]): time.sleep(0.01)
+            c.execute("rollback"); c.close()
+        """#
+
+    /// Names, sizes, modes, modification times and inodes of all that lies among the media, and the bytes but of a log's index.
+    private static let state = """
+        (cd $S/app/photos; find . -printf '%P %s %m %T@ %i %U:%G\\n' | sort; find . -type f ! -name '*-shm' -print0 | sort -z | xargs -0 sha256sum)
+        """
+
+    private static func makeRoom() throws -> Room {
+        let room = try Room()
+        _ = try room.makeDiary()
+        try room.write(script, to: "make.py")
+        try room.sh("mkdir $R/private; printf thesis > $R/private/thesis.txt; ln -s one.jpg $S/app/photos/link-wal")
+        return room
+    }
+
+    @Test(arguments: [
+        "hot", "stale", "super", "wal", "wal with index", "other wal", "empty journal", "kept journal", "both", "empty",
+        "log of a log",
+    ])
+    func `a database that stands still is stored byte for byte with what lies beside it`(kind: String) throws {
+        let room = try Self.makeRoom()
+        try room.sh("python3 $R/make.py '\(kind)' $S/app/photos $R/private/thesis.txt")
+        let before = try room.sh(Self.state)
+        #expect(before.contains("x.db-"))
+        for name in ["one", "two"] {
+            let result = try room.run("backupfs backup --label \(name) --store $S")
+            #expect(result.status == 0 && result.complaint == "", "\(result)")
+            #expect(try room.sh(Self.state) == before)
+        }
+        #expect(try room.sh("cat $R/private/thesis.txt") == "thesis")
+        try room.sh(
+            "backupfs restore two --target $R/out --store $S >/dev/null; diff -r --no-dereference $R/out/media $S/app/photos")
+        // A restore in place follows no journal either, and keeps nothing aside of what the safety backup has.
+        try room.sh("rm $S/app/photos/x.db*; backupfs restore one --yes --store $S >$R/report")
+        try room.sh("diff -r --no-dereference $R/out/media $S/app/photos")
+        try room.sh("backupfs restore one --yes --store $S >>$R/report")
+        #expect(
+            try room.sh("cat $R/private/thesis.txt; ls $S/app; grep -c kept $R/report || true")
+                == "thesisdatabase.sqlite\nphotos\n0")
+    }
+
+    @Test(arguments: ["live wal", "live", "live spilled"])
+    func `a database with a transaction under way is stored as it was before that`(kind: String) throws {
+        let room = try Self.makeRoom()
+        let result = try room.run(
+            """
+            python3 $R/make.py '\(kind)' $S/app/photos '' $R/go & app=$!
+            until [ -e $R/go ]; do sleep 0.01; done
+            ( \(Self.state) ) > $R/before; backupfs backup --label one --store $S; echo "exit $?"; ( \(Self.state) ) > $R/after
+            rm $R/go; wait $app; diff $R/before $R/after
+            """)
+        #expect(result.output.hasSuffix("exit 0\n") && result.complaint == "", "\(result)")
+        // What was caught in the middle comes with its journal.
+        try room.sh("backupfs restore one --target $R/out --store $S >/dev/null")
+        #expect(
+            try room.sh(
+                "cd $R/out/media; ls | grep x.db | tr '\\n' ' '; sqlite3 x.db 'pragma integrity_check; select count(*) from t'")
+                == (kind == "live spilled" ? "x.db x.db-journal" : "x.db") + " ok\n400")
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "needs to be root and allowed to mount"), arguments: ["hot", "wal", "wal with index"])
+    func `a database on a medium that cannot be written is stored`(kind: String) throws {
+        let room = try Self.makeRoom()
+        try room.sh("python3 $R/make.py '\(kind)' $S/app/photos ''")
+        try room.write(
+            """
+            mount --bind $S/app/photos $S/app/photos && mount -o remount,ro,bind $S/app/photos
+            ! touch $S/app/photos/x 2>/dev/null && backupfs backup --label one --store $S
+            """, to: "script.sh")
+        try room.sh("unshare -m --propagation private bash $R/script.sh")
+        try room.sh(
+            "backupfs restore one --target $R/out --store $S >/dev/null; diff -r --no-dereference $R/out/media $S/app/photos")
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "needs to be root and allowed to mount"))
+    func `a database that is larger than the room for a copy is stored without one`() throws {
+        let room = try Self.makeRoom()
+        try room.write(
+            """
+            mount -t tmpfs -o size=100k none $S/spool; touch $S/spool/CACHEDIR.TAG
+            python3 $R/make.py 'live wal' $S/app/photos '' $R/go & app=$!
+            until [ -e $R/go ]; do sleep 0.01; done
+            backupfs backup --label one --store $S; echo "exit $?"; rm $R/go; wait $app
+            """, to: "script.sh")
+        let result = try room.run("unshare -m --propagation private bash $R/script.sh")
+        #expect(result.output.hasSuffix("exit 0\n") && result.complaint == "", "\(result)")
+        try room.sh("backupfs restore one --target $R/out --store $S >/dev/null")
+        #expect(
+            try room.sh("cd $R/out/media; ls | grep -c x.db-wal; sqlite3 x.db 'pragma integrity_check; select count(*) from t'")
+                == "1\nok\n400")
+    }
+}
