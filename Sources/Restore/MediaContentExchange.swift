@@ -97,7 +97,7 @@ struct MediaContentExchange {
         while true {
             // A file has both names after a crash where it moves by way of a second name.
             if let present = try folder.identity(name), present == (try staged.identity(name)) {
-                return staged.removeFile(name)
+                return try staged.removeFile(name)
             }
             try Self.moveAside(name, folder, to: old)
             do {
@@ -120,7 +120,7 @@ struct MediaContentExchange {
             } catch {
                 switch error.code {
                 case .notFound: return
-                case .alreadyExists where try other.identity(candidate) == identity: return folder.removeFile(name)
+                case .alreadyExists where try other.identity(candidate) == identity: return try folder.removeFile(name)
                 case .alreadyExists: number += 1
                 // A folder that its owner may not write to cannot be moved: “..” changes.
                 case .accessDenied where folder.makeAccessible(name): try folder.move(name, to: other, as: candidate)

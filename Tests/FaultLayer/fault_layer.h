@@ -28,6 +28,12 @@ enum verdict consider_descriptor(const char *call, enum call_class class, int de
 // Whether renameat2(2) is to fail with EINVAL.
 bool refuses_rename_flags(unsigned flags);
 
+// Whether fsync(2) of this folder is to fail with EINVAL.
+bool refuses_folder_sync(int descriptor);
+
+// Whether unlink(2) of this path is to fail with EPERM.
+bool keeps_name(const char *path);
+
 // Ends the process without a word to anybody; does not return.
 _Noreturn void die(void);
 

@@ -65,9 +65,13 @@ public final class FolderHandle: Sendable {
     }
 
     /// Removes a file; nothing happens when it is not there.
-    public func removeFile(_ name: FileName) {
+    public func removeFile(_ name: FileName) throws(BackupError) {
         let folder = descriptor.rawValue
-        _ = Self.withCString(name.bytes) { unlinkat(folder, $0, 0) }
+        let fullPath = "\(path)/\(name)"
+        try FileObservation.perform(.remove(path: fullPath)) { () throws(BackupError) in
+            let failure = Self.withCString(name.bytes) { unlinkat(folder, $0, 0) == 0 ? 0 : errno }
+            if failure != 0, failure != ENOENT { throw SystemCall.error(failure, action: "remove", path: fullPath) }
+        }
     }
 
     /// The folder of that name in this one; `nil` when there is none.
@@ -112,8 +116,8 @@ public final class FolderHandle: Sendable {
         return Self.withCString(name.bytes) { fchmodat(folder, $0, 0o700, 0) } == 0
     }
 
-    /// fsync(2).
-    public func synchronize() throws(BackupError) { try descriptor.synchronize() }
+    /// fsync(2), if the file system can do that with folders.
+    public func synchronize() throws(BackupError) { try descriptor.synchronizeFolder() }
 
     /// The file of that name, for reading; `nil` when there is none. Nothing else is opened: no link, no pipe.
     public func openFile(_ name: FileName) throws(BackupError) -> OwnedDescriptor? {
@@ -170,7 +174,13 @@ public final class FolderHandle: Sendable {
     ) -> Int32 {
         if backupfs_rename_without_replacing(folder, name, target, newName) == 0 { return 0 }
         guard errno == EINVAL || errno == ENOSYS || errno == ENOTSUP else { return errno }
-        if linkat(folder, name, target, newName, 0) == 0 { return unlinkat(folder, name, 0) == 0 ? 0 : errno }
+        if linkat(folder, name, target, newName, 0) == 0 {
+            if unlinkat(folder, name, 0) == 0 { return 0 }
+            let failure = errno
+            // It stays where it was, under one name.
+            unlinkat(target, newName, 0)
+            return failure
+        }
         if errno == EEXIST { return EEXIST }
         // Folders have no second name, nor has anything on FAT.
         var present = stat()
