@@ -93,7 +93,7 @@ struct MountedMediaTests {
             room,
             """
             mkdir $S/app/photos/late; printf x > $S/app/photos/late/x
-            touch $R/pause; BACKUPFS_FAULT=restore.safety-made=pause:$R/pause backupfs restore one --yes --store $S >/dev/null 2>&1 & restore=$!
+            touch $R/pause; BACKUPFS_FAULT=restore.committed=pause:$R/pause backupfs restore one --yes --store $S >/dev/null 2>&1 & restore=$!
             for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
             mount -t tmpfs none $S/app/photos/late; printf precious > $S/app/photos/late/p.jpg; rm $R/pause; wait $restore; echo "exit $?"
             find $S/app -name p.jpg -exec cat {} +; echo
@@ -105,6 +105,23 @@ struct MountedMediaTests {
         // The mount point cannot be renamed, or its folder cannot be removed: by then the records are those of the file.
         #expect(lines == ["exit 11", "precious", "readable", "1", "no backup", "completed"], "\(result)")
         #expect(try room.sh("cat $S/app/photos/one.jpg; \(PhotoDiary.leftovers)") == "one")
+    }
+
+    @Test func `R-A6: a mount that comes before the records are committed refuses the restore`() throws {
+        let room = try Self.prepare()
+        let old = try room.sh(PhotoDiary.describe)
+        let result = try Self.isolated(
+            room,
+            """
+            mkdir $S/app/photos/late
+            touch $R/pause; BACKUPFS_FAULT=restore.safety-made=pause:$R/pause backupfs restore one --yes --store $S >/dev/null 2>$R/told & restore=$!
+            for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
+            mount -t tmpfs none $S/app/photos/late; printf precious > $S/app/photos/late/p.jpg; rm $R/pause; wait $restore; echo "exit $?"
+            cat $S/app/photos/late/p.jpg; echo; grep -o 'Nothing was changed' $R/told; umount $S/app/photos/late; rmdir $S/app/photos/late
+            """)
+        #expect(result.output == "exit 1\nprecious\nNothing was changed\n", "\(result)")
+        #expect(try room.sh(PhotoDiary.describe) == old)
+        #expect(try room.sh("\(PhotoDiary.leftovers); jq -r .result $S/restore/last.json") == "failed")
     }
 
     @Test func `U-A2: a disk that is gone when a restore is to be finished keeps nobody from reading, and loses nothing`() throws

@@ -125,6 +125,7 @@ public struct RestoreRunner: Sendable {
         try store.places().check()
         // Left by a crash of another process, or by a database that was locked at the time.
         try store.recoverRestore()
+        try store.requireNoLeftover()
         var report = RestoreReport(
             result: .refused, fileName: source.name, startedAt: SystemClock.now(), finishedAt: SystemClock.now(),
             strategy: strategy)
@@ -149,7 +150,7 @@ public struct RestoreRunner: Sendable {
                     try SafetyRoom(store: store).add(to: &room)
                     // What a restore does not replace may have holes in the backup.
                     let replacesMedia = strategy == .replace && checked.hasMedia
-                    report.keptMediaPath = try operation.run(
+                    let end = try operation.run(
                         checked, fileName: source.name, report: steps.note, outcome: { report.outcome = $0 }, room: room,
                         prepare: { () throws(BackupError) in report.hooks = try hooks.runBefore(source.name, strategy) }
                     ) {
@@ -161,6 +162,7 @@ public struct RestoreRunner: Sendable {
                         report.safetyGaps = made.incompleteness
                         return made.snapshot.id
                     }
+                    report.note(end)
                     steps.end()
                 }
             }
@@ -172,6 +174,8 @@ public struct RestoreRunner: Sendable {
             try? store.conclude(report)
             throw error.at(source.name)
         } catch {}
+        // A second try, for what has passed.
+        if report.leftover != nil { _ = finishIfCommitted(&report) }
         report.result = .success
         report.hooks += hooks.runAfter(source.name, .success)
         report.finishedAt = SystemClock.now()
@@ -196,7 +200,7 @@ public struct RestoreRunner: Sendable {
             let recovered = try RestoreRecovery.run(
                 journalPath: store.paths.restoreJournal, database: store.database, savedMedia: store.savedMedia)
             guard let recovered else { return false }
-            report.keptMediaPath = recovered.keptMediaPath
+            report.note(recovered.end)
             return recovered.outcome == .completed
         } catch {
             report.result = .unfinished

@@ -74,6 +74,26 @@ public final class FolderHandle: Sendable {
         }
     }
 
+    /// Removes an empty folder; nothing happens when it is not there.
+    /// - Throws: `notEmpty`, …
+    public func removeFolder(_ name: FileName) throws(BackupError) {
+        let folder = descriptor.rawValue
+        let fullPath = "\(path)/\(name)"
+        try FileObservation.perform(.removeDirectory(path: fullPath)) { () throws(BackupError) in
+            let failure = Self.withCString(name.bytes) { unlinkat(folder, $0, AT_REMOVEDIR) == 0 ? 0 : errno }
+            // POSIX allows both.
+            if failure == EEXIST { throw SystemCall.error(ENOTEMPTY, action: "remove the folder", path: fullPath) }
+            if failure != 0, failure != ENOENT { throw SystemCall.error(failure, action: "remove the folder", path: fullPath) }
+        }
+    }
+
+    /// The same folder, for listing what is in it.
+    public func reader() throws(BackupError) -> DirectoryReader {
+        let folder = descriptor.rawValue
+        let number = try SystemCall.check("open the folder", path) { openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        return DirectoryReader(descriptor: OwnedDescriptor(owning: number, path: path))
+    }
+
     /// The folder of that name in this one; `nil` when there is none.
     public func open(_ name: FileName) throws(BackupError) -> FolderHandle? {
         let folder = descriptor.rawValue
@@ -98,12 +118,12 @@ public final class FolderHandle: Sendable {
         return try makeFolder(name)
     }
 
-    /// What is there of that name, be it a link; `nil` when nothing is.
-    public func identity(_ name: FileName) throws(BackupError) -> FileIdentity? {
+    /// lstat of what is there of that name; `nil` when nothing is.
+    public func status(_ name: FileName) throws(BackupError) -> FileStatus? {
         let folder = descriptor.rawValue
         var value = stat()
         let result = Self.withCString(name.bytes) { cName in fstatat(folder, cName, &value, AT_SYMLINK_NOFOLLOW) }
-        if result == 0 { return FileIdentity(FileStatus(value)) }
+        if result == 0 { return FileStatus(value) }
         guard errno == ENOENT else { throw SystemCall.error(errno, action: "read the attributes", path: "\(path)/\(name)") }
         return nil
     }
@@ -118,6 +138,16 @@ public final class FolderHandle: Sendable {
 
     /// fsync(2), if the file system can do that with folders.
     public func synchronize() throws(BackupError) { try descriptor.synchronizeFolder() }
+
+    /// Whether another program has locked the file of that name, as one has that reads or writes an SQLite database or has one with a log open. A
+    /// file that cannot be opened counts as not locked.
+    public func isLocked(_ name: FileName) -> Bool {
+        let folder = descriptor.rawValue
+        let number = Self.withCString(name.bytes) { openat(folder, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) }
+        guard number >= 0 else { return false }
+        defer { close(number) }
+        return backupfs_is_locked(number) == 1
+    }
 
     /// The file of that name, for reading; `nil` when there is none. Nothing else is opened: no link, no pipe.
     public func openFile(_ name: FileName) throws(BackupError) -> OwnedDescriptor? {
