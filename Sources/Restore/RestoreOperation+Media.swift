@@ -39,6 +39,13 @@ extension RestoreOperation {
                     .notSupported, "the archive has a file in place of the folder that the app's database lies in",
                     path: MessageText.name(path), remedy: "Restore it into another folder with --target.")
             }
+            guard !amongMedia.isBehindLink(path) else {
+                throw BackupError(
+                    .notSupported,
+                    "the archive has a file in a folder that is a symbolic link by now, which leads to the app's database",
+                    path: MessageText.name(path),
+                    remedy: "Move the folder back to the place of the link, or restore into another folder with --target.")
+            }
         }
     }
 
