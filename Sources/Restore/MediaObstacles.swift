@@ -7,6 +7,9 @@ struct MediaObstacles {
     static let remedy: Message =
         "Run the restore as the owner of the media, or restore into another folder with --target. Nothing was changed."
 
+    /// Folders that must not lie among the media, and what lies in them.
+    let foreignFolders: ForeignFolders
+
     /// - Throws: `notSupported` for a mount in the media folder, since what lies there could neither be moved nor brought back; for folders nested too
     ///   deep; for what lies in the media folder and is none of the media; and for entries that may not be moved.
     func check(_ mediaPath: String, _ amongMedia: DatabaseAmongMedia) throws(BackupError) {
@@ -43,6 +46,7 @@ struct MediaObstacles {
             let isBelow = amongMedia.isBelow(name)
             if let rule, !isBelow { try rule.check(name, status, attributes, in: folder) }
             guard isFolder else { continue }
+            try foreignFolders.check(status, path)
             try check(folder.openDirectory(name), amongMedia.entering(name), moves: moves && isBelow, depth: depth + 1)
         }
     }

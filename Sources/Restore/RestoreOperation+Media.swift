@@ -32,7 +32,7 @@ extension RestoreOperation {
             try FileSystem.identityIfPresent(mediaPath) != nil
         else { return }
         let amongMedia = try databaseAmongMedia()
-        try MediaObstacles().check(mediaPath, amongMedia)
+        try MediaObstacles(foreignFolders: foreignFolders).check(mediaPath, amongMedia)
         try archive.forEachMediaFile { (path, _) throws(BackupError) in
             guard !amongMedia.needsFolder(at: path) else {
                 throw BackupError(

@@ -21,12 +21,15 @@ public struct RestoreOperation: Sendable {
     let restoresSettings: Bool?
     /// Whether files that are damaged or missing are left out, instead of everything being refused.
     let allowsDamage: Bool
+    /// What must not lie among media that are replaced.
+    let foreignFolders: ForeignFolders
 
     /// - Parameter savedMedia: tells what the safety backup holds of the media that a restore has replaced.
     public init(
         database: AppDatabase, mediaPath: String?, journalPath: String, workPath: String, savedMedia: SavedMedia,
-        restoresSettings: Bool? = nil, allowsDamage: Bool = false
+        restoresSettings: Bool? = nil, allowsDamage: Bool = false, foreignFolders: ForeignFolders = .none
     ) {
+        self.foreignFolders = foreignFolders
         self.savedMedia = savedMedia
         self.allowsDamage = allowsDamage
         self.restoresSettings = restoresSettings

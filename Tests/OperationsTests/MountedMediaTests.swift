@@ -143,4 +143,45 @@ struct MountedMediaTests {
         #expect(
             result.output == "readable\nexported\ntold\nrefused\nupload\ncompleted\none2024\none.jpg\n", "\(result)")
     }
+
+    private static let data = """
+        mkdir -p $R/data/db $R/data/bk $R/mnt $R/x; printf photo > $R/data/photo.jpg
+        sqlite3 $R/data/db/app.db 'create table t(id integer primary key, a text); insert into t values (1, 1)'
+
+        """
+
+    @Test(arguments: [
+        "mount --bind $R/data/db $R/mnt; I='--store $S --database $R/mnt/app.db --media $R/data'",
+        "mount --bind $R/data/bk $R/mnt; cp $R/data/db/app.db $R; I='--store $S --database $R/app.db --media $R/data --repository $R/mnt/repo'",
+        "mount --bind $R/data/bk $R/mnt; cp $R/data/db/app.db $R; I='--store $R/mnt/store --database $R/app.db --media $R/data'",
+        "mkdir $R/repo; mount --bind $R/repo $R/data/bk; cp $R/data/db/app.db $R; I='--store $S --database $R/app.db --media $R/data --repository $R/repo'",
+    ])
+    func `R-A5: init refuses what lies in the media folder by way of another mount`(places: String) throws {
+        let room = try Room()
+        let result = try Self.isolated(
+            room, Self.data + "\(places); eval backupfs init $I; echo \"exit $?\"; ls -A $R/mnt $R/store 2>/dev/null")
+        #expect(result.output.contains("exit 1"), "\(result)")
+        #expect(result.complaint.contains("by way of another mount"), "\(result)")
+        #expect(try room.sh("ls $R | grep -c store || true; cat $R/data/photo.jpg") == "0\nphoto")
+    }
+
+    @Test(arguments: [
+        "--database $R/mnt/app.db --media $R/data", "--database $R/app.db --media $R/data --repository $R/mnt/repo",
+    ])
+    func `R-A5: a restore refuses it as well, and changes nothing; a backup warns`(options: String) throws {
+        let room = try Room()
+        let result = try Self.isolated(
+            room,
+            Self.data + """
+                cp $R/data/db/app.db $R/mnt/app.db; cp $R/data/db/app.db $R/app.db; mkdir $R/data/mnt
+                backupfs init --store $S \(options); backupfs backup --label one --store $S; printf other > $R/data/photo.jpg
+                mv $R/mnt/* $R/data/mnt; mount --bind $R/data/mnt $R/mnt
+                (cd $R; find . -type f -not -path './store/*' | sort) > $R/x/before
+                backupfs restore one --yes --store $S; echo "exit $?"
+                (cd $R; find . -type f -not -path './store/*' | sort) | diff $R/x/before - >&2; backupfs backup --store $S; echo "exit $?"; cat $R/data/photo.jpg; backupfs snapshots --store $S >/dev/null && echo open
+                """)
+        #expect(result.output.contains("exit 1\n") && result.output.hasSuffix("exit 0\notheropen\n"), "\(result)")
+        #expect(result.complaint.components(separatedBy: "by way of another mount").count == 3, "\(result)")
+        #expect(!result.complaint.contains("./"), "\(result)")
+    }
 }

@@ -145,7 +145,7 @@ public struct BackupOperation: Sendable {
         return BackupResult(
             snapshot: snapshot, storedBytes: storedBytes, unreadable: parts.unreadable + damage,
             missing: records.facts.missingFiles.lines, mediaBytesRead: progress.mediaBytesRead,
-            warnings: [warning, places.problem?.message].compactMap { $0 })
+            warnings: [warning, places.problemInMedia()?.message].compactMap { $0 })
     }
 
     /// Whose backup it is, and what the next one compares itself with.

@@ -140,7 +140,7 @@ public struct RestoreRunner: Sendable {
                 let counted = CountedSource(source.bytes) { steps.noteRead($0) }
                 let source = source.replacing(bytes: counted)
                 try store.withWorkFolder { (folder) throws(BackupError) in
-                    let operation = operation(in: folder)
+                    let operation = try operation(in: folder, among: store.places().foreignFolders())
                     let checked = try steps.checking { () throws(BackupError) in try check(source, strategy, in: folder) }
                     report.checked = checked
                     report.result = .failed
@@ -233,10 +233,11 @@ public struct RestoreRunner: Sendable {
         return (try? own.isStoredFile(source)) == true
     }
 
-    private func operation(in folder: String) -> RestoreOperation {
+    private func operation(in folder: String, among foreignFolders: ForeignFolders = .none) -> RestoreOperation {
         RestoreOperation(
             database: store.database, mediaPath: store.mediaPath, journalPath: store.paths.restoreJournal, workPath: folder,
-            savedMedia: store.savedMedia, restoresSettings: restoresSettings, allowsDamage: allowsDamage)
+            savedMedia: store.savedMedia, restoresSettings: restoresSettings, allowsDamage: allowsDamage,
+            foreignFolders: foreignFolders)
     }
 
     /// Keeps the newest ones that the definition asks for, and those somebody pinned.
