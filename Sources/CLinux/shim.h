@@ -27,6 +27,14 @@ static inline int backupfs_is_mount_root(int folder, const char *name) {
     if (syscall(SYS_statx, folder, name, 0x900 /* AT_SYMLINK_NOFOLLOW, AT_NO_AUTOMOUNT */, 0, &value) == -1) return -1;
     return (value.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
+// statx(2) of an entry of a folder, not following a link: 1 for the root of a mount, 2 for what an attribute keeps from being moved (immutable,
+// append-only), as a sum; -1 and errno.
+static inline int backupfs_entry_attributes(int folder, const char *name) {
+    struct statx value = {0};
+    if (syscall(SYS_statx, folder, name, 0x900 /* AT_SYMLINK_NOFOLLOW, AT_NO_AUTOMOUNT */, 0, &value) == -1) return -1;
+    return ((value.stx_attributes & STATX_ATTR_MOUNT_ROOT) ? 1 : 0)
+        + ((value.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND)) ? 2 : 0);
+}
 // statx(2): the number of the mount that a path lies on; 0 when the kernel cannot say (before 5.8) or on failure.
 static inline unsigned long long backupfs_mount_number(const char *path) {
     struct statx value = {0};

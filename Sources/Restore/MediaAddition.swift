@@ -31,7 +31,7 @@ enum MediaAddition {
             }
             try FaultInjection.reached("restore.file-published")
             // The app may have made something of that name since the restore looked.
-            try MediaContentExchange.moveAside(name, source, to: target)
+            try MediaMove.aside(name, source, to: target)
         }
     }
 }

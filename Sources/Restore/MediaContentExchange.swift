@@ -1,3 +1,4 @@
+import AppData
 import BackupCore
 import Glibc
 import SystemIO
@@ -8,6 +9,8 @@ import SystemIO
 /// Of the staging folder, `new` holds what is to come, and `old` gets what was there. First what has no successor is taken out; when that is
 /// durable the file `emptied` says so; then each staged entry is brought in, after the entry of its name has been taken out. Every step is a
 /// rename that replaces nothing, and where each entry lies tells what is still to be done: it may be interrupted anywhere and run again.
+///
+/// A database's logs (`DatabaseLogs`) leave with the database, right before its successor comes: a restored database must not meet another one's log.
 struct MediaContentExchange {
     let mediaPath: String
     let stagingPath: String
@@ -15,17 +18,22 @@ struct MediaContentExchange {
     /// Gets to know each file that is moved out.
     var moved = MovedMedia()
 
-    var newPath: String { Self.newPath(stagingPath) }
+    var newPath: String { "\(stagingPath)/new" }
     var oldPath: String { "\(stagingPath)/old" }
-    private var markPath: String { "\(stagingPath)/emptied" }
-
-    static func newPath(_ stagingPath: String) -> String { "\(stagingPath)/new" }
+    /// What lies in the place of old entries when they come back.
+    var asidePath: String { "\(stagingPath)/aside" }
+    /// What is staged (`StagedEntries`).
+    private var listPath: String { "\(stagingPath)/entries" }
+    /// The same file, when nothing is left without a successor: then it needs no room.
+    var markPath: String { "\(stagingPath)/emptied" }
 
     /// Makes the folders; the staging folder is there.
     func prepare() throws(BackupError) {
-        try FileSystem.makeDirectory(newPath)
-        try FileSystem.makeDirectory(oldPath)
+        for path in [newPath, oldPath, asidePath] { try FileSystem.makeDirectory(path) }
     }
+
+    /// Notes what was staged.
+    func noteStaged() throws(BackupError) { try StagedEntries(of: newPath, amongMedia).write(to: listPath) }
 
     /// Durable when it returns; does nothing when it is done already.
     /// - Throws: `notFound` when the staged files are not there any more: then nothing is touched.
@@ -37,47 +45,54 @@ struct MediaContentExchange {
                     "If their disk is not mounted, mount it. If they are lost, check the app's media, and then remove restore.journal from the store."
             )
         }
-        let media = try FolderHandle(path: mediaPath)
+        let (media, new, old) = (
+            try FolderHandle(path: mediaPath), try FolderHandle(path: newPath), try FolderHandle(path: oldPath)
+        )
         if try FileSystem.identityIfPresent(markPath) == nil {
-            try takeOut(
-                DirectoryReader(path: mediaPath), media, newPath, to: FolderHandle(path: oldPath), amongMedia)
-            try FileSystem.synchronizeDirectory(mediaPath)
-            try FileSystem.synchronizeDirectory(oldPath)
+            try takeOut(media, new, to: old, amongMedia)
+            for folder in [media, old] { try folder.synchronize() }
             try FaultInjection.reached("restore.media-emptied")
-            try OwnedDescriptor.open(markPath, O_WRONLY | O_CREAT).synchronize()
-            try FileSystem.synchronizeDirectory(stagingPath)
+            try mark()
         }
-        try bringIn(DirectoryReader(path: newPath), FolderHandle(path: newPath), media, FolderHandle(path: oldPath), amongMedia)
-        for path in [mediaPath, oldPath, newPath] { try FileSystem.synchronizeDirectory(path) }
+        try bringIn(new, media, old, amongMedia)
+        for folder in [media, old, new] { try folder.synchronize() }
     }
 
-    /// Takes out what nothing that is staged replaces.
-    /// - Parameter staged: the path of the staged folder, which may not be there.
+    private func mark() throws(BackupError) {
+        if try FileSystem.exists(listPath) {
+            try FileSystem.rename(listPath, to: markPath)
+        } else {
+            // Staged by an older version.
+            try OwnedDescriptor.open(markPath, O_WRONLY | O_CREAT).synchronize()
+        }
+        try FileSystem.synchronizeDirectory(stagingPath)
+    }
+
+    /// Takes out what nothing that is staged replaces. Backwards: a database's logs go before it, and if it has gone, so have they.
+    /// - Parameter staged: the staged folder, if there is one.
     private func takeOut(
-        _ names: borrowing DirectoryReader, _ folder: FolderHandle, _ staged: String, to old: FolderHandle,
-        _ amongMedia: DatabaseAmongMedia
+        _ folder: FolderHandle, _ staged: FolderHandle?, to old: FolderHandle, _ amongMedia: DatabaseAmongMedia
     ) throws(BackupError) {
-        var coming: Set<FileName> = []
-        do {
-            coming = Set(try DirectoryReader(path: staged).names())
-        } catch let error where error.code == .notFound {}
-        for name in try names.names() where !amongMedia.hides(name) {
+        let coming = Set(try staged?.reader().names() ?? [])
+        for name in try folder.reader().names().reversed() where !amongMedia.hides(name) {
             if amongMedia.isBelow(name) {
                 guard let inner = try folder.openFolder(name) else { continue }
                 let target = try old.openFolderMakingIt(name)
-                try takeOut(names.openDirectory(name), inner, "\(staged)/\(name)", to: target, amongMedia.entering(name))
-                try inner.synchronize()
-                try target.synchronize()
-            } else if !coming.contains(name) {
-                try FaultInjection.reached("restore.file-taken-out")
-                try takeOut(name, folder, to: old)
+                try takeOut(inner, staged?.openFolder(name), to: target, amongMedia.entering(name))
+                for changed in [inner, target] { try changed.synchronize() }
+                continue
             }
+            // A log goes with its database.
+            let successor = DatabaseLogs.database(of: name).flatMap { amongMedia.isBelow($0) ? nil : $0 }
+            if coming.contains(name) || successor.map(coming.contains) ?? false { continue }
+            try FaultInjection.reached("restore.file-taken-out")
+            try takeOut(name, folder, to: old)
         }
     }
 
     private func takeOut(_ name: FileName, _ folder: FolderHandle, to old: FolderHandle) throws(BackupError) {
         let before = try folder.status(name)
-        guard let newName = try Self.moveAside(name, folder, to: old), let before, let after = try old.status(newName) else {
+        guard let newName = try MediaMove.aside(name, folder, to: old), let before, let after = try old.status(newName) else {
             return
         }
         moved.note(before, after)
@@ -85,30 +100,52 @@ struct MediaContentExchange {
 
     /// Brings in what is staged.
     private func bringIn(
-        _ names: borrowing DirectoryReader, _ staged: FolderHandle, _ folder: FolderHandle, _ old: FolderHandle,
-        _ amongMedia: DatabaseAmongMedia
+        _ staged: FolderHandle, _ folder: FolderHandle, _ old: FolderHandle, _ amongMedia: DatabaseAmongMedia
     ) throws(BackupError) {
-        for name in try names.names() {
+        let names = try staged.reader().names()
+        let coming = Set(names)
+        for name in names {
             if amongMedia.isBelow(name), let inner = try folder.openFolder(name), let source = try staged.openFolder(name) {
                 let target = try old.openFolderMakingIt(name)
-                try bringIn(names.openDirectory(name), source, inner, target, amongMedia.entering(name))
+                try bringIn(source, inner, target, amongMedia.entering(name))
                 for changed in [inner, source, target] { try changed.synchronize() }
                 continue
             }
             try FaultInjection.reached("restore.file-brought-in")
-            try bringIn(name, staged, folder, old)
+            try bringIn(name, staged, folder, old, amongMedia)
+            for log in DatabaseLogs.names(of: name) where !coming.contains(log) && !amongMedia.hides(log) {
+                try takeOutForeignLog(log, of: name, folder, old)
+            }
         }
+        // One that had the old database open may have made its log only then.
+        for log in try folder.reader().names() where !coming.contains(log) && !amongMedia.hides(log) {
+            guard let database = DatabaseLogs.database(of: log), coming.contains(database), !amongMedia.isBelow(database) else {
+                continue
+            }
+            try takeOutForeignLog(log, of: database, folder, old)
+        }
+    }
+
+    /// A log that has come beside a restored database is foreign, unless the app has the restored one open: with a log it holds a lock on the database.
+    private func takeOutForeignLog(
+        _ log: FileName, of database: FileName, _ folder: FolderHandle, _ old: FolderHandle
+    ) throws(BackupError) {
+        guard try folder.status(log) != nil, !folder.isLocked(database) else { return }
+        try takeOut(log, folder, to: old)
     }
 
     /// The app may make something of that name at any moment: it is taken out as well.
     private func bringIn(
-        _ name: FileName, _ staged: FolderHandle, _ folder: FolderHandle, _ old: FolderHandle
+        _ name: FileName, _ staged: FolderHandle, _ folder: FolderHandle, _ old: FolderHandle, _ amongMedia: DatabaseAmongMedia
     ) throws(BackupError) {
-        while true {
+        for _ in 1...MediaMove.tryLimit {
             // A file has both names after a crash where it moves by way of a second name.
-            if let present = try folder.identity(name), present == (try staged.identity(name)) {
-                return staged.removeFile(name)
+            if let present = try folder.status(name), let status = try staged.status(name),
+                FileIdentity(present) == FileIdentity(status)
+            {
+                return try staged.removeFile(name)
             }
+            for log in DatabaseLogs.names(of: name) where !amongMedia.hides(log) { try takeOut(log, folder, to: old) }
             try takeOut(name, folder, to: old)
             do {
                 return try staged.move(name, to: folder, as: name)
@@ -116,36 +153,6 @@ struct MediaContentExchange {
                 try Cancellation.check()
             }
         }
-    }
-
-    /// Moves something into another folder, under the next free name if something there has its own; nothing happens when it is not there. What has
-    /// both names after a crash, where a file moves by way of a second name, loses the old one.
-    /// - Returns: the name that it has got.
-    @discardableResult
-    static func moveAside(
-        _ name: FileName, _ folder: FolderHandle, to other: FolderHandle
-    ) throws(BackupError) -> FileName? {
-        guard let identity = try folder.identity(name) else { return nil }
-        var number = 1
-        while true {
-            let candidate = FileName(bytes: MediaPlan.numbered(name.bytes, number))
-            do {
-                try folder.move(name, to: other, as: candidate)
-                return candidate
-            } catch {
-                switch error.code {
-                case .notFound: return nil
-                case .alreadyExists where try other.identity(candidate) == identity:
-                    folder.removeFile(name)
-                    return candidate
-                case .alreadyExists: number += 1
-                // A folder that its owner may not write to cannot be moved: “..” changes.
-                case .accessDenied where folder.makeAccessible(name):
-                    try folder.move(name, to: other, as: candidate)
-                    return candidate
-                default: throw error
-                }
-            }
-        }
+        throw MediaMove.tooManyTries("\(folder.path)/\(name)")
     }
 }

@@ -1,44 +1,51 @@
 import AppData
 import BackupCore
-import Glibc
 import SystemIO
 
 /// The media files that a restore has taken out of their folder, on their way out. What the safety backup holds is removed. What the app has added
-/// or changed since that was made is in no backup: it is kept in a folder beside the media folder. A database and its logs are kept together, since
-/// each is worth little without the others. It may be interrupted and run again.
+/// or changed since that was made is in no backup: the folder with it is moved beside the media folder. That needs no room but what was made by the
+/// removals. A database and its logs are kept together, since each is worth little without the others. It may be interrupted and run again.
 struct ReplacedMedia {
     let isSaved: SavedMedia.Check
     let moved: MovedMedia
     /// The folder for what is kept; made when there is something.
     let keptPath: String
 
-    /// Removes what is in `root`, and leaves the empty folder.
-    func remove(in root: String) throws(BackupError) {
-        try remove(DirectoryReader(path: root), FolderHandle(path: root), [])
-        guard try FileSystem.identityIfPresent(keptPath) != nil else { return }
-        try FolderHandle(path: keptPath).synchronizeFileSystem()
+    /// Removes what is in `root`, or moves it to the folder for what is kept.
+    func remove(_ root: String) throws(BackupError) {
+        guard try FileSystem.look(root) != nil else { return }
+        let folder = try FolderHandle(path: root)
+        try removeSaved(in: folder, [])
+        guard try !folder.reader().names().isEmpty else { return }
+        let parent = try FolderHandle(path: FileSystem.parentPath(keptPath))
+        if try FileSystem.identityIfPresent(keptPath) == nil {
+            let staging = try FolderHandle(path: FileSystem.parentPath(root))
+            try staging.move(
+                FileName(FileSystem.lastComponent(root)), to: parent, as: FileName(FileSystem.lastComponent(keptPath)))
+        } else {
+            let kept = try FolderHandle(path: keptPath)
+            for name in try folder.reader().names() { try MediaMove.aside(name, folder, to: kept) }
+            try kept.synchronizeFileSystem()
+        }
+        try parent.synchronize()
     }
 
-    private func remove(
-        _ reader: borrowing DirectoryReader, _ handle: FolderHandle, _ path: [UInt8]
-    ) throws(BackupError) {
+    private func removeSaved(in folder: FolderHandle, _ path: [UInt8]) throws(BackupError) {
+        let reader = try folder.reader()
         let names = try reader.names()
         let units = DatabaseUnits(Set(names.map(\.bytes)))
-        let savedUnits = try savedUnits(units, reader, handle, path)
+        let savedUnits = try savedUnits(units, reader, folder, path)
         for name in names {
-            let status = try reader.status(name)
-            let inner = BytePath.join(path, name.bytes)
-            if status.kind == .directory {
-                try reader.requireNoMount(name)
-                // Its owner may have closed it.
-                if status.mode & 0o700 != 0o700 { handle.makeAccessible(name) }
-                guard let folder = try handle.openFolder(name) else { continue }
-                try remove(reader.openDirectory(name), folder, inner)
-                try reader.remove(name, isDirectory: true)
-            } else if savedUnits[units.database(of: name.bytes) ?? name.bytes] ?? isKnownToBeSaved(name, handle, path, status) {
-                try reader.remove(name, isDirectory: false)
-            } else {
-                try keep(name, handle, path)
+            guard let status = try folder.status(name) else { continue }
+            do throws(BackupError) {
+                if status.kind == .directory {
+                    try removeSaved(in: name, status, folder, BytePath.join(path, name.bytes))
+                } else if savedUnits[units.database(of: name.bytes) ?? name.bytes] ?? isKnownToBeSaved(name, folder, path, status) {
+                    try reader.remove(name, isDirectory: false)
+                }
+            } catch {
+                // What may not be removed is kept.
+                guard [.accessDenied, .notPermitted, .notEmpty].contains(error.code) else { throw error }
             }
         }
     }
@@ -69,16 +76,16 @@ struct ReplacedMedia {
         return (try? isSaved(file)) ?? false
     }
 
-    private func keep(_ name: FileName, _ folder: FolderHandle, _ path: [UInt8]) throws(BackupError) {
-        try FileSystem.makeDirectories(keptPath)
-        try StagedPath.makeDirectories(path, in: keptPath)
-        var target = try FolderHandle(path: keptPath)
-        for component in BytePath.components(of: path) {
-            guard let next = try target.openFolder(component) else {
-                throw BackupError(.notADirectory, "a file is in the way of a folder", path: keptPath)
-            }
-            target = next
-        }
-        try MediaContentExchange.moveAside(name, folder, to: target)
+    private func removeSaved(
+        in name: FileName, _ status: FileStatus, _ folder: FolderHandle, _ path: [UInt8]
+    ) throws(BackupError) {
+        let reader = try folder.reader()
+        try reader.requireNoMount(name)
+        // Its owner may have closed it.
+        if status.mode & 0o700 != 0o700 { folder.makeAccessible(name) }
+        guard let inner = try folder.openFolder(name) else { return }
+        try removeSaved(in: inner, path)
+        try reader.remove(name, isDirectory: true)
     }
+
 }

@@ -31,13 +31,21 @@ extension RestoreOperation {
         guard let mediaPath = try realMediaPath(), let archive = checked.archive, archive.hasMedia, checked.strategy == .replace,
             try FileSystem.identityIfPresent(mediaPath) != nil
         else { return }
-        try MediaFolder.requireNoMounts(in: mediaPath)
         let amongMedia = try databaseAmongMedia()
+        try MediaObstacles(foreignFolders: foreignFolders).check(mediaPath, amongMedia)
         try archive.forEachMediaFile { (path, _) throws(BackupError) in
-            guard amongMedia.needsFolder(at: path) else { return }
-            throw BackupError(
-                .notSupported, "the archive has a file in place of the folder that the app's database lies in",
-                path: MessageText.name(path), remedy: "Restore it into another folder with --target.")
+            guard !amongMedia.needsFolder(at: path) else {
+                throw BackupError(
+                    .notSupported, "the archive has a file in place of the folder that the app's database lies in",
+                    path: MessageText.name(path), remedy: "Restore it into another folder with --target.")
+            }
+            guard !amongMedia.isBehindLink(path) else {
+                throw BackupError(
+                    .notSupported,
+                    "the archive has a file in a folder that is a symbolic link by now, which leads to the app's database",
+                    path: MessageText.name(path),
+                    remedy: "Move the folder back to the place of the link, or restore into another folder with --target.")
+            }
         }
     }
 
@@ -48,29 +56,57 @@ extension RestoreOperation {
     ) throws(BackupError) {
         guard let mediaPath = try realMediaPath(), let archive = checked.archive, archive.hasMedia else { return }
         let status = try FileSystem.status(mediaPath)
-        let staging = try MediaFolder.stagingPath(of: mediaPath, operation: journal.operation)
-        // No inode yet: a journal in this state is undone, whatever happens.
-        journal.media = RestoreJournal.Media(
-            kind: media.plan == nil ? .content : .addition, path: mediaPath, stagingPath: staging, stagedInode: 0)
-        try journal.write(to: journalPath)
-        try FileSystem.makeDirectories(staging)
-        let folder = try OwnedDescriptor.open(staging, O_RDONLY | O_DIRECTORY)
-        try folder.setPermissions(mode_t(status.mode & 0o7777))
-        try FaultInjection.reached("restore.staging-made")
         if var plan = media.plan {
+            let places = try MediaFolder.stagingPaths(of: mediaPath, operation: journal.operation)
+            let staging = try makeStaging(.addition, at: places[0], for: mediaPath, status, &journal)
             let files = plan
             try archive.stageMedia(
                 in: staging, placingFile: { (path) throws(BackupError) in files.stagedPath(path) },
                 placingFolder: { (path) throws(BackupError) in try plan.stagedFolder(path) })
         } else {
-            let exchange = MediaContentExchange(
-                mediaPath: mediaPath, stagingPath: staging, amongMedia: try databaseAmongMedia())
-            try exchange.prepare()
+            let exchange = try beginExchange(of: mediaPath, status, &journal)
             try archive.stageMedia(in: exchange.newPath)
+            try exchange.noteStaged()
         }
+        guard let staging = journal.media?.stagingPath else { return }
         // Who restores as root leaves the app its files.
         if geteuid() == 0 { try FileSystem.setOwner(ofTree: staging, status.owner, status.group) }
         try FileSystem.synchronizeTree(staging)
-        journal.media?.stagedInode = try folder.status().inode
+        journal.media?.stagedInode = try FileSystem.status(staging).inode
+    }
+
+    /// The journal is written first. Without an inode: in this state it is undone, whatever happens.
+    private func makeStaging(
+        _ kind: RestoreJournal.Media.Kind, at path: String, for mediaPath: String, _ status: FileStatus,
+        _ journal: inout RestoreJournal
+    ) throws(BackupError) -> String {
+        journal.media = RestoreJournal.Media(kind: kind, path: mediaPath, stagingPath: path, stagedInode: 0)
+        try journal.write(to: journalPath)
+        try FileSystem.makeDirectories(path)
+        try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY).setPermissions(mode_t(status.mode & 0o7777))
+        try FaultInjection.reached("restore.staging-made")
+        return path
+    }
+
+    /// Makes the folders of an exchange where a trial shows that it can be made.
+    /// - Throws: `notSupported` when it cannot be made anywhere.
+    private func beginExchange(
+        of mediaPath: String, _ status: FileStatus, _ journal: inout RestoreJournal
+    ) throws(BackupError) -> MediaContentExchange {
+        let amongMedia = try databaseAmongMedia()
+        var refusal: BackupError?
+        for path in try MediaFolder.stagingPaths(of: mediaPath, operation: journal.operation) {
+            if let media = journal.media { try MediaExchange.undo(media) }
+            let staging = try makeStaging(.content, at: path, for: mediaPath, status, &journal)
+            let exchange = MediaContentExchange(mediaPath: mediaPath, stagingPath: staging, amongMedia: amongMedia)
+            try exchange.prepare()
+            do {
+                try MediaTrial(exchange: exchange).run()
+                return exchange
+            } catch let error where error.code == .notSupported {
+                refusal = error
+            }
+        }
+        throw refusal ?? BackupError(.notSupported, "the media cannot be exchanged", path: mediaPath)
     }
 }

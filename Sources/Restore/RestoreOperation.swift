@@ -21,12 +21,15 @@ public struct RestoreOperation: Sendable {
     let restoresSettings: Bool?
     /// Whether files that are damaged or missing are left out, instead of everything being refused.
     let allowsDamage: Bool
+    /// What must not lie among media that are replaced.
+    let foreignFolders: ForeignFolders
 
     /// - Parameter savedMedia: tells what the safety backup holds of the media that a restore has replaced.
     public init(
         database: AppDatabase, mediaPath: String?, journalPath: String, workPath: String, savedMedia: SavedMedia,
-        restoresSettings: Bool? = nil, allowsDamage: Bool = false
+        restoresSettings: Bool? = nil, allowsDamage: Bool = false, foreignFolders: ForeignFolders = .none
     ) {
+        self.foreignFolders = foreignFolders
         self.savedMedia = savedMedia
         self.allowsDamage = allowsDamage
         self.restoresSettings = restoresSettings
@@ -138,14 +141,14 @@ public struct RestoreOperation: Sendable {
     ///   - prepare: called after everything was checked, and before the current data is saved.
     ///   - makeSafetyBackup: saves the current data, before anything is changed. Called once more, while the database is locked, when the app has
     ///     changed its records meanwhile.
-    /// - Returns: a folder with media that are in no backup, since the app has brought them after the safety backup; `nil` when there are none.
+    /// - Returns: what is left to say and to clear away.
     /// - Throws: `busy` when the app holds its database locked, `noSpace`, …: the old data is unharmed then.
     @discardableResult
     public func run(
         _ checked: CheckedImport, fileName: String, report: ProgressHandler, outcome: (RestoreOutcome) -> Void = { _ in },
         room: RoomCheck = RoomCheck(), prepare: () throws(BackupError) -> Void = { () throws(BackupError) in },
         makeSafetyBackup: () throws(BackupError) -> SnapshotID
-    ) throws(BackupError) -> String? {
+    ) throws(BackupError) -> RestoreEnd {
         report(OperationProgress(phase: Self.importingPhase))
         try requireExchangeable(checked)
         try requireRoom(for: checked, room)
@@ -185,17 +188,24 @@ public struct RestoreOperation: Sendable {
         return try Cancellation.shielded { () throws(BackupError) in try finish(&journal) }
     }
 
-    private func finish(_ journal: inout RestoreJournal) throws(BackupError) -> String? {
+    private func finish(_ journal: inout RestoreJournal) throws(BackupError) -> RestoreEnd {
         let moved = MovedMedia()
-        if let media = journal.media { try MediaExchange.publish(media, databaseAmongMedia(), moved: moved) }
+        try MediaExchange.synchronizeCommit(of: database)
+        if let media = journal.media { try MediaExchange.publish(media, database, moved: moved) }
         try FaultInjection.reached("restore.media-published")
         journal.state = .published
         try journal.write(to: journalPath)
-        try FaultInjection.reached("restore.journal-published")
-        try database.removeRestoreMarker(of: journal.operation)
-        try FaultInjection.reached("restore.marker-removed")
-        guard let media = journal.media else { return nil }
-        return try MediaExchange.removeStaged(media, isSaved: savedMedia.check(journal.safetySnapshot), moved: moved)
+        var end = RestoreEnd()
+        // The data is new: what cannot be cleared away from here on is no failure of the restore.
+        do throws(BackupError) {
+            try FaultInjection.reached("restore.journal-published")
+            try database.removeRestoreMarker(of: journal.operation)
+            try FaultInjection.reached("restore.marker-removed")
+        } catch {
+            end.leftover = error
+        }
+        end.clear(journal, savedMedia, moved)
+        return end
     }
 
     /// After a failure: the transaction has been rolled back, unless the failure came after its commit. The journal stays until the failure has been
@@ -205,7 +215,7 @@ public struct RestoreOperation: Sendable {
     ) throws(BackupError) {
         guard hasBegun else {
             // First of all: what was staged may be what fills the disk.
-            if let media = journal.media { try MediaExchange.removeStaged(media, isSaved: nil) }
+            if let media = journal.media { try MediaExchange.undo(media) }
             throw failure
         }
         let marker: RestoreMarker?
@@ -217,7 +227,7 @@ public struct RestoreOperation: Sendable {
         }
         if marker?.operation == journal.operation { return }
         try database.settle()
-        if let media = journal.media { try MediaExchange.removeStaged(media, isSaved: nil) }
+        if let media = journal.media { try MediaExchange.undo(media) }
         throw failure
     }
 

@@ -17,13 +17,12 @@ public enum RestoreRecovery {
         public let fileName: String
         public let safetySnapshot: SnapshotID?
         public let strategy: ImportStrategy
-        /// A folder with media that are in no backup, which the restore has taken out of the media folder.
-        public let keptMediaPath: String?
+        public let end: RestoreEnd
     }
 
     /// - Parameter savedMedia: tells what the safety backup holds of the media that the restore has replaced.
     /// - Returns: `nil` when there was nothing to recover.
-    /// - Throws: `busy` when the app holds its database locked; then nothing was changed and it can be tried again.
+    /// - Throws: `busy` when the app holds its database locked; it can be tried again.
     public static func run(
         journalPath: String, database: AppDatabase, savedMedia: SavedMedia
     ) throws(BackupError) -> Result? {
@@ -33,28 +32,26 @@ public enum RestoreRecovery {
         case .published: hasCommitted = true
         case .prepared: hasCommitted = try database.restoreMarker()?.operation == journal.operation
         }
+        var end = RestoreEnd()
         if hasCommitted {
             // What is published stays published, whatever the app has done with its folder since.
             if journal.state == .prepared {
-                if let media = journal.media {
-                    try MediaExchange.publish(media, DatabaseAmongMedia(database: database.path, media: media.path))
-                }
+                try MediaExchange.synchronizeCommit(of: database)
+                if let media = journal.media { try MediaExchange.publish(media, database) }
                 journal.state = .published
                 try journal.write(to: journalPath)
             }
+            // First what may fill the disk.
+            end.clear(journal, savedMedia)
             try database.removeRestoreMarker(of: journal.operation)
-        } else if journal.mayHaveBegun {
+        } else {
             // Before the media go that belong to it.
-            try database.settle()
-        }
-        var kept: String?
-        if let media = journal.media {
-            kept = try MediaExchange.removeStaged(
-                media, isSaved: hasCommitted ? savedMedia.check(journal.safetySnapshot) : nil)
+            if journal.mayHaveBegun { try database.settle() }
+            if let media = journal.media { end.keptMediaPath = try MediaExchange.undo(media) }
         }
         return Result(
             outcome: hasCommitted ? .completed : .undone, fileName: journal.fileName, safetySnapshot: journal.safetySnapshot,
-            strategy: journal.strategy, keptMediaPath: kept)
+            strategy: journal.strategy, end: end)
     }
 
     /// The last step, after the outcome has been reported: forgets the restore.

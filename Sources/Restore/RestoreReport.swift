@@ -40,6 +40,8 @@ public struct RestoreReport: Sendable {
     public var safetyGaps: BackupError?
     /// A folder with media that the restore has taken out of the media folder, and that are in no backup.
     public var keptMediaPath: String?
+    /// Why what the restore has replaced could not be cleared away yet.
+    public var leftover: BackupError?
     /// The folder where a dropped file replaces all data, if there is one.
     public var undoFolder: String? = "restore/"
     /// Commands of the user's that were run.
@@ -61,6 +63,12 @@ public struct RestoreReport: Sendable {
         self.outcome = outcome
         self.safetyBackup = safetyBackup
         self.error = error
+    }
+
+    /// What is left when the data is new or old as a whole.
+    public mutating func note(_ end: RestoreEnd) {
+        keptMediaPath = end.keptMediaPath
+        leftover = end.leftover
     }
 
     /// One sentence.
@@ -129,6 +137,11 @@ public struct RestoreReport: Sendable {
         if let safetyGaps { warnings.append("The safety backup is not whole: \(safetyGaps.message)") }
         if let keptMediaPath {
             warnings.append("Media files that came or changed after the safety backup were kept in \(keptMediaPath)")
+        }
+        if let leftover {
+            warnings.append(
+                "What the restore has replaced could not be cleared away yet, and the next backupfs command tries again: \(leftover.message)"
+            )
         }
         return warnings
     }

@@ -43,7 +43,7 @@ enum StagedPath {
             guard let next = try folder.openFolder(FileName(bytes: Array(component))) else { return }
             folder = next
         }
-        folder.removeFile(FileName(bytes: Array(name)))
+        try folder.removeFile(FileName(bytes: Array(name)))
     }
 
     /// - Parameter permissions: `nil` leaves those that a new folder has.

@@ -66,4 +66,29 @@ struct DurabilityTests {
             #expect(try Self.missing(others) != [], "\(forgotten)")
         }
     }
+
+    /// SQLite ends a transaction by removing the journal, and leaves it to others to make that durable (`PRAGMA synchronous = FULL`). If it came back
+    /// after the photos had been exchanged, the records would be the old ones.
+    @Test func `the removal of a rollback journal is durable before the media are exchanged`() throws {
+        let scenario = Scenario.archives[0]
+        let world = try World(copying: Template.of(scenario.template).world)
+        try world.shell("sqlite3 $S/app/database.sqlite 'pragma journal_mode = delete'")
+        try world.backupfs(
+            scenario.arguments(world), FaultLayer.environment(folder: world.path, logPath: world.logPath)
+        ).requireSuccess()
+        let calls = RecordedCall.read(world.logPath)
+        let journal = "store/app/database.sqlite-journal"
+        let committed = try #require(calls.firstIndex { $0.name == "unlink" && $0.path == journal })
+        let exchanged = try #require(
+            calls.indices.first {
+                $0 > committed && calls[$0].name == "rename" && calls[$0].path.hasPrefix("\(Self.staging)/old")
+            })
+        func unsynced(_ calls: some Sequence<RecordedCall>) -> Bool {
+            var unsynced = UnsyncedFiles()
+            for call in calls { unsynced.apply(call) }
+            return unsynced.paths.contains("store/app")
+        }
+        #expect(unsynced(calls[...committed]))
+        #expect(!unsynced(calls[..<exchanged]))
+    }
 }

@@ -49,4 +49,22 @@ struct RenameFlagTests {
         #expect(try scenario.state(world) == expected)
         #expect(world.leftovers() == [])
     }
+
+    /// Where a name cannot be removed either, there is a file with two names that stays so.
+    @Test(arguments: ["restore.committed", "restore.media-emptied"])
+    func `R-A8: a recovery ends where names cannot be removed, and is finished when they can`(point: String) throws {
+        let scenario = Scenario.archives[0]
+        let world = try World(copying: Template.of(scenario.template).world)
+        let layer = try Self.environment(world)
+        _ = try world.backupfs(scenario.arguments(world), layer.merging(["BACKUPFS_FAULT": point]) { $1 })
+        let kept = layer.merging(["FAULT_LAYER_KEPT_NAME": "one.jpg"]) { $1 }
+        for _ in 1...2 {
+            let result = try world.start([Machine.binaryPath(), "status", "--store", world.storePath], kept).wait(
+                limitSeconds: 60)
+            #expect(result.exitCode == 0 && result.text.contains("cannot be finished yet"), "\(result.text)")
+        }
+        try world.backupfs(["status"], layer).requireSuccess()
+        #expect(try scenario.state(world) == Expectation.of(scenario).new)
+        #expect(world.leftovers() == [])
+    }
 }

@@ -1,5 +1,5 @@
 /// What a power cut could take away: replays recorded calls and keeps which files and folders have changes that were not made durable. Names that go
-/// are no loss.
+/// are no loss, but for SQLite's rollback journals: one that comes back undoes its transaction.
 struct UnsyncedFiles {
     private(set) var paths: Set<String> = []
 
@@ -9,6 +9,7 @@ struct UnsyncedFiles {
         case "fsync", "fdatasync": paths.remove(call.path)
         case "syncfs": paths = []
         case "open" where call.kind == .change: break
+        case "unlink" where call.path.hasSuffix("-journal"): paths.insert(Self.folder(of: call.path))
         case "open", "mkdir", "symlink", "link", "rename": paths.insert(Self.folder(of: call.path))
         default: break
         }

@@ -114,9 +114,17 @@ FALLOCATE(fallocate64)
         if (consider_descriptor(#name, NEEDS_ROOM, descriptor) == FAIL) return -1; \
         return NEXT(name)(descriptor);                                        \
     }
-ON_DESCRIPTOR(fsync)
 ON_DESCRIPTOR(fdatasync)
 ON_DESCRIPTOR(syncfs)
+
+int fsync(int descriptor) {
+    if (refuses_folder_sync(descriptor)) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (consider_descriptor("fsync", NEEDS_ROOM, descriptor) == FAIL) return -1;
+    return NEXT(fsync)(descriptor);
+}
 
 // MARK: Names
 
@@ -192,11 +200,19 @@ int mkdirat(int folder, const char *path, mode_t mode) {
 }
 
 int unlink(const char *path) {
+    if (keeps_name(path)) {
+        errno = EPERM;
+        return -1;
+    }
     if (consider_path("unlink", CHANGES, AT_FDCWD, path) == FAIL) return -1;
     return NEXT(unlink)(path);
 }
 
 int unlinkat(int folder, const char *path, int flags) {
+    if ((flags & AT_REMOVEDIR) == 0 && keeps_name(path)) {
+        errno = EPERM;
+        return -1;
+    }
     if (consider_path(flags & AT_REMOVEDIR ? "rmdir" : "unlink", CHANGES, folder, path) == FAIL) return -1;
     return NEXT(unlinkat)(folder, path, flags);
 }

@@ -32,6 +32,12 @@ bool refuses_rename_flags(unsigned flags);
 bool is_shared(const char *path);
 bool is_shared_descriptor(int descriptor);
 
+// Whether fsync(2) of this folder is to fail with EINVAL.
+bool refuses_folder_sync(int descriptor);
+
+// Whether unlink(2) of this path is to fail with EPERM.
+bool keeps_name(const char *path);
+
 // Ends the process without a word to anybody; does not return.
 _Noreturn void die(void);
 

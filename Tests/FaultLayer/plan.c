@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -40,12 +41,24 @@ static char fault_path[PATH_MAX];
 
 static bool lacks_rename_flags = false;
 static char shared_folder[PATH_MAX];
+static bool lacks_folder_sync = false;
+static const char *kept_name = NULL;
 
 static atomic_long passed;
 // Whether a fault that lasts has begun.
 static atomic_bool has_begun;
 
 bool refuses_rename_flags(unsigned flags) { return lacks_rename_flags && flags != 0; }
+
+bool refuses_folder_sync(int descriptor) {
+    struct stat status;
+    return lacks_folder_sync && fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool keeps_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return kept_name != NULL && strcmp(slash == NULL ? path : slash + 1, kept_name) == 0;
+}
 
 void *next_function(const char *name) {
     void *function = dlsym(RTLD_NEXT, name);
@@ -61,6 +74,8 @@ __attribute__((constructor)) static void read_environment(void) {
     lacks_rename_flags = getenv("FAULT_LAYER_NO_RENAME_FLAGS") != NULL;
     const char *shared = getenv("FAULT_LAYER_SHARED");
     if (shared != NULL && strlen(shared) < sizeof shared_folder) strcpy(shared_folder, shared);
+    lacks_folder_sync = getenv("FAULT_LAYER_NO_FOLDER_SYNC") != NULL;
+    kept_name = getenv("FAULT_LAYER_KEPT_NAME");
     // Whatever this program starts is another program, and would count from the beginning.
     unsetenv("LD_PRELOAD");
     if (plan != NULL) {

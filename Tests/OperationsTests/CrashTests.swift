@@ -24,7 +24,8 @@ struct CrashTests {
 
     /// Those that only a restore passes which replaces what there is.
     static let replacingPoints = [
-        "restore.rows-deleted", "restore.file-taken-out", "restore.media-emptied", "restore.file-brought-in",
+        "restore.probes-moved", "restore.folder-tried", "restore.rows-deleted", "restore.file-taken-out", "restore.media-emptied",
+        "restore.file-brought-in",
     ]
 
     /// A store with a backup named "first", and with other records and photos since.
@@ -41,7 +42,7 @@ struct CrashTests {
             try room.sh(
                 """
                 backupfs backup --store $S --label first >/dev/null
-                cd $S/app/photos; rm -r 2024; printf other > one.jpg; printf four > four.jpg; ln -s four.jpg link; touch -d 2025-01-01 *.jpg
+                cd $S/app/photos; rm -r 2024; printf other > one.jpg; printf four > four.jpg; ln -s four.jpg link; mkdir own; printf own > own/o.jpg; touch -d 2025-01-01 *.jpg
                 sqlite3 $S/app/database.sqlite "delete from photos where id > 1; insert into photos values (4,'four.jpg','new')"
                 """)
             old = try room.sh(PhotoDiary.describe)

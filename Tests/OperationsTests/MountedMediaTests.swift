@@ -93,7 +93,7 @@ struct MountedMediaTests {
             room,
             """
             mkdir $S/app/photos/late; printf x > $S/app/photos/late/x
-            touch $R/pause; BACKUPFS_FAULT=restore.safety-made=pause:$R/pause backupfs restore one --yes --store $S >/dev/null 2>&1 & restore=$!
+            touch $R/pause; BACKUPFS_FAULT=restore.committed=pause:$R/pause backupfs restore one --yes --store $S >/dev/null 2>&1 & restore=$!
             for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
             mount -t tmpfs none $S/app/photos/late; printf precious > $S/app/photos/late/p.jpg; rm $R/pause; wait $restore; echo "exit $?"
             find $S/app -name p.jpg -exec cat {} +; echo
@@ -105,6 +105,23 @@ struct MountedMediaTests {
         // The mount point cannot be renamed, or its folder cannot be removed: by then the records are those of the file.
         #expect(lines == ["exit 11", "precious", "readable", "1", "no backup", "completed"], "\(result)")
         #expect(try room.sh("cat $S/app/photos/one.jpg; \(PhotoDiary.leftovers)") == "one")
+    }
+
+    @Test func `R-A6: a mount that comes before the records are committed refuses the restore`() throws {
+        let room = try Self.prepare()
+        let old = try room.sh(PhotoDiary.describe)
+        let result = try Self.isolated(
+            room,
+            """
+            mkdir $S/app/photos/late
+            touch $R/pause; BACKUPFS_FAULT=restore.safety-made=pause:$R/pause backupfs restore one --yes --store $S >/dev/null 2>$R/told & restore=$!
+            for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
+            mount -t tmpfs none $S/app/photos/late; printf precious > $S/app/photos/late/p.jpg; rm $R/pause; wait $restore; echo "exit $?"
+            cat $S/app/photos/late/p.jpg; echo; grep -o 'Nothing was changed' $R/told; umount $S/app/photos/late; rmdir $S/app/photos/late
+            """)
+        #expect(result.output == "exit 1\nprecious\nNothing was changed\n", "\(result)")
+        #expect(try room.sh(PhotoDiary.describe) == old)
+        #expect(try room.sh("\(PhotoDiary.leftovers); jq -r .result $S/restore/last.json") == "failed")
     }
 
     @Test func `U-A2: a disk that is gone when a restore is to be finished keeps nobody from reading, and loses nothing`() throws
@@ -125,5 +142,46 @@ struct MountedMediaTests {
             """)
         #expect(
             result.output == "readable\nexported\ntold\nrefused\nupload\ncompleted\none2024\none.jpg\n", "\(result)")
+    }
+
+    private static let data = """
+        mkdir -p $R/data/db $R/data/bk $R/mnt $R/x; printf photo > $R/data/photo.jpg
+        sqlite3 $R/data/db/app.db 'create table t(id integer primary key, a text); insert into t values (1, 1)'
+
+        """
+
+    @Test(arguments: [
+        "mount --bind $R/data/db $R/mnt; I='--store $S --database $R/mnt/app.db --media $R/data'",
+        "mount --bind $R/data/bk $R/mnt; cp $R/data/db/app.db $R; I='--store $S --database $R/app.db --media $R/data --repository $R/mnt/repo'",
+        "mount --bind $R/data/bk $R/mnt; cp $R/data/db/app.db $R; I='--store $R/mnt/store --database $R/app.db --media $R/data'",
+        "mkdir $R/repo; mount --bind $R/repo $R/data/bk; cp $R/data/db/app.db $R; I='--store $S --database $R/app.db --media $R/data --repository $R/repo'",
+    ])
+    func `R-A5: init refuses what lies in the media folder by way of another mount`(places: String) throws {
+        let room = try Room()
+        let result = try Self.isolated(
+            room, Self.data + "\(places); eval backupfs init $I; echo \"exit $?\"; ls -A $R/mnt $R/store 2>/dev/null")
+        #expect(result.output.contains("exit 1"), "\(result)")
+        #expect(result.complaint.contains("by way of another mount"), "\(result)")
+        #expect(try room.sh("ls $R | grep -c store || true; cat $R/data/photo.jpg") == "0\nphoto")
+    }
+
+    @Test(arguments: [
+        "--database $R/mnt/app.db --media $R/data", "--database $R/app.db --media $R/data --repository $R/mnt/repo",
+    ])
+    func `R-A5: a restore refuses it as well, and changes nothing; a backup warns`(options: String) throws {
+        let room = try Room()
+        let result = try Self.isolated(
+            room,
+            Self.data + """
+                cp $R/data/db/app.db $R/mnt/app.db; cp $R/data/db/app.db $R/app.db; mkdir $R/data/mnt
+                backupfs init --store $S \(options); backupfs backup --label one --store $S; printf other > $R/data/photo.jpg
+                mv $R/mnt/* $R/data/mnt; mount --bind $R/data/mnt $R/mnt
+                (cd $R; find . -type f -not -path './store/*' | sort) > $R/x/before
+                backupfs restore one --yes --store $S; echo "exit $?"
+                (cd $R; find . -type f -not -path './store/*' | sort) | diff $R/x/before - >&2; backupfs backup --store $S; echo "exit $?"; cat $R/data/photo.jpg; backupfs snapshots --store $S >/dev/null && echo open
+                """)
+        #expect(result.output.contains("exit 1\n") && result.output.hasSuffix("exit 0\notheropen\n"), "\(result)")
+        #expect(result.complaint.components(separatedBy: "by way of another mount").count == 3, "\(result)")
+        #expect(!result.complaint.contains("./"), "\(result)")
     }
 }

@@ -111,6 +111,50 @@ struct MediaContentTests {
         #expect(limit > 8)
     }
 
+    private static let old = "2024/two.jpg=old gone/x.jpg=x one.jpg=old y.jpg=y "
+
+    /// What lies where, with the content of each file.
+    private static func texts(_ folder: TemporaryFolder, _ place: String) throws -> String {
+        try folder.sh(
+            "cd app/\(place) 2>/dev/null && find . -type f -exec cat {} ';' -printf '\\n' | sort | tr '\\n' ' ' || true")
+    }
+
+    @Test func `R-A4: brought back after any change, with what the app has done meanwhile set aside`() throws {
+        var isReached = true
+        var limit = 0
+        while isReached {
+            let folder = try TemporaryFolder()
+            let exchange = try Self.build(folder)
+            try exchange.noteStaged()
+            let observer = Failing(after: limit)
+            try? FileObservation.observing(below: folder.path, by: observer) { () throws(BackupError) in try exchange.publish() }
+            isReached = observer.isReached
+            let taken = try folder.sh("ls app/.backupfs-staging-op/old").split(separator: "\n")
+            try folder.sh(
+                "cd app/photos; printf mine > mine.jpg; rm -f y.jpg; printf appY > y.jpg; mkdir -p gone; printf appX > gone/x.jpg"
+            )
+            // Each change of the way back goes wrong once.
+            var undoing = 0
+            while true {
+                let failing = Failing(after: undoing)
+                try? FileObservation.observing(below: folder.path, by: failing) { () throws(BackupError) in try exchange.undo() }
+                if !failing.isReached { break }
+                undoing += 1
+            }
+            // What had not been taken out was the app's to change.
+            let expected = Self.old.replacing(
+                "gone/x.jpg=x ", with: taken.contains("gone") ? "gone/x.jpg=x " : "gone/x.jpg=appX "
+            )
+            .replacing("y.jpg=y ", with: taken.contains("y.jpg") ? "y.jpg=y " : "y.jpg=appY ")
+            #expect(try folder.sh("rm app/photos/mine.jpg; \(Self.look)") == expected, "after \(limit) changes")
+            #expect(try Self.texts(folder, ".backupfs-staging-op/old") == "", "after \(limit) changes")
+            let everything = try Self.texts(folder, "").split(separator: " ")
+            for text in ["appX", "appY"] { #expect(everything.contains { $0 == text }, "\(text) after \(limit) changes") }
+            limit += 1
+        }
+        #expect(limit > 8)
+    }
+
     @Test func `a database below a folder of the media stays where it is, with its log, and that folder too`() throws {
         let folder = try TemporaryFolder()
         let plain = try Self.build(folder)
@@ -135,7 +179,7 @@ struct MediaContentTests {
         try folder.sh(
             "cd app/.backupfs-staging-op/old; printf late > 2024/late.jpg; touch -d 2030-01-01 2024/late.jpg; chmod 500 2024")
         let media = RestoreJournal.Media(path: exchange.mediaPath, stagingPath: exchange.stagingPath, stagedInode: 1)
-        let kept = try MediaExchange.removeStaged(
+        let kept = try MediaExchange.removeReplaced(
             media,
             isSaved: { (file) in
                 file.path != Array("gone/x.jpg".utf8) && file.status.modificationTime <= saved.addingOneDay

@@ -97,6 +97,28 @@ struct RestoreRecoveryTests {
         #expect(try folder.sh("ls") == "app\nwork")
     }
 
+    @Test(arguments: [nil, "another"] as [String?])
+    func `a folder that an older version had exchanged is exchanged back when the records have gone back, and nothing is removed`(
+        marker: String?
+    ) throws {
+        let folder = try TemporaryFolder()
+        let crash = Crash(state: .prepared, marker: marker, media: .exchanged, outcome: .undone, photo: "old")
+        let database = try Self.build(crash, folder)
+        try folder.sh("printf late > app/photos/late.jpg")
+        let result = try #require(
+            try RestoreRecovery.run(journalPath: folder("restore.journal"), database: database, savedMedia: .everything))
+        #expect(result.outcome == .undone)
+        #expect(result.end.keptMediaPath == folder("app/photos-kept-this"))
+        #expect(
+            try folder.sh("cat app/photos/*.jpg; cd app/photos-kept-this; cat *.jpg; ls -A .. | grep -v sqlite")
+                == "oldlatenewphotos\nphotos-kept-this")
+        try folder.sh("rm -r app/photos-kept-this")
+        let again = try RestoreRecovery.run(
+            journalPath: folder("restore.journal"), database: database, savedMedia: .everything)
+        #expect(again?.outcome == .undone)
+        #expect(try folder.sh("cat app/photos/*.jpg") == "old")
+    }
+
     @Test func `media that were published are never swapped back, whatever the app did since`() throws {
         let folder = try TemporaryFolder()
         let crash = Crash(state: .published, marker: nil, media: .exchanged, outcome: .completed, photo: "new")

@@ -1,3 +1,5 @@
+import BackupCore
+
 /// The files that SQLite keeps beside a database, by their names. With the database they are one unit: beside another database, or another state of
 /// theirs, a log or journal changes what is read.
 public enum DatabaseLogs {
@@ -20,4 +22,12 @@ public enum DatabaseLogs {
     public static func isLog(_ name: [UInt8]) -> Bool {
         logSuffixes.contains { name.count > $0.utf8.count && name.suffix($0.utf8.count).elementsEqual($0.utf8) }
     }
+
+    /// What may lie beside a database of this name.
+    public static func names(of database: FileName) -> [FileName] {
+        suffixes.map { FileName(bytes: database.bytes + Array($0.utf8)) }
+    }
+
+    /// The database that a file would be a log of; `nil` when its name is that of no log.
+    public static func database(of name: FileName) -> FileName? { database(ofFile: name.bytes).map { FileName(bytes: $0) } }
 }

@@ -57,7 +57,7 @@ final class ExtractedFile: Sendable {
             fail(BackupError(.repositoryDamaged, "the file's content is not what was backed up"))
         }
         if hasFailed {
-            folder.handle.removeFile(entry.name)
+            try? folder.handle.removeFile(entry.name)
             return
         }
         do {

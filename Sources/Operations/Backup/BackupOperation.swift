@@ -159,7 +159,7 @@ public struct BackupOperation: Sendable {
         return BackupResult(
             snapshot: snapshot, storedBytes: storedBytes, unreadable: parts.unreadable + damage,
             missing: records.facts.missingFiles.lines, mediaBytesRead: progress.mediaBytesRead,
-            warnings: [warning, places.problem?.message].compactMap { $0 })
+            warnings: [warning, places.problemInMedia()?.message].compactMap { $0 })
     }
 
     private static func readAttributes(_ time: Timestamp?) -> [String: String] {

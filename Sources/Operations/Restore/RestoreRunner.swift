@@ -125,6 +125,7 @@ public struct RestoreRunner: Sendable {
         try store.places().check()
         // Left by a crash of another process, or by a database that was locked at the time.
         try store.requireWholeData()
+        try store.requireNoLeftover()
         var report = RestoreReport(
             result: .refused, fileName: source.name, startedAt: SystemClock.now(), finishedAt: SystemClock.now(),
             strategy: strategy)
@@ -139,7 +140,7 @@ public struct RestoreRunner: Sendable {
                 let counted = CountedSource(source.bytes) { steps.noteRead($0) }
                 let source = source.replacing(bytes: counted)
                 try store.withWorkFolder { (folder) throws(BackupError) in
-                    let operation = operation(in: folder)
+                    let operation = try operation(in: folder, among: store.places().foreignFolders())
                     let checked = try steps.checking { () throws(BackupError) in try check(source, strategy, in: folder) }
                     report.checked = checked
                     report.result = .failed
@@ -149,7 +150,7 @@ public struct RestoreRunner: Sendable {
                     try SafetyRoom(store: store).add(to: &room)
                     // What a restore does not replace may have holes in the backup.
                     let replacesMedia = strategy == .replace && checked.hasMedia
-                    report.keptMediaPath = try operation.run(
+                    let end = try operation.run(
                         checked, fileName: source.name, report: steps.note, outcome: { report.outcome = $0 }, room: room,
                         prepare: { () throws(BackupError) in report.hooks = try hooks.runBefore(source.name, strategy) }
                     ) {
@@ -161,6 +162,7 @@ public struct RestoreRunner: Sendable {
                         report.safetyGaps = made.incompleteness
                         return made.snapshot.id
                     }
+                    report.note(end)
                     steps.end()
                 }
             }
@@ -175,6 +177,8 @@ public struct RestoreRunner: Sendable {
             try? store.conclude(report)
             throw failure.at(source.name)
         } catch {}
+        // A second try, for what has passed.
+        if report.leftover != nil { _ = finishIfCommitted(&report) }
         report.result = .success
         report.hooks += hooks.runAfter(source.name, .success)
         report.finishedAt = SystemClock.now()
@@ -199,7 +203,7 @@ public struct RestoreRunner: Sendable {
             let recovered = try RestoreRecovery.run(
                 journalPath: store.paths.restoreJournal, database: store.database, savedMedia: store.savedMedia)
             guard let recovered else { return false }
-            report.keptMediaPath = recovered.keptMediaPath
+            report.note(recovered.end)
             return recovered.outcome == .completed
         } catch {
             report.result = .unfinished
@@ -232,10 +236,11 @@ public struct RestoreRunner: Sendable {
         return (try? own.isStoredFile(source)) == true
     }
 
-    private func operation(in folder: String) -> RestoreOperation {
+    private func operation(in folder: String, among foreignFolders: ForeignFolders = .none) -> RestoreOperation {
         RestoreOperation(
             database: store.database, mediaPath: store.mediaPath, journalPath: store.paths.restoreJournal, workPath: folder,
-            savedMedia: store.savedMedia, restoresSettings: restoresSettings, allowsDamage: allowsDamage)
+            savedMedia: store.savedMedia, restoresSettings: restoresSettings, allowsDamage: allowsDamage,
+            foreignFolders: foreignFolders)
     }
 
     /// Keeps the newest ones that the definition asks for, and the pinned ones.

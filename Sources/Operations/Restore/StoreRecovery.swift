@@ -47,18 +47,27 @@ extension Store {
             result: result.outcome == .completed ? .completed : .undone, fileName: result.fileName, startedAt: now,
             finishedAt: now, strategy: result.strategy, safetyBackup: safety.map { safetyFile(of: $0).name })
         report.undoFolder = undoFolder
-        report.keptMediaPath = result.keptMediaPath
+        report.note(result.end)
         report.hooks = hooks.runAfter(result.fileName, report.result)
         // What has become of the data is certain. On a full disk the next operation that can reports it; the store opens all the same.
         try? conclude(report)
         return report
     }
 
+    /// For a restore, whose journal would take the place of the other one's.
+    /// - Throws: `busy` when an earlier restore is done, and what it has replaced could not be cleared away.
+    func requireNoLeftover() throws(BackupError) {
+        guard try FileSystem.exists(paths.restoreJournal) else { return }
+        throw BackupError(
+            .busy, "what an earlier restore has replaced could not be cleared away yet", path: paths.restoreJournal,
+            remedy: "restore/last.txt says why. Mend that, and try again.")
+    }
+
     /// Reports how a restore went, and only then forgets it.
     func conclude(_ report: RestoreReport) throws(BackupError) {
         try writeReport(report)
         // After the report: a restore that cannot be reported is concluded again later.
-        guard report.result != .unfinished, try FileSystem.exists(paths.restoreJournal) else { return }
+        guard report.result != .unfinished, report.leftover == nil, try FileSystem.exists(paths.restoreJournal) else { return }
         try RestoreRecovery.forget(journalPath: paths.restoreJournal)
     }
 

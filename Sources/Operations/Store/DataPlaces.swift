@@ -14,6 +14,16 @@ struct DataPlaces {
         let identities: Set<FileIdentity>
         let identity: FileIdentity?
 
+        /// The folder, or the nearest one above it that is there.
+        func existingFolder(startingAt path: String) throws(BackupError) -> FileIdentity? {
+            var folder = path
+            while folder != "/" {
+                if let identity = try FileSystem.identityIfPresent(folder) { return identity }
+                folder = FileSystem.parentPath(folder)
+            }
+            return nil
+        }
+
         /// - Parameter isMountpoint: it is looked at from its parent only, since what is mounted there may not answer.
         init(_ name: Message, _ path: String, isMountpoint: Bool = false) throws(BackupError) {
             self.name = name
@@ -95,6 +105,40 @@ struct DataPlaces {
     /// - Throws: `notSupported` for places that overlap.
     func check() throws(BackupError) {
         if let problem { throw problem }
+    }
+
+    /// The folders that must not be found among the media by way of another mount. The database's may, if its path tells so: then it is left out.
+    func foreignFolders() throws(BackupError) -> ForeignFolders {
+        guard let media else { return .none }
+        var names: [FileIdentity: Message] = [:]
+        for place in stores + [repository] {
+            if let identity = try place.existingFolder(startingAt: place.realPath) { names[identity] = place.name }
+        }
+        let folders = [database.isIn(media) ? nil : database, mountpoint].compactMap { $0 }
+        for place in folders {
+            if let identity = try place.existingFolder(startingAt: FileSystem.parentPath(place.realPath)) {
+                names[identity] = place.name
+            }
+        }
+        return ForeignFolders(names)
+    }
+
+    /// Goes through all folders of the media folder.
+    /// - Throws: `notSupported` for what lies in it by way of another mount.
+    func checkFoldersOfMedia() throws(BackupError) {
+        guard let media else { return }
+        try foreignFolders().check(in: media.realPath)
+    }
+
+    /// What is wrong, in the media folder's folders as well; `nil` when nothing is, or the folders cannot be read.
+    func problemInMedia() -> BackupError? {
+        if let problem { return problem }
+        do {
+            try checkFoldersOfMedia()
+            return nil
+        } catch {
+            return error.code == .notSupported ? error : nil
+        }
     }
 }
 

@@ -51,10 +51,11 @@ struct StoreDraft {
         try placeDatabase(&settings, definition)
         try placeMedia(&settings, definition)
         if let repositoryPath = creation.repositoryPath { settings.repositoryPath = FileSystem.absolutePath(repositoryPath) }
-        try DataPlaces(
+        let places = try DataPlaces(
             database: paths.resolve(settings.databasePath), media: settings.mediaPath.map { paths.resolve($0) },
-            storePaths: [path, finalPath], repository: paths.resolve(settings.repositoryPath)
-        ).check()
+            storePaths: [path, finalPath], repository: paths.resolve(settings.repositoryPath))
+        try places.check()
+        try places.checkFoldersOfMedia()
         let repository: Repository
         if let existing {
             repository = existing

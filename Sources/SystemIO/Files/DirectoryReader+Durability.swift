@@ -25,6 +25,6 @@ extension DirectoryReader {
             case .symbolicLink, .other: continue
             }
         }
-        try descriptor.synchronize()
+        try descriptor.synchronizeFolder()
     }
 }

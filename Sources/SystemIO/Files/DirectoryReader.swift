@@ -2,6 +2,14 @@ import BackupCore
 import CLinux
 import Glibc
 
+/// What statx(2) tells of an entry of a folder.
+public struct EntryAttributes: Sendable {
+    /// Something is mounted on it.
+    public let isMountRoot: Bool
+    /// It is immutable or append-only (`chattr +i`, `chattr +a`).
+    public let isUnchangeable: Bool
+}
+
 /// Reads a folder with names as bytes, and opens what is in it relative to the folder, so that names that are not
 /// UTF-8 and folders that are renamed meanwhile do no harm.
 public struct DirectoryReader: ~Copyable, Sendable {
@@ -13,7 +21,7 @@ public struct DirectoryReader: ~Copyable, Sendable {
         descriptor = try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY)
     }
 
-    private init(descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }
+    init(descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }
 
     /// The folder `name` in this one; a symbolic link is refused.
     public borrowing func openDirectory(_ name: FileName) throws(BackupError) -> DirectoryReader {
@@ -99,6 +107,26 @@ public struct DirectoryReader: ~Copyable, Sendable {
     /// The same, unsorted.
     /// - Returns: `nil` when there are more than `limit`.
     public borrowing func names(limit: Int) throws(BackupError) -> [FileName]? {
+        try entries(limit: limit)?.map(\.name)
+    }
+
+    /// The names of the folders in the folder, unsorted.
+    public borrowing func folderNames() throws(BackupError) -> [FileName] {
+        var names: [FileName] = []
+        for entry in try entries(limit: .max) ?? [] {
+            // Some file systems do not tell when they list.
+            let isFolder =
+                entry.type == Self.unknownType ? try status(entry.name).kind == .directory : entry.type == Self.folderType
+            if isFolder { names.append(entry.name) }
+        }
+        return names
+    }
+
+    // `DT_UNKNOWN` and `DT_DIR` of readdir(3).
+    private static let unknownType: UInt8 = 0
+    private static let folderType: UInt8 = 4
+
+    private borrowing func entries(limit: Int) throws(BackupError) -> [(name: FileName, type: UInt8)]? {
         // A second descriptor, since closedir(3) closes the one it was given and the position is shared otherwise.
         let number = try SystemCall.check("list the folder", path) {
             openat(descriptor.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -109,7 +137,7 @@ public struct DirectoryReader: ~Copyable, Sendable {
             throw SystemCall.error(failure, action: "list the folder", path: path)
         }
         defer { closedir(stream) }
-        var names: [FileName] = []
+        var entries: [(name: FileName, type: UInt8)] = []
         while true {
             errno = 0
             guard let entry = readdir(stream) else {
@@ -118,10 +146,10 @@ public struct DirectoryReader: ~Copyable, Sendable {
             }
             let bytes = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
             guard bytes != [46], bytes != [46, 46] else { continue }
-            guard names.count < limit else { return nil }
-            names.append(FileName(bytes: bytes))
+            guard entries.count < limit else { return nil }
+            entries.append((FileName(bytes: bytes), entry.pointee.d_type))
         }
-        return names
+        return entries
     }
 
     /// symlinkat(2), with the link's own modification time.
@@ -169,6 +197,20 @@ public struct DirectoryReader: ~Copyable, Sendable {
                 try SystemCall.check("remove", fullPath) { unlinkat(folder, cName, isDirectory ? AT_REMOVEDIR : 0) }
             }
         }
+    }
+
+    /// What an entry is besides its status.
+    public borrowing func attributes(_ name: FileName) throws(BackupError) -> EntryAttributes {
+        let folder = descriptor.rawValue
+        let value = try Self.withCString(name) { (cName) throws(BackupError) in backupfs_entry_attributes(folder, cName) }
+        // Without an answer only a try shows it.
+        return EntryAttributes(isMountRoot: value > 0 && value & 1 != 0, isUnchangeable: value > 0 && value & 2 != 0)
+    }
+
+    /// Whether this program may make and remove entries of the folder `name`, which may be `.`.
+    public borrowing func isWritable(_ name: FileName) -> Bool {
+        let folder = descriptor.rawValue
+        return (try? Self.withCString(name) { (cName) throws(BackupError) in faccessat(folder, cName, W_OK | X_OK, 0) }) == 0
     }
 
     /// - Throws: `busy` for a folder that something is mounted on, be it another folder of the same disk.

@@ -26,6 +26,50 @@ extension FileSystem {
         return String(cString: resolved)
     }
 
+    /// A place on the way of a path: a symbolic link, or what the path leads to.
+    public struct Stop: Equatable, Sendable {
+        /// Its folder without links.
+        public let path: String
+        /// Whether it is a symbolic link that has to be a folder.
+        public let isFolderLink: Bool
+    }
+
+    private static let linkLimit = 40
+
+    /// The symbolic links that a path leads through, in their order, and what it leads to at last, be it there or not.
+    /// - Throws: `invalidArgument` for links in a circle.
+    public static func stops(onTheWayTo path: String) throws(BackupError) -> [Stop] {
+        var stops: [Stop] = []
+        var pending = absolutePath(path).split(separator: "/")[...]
+        var current = "/"
+        while let component = pending.popFirst() {
+            if component == "." { continue }
+            if component == ".." {
+                current = parentPath(current)
+                continue
+            }
+            let next = current == "/" ? "/\(component)" : "\(current)/\(component)"
+            guard let target = linkTarget(next) else {
+                current = next
+                continue
+            }
+            guard stops.count < linkLimit else {
+                throw BackupError(.invalidArgument, "the symbolic links lead in a circle", path: path)
+            }
+            stops.append(Stop(path: next, isFolderLink: !pending.isEmpty))
+            if target.hasPrefix("/") { current = "/" }
+            pending = (target.split(separator: "/") + pending)[...]
+        }
+        return stops + [Stop(path: current, isFolderLink: false)]
+    }
+
+    /// readlink(2); `nil` for what is no link, or not there.
+    private static func linkTarget(_ path: String) -> String? {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink(path, &buffer, buffer.count)
+        return count > 0 ? String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
+    }
+
     /// Whether something can be renamed from one folder into the other: both lie on the same mount. Two bind mounts of one file system are
     /// two mounts.
     public static func areOnOneMount(_ first: String, _ second: String) throws(BackupError) -> Bool {

@@ -65,9 +65,33 @@ public final class FolderHandle: Sendable {
     }
 
     /// Removes a file; nothing happens when it is not there.
-    public func removeFile(_ name: FileName) {
+    public func removeFile(_ name: FileName) throws(BackupError) {
         let folder = descriptor.rawValue
-        _ = Self.withCString(name.bytes) { unlinkat(folder, $0, 0) }
+        let fullPath = "\(path)/\(name)"
+        try FileObservation.perform(.remove(path: fullPath)) { () throws(BackupError) in
+            let failure = Self.withCString(name.bytes) { unlinkat(folder, $0, 0) == 0 ? 0 : errno }
+            if failure != 0, failure != ENOENT { throw SystemCall.error(failure, action: "remove", path: fullPath) }
+        }
+    }
+
+    /// Removes an empty folder; nothing happens when it is not there.
+    /// - Throws: `notEmpty`, …
+    public func removeFolder(_ name: FileName) throws(BackupError) {
+        let folder = descriptor.rawValue
+        let fullPath = "\(path)/\(name)"
+        try FileObservation.perform(.removeDirectory(path: fullPath)) { () throws(BackupError) in
+            let failure = Self.withCString(name.bytes) { unlinkat(folder, $0, AT_REMOVEDIR) == 0 ? 0 : errno }
+            // POSIX allows both.
+            if failure == EEXIST { throw SystemCall.error(ENOTEMPTY, action: "remove the folder", path: fullPath) }
+            if failure != 0, failure != ENOENT { throw SystemCall.error(failure, action: "remove the folder", path: fullPath) }
+        }
+    }
+
+    /// The same folder, for listing what is in it.
+    public func reader() throws(BackupError) -> DirectoryReader {
+        let folder = descriptor.rawValue
+        let number = try SystemCall.check("open the folder", path) { openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        return DirectoryReader(descriptor: OwnedDescriptor(owning: number, path: path))
     }
 
     /// The folder of that name in this one; `nil` when there is none.
@@ -94,10 +118,7 @@ public final class FolderHandle: Sendable {
         return try makeFolder(name)
     }
 
-    /// What is there of that name, be it a link; `nil` when nothing is.
-    public func identity(_ name: FileName) throws(BackupError) -> FileIdentity? { try status(name).map(FileIdentity.init) }
-
-    /// lstat of what has that name; `nil` when nothing has.
+    /// lstat of what is there of that name; `nil` when nothing is.
     public func status(_ name: FileName) throws(BackupError) -> FileStatus? {
         let folder = descriptor.rawValue
         var value = stat()
@@ -115,8 +136,18 @@ public final class FolderHandle: Sendable {
         return Self.withCString(name.bytes) { fchmodat(folder, $0, 0o700, 0) } == 0
     }
 
-    /// fsync(2).
-    public func synchronize() throws(BackupError) { try descriptor.synchronize() }
+    /// fsync(2), if the file system can do that with folders.
+    public func synchronize() throws(BackupError) { try descriptor.synchronizeFolder() }
+
+    /// Whether another program has locked the file of that name, as one has that reads or writes an SQLite database or has one with a log open. A
+    /// file that cannot be opened counts as not locked.
+    public func isLocked(_ name: FileName) -> Bool {
+        let folder = descriptor.rawValue
+        let number = Self.withCString(name.bytes) { openat(folder, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) }
+        guard number >= 0 else { return false }
+        defer { close(number) }
+        return backupfs_is_locked(number) == 1
+    }
 
     /// The file of that name, for reading; `nil` when there is none. Nothing else is opened: no link, no pipe.
     public func openFile(_ name: FileName) throws(BackupError) -> OwnedDescriptor? {
@@ -173,7 +204,13 @@ public final class FolderHandle: Sendable {
     ) -> Int32 {
         if backupfs_rename_without_replacing(folder, name, target, newName) == 0 { return 0 }
         guard errno == EINVAL || errno == ENOSYS || errno == ENOTSUP else { return errno }
-        if linkat(folder, name, target, newName, 0) == 0 { return unlinkat(folder, name, 0) == 0 ? 0 : errno }
+        if linkat(folder, name, target, newName, 0) == 0 {
+            if unlinkat(folder, name, 0) == 0 { return 0 }
+            let failure = errno
+            // It stays where it was, under one name.
+            unlinkat(target, newName, 0)
+            return failure
+        }
         if errno == EEXIST { return EEXIST }
         // Folders have no second name, nor has anything on FAT.
         var present = stat()

@@ -6,8 +6,8 @@ public enum SpaceShortage {
     /// - Parameter path: what could not be written or made; it need not be there.
     public static func remedy(at path: String) -> Message {
         lacksFiles(at: path)
-            ? "The file system can hold no more files, however much space is free (see: df -i). Remove some files and try again; nothing was changed."
-            : "Free some space and try again; nothing was changed."
+            ? "The file system can hold no more files, however much space is free (see: df -i). Remove some files and try again."
+            : "Free some space and try again."
     }
 
     /// Whether no file can be made any more: there is no space, or no free inode.

@@ -18,6 +18,8 @@
 // FAULT_LAYER_LOOKS   if it is set and nothing goes wrong, looks are logged instead of changes
 //
 // FAULT_LAYER_NO_RENAME_FLAGS  renameat2(2) takes no flags, as on NFS: any is EINVAL, wherever the paths lie
+// FAULT_LAYER_NO_FOLDER_SYNC   fsync(2) of a folder is EINVAL, as on older SMB, wherever it lies
+// FAULT_LAYER_KEPT_NAME        no name like this can be removed: unlink(2) is EPERM, wherever it lies
 //
 // FAULT_LAYER_SHARED  absolute: this folder looks like one on NFS, and open file description locks in it exclude no process, as between hosts
 //

@@ -1,0 +1,79 @@
+import BackupCore
+import Glibc
+import SystemIO
+
+/// Moves entries out of a folder in which an app may make others at any moment. Nothing is replaced. It may be interrupted anywhere and run again.
+enum MediaMove {
+    /// How often something is tried that fails only as long as an app makes files in the way.
+    static let tryLimit = 1_000
+
+    /// Moves an entry out of a folder, under the next free name if a file of its name has been moved out before; folders of one name become one.
+    /// Nothing happens when it is not there.
+    /// - Returns: the name that it has got; `nil` when it was not there, or went entry by entry.
+    @discardableResult
+    static func aside(_ name: FileName, _ folder: FolderHandle, to other: FolderHandle) throws(BackupError) -> FileName? {
+        for number in 1...tryLimit {
+            guard let status = try folder.status(name) else { return nil }
+            let candidate = FileName(bytes: MediaPlan.numbered(name.bytes, number))
+            do {
+                try move(name, status, folder, to: other, as: candidate)
+                return candidate
+            } catch let error where error.code == .alreadyExists {
+                guard let present = try other.status(candidate) else { continue }
+                // A file has both names after a crash where it moves by way of a second name.
+                if FileIdentity(present) == FileIdentity(status) {
+                    try folder.removeFile(name)
+                    return candidate
+                }
+                guard status.kind == .directory, present.kind == .directory else { continue }
+                try moveEntries(name, status, folder, to: other, as: candidate)
+                return nil
+            }
+        }
+        throw tooManyTries("\(folder.path)/\(name)")
+    }
+
+    static func tooManyTries(_ path: String) -> BackupError {
+        BackupError(
+            .busy, "the app makes files faster than a restore can move them", path: path, remedy: "Close the app, and try again.")
+    }
+
+    private static func move(
+        _ name: FileName, _ status: FileStatus, _ folder: FolderHandle, to other: FolderHandle, as newName: FileName
+    ) throws(BackupError) {
+        do {
+            try folder.move(name, to: other, as: newName)
+        } catch let error where error.code == .notFound {
+            // Gone since.
+        } catch let error where status.kind == .directory && (error.code == .accessDenied || error.code == .crossDevice) {
+            // A folder that its owner may not write to cannot be renamed: “..” changes.
+            if error.code == .accessDenied, status.mode & 0o700 != 0o700, folder.makeAccessible(name) {
+                return try folder.move(name, to: other, as: newName)
+            }
+            guard error.code == .crossDevice else { throw error }
+            try moveEntries(name, status, folder, to: other, as: newName)
+        }
+    }
+
+    /// Moves what a folder holds into one of the other folder, and removes it: some file systems do not rename folders (overlayfs those of a lower layer),
+    /// or not between some places.
+    private static func moveEntries(
+        _ name: FileName, _ status: FileStatus, _ folder: FolderHandle, to other: FolderHandle, as newName: FileName
+    ) throws(BackupError) {
+        if status.mode & 0o700 != 0o700 { folder.makeAccessible(name) }
+        guard let source = try folder.openFolder(name) else { return }
+        let target = try other.openFolderMakingIt(newName)
+        for _ in 1...tryLimit {
+            // A database's logs go before it: without its log it must not be taken for whole.
+            for entry in try source.reader().names().reversed() { try aside(entry, source, to: target) }
+            try target.finish(permissions: mode_t(status.mode & 0o7777 | 0o700), modificationTime: status.modificationTime)
+            for changed in [target, source] { try changed.synchronize() }
+            do {
+                return try folder.removeFolder(name)
+            } catch let error where error.code == .notEmpty {
+                try Cancellation.check()
+            }
+        }
+        throw tooManyTries("\(folder.path)/\(name)")
+    }
+}

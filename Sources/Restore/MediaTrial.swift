@@ -1,0 +1,100 @@
+import BackupCore
+import Glibc
+import SystemIO
+
+/// Tries whether media can be exchanged, before anything is changed: a file and a folder are moved into the media folder and out of it, and each of its
+/// folders out and back. Modes, attributes, quotas and encryption may forbid that, and what a file system does not rename shows only so. The
+/// journal is written by then: a crash is undone.
+struct MediaTrial {
+    let exchange: MediaContentExchange
+
+    /// - Throws: why they cannot be moved; all is in its place then.
+    func run() throws(BackupError) {
+        let media = try FolderHandle(path: exchange.mediaPath)
+        do {
+            try moveProbes(media)
+            try FaultInjection.reached("restore.probes-moved")
+            try moveFolders(of: media, to: FolderHandle(path: exchange.oldPath), exchange.amongMedia)
+        } catch {
+            try exchange.undo()
+            guard Self.isObstacle(error) else { throw error }
+            throw BackupError(
+                .notSupported, "the media cannot be exchanged: \(error.message)", path: error.path,
+                remedy: MediaObstacles.remedy)
+        }
+    }
+
+    /// Whether it will not go away by itself.
+    private static func isObstacle(_ error: BackupError) -> Bool {
+        [.accessDenied, .notPermitted, .crossDevice, .readOnly, .notSupported, .busy].contains(error.code)
+    }
+
+    private func moveProbes(_ media: FolderHandle) throws(BackupError) {
+        let new = try FolderHandle(path: exchange.newPath)
+        let name = exchange.probeName
+        _ = try new.createFile(name, permissions: 0o600)
+        try new.move(name, to: media, as: name)
+        try media.move(name, to: new, as: name)
+        try new.removeFile(name)
+        _ = try new.makeFolder(name)
+        try new.move(name, to: media, as: name)
+        try media.move(name, to: new, as: name)
+        try new.removeFolder(name)
+    }
+
+    private func moveFolders(
+        of folder: FolderHandle, to old: FolderHandle, _ amongMedia: DatabaseAmongMedia
+    ) throws(BackupError) {
+        for name in try folder.reader().names() where !amongMedia.hides(name) {
+            guard let status = try folder.status(name), status.kind == .directory else { continue }
+            guard amongMedia.isBelow(name) else {
+                try move(name, status, folder, to: old)
+                continue
+            }
+            guard let inner = try folder.openFolder(name) else { continue }
+            try moveFolders(of: inner, to: old.openFolderMakingIt(name), amongMedia.entering(name))
+            try old.removeFolder(name)
+        }
+    }
+
+    /// Moves an entry out and back. Of a folder that is not renamed the first file is moved, and each folder.
+    private func move(
+        _ name: FileName, _ status: FileStatus, _ folder: FolderHandle, to old: FolderHandle
+    ) throws(BackupError) {
+        do {
+            try folder.move(name, to: old, as: name)
+            try FaultInjection.reached("restore.folder-tried")
+            try exchange.putBack(name, old, to: folder, FolderHandle(path: exchange.asidePath))
+        } catch let error where error.code == .notFound {
+            // Gone since.
+        } catch let error where error.code == .accessDenied && status.owner == geteuid() && status.mode & 0o200 == 0 {
+            // Its owner may open it.
+        } catch let error where error.code == .crossDevice && status.kind == .directory {
+            guard let inner = try folder.openFolder(name) else { return }
+            let target = try old.openFolderMakingIt(name)
+            var hasTriedFile = false
+            for entry in try inner.reader().names() {
+                guard let status = try inner.status(entry), status.kind == .directory || !hasTriedFile else { continue }
+                if status.kind != .directory { hasTriedFile = true }
+                try move(entry, status, inner, to: target)
+            }
+            try old.removeFolder(name)
+        }
+    }
+}
+
+extension MediaContentExchange {
+    /// A name of ours.
+    var probeName: FileName { FileName(FileSystem.lastComponent(stagingPath) + "-probe") }
+
+    /// Removes what a trial that was interrupted has left in the media folder.
+    func removeProbes() throws(BackupError) {
+        guard try FileSystem.look(mediaPath) != nil else { return }
+        let media = try FolderHandle(path: mediaPath)
+        switch try media.status(probeName)?.kind {
+        case .directory: try media.removeFolder(probeName)
+        case nil: break
+        default: try media.removeFile(probeName)
+        }
+    }
+}

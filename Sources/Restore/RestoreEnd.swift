@@ -1,0 +1,21 @@
+import BackupCore
+
+/// What is left of a restore when the data is new or old as a whole.
+public struct RestoreEnd: Sendable {
+    /// A folder with media that are in no backup, which the restore has taken out of the media folder.
+    public internal(set) var keptMediaPath: String?
+    /// Why what was replaced could not be cleared away. The next start does it.
+    public internal(set) var leftover: BackupError?
+
+    /// Clears away what a restore that is done has replaced.
+    /// - Parameter moved: what is known of the files that it has moved out of the folder.
+    mutating func clear(_ journal: RestoreJournal, _ savedMedia: SavedMedia, _ moved: MovedMedia = MovedMedia()) {
+        guard let media = journal.media else { return }
+        do throws(BackupError) {
+            keptMediaPath = try MediaExchange.removeReplaced(
+                media, isSaved: savedMedia.check(journal.safetySnapshot), moved: moved)
+        } catch {
+            leftover = error
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import TestSupport
+import Testing
+
+@testable import Operations
+
+/// Media that can be read and not moved: a restore finds that out before it changes anything. The mounts go with their namespace.
+@Suite(.enabled(if: Machine.isRoot && Machine.hasTool("setpriv"), "NOT TESTED: files of other users need root and setpriv"))
+struct UnmovableMediaTests {
+    private static let user = "setpriv --reuid=65534 --regid=65534 --clear-groups"
+
+    /// A diary that belongs to an ordinary user, with an archive of its first state and another state since.
+    private static func prepare(owner: Int = 65534) throws -> Room {
+        let room = try Room()
+        _ = try room.makeDiary()
+        try room.sh(
+            """
+            backupfs backup --label one --store $S; printf other > $S/app/photos/one.jpg; printf mine > $S/app/photos/mine.jpg
+            cp --remove-destination $(readlink -f $R/bin/backupfs) $R/bin/backupfs; chown -R \(owner):\(owner) $R; chmod 755 $R $R/bin/*
+            """)
+        return room
+    }
+
+    @Test(arguments: [
+        // The media folder belongs to the app.
+        "chown 0:0 $S/app/photos; chmod 755 $S/app/photos",
+        // A folder in it does.
+        "chown -R 0:0 $S/app/photos/2024; chmod -R go+rX $S/app/photos/2024",
+        // Only owners may move what lies in it.
+        "chown 0:0 $S/app/photos $S/app/photos/*.jpg; chmod 1777 $S/app/photos; chmod go+r $S/app/photos/*.jpg",
+    ])
+    func `R-A2: an ordinary user who may read the media and not move them is refused, and nothing is changed`(
+        obstacle: String
+    ) throws {
+        let room = try Self.prepare()
+        try room.sh(obstacle)
+        let old = try room.sh(PhotoDiary.describe)
+        let result = try room.run("\(Self.user) backupfs restore one --yes --store $S")
+        #expect(result.status == 1, "\(result)")
+        #expect(result.complaint.contains("Nothing was changed"), "\(result)")
+        #expect(try room.sh(PhotoDiary.describe) == old)
+        #expect(try room.sh("\(PhotoDiary.leftovers); ls $S/repository/snapshots | wc -l") == "1")
+        try room.sh("\(Self.user) backupfs backup --label two --store $S")
+        // Records alone can be restored.
+        try room.sh(
+            "\(Self.user) backupfs export one --json -o $R/one.json --store $S; \(Self.user) backupfs restore $R/one.json --yes --store $S"
+        )
+    }
+
+    @Test(arguments: ["chattr +i $S/app/photos/one.jpg", "chattr +a $S/app/photos", "chattr +i $S/app/photos/2024"])
+    func `R-A2: attributes that forbid moving refuse the restore, for root as well`(obstacle: String) throws {
+        let room = try Self.prepare(owner: 0)
+        let old = try room.sh(PhotoDiary.describe)
+        let result = try room.run(
+            """
+            \(obstacle) || exit 77; backupfs restore one --yes --store $S; status=$?
+            chattr -R -i -a $S/app/photos; exit $status
+            """)
+        // A file system without such attributes has no such obstacle.
+        if result.status == 77 { return }
+        #expect(result.status == 1, "\(result)")
+        #expect(result.complaint.contains("Nothing was changed"), "\(result)")
+        #expect(try room.sh(PhotoDiary.describe) == old)
+        #expect(try room.sh("\(PhotoDiary.leftovers); ls $S/repository/snapshots | wc -l") == "1")
+        try room.sh("backupfs restore one --yes --store $S")
+    }
+
+    /// Found out by trying only: a bind mount of a file.
+    @Test func `R-A6: a mount on a file among the media refuses the restore`() throws {
+        let room = try Self.prepare(owner: 0)
+        let result = try room.run(
+            """
+            printf precious > $R/precious; cat > $R/script.sh <<'END'
+            mount --bind $R/precious $S/app/photos/2024/two.jpg
+            backupfs restore one --yes --store $S; echo "exit $?"; cat $S/app/photos/2024/two.jpg $S/app/photos/one.jpg
+            END
+            unshare -m --propagation private bash $R/script.sh
+            """)
+        #expect(result.output == "exit 1\npreciousother", "\(result)")
+        #expect(result.complaint.contains("something is mounted"))
+    }
+
+    /// overlayfs renames no folder of a lower layer.
+    @Test(arguments: ["photos", "app"])
+    func `R-A2: folders that cannot be renamed are exchanged file by file`(overlaid: String) throws {
+        let room = try Self.prepare(owner: 0)
+        let place = overlaid == "photos" ? "app/photos" : "app"
+        let result = try room.run(
+            """
+            cat > $R/script.sh <<'END'
+            mkdir $R/t; mount -t tmpfs none $R/t; mkdir $R/t/upper $R/t/work
+            mount -t overlay overlay -o lowerdir=$S/\(place),upperdir=$R/t/upper,workdir=$R/t/work,redirect_dir=off $S/\(place) || exit 77
+            python3 -c "import os; os.rename('$S/app/photos/2024', '$S/app/photos/x')" 2>&1 | grep -o 'cross-device'
+            backupfs restore one --yes --store $S >/dev/null; echo "exit $?"
+            cat $S/app/photos/one.jpg; echo; (cd $S/app/photos; find . -type f | sort | tr '\\n' ' '; stat -c %a 2024/summer)
+            backupfs backup --store $S >/dev/null; echo "exit $?"
+            mkdir $S/app/photos/2024/late; printf late > $S/app/photos/2024/late/l.jpg
+            BACKUPFS_FAULT=restore.media-emptied backupfs restore one --yes --store $S >/dev/null 2>&1
+            backupfs status --store $S >/dev/null; (cd $S/app/photos; find . -type f | sort | tr '\\n' ' ')
+            \(PhotoDiary.leftovers)
+            END
+            unshare -m --propagation private bash $R/script.sh
+            """)
+        if result.status == 77 { return }
+        #expect(
+            result.output == """
+                cross-device
+                exit 0
+                one
+                ./2024/summer/three.jpg ./2024/two.jpg ./one.jpg 750
+                exit 0
+                ./2024/summer/three.jpg ./2024/two.jpg ./one.jpg 
+                """, "\(result)")
+    }
+}
