@@ -21,7 +21,8 @@ final class RecordsGuard {
     /// A program that writes a new file and renames it over the database commits nothing that a connection could see.
     private func requireSameFile() throws(BackupError) {
         guard FileIdentity(try FileSystem.status(database.path)) != file else { return }
-        throw Self.busy("another program replaced the database's file while the restore was about to replace its records", database)
+        throw Self.busy(
+            "another program replaced the database's file while the restore was about to replace its records", database)
     }
 
     private static func busy(_ what: Message, _ database: AppDatabase) -> BackupError {

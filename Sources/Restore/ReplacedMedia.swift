@@ -40,7 +40,8 @@ struct ReplacedMedia {
             do throws(BackupError) {
                 if status.kind == .directory {
                     try removeSaved(in: name, status, folder, BytePath.join(path, name.bytes))
-                } else if savedUnits[units.database(of: name.bytes) ?? name.bytes] ?? isKnownToBeSaved(name, folder, path, status) {
+                } else if savedUnits[units.database(of: name.bytes) ?? name.bytes] ?? isKnownToBeSaved(name, folder, path, status)
+                {
                     try reader.remove(name, isDirectory: false)
                 }
             } catch {

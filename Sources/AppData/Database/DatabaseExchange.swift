@@ -55,7 +55,8 @@ struct DatabaseExchange {
     /// Copies all pages over the app's database.
     func publish(
         _ stagingPath: String, _ beforeLocking: () throws(BackupError) -> Void,
-        _ withoutOthers: (() throws(BackupError) -> Void) throws(BackupError) -> Void, _ whenLocked: () throws(BackupError) -> Void
+        _ withoutOthers: (() throws(BackupError) -> Void) throws(BackupError) -> Void,
+        _ whenLocked: () throws(BackupError) -> Void
     ) throws(BackupError) {
         if try !FileSystem.exists(path) {
             // Made here and not by SQLite, for its mode.

@@ -67,10 +67,14 @@ struct RepositoryConfiguration: Hashable, Sendable {
             throw Self.damaged("has no repository ID")
         }
         guard let chunkerName = values.removeValue(forKey: "chunker") else { throw Self.damaged("names no chunker") }
-        guard chunkerName == Self.chunkerName[...] else { throw Self.unsupported("its chunker “\(MessageText.shortened(String(chunkerName)))”") }
+        guard chunkerName == Self.chunkerName[...] else {
+            throw Self.unsupported("its chunker “\(MessageText.shortened(String(chunkerName)))”")
+        }
         var gearSeed: UInt64?
         if let encryption = values.removeValue(forKey: "encryption") {
-            guard encryption == Self.encryptionName[...] else { throw Self.unsupported("its encryption “\(MessageText.shortened(String(encryption)))”") }
+            guard encryption == Self.encryptionName[...] else {
+                throw Self.unsupported("its encryption “\(MessageText.shortened(String(encryption)))”")
+            }
         } else {
             guard let seed = values.removeValue(forKey: "gear-seed"), seed.utf8.count == 16, let number = UInt64(seed, radix: 16)
             else { throw Self.unsupported("its chunker “\(MessageText.shortened(String(chunkerName)))”") }

@@ -59,7 +59,10 @@ extension TreeEntry {
         let content = try FileContent(decoding: &reader)
         guard (kind == .file) == (checksums != nil), kind == .file || sourceIdentity == nil,
             kind != .symbolicLink || content.literalBytes != nil, mode >> 12 == kind.modeType
-        else { throw BackupError(.repositoryDamaged, "the entry “\(MessageText.name(name.bytes))” of a directory does not fit together") }
+        else {
+            throw BackupError(
+                .repositoryDamaged, "the entry “\(MessageText.name(name.bytes))” of a directory does not fit together")
+        }
         self.init(
             name: name, kind: kind, mode: mode, modificationTime: modificationTime, content: content, checksums: checksums,
             totals: totals, sourceIdentity: sourceIdentity)

@@ -43,6 +43,7 @@ final class StorageLinks {
         var length = ByteReader(try file.readExactly(at: place, count: 4))
         var reader = ByteReader(try file.readExactly(at: place + 4, count: Int(try length.read(UInt32.self))))
         let name = FileName(bytes: Array(try reader.readLengthPrefixed()))
-        return .symbolicLink(name: name, target: Array(try reader.readLengthPrefixed()), modificationTime: try reader.readTimestamp())
+        return .symbolicLink(
+            name: name, target: Array(try reader.readLengthPrefixed()), modificationTime: try reader.readTimestamp())
     }
 }
