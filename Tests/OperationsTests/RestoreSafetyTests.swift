@@ -130,7 +130,8 @@ struct RestoreSafetyTests {
                 status=0; backupfs restore $R/b.db --yes --store $S >$R/output 2>&1 || status=$?
                 touch $R/stop; wait $writer; echo $status >$R/status
                 """)
-            if try room.sh("cat $R/status") != "0" { #expect(try room.sh("cat $R/output").contains("Nothing was changed")) }
+            // Done, or refused since the app is busy.
+            #expect(try ["0", "11"].contains(room.sh("cat $R/status")), "\(try room.sh("cat $R/output"))")
             let kept = try Self.exportsOfSafetyBackups(room).joined() + room.sh("sqlite3 $R/a.db 'select a from t'")
             let acknowledged = try room.sh("cat $R/acknowledged").split(separator: "\n")
             #expect(!acknowledged.isEmpty)
