@@ -14,6 +14,8 @@ struct RepositoryScenario: Sendable, CustomTestStringConvertible {
     let whole: [String]
     /// How the operation may end when it is tried again: a repair tells of what is lost.
     var lastExitCodes: Set<Int32> = [0]
+    /// Whether a record is lost, which the repository goes on to expect until the user gives it up.
+    var losesRecord = false
 
     var testDescription: String { name }
 
@@ -27,7 +29,7 @@ struct RepositoryScenario: Sendable, CustomTestStringConvertible {
             "rm $(pack third); truncate -s -10 $(pack second)"),
         repair(
             "a record that is lost and one with a flipped bit", kept: ["first"], whole: ["first", "second"],
-            "overwrite $(record third) 40; flip $(record second) 60"),
+            "overwrite $(record third) 40; flip $(record second) 60", losesRecord: true),
         repair(
             "labels, register, config and catalog", kept: ["first", "third"], whole: ["first", "second", "third"],
             """
@@ -42,7 +44,7 @@ struct RepositoryScenario: Sendable, CustomTestStringConvertible {
             name: "delete", preparation: "", arguments: ["delete", "second", "--yes"], kept: ["first", "third"],
             whole: ["first", "second", "third"],
             // It may be deleted already.
-            lastExitCodes: [0, 1]),
+            lastExitCodes: [0, 1], losesRecord: losesRecord),
         RepositoryScenario(
             name: "forget", preparation: "$B pin first --store $S", arguments: ["forget", "--keep-last", "1", "--yes"],
             kept: ["first", "third"], whole: ["first", "second", "third"]),
@@ -59,7 +61,9 @@ struct RepositoryScenario: Sendable, CustomTestStringConvertible {
             "$B delete second --yes --store $S; rm $Q/removed/*.snapshot; $B delete first --yes --store $S",
         arguments: ["prune", "--max-unused", "0"], kept: ["third"], whole: ["first", "third"])
 
-    private static func repair(_ name: String, kept: [String], whole: [String], _ damage: String) -> RepositoryScenario {
+    private static func repair(
+        _ name: String, kept: [String], whole: [String], _ damage: String, losesRecord: Bool = false
+    ) -> RepositoryScenario {
         RepositoryScenario(
             name: "check --repair, \(name)", preparation: functions + damage, arguments: ["check", "--repair", "--yes"],
             kept: kept, whole: whole, lastExitCodes: [0, 1])

@@ -39,6 +39,12 @@ final class RepositoryTrial {
         // What was lost is still in the app: the next backup stores it again.
         let next = try world.backupfs(["backup", "--label", "next"])
         complaints.expect(next.exitCode == 0, "the next backup: \(next.text)")
+        if scenario.losesRecord {
+            let lost = try world.backupfs(["check"])
+            complaints.expect(lost.exitCode == 1 && lost.text.contains("record is missing"), "nothing is missing: \(lost.text)")
+            let forgotten = try world.backupfs(["prune", "--forget-missing"])
+            complaints.expect(forgotten.exitCode == 0, "prune --forget-missing: \(forgotten.text)")
+        }
         let sound = try world.backupfs(["check", "--read-data"])
         complaints.expect(sound.exitCode == 0, "damage is left: \(sound.text)")
         // A note that could not be removed hinders no operation.
