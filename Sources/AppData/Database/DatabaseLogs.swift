@@ -23,9 +23,9 @@ public enum DatabaseLogs {
         logSuffixes.contains { name.count > $0.utf8.count && name.suffix($0.utf8.count).elementsEqual($0.utf8) }
     }
 
-    /// What may lie beside a database of this name.
+    /// What may lie beside a database of this name. Names that are too long for a file are left out.
     public static func names(of database: FileName) -> [FileName] {
-        suffixes.map { FileName(bytes: database.bytes + Array($0.utf8)) }
+        suffixes.map { FileName(bytes: database.bytes + Array($0.utf8)) }.filter { $0.bytes.count <= FileName.byteCountLimit }
     }
 
     /// The database that a file would be a log of; `nil` when its name is that of no log.

@@ -37,7 +37,7 @@ struct MediaDatabases {
     }
 
     /// The names of the database and of all that may lie beside it.
-    static func unit(_ name: FileName) -> [FileName] { [name] + DatabaseLogs.suffixes.map { Self.name(name, $0) } }
+    static func unit(_ name: FileName) -> [FileName] { [name] + DatabaseLogs.names(of: name) }
 
     /// Whether a program uses it now. Where locks cannot be asked about it does not: then it is watched for changes.
     static func isInUse(_ name: FileName, in folder: borrowing DirectoryReader) -> Bool {

@@ -44,7 +44,7 @@ struct RepositoryScenario: Sendable, CustomTestStringConvertible {
             name: "delete", preparation: "", arguments: ["delete", "second", "--yes"], kept: ["first", "third"],
             whole: ["first", "second", "third"],
             // It may be deleted already.
-            lastExitCodes: [0, 1], losesRecord: losesRecord),
+            lastExitCodes: [0, 1]),
         RepositoryScenario(
             name: "forget", preparation: "$B pin first --store $S", arguments: ["forget", "--keep-last", "1", "--yes"],
             kept: ["first", "third"], whole: ["first", "second", "third"]),
@@ -66,7 +66,7 @@ struct RepositoryScenario: Sendable, CustomTestStringConvertible {
     ) -> RepositoryScenario {
         RepositoryScenario(
             name: "check --repair, \(name)", preparation: functions + damage, arguments: ["check", "--repair", "--yes"],
-            kept: kept, whole: whole, lastExitCodes: [0, 1])
+            kept: kept, whole: whole, lastExitCodes: [0, 1], losesRecord: losesRecord)
     }
 
     private static let functions = """
