@@ -1,8 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// What a restore knows of the media files that it has moved out of their folder: renaming a file changes its change time, by which it is told
-/// that nothing has been written to it. After a crash nothing is known, and the files are read instead.
+/// What a restore knows of the media files that it has moved out of their folder: renaming a file changes its change time, which shows
+/// otherwise that nothing has been written to it. After a crash nothing is known, and the files are read instead.
 final class MovedMedia {
     private struct ChangeTimes {
         let before: Timestamp

@@ -23,6 +23,18 @@ struct RestoreSafetyTests {
             """)
     }
 
+    /// A diary with the backup `one`, and the same data as an export and as a database file.
+    private static func makeRoomWithSources() throws -> Room {
+        let room = try Room()
+        _ = try room.makeDiary()
+        try room.sh(
+            """
+            backupfs backup --label one --store $S; backupfs export one --json -o $R/one.json --store $S
+            sqlite3 $S/app/database.sqlite ".backup $R/one.sqlite"
+            """)
+        return room
+    }
+
     /// A user of whom the files keep their secrets: root reads everything.
     @Test func `R-A4: a media file that cannot be read refuses the restore, and nothing is changed`() throws {
         let room = try Room()
@@ -50,13 +62,7 @@ struct RestoreSafetyTests {
 
     @Test(arguments: ["one", "$R/one.json", "$R/one.sqlite"])
     func `R-A3: a record that the app commits after the safety backup is in another one`(source: String) throws {
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.sh(
-            """
-            backupfs backup --label one --store $S; backupfs export one --json -o $R/one.json --store $S
-            sqlite3 $S/app/database.sqlite ".backup $R/one.sqlite"
-            """)
+        let room = try Self.makeRoomWithSources()
         let result = try Self.restoring(
             room, source, at: "restore.safety-made",
             meanwhile: "sqlite3 $S/app/database.sqlite \"insert into photos values (77, 'late.jpg', 'late')\"")
@@ -143,13 +149,7 @@ struct RestoreSafetyTests {
 
     @Test(arguments: ["one", "$R/one.json", "$R/one.sqlite"])
     func `a database file that another program replaces meanwhile refuses the restore`(source: String) throws {
-        let room = try Room()
-        _ = try room.makeDiary()
-        try room.sh(
-            """
-            backupfs backup --label one --store $S; backupfs export one --json -o $R/one.json --store $S
-            sqlite3 $S/app/database.sqlite ".backup $R/one.sqlite"
-            """)
+        let room = try Self.makeRoomWithSources()
         let result = try Self.restoring(
             room, source, at: "restore.safety-made",
             meanwhile: """

@@ -60,10 +60,7 @@ struct DatabaseReplacement {
         let format = source.definition
         try DatabaseSchemaCheck(connection: connection, definition: format, path: path).requireNoProblem()
         let present = try countsOfPresent()
-        if let marker = instructions.marker {
-            try RestoreMarker.read(connection, path: path)?.requireFinished(ownJournalPath: marker.journalPath, path: path)
-            try marker.leave(connection, path: path)
-        }
+        try instructions.marker?.leaveIfOthersHaveFinished(connection, path: path)
         if format.coversWholeDatabase {
             // Their work is in the file: what they wrote are rows of its tables.
             DatabaseTriggers.disable(connection)

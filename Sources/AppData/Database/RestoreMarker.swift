@@ -32,6 +32,13 @@ public struct RestoreMarker: Sendable, Equatable {
         return RestoreMarker(operation: statement.text(0), journalPath: journal.isEmpty ? nil : journal)
     }
 
+    /// Leaves it in the app's database, in the place of one whose restore has ended.
+    /// - Throws: `busy` as `requireFinished`.
+    func leaveIfOthersHaveFinished(_ connection: OpaquePointer?, path: String) throws(BackupError) {
+        try Self.read(connection, path: path)?.requireFinished(ownJournalPath: journalPath, path: path)
+        try leave(connection, path: path)
+    }
+
     /// In the place of one that is there.
     func leave(_ connection: OpaquePointer?, path: String) throws(BackupError) {
         for sql in ["DROP TABLE IF EXISTS \(Self.table)", "CREATE TABLE \(Self.table) (id TEXT, journal TEXT)"] {

@@ -13,10 +13,7 @@ struct DatabaseAddition {
         let format = source.definition
         try DatabaseSchemaCheck(connection: connection, definition: format, path: path).requireNoProblem()
         let isOther = try hasOtherFormat(format)
-        if let marker = instructions.marker {
-            try RestoreMarker.read(connection, path: path)?.requireFinished(ownJournalPath: marker.journalPath, path: path)
-            try marker.leave(connection, path: path)
-        }
+        try instructions.marker?.leaveIfOthersHaveFinished(connection, path: path)
         let present = try definition.format(ofDatabase: connection, path: path)
         let inserter = try RecordInserter(connection: connection, definition: format, path: path)
         let merge = DatabaseMerge(

@@ -3,7 +3,7 @@ import BackupCore
 /// Which packs a check reads.
 public enum DataSubset: Sendable, Equatable {
     case all
-    /// So many of a hundred packs, chosen afresh each time; at least one.
+    /// This share of the packs, chosen at random for each check; at least one pack.
     case percent(Double)
     /// The first, second, … of so many parts, always the same packs: all parts together are all packs.
     case part(Int, of: Int)

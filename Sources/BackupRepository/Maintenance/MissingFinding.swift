@@ -5,9 +5,8 @@ struct MissingFinding {
     let kind: CheckFinding.Kind
     let error: BackupError
 
-    static var recordRemedy: Message {
+    static let recordRemedy: Message =
         "Copy this file back from another copy of the repository. If the backup was removed on purpose, by an older backupfs for example, give it up: backupfs prune --forget-missing"
-    }
 
     static func all(_ missing: SnapshotStore.MissingSnapshots, _ layout: RepositoryLayout) -> [MissingFinding] {
         missing.records.map { snapshot in

@@ -20,12 +20,14 @@ extension SnapshotStore {
     ) throws(BackupError) {
         try OwnerOnly.makeFolder(layout.removed)
         try scan()
-        let isClockBehind = list.snapshots.last.map { time < $0.creationTime } ?? false
-        let time = isClockBehind ? Self.unknownRemovalTime : time
+        let time = isClockBehind(at: time) ? Self.unknownRemovalTime : time
         try takeOut(ids, willRemove, didRemove) { (id, lock) throws(BackupError) in
             try move(id, layout.snapshotPath(of: id), layout.removedPath(of: id), time, lock)
         }
     }
+
+    /// Whether a snapshot was made later. The last one need not be the newest: a wrong clock may have made it.
+    private func isClockBehind(at time: Timestamp) -> Bool { list.snapshots.contains { time < $0.creationTime } }
 
     /// Removes snapshots and their labels for good, in the order given, each durably before `didRemove` is called for it. Those that are pinned, or not
     /// there any more, are passed over.
@@ -166,7 +168,7 @@ extension SnapshotStore {
 
     /// Begins the time of grace of what was removed by a clock that was wrong; not while it still is.
     private func setRemovalTime(of ids: [SnapshotID], to now: Timestamp) throws(BackupError) {
-        guard list.snapshots.allSatisfy({ $0.creationTime <= now }) else { return }
+        guard !isClockBehind(at: now) else { return }
         for id in ids {
             let descriptor = try OwnedDescriptor.open(layout.removedPath(of: id), O_RDONLY)
             try descriptor.setModificationTime(now)

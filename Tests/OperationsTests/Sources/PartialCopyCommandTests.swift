@@ -3,19 +3,7 @@ import Testing
 
 /// What the commands say of a repository that was copied in part or has lost a record, and that they take nothing of it.
 struct PartialCopyCommandTests {
-    /// Backups a, b and c, that differ.
-    private func makeRoom() throws -> Room {
-        let room = try Room()
-        try room.sh(
-            """
-            backupfs init --store $S --sample >/dev/null
-            for n in a b c; do
-                sqlite3 $S/app/database.sqlite "update expenses set notes = '$n ' || hex(randomblob(200))"
-                backupfs backup --label $n --store $S >/dev/null
-            done
-            """, Self.at(1))
-        return room
-    }
+    private func makeRoom() throws -> Room { try .withThreeBackups(Self.at(1)) }
 
     private static func at(_ day: Int) -> [String: String] { ["BACKUPFS_NOW": "2026-01-\(day + 10)T10:00:00Z"] }
 

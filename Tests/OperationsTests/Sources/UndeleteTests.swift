@@ -5,16 +5,8 @@ import Testing
 struct UndeleteTests {
     /// Three backups, a, b and c, that differ; the reference copy of each lies in `$R/copy-a` and so on.
     private func makeRoom() throws -> Room {
-        let room = try Room()
-        try room.sh(
-            """
-            backupfs init --store $S --sample >/dev/null
-            for n in a b c; do
-                sqlite3 $S/app/database.sqlite "update expenses set notes = '$n ' || hex(randomblob(200))"
-                backupfs backup --label $n --store $S >/dev/null
-                backupfs restore $n --target $R/copy-$n --store $S >/dev/null
-            done
-            """, Self.at(1))
+        let room = try Room.withThreeBackups(Self.at(1))
+        try room.sh("for n in a b c; do backupfs restore $n --target $R/copy-$n --store $S >/dev/null; done", Self.at(1))
         return room
     }
 
