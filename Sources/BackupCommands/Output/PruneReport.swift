@@ -17,13 +17,13 @@ enum PruneReport {
         if isDryRun {
             lines.append(
                 """
-                Would remove \(removed) packs and write the rest of \(rewritten) anew; about \(freed) would be freed, \
+                Would remove \(removed) packs and rewrite \(rewritten) others; about \(freed) would be freed, \
                 \(rest) of what is not needed would stay.
                 """)
         } else {
             lines.append(
                 """
-                Removed \(removed) packs and wrote the rest of \(rewritten) anew; \(freed) freed, \
+                Removed \(removed) packs and rewrote \(rewritten) others; \(freed) freed, \
                 \(rest) of what is not needed stay.
                 """)
         }
@@ -31,6 +31,18 @@ enum PruneReport {
             lines.append(
                 "Left alone, since they are younger than an hour and other hosts may write here: \(summary.youngPackCount) packs."
             )
+        }
+        if let untimed = summary.untimedRemovals {
+            let name = untimed.latest.name
+            let time = Terminal.time(untimed.latest.creationTime)
+            lines.append(
+                .joined(
+                    [
+                        .plural(
+                            untimed.count, one: "\(untimed.count) removed backup stays: it is not known when it was removed.",
+                            other: "\(untimed.count) removed backups stay: it is not known when they were removed."),
+                        "The backup “\(name)” is dated \(time), and the clock is behind that. Is the clock right? If the date is wrong, remove that backup, or give up what was removed with: backupfs prune --now",
+                    ], separator: " "))
         }
         for damage in summary.leftAlone {
             lines.append("Left alone, since it is damaged (see: backupfs check): \(damage.summary)")
@@ -48,6 +60,7 @@ enum PruneReport {
             "bytes_freed": .integer(summary.freedByteCount),
             "bytes_unused_remaining": .integer(summary.remainingUnusedByteCount),
             "packs_young": .integer(summary.youngPackCount),
+            "removed_without_time": .integer(summary.untimedRemovals?.count ?? 0),
             "left_alone": .array(summary.leftAlone.map { .text($0.description) }),
         ])
     }

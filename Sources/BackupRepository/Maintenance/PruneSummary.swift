@@ -69,6 +69,15 @@ public struct PruneSummary: Sendable {
     public internal(set) var freedByteCount: UInt64 = 0
     /// What stays although nothing needs it.
     public internal(set) var remainingUnusedByteCount: UInt64 = 0
+    /// Removed snapshots that stay since it is not known when they were removed; `nil` when there are none.
+    public internal(set) var untimedRemovals: UntimedRemovals?
     /// Packs that were left as they are since something in them is damaged, and what.
     public internal(set) var leftAlone: [BackupError] = []
+
+    /// While a snapshot is dated later than the clock says, one of the two is wrong, and no time of grace can begin.
+    public struct UntimedRemovals: Sendable {
+        public let count: Int
+        /// The snapshot with the latest date.
+        public let latest: Snapshot
+    }
 }

@@ -52,7 +52,9 @@ public struct RepositoryPrune {
         let removed = try repository.snapshotStore.readRemoved()
         _ = try requireWhole(visible, removed)
         let kept = removed.snapshots.filter { !grace.isOver(for: $0) }.map(\.snapshot)
-        return try plan(visible + kept).summary
+        var summary = try plan(visible + kept).summary
+        summary.untimedRemovals = repository.snapshotStore.untimedRemovals(among: removed.snapshots, at: grace.now)
+        return summary
     }
 
     private var pruneGuard: PruneGuard { PruneGuard(repository, allowsEmpty: allowsEmpty, forgetsMissing: forgetsMissing) }
@@ -89,6 +91,7 @@ public struct RepositoryPrune {
         try makeDurable(plan)
         try FaultInjection.reached("prune.planned")
         var execution = Execution(repository: repository, lock: lock, plan: plan, progress: progress)
+        execution.summary.untimedRemovals = repository.snapshotStore.untimedRemovals(among: removed.snapshots, at: grace.now)
         do throws(BackupError) {
             try execution.removeUnused()
             try execution.rewrite()

@@ -15,6 +15,7 @@ public struct RemovalGrace: Sendable {
 
     let now: Timestamp
     private let seconds: @Sendable (Snapshot?) -> Int64
+    private var seenTime: SeenTime?
 
     /// - Parameter seconds: how long a snapshot can be brought back after it was removed; asked with `nil` for one whose record is damaged:
     ///   then it is the longest time of all.
@@ -28,6 +29,15 @@ public struct RemovalGrace: Sendable {
         RemovalGrace(now: now) { [seconds] snapshot in snapshot.map(isOver) ?? false ? .min : seconds(snapshot) }
     }
 
+    /// The same, but a clock that jumps ahead does not end it at once: of a stretch in which the clock was not seen, a quarter of the time of grace
+    /// counts at most, or two days.
+    /// - Parameter times: when the clock was seen, in any order.
+    public func counting(clockSeenAt times: [Timestamp]) -> RemovalGrace {
+        var grace = self
+        grace.seenTime = SeenTime(times, now: now)
+        return grace
+    }
+
     /// Until when it can be brought back; when the time of the removal is not known, if a prune ran now.
     public func end(of removed: RemovedSnapshot) -> Timestamp { end(removed.removalTime, removed.snapshot) }
 
@@ -38,10 +48,16 @@ public struct RemovalGrace: Sendable {
     }
 
     /// A removal in the future, by a clock that was wrong then or is wrong now, is not over.
-    public func isOver(for removed: RemovedSnapshot) -> Bool { end(of: removed) <= now }
+    public func isOver(for removed: RemovedSnapshot) -> Bool { isOver(removed.removalTime, removed.snapshot) }
 
     /// What cannot be read for another reason than damage can be read another time.
     func isOver(for damage: RemovedDamage) -> Bool {
-        damage.error.code == .repositoryDamaged && end(damage.removalTime, nil) <= now
+        damage.error.code == .repositoryDamaged && isOver(damage.removalTime, nil)
+    }
+
+    private func isOver(_ removalTime: Timestamp?, _ snapshot: Snapshot?) -> Bool {
+        guard end(removalTime, snapshot) <= now else { return false }
+        guard let seenTime, let removalTime else { return true }
+        return seenTime.isPast(seconds(snapshot), after: removalTime)
     }
 }

@@ -29,6 +29,17 @@ extension SnapshotStore {
     /// Whether a snapshot was made later. The last one need not be the newest: a wrong clock may have made it.
     private func isClockBehind(at time: Timestamp) -> Bool { list.snapshots.contains { time < $0.creationTime } }
 
+    /// How many of the removed snapshots stay since the time of their removal is not known and cannot be set, and the snapshot that says that the clock is
+    /// behind.
+    func untimedRemovals(among removed: [RemovedSnapshot], at now: Timestamp) -> PruneSummary.UntimedRemovals? {
+        let count = removed.count { $0.removalTime == nil }
+        guard count > 0, let latest = list.snapshots.max(by: { $0.creationTime < $1.creationTime }), now < latest.creationTime
+        else {
+            return nil
+        }
+        return PruneSummary.UntimedRemovals(count: count, latest: latest)
+    }
+
     /// Removes snapshots and their labels for good, in the order given, each durably before `didRemove` is called for it. Those that are pinned, or not
     /// there any more, are passed over.
     func removeForGood(
@@ -168,11 +179,13 @@ extension SnapshotStore {
 
     /// Begins the time of grace of what was removed by a clock that was wrong; not while it still is.
     private func setRemovalTime(of ids: [SnapshotID], to now: Timestamp) throws(BackupError) {
-        guard !isClockBehind(at: now) else { return }
+        guard !ids.isEmpty, !isClockBehind(at: now) else { return }
         for id in ids {
             let descriptor = try OwnedDescriptor.open(layout.removedPath(of: id), O_RDONLY)
             try descriptor.setModificationTime(now)
         }
+        // So that each process reads the times again. It would show old ones otherwise, no more.
+        try? OwnedDescriptor.open(layout.removed, O_RDONLY | O_DIRECTORY).setModificationTime(SystemClock.now())
     }
 
     /// Removes from `removed/` what is in `snapshots/` as well: a removal, or bringing back, was interrupted between both.

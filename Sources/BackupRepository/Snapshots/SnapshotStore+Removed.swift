@@ -6,6 +6,7 @@ import SystemIO
 extension SnapshotStore {
     /// What can be brought back, in the order in which it was removed, and the records that cannot be read.
     func readRemoved() throws(BackupError) -> (snapshots: [RemovedSnapshot], damages: [RemovedDamage]) {
+        let now = SystemClock.now()
         let names: [FileName]
         do throws(BackupError) {
             names = try DirectoryReader(path: layout.removed).names()
@@ -27,8 +28,8 @@ extension SnapshotStore {
                 do throws(BackupError) {
                     let record = try readRecord(id, at: path)
                     let label = try readLabel(id, record, &labelDamages)
-                    // What was removed before it was made was removed by a clock that was wrong.
-                    if modificationTime < record.creationTime { time = nil }
+                    // What was removed before it was made was removed by a clock that was wrong. One that was made in the future says nothing of that.
+                    if modificationTime < record.creationTime, record.creationTime <= now { time = nil }
                     snapshots.append(
                         RemovedSnapshot(snapshot: Snapshot(id: id, record: record, label: label), removalTime: time))
                 } catch {

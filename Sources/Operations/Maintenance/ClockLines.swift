@@ -29,7 +29,7 @@ enum ClockLines {
 
     /// The hour that is set back in autumn, or a clock that was put right by minutes, is no wrong clock.
     private static func isBehind(_ time: Timestamp, _ other: Timestamp) -> Bool {
-        other.seconds.subtractingSaturated(time.seconds) > RetentionGuard.behindSeconds
+        other.secondsSince(time) > RetentionGuard.behindSeconds
     }
 
     /// When backups were made as far as the others tell: one that is behind an earlier one counts as made with that one.

@@ -198,7 +198,7 @@ public struct ForgetOperation: Sendable {
 
     /// Just the named ones; a safety backup has the name that it has in `safety/`.
     /// - Parameter isFinal: whether those that were removed before can be named as well.
-    /// - Throws: `notFound`; `notPermitted` for pinned ones.
+    /// - Throws: `notFound`; `notPermitted` for pinned ones, and when it is not known which of several removed ones is meant.
     public func plan(names: [String], isFinal: Bool = false) throws(BackupError) -> Plan {
         var items: [Plan.Item] = []
         var givenUp: [Snapshot] = []
@@ -229,7 +229,7 @@ public struct ForgetOperation: Sendable {
             return nil
         } catch {
             guard error.code == .notFound else { throw error }
-            return try store.ownRemovedSnapshots().last { $0.snapshot.name == FileName(name) }?.snapshot
+            return try store.removedSnapshot(named: name, among: store.ownRemovedSnapshots())?.snapshot
         }
     }
 

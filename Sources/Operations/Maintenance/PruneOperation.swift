@@ -19,9 +19,11 @@ public struct PruneOperation: Sendable {
         self.forgetsMissing = forgetsMissing
     }
 
-    private func prune(_ maxUnused: UnusedLimit, _ progress: ProgressHandler?) throws(BackupError) -> RepositoryPrune {
+    private func prune(
+        _ maxUnused: UnusedLimit, _ grace: RemovalGrace, _ progress: ProgressHandler?
+    ) throws(BackupError) -> RepositoryPrune {
         RepositoryPrune(
-            store.repository, maxUnused: maxUnused, grace: try grace(), allowsEmpty: allowsEmpty,
+            store.repository, maxUnused: maxUnused, grace: grace, allowsEmpty: allowsEmpty,
             forgetsMissing: forgetsMissing, progress: progress)
     }
 
@@ -35,26 +37,26 @@ public struct PruneOperation: Sendable {
     public func run(
         maxUnused: UnusedLimit, isDryRun: Bool, progress: ProgressHandler?
     ) throws(BackupError) -> PruneSummary {
-        if isDryRun { return try prune(maxUnused, progress).plan() }
+        if isDryRun { return try prune(maxUnused, grace(), progress).plan() }
         return try store.recorded(.prune) { (facts) throws(BackupError) in
             let lock = try store.lockForOperation()
             defer { withExtendedLifetime(lock) {} }
-            return try run(maxUnused, progress, &facts)
+            return try run(maxUnused, grace(), progress, &facts)
         }
     }
 
-    /// After an automatic backup, for whoever holds the operation lock.
+    /// After an automatic backup. The caller holds the operation lock.
     func runAutomatically(maxUnused: UnusedLimit, progress: ProgressHandler?) throws(BackupError) -> PruneSummary {
         try store.recorded(.prune, isAutomatic: true) { (facts) throws(BackupError) in
-            try run(maxUnused, progress, &facts)
+            try run(maxUnused, store.removalGraceOfSeenTime(), progress, &facts)
         }
     }
 
     private func run(
-        _ maxUnused: UnusedLimit, _ progress: ProgressHandler?, _ facts: inout OperationFacts
+        _ maxUnused: UnusedLimit, _ grace: RemovalGrace, _ progress: ProgressHandler?, _ facts: inout OperationFacts
     ) throws(BackupError) -> PruneSummary {
         let summary = try store.monitor.run("prune", phase: "Pruning...", progress) { (report) throws(BackupError) in
-            try prune(maxUnused, report).run()
+            try prune(maxUnused, grace, report).run()
         }
         facts.freedByteCount = summary.freedByteCount
         return summary

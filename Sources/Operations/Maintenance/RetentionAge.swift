@@ -14,7 +14,7 @@ enum RetentionAge {
         var later = now
         let reversed = snapshots.reversed().map { snapshot -> Timestamp in
             counted = Timestamp(
-                seconds: counted.seconds.subtractingSaturated(gapSeconds(from: snapshot.creationTime, to: later)),
+                seconds: counted.seconds.subtractingSaturating(gapSeconds(from: snapshot.creationTime, to: later)),
                 nanoseconds: snapshot.creationTime.nanoseconds)
             later = snapshot.creationTime
             return counted
@@ -24,15 +24,6 @@ enum RetentionAge {
 
     /// 0 where the clock went back.
     private static func gapSeconds(from earlier: Timestamp, to later: Timestamp) -> Int64 {
-        min(max(0, later.seconds.subtractingSaturated(earlier.seconds)), longestGapSeconds)
-    }
-}
-
-extension Int64 {
-    /// The difference, or the end of the range where it does not fit.
-    func subtractingSaturated(_ other: Int64) -> Int64 {
-        let (difference, isOverflow) = subtractingReportingOverflow(other)
-        guard isOverflow else { return difference }
-        return other < 0 ? .max : .min
+        min(max(0, later.secondsSince(earlier)), longestGapSeconds)
     }
 }

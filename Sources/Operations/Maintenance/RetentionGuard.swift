@@ -15,7 +15,7 @@ struct RetentionGuard {
     /// - Returns: why the clock cannot be believed; `nil` when it can.
     func clockProblem(after made: Snapshot, now: Timestamp) -> Message? {
         guard let earlier = store.ownSnapshots(kind: .snapshot).last(where: { $0.id != made.id }) else { return nil }
-        let seconds = now.seconds.subtractingSaturated(earlier.creationTime.seconds)
+        let seconds = now.secondsSince(earlier.creationTime)
         let time = SystemClock.localTime(earlier.creationTime)
         if seconds < -Self.behindSeconds {
             return "the clock is behind the backup before, of \(time), so no old backups were removed. Is the clock right?"

@@ -27,11 +27,44 @@ extension Store {
         }
     }
 
+    /// For a prune that runs by itself: the clock may have jumped ahead since the backup before, and jump back tomorrow. The backups and removals that this
+    /// store made say when it was seen.
+    func removalGraceOfSeenTime() throws(BackupError) -> RemovalGrace {
+        let made = SnapshotKind.allCases.flatMap { ownSnapshots(kind: $0) }.map(\.creationTime)
+        let removed = try ownRemovedSnapshots().flatMap { [$0.snapshot.creationTime, $0.removalTime].compactMap(\.self) }
+        return try removalGrace().counting(clockSeenAt: made + removed)
+    }
+
     private static func seconds(_ days: Int) -> Int64 { Int64(days) * 86_400 }
 
     /// This store's own backups that can be brought back, in the order in which they were removed. Safety backups are among them.
     public func ownRemovedSnapshots() throws(BackupError) -> [RemovedSnapshot] {
         try repository.removedSnapshots().filter { owns($0.snapshot) }
+    }
+
+    /// Digits of an ID that are enough to name a removed backup by it.
+    private static let shortestIDCount = 8
+
+    /// The one of removed backups that is meant by a name, or by at least the first eight digits of its ID: of several the one that was removed last, this
+    /// store's own first.
+    /// - Throws: `notPermitted` when it is not known which was removed last.
+    func removedSnapshot(named name: String, among removed: [RemovedSnapshot]) throws(BackupError) -> RemovedSnapshot? {
+        let named = removed.filter { one in
+            let snapshot = one.snapshot
+            return snapshot.name == FileName(name)
+                || snapshot.kind == .safety && safetyFile(of: snapshot).name == name
+                || name.utf8.count >= Self.shortestIDCount && snapshot.id.hexadecimal.hasPrefix(name)
+        }
+        let own = named.filter { owns($0.snapshot) }
+        let candidates = own.isEmpty ? named : own
+        guard candidates.count > 1, candidates.contains(where: { $0.removalTime == nil }) else { return candidates.last }
+        let list = candidates.map { one in
+            "\(one.snapshot.id.hexadecimal.prefix(12)) (\(SystemClock.localTime(one.snapshot.creationTime)))"
+        }
+        throw BackupError(
+            .notPermitted,
+            "several removed backups have this name, and it is not known which was removed last; nothing was changed",
+            path: name, remedy: "Name one by its ID: \(list.joined(separator: ", "))")
     }
 
     /// Removes snapshots so that they can be brought back. For the holder of the operation lock.

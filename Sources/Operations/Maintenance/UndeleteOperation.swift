@@ -13,9 +13,6 @@ public struct UndeleteOperation: Sendable {
         public let wasPinned: Bool
     }
 
-    /// Digits of an ID that are enough to name a backup by it.
-    private static let shortestIDCount = 8
-
     private let store: Store
 
     public init(store: Store) { self.store = store }
@@ -24,7 +21,7 @@ public struct UndeleteOperation: Sendable {
     ///   - names: what the backups were called, or at least the first eight digits of their IDs. Of several that had one name, the one that was removed
     ///     last is taken.
     ///   - newName: what the backup is called from now on, if there is one only; `nil` for what it was called.
-    /// - Throws: `notFound`, and then nothing is changed; `alreadyExists` when there is another backup of that name: those before it are back.
+    /// - Throws: `notFound`, `notPermitted` when it is not known which of several is meant, and then nothing is changed; `alreadyExists` when there is another backup of that name: those before it are back.
     public func run(_ names: [String], as newName: FileName?) throws(BackupError) -> [Result] {
         try store.recorded(.undelete) { (facts) throws(BackupError) in
             let lock = try store.lockForOperation()
@@ -73,13 +70,7 @@ public struct UndeleteOperation: Sendable {
     }
 
     private func find(_ name: String, among removed: [RemovedSnapshot]) throws(BackupError) -> RemovedSnapshot {
-        let named = removed.filter { one in
-            let snapshot = one.snapshot
-            return snapshot.name == FileName(name)
-                || snapshot.kind == .safety && store.safetyFile(of: snapshot).name == name
-                || name.utf8.count >= Self.shortestIDCount && snapshot.id.hexadecimal.hasPrefix(name)
-        }
-        if let found = named.last(where: { store.owns($0.snapshot) }) ?? named.last { return found }
+        if let found = try store.removedSnapshot(named: name, among: removed) { return found }
         let isHidden = (try? store.repository.removedDamages().isEmpty) == false
         throw BackupError(
             .notFound, "no removed backup has this name", path: name,

@@ -11,13 +11,13 @@ struct RetentionAgeTests {
         for left in ends {
             for right in ends {
                 let exact = Double(left) - Double(right)
-                let result = left.subtractingSaturated(right)
+                let result = left.subtractingSaturating(right)
                 #expect((result >= 0) == (exact >= 0) || exact == 0, "\(left) - \(right)")
             }
         }
-        #expect(Int64.min.subtractingSaturated(1) == .min)
-        #expect(Int64.max.subtractingSaturated(-1) == .max)
-        #expect(Int64(5).subtractingSaturated(7) == -2)
+        #expect(Int64.min.subtractingSaturating(1) == .min)
+        #expect(Int64.max.subtractingSaturating(-1) == .max)
+        #expect(Int64(5).subtractingSaturating(7) == -2)
     }
 
     @Test func `a media folder that is empty removes nothing`() throws {

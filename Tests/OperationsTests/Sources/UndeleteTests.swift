@@ -169,6 +169,75 @@ struct UndeleteTests {
         #expect(try names(room, "--removed") == "")
     }
 
+    /// The clock jumps less than the month that stops an automatic prune.
+    @Test func `an automatic prune does not count the days that a clock jumped over`() throws {
+        let room = try makeRoom()
+        func backUp(_ day: Int) throws {
+            try room.sh(
+                """
+                sqlite3 $S/app/database.sqlite "update expenses set notes = '\(day) ' || hex(randomblob(200))"
+                backupfs backup --if-due --store $S
+                """, Self.at(day))
+        }
+        try room.sh("backupfs config set schedule daily --store $S; backupfs config set retention off --store $S")
+        try backUp(2)
+        try room.sh("backupfs delete a --yes --store $S", Self.at(3))
+        for day in 3...5 { try backUp(day) }
+        // Two days after the removal it seems to be three weeks later, and stays so.
+        for day in 25...28 { try backUp(day) }
+        #expect(try names(room, "--removed") == "a")
+        #expect(try room.sh("jq -r 'select(.op == \"prune\") | .phase' $S/backupfs.log | sort -u") != "")
+        try room.sh("backupfs undelete a --store $S; backupfs delete b --yes --store $S", Self.at(28))
+        #expect(try isWhole(room, "a"))
+        // Days on which the clock was seen count.
+        for day in 1...9 {
+            try room.sh(
+                """
+                sqlite3 $S/app/database.sqlite "update expenses set notes = '\(day) ' || hex(randomblob(200))"
+                backupfs backup --if-due --store $S
+                """, ["BACKUPFS_NOW": "2026-02-0\(day)T10:00:00Z"])
+        }
+        #expect(try names(room, "--removed") == "")
+    }
+
+    @Test func `a backup of the future does not keep removed ones without a word`() throws {
+        let room = try makeRoom()
+        try room.sh("backupfs backup --label future --store $S", ["BACKUPFS_NOW": "2100-01-01T00:00:00Z"])
+        try room.sh("backupfs delete a --yes --store $S", Self.at(2))
+        let prune = "backupfs prune --max-unused 0 --store $S"
+        let said = try room.sh(prune, Self.at(20))
+        #expect(said.contains("1 removed backup stays") && said.contains("“future”"), "\(said)")
+        #expect(try room.sh("\(prune) --json | tail -1 | jq .removed_without_time", Self.at(20)) == "1")
+        #expect(try names(room, "--removed") == "a")
+        // Without it the time can be known: of both, although one was made later than it was removed.
+        try room.sh("backupfs delete future --yes --store $S", Self.at(20))
+        #expect(!(try room.sh(prune, Self.at(20)).contains("removed backup")))
+        let until = "backupfs snapshots --removed --json --store $S | jq -r '[.[].staysUntil] | unique | join(\" \")'"
+        #expect(try room.sh(until, Self.at(21)) == "2026-01-27T10:00:00Z")
+        try room.sh(prune, Self.at(28))
+        #expect(try names(room, "--removed") == "")
+    }
+
+    @Test func `of two removed backups of one name none is taken while it is not known which was removed last`() throws {
+        let room = try makeRoom()
+        try room.sh("backupfs delete a --yes --store $S", ["BACKUPFS_NOW": "1970-01-01T00:03:00Z"])
+        try room.sh("backupfs backup --label a --store $S; backupfs delete a --yes --store $S", Self.at(2))
+        for command in ["undelete a", "delete a --now --yes"] {
+            let refused = try room.run("backupfs \(command) --store $S", Self.at(3))
+            #expect(refused.status == 1, "\(command): \(refused.complaint)")
+            let ids = try room.sh("backupfs snapshots --removed --json --store $S | jq -r '.[].id[:12]'").split(separator: "\n")
+            #expect(ids.count == 2 && ids.allSatisfy { refused.complaint.contains($0) }, "\(refused.complaint)")
+        }
+        func id(_ condition: String) throws -> String {
+            try room.sh(
+                "backupfs snapshots --removed --json --store $S | jq -r '.[] | select(.removedAt \(condition) null) | .id[:12]'")
+        }
+        let (first, last) = (try id("=="), try id("!="))
+        try room.sh("backupfs delete \(last) --now --yes --store $S; backupfs undelete \(first) --store $S", Self.at(3))
+        #expect(try names(room) == "a b c")
+        #expect(try isWhole(room, "a"))
+    }
+
     @Test func `a store does not cut short the time of another one's backups`() throws {
         let room = try makeRoom()
         try room.sh(
