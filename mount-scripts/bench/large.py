@@ -4,6 +4,7 @@ anew in FOLDER: for each number of files a hundredth as many snapshots, and ten 
 and of the processor, and the most memory that a process had. As root also with a medium that is mounted read-only.
 """
 
+import calendar
 import os
 import pathlib
 import shutil
@@ -93,13 +94,17 @@ class Measure:
         self.run("`check`, one pack lost", "check", expected=(1,))
 
     def unchanged(self):
-        """A backup of as many files of 160 bytes, and one again of the same."""
+        """A backup of as many files of 160 bytes, 25,000 of each month, and one again of the same."""
         media = self.folder / "photos"
         for number in range(self.files):
             folder = media / f"{number // 10_000:03}" / f"{number // 100:05}"
             if number % 100 == 0:
                 folder.mkdir(parents=True)
-            (folder / f"IMG_{number:07}.jpg").write_bytes(number.to_bytes(160, "little"))
+            photo = folder / f"IMG_{number:07}.jpg"
+            photo.write_bytes(number.to_bytes(160, "little"))
+            months = number // 25_000
+            taken = calendar.timegm((2020 + months // 12, 1 + months % 12, 15, 12, 0, 0))
+            os.utime(photo, (taken, taken))
         store = ["--store", str(self.folder / "own")]
         self.run("", "init", *store, "--app", "photo-library", "--media", str(media))
         time.sleep(3)

@@ -12,7 +12,10 @@ public struct Directory: Sendable {
     /// Sorts the entries.
     /// - Throws: `invalidArgument` for a name that occurs twice or that is not a safe path component.
     public init(entries: some Sequence<TreeEntry>) throws(BackupError) {
-        let sorted = entries.sorted { $0.name < $1.name }
+        var sorted = Array(entries)
+        // A copy of a million entries is worth the look.
+        let isSorted = sorted.indices.dropFirst().allSatisfy { !(sorted[$0].name < sorted[$0 - 1].name) }
+        if !isSorted { sorted.sort { $0.name < $1.name } }
         for (index, entry) in sorted.enumerated() {
             guard entry.name.isSafeComponent else {
                 throw BackupError(.invalidArgument, "the name “\(MessageText.name(entry.name.bytes))” cannot be stored")
@@ -57,22 +60,43 @@ extension Directory {
 
     /// - Throws: `repositoryDamaged`, `unsupportedVersion`.
     init(decoding bytes: [UInt8]) throws(BackupError) {
+        var entries: [TreeEntry] = []
+        try Self.decode(bytes, willRead: { entries.reserveCapacity($0) }) { entries.append($0) }
+        self.init(sorted: entries)
+    }
+
+    /// Whether `bytes` are read as this folder. Takes no memory for a second one.
+    /// - Throws: as reading.
+    func isEqual(toEncoded bytes: [UInt8]) throws(BackupError) -> Bool {
+        var count = 0
+        var isEqual = true
+        try Self.decode(bytes, willRead: { isEqual = $0 == entries.count }) { entry in
+            isEqual = isEqual && entries[count] == entry
+            count += 1
+        }
+        return isEqual
+    }
+
+    /// - Parameter willRead: called with the number of entries.
+    private static func decode(
+        _ bytes: [UInt8], willRead: (Int) -> Void, _ body: (TreeEntry) -> Void
+    ) throws(BackupError) {
         var reader = ByteReader(bytes)
-        try StructureHeader.read(&reader, magic: Self.magic, version: Self.version, name: "directory object")
+        try StructureHeader.read(&reader, magic: magic, version: version, name: "directory object")
         let count = Int(try reader.read(UInt32.self))
-        guard count <= reader.remainingCount / Self.shortestEntryByteCount else {
+        guard count <= reader.remainingCount / shortestEntryByteCount else {
             throw BackupError(.repositoryDamaged, "a directory object has more entries than bytes")
         }
-        var entries: [TreeEntry] = []
-        entries.reserveCapacity(count)
+        willRead(count)
+        var lastName: FileName?
         for _ in 0..<count {
             let entry = try TreeEntry(decoding: &reader)
-            if let last = entries.last, !(last.name < entry.name) {
+            if let lastName, !(lastName < entry.name) {
                 throw BackupError(.repositoryDamaged, "a directory object is not sorted")
             }
-            entries.append(entry)
+            lastName = entry.name
+            body(entry)
         }
         guard reader.isAtEnd else { throw BackupError(.repositoryDamaged, "a directory object has bytes after its end") }
-        self.init(sorted: entries)
     }
 }

@@ -109,15 +109,17 @@ public final class BackupWriter: Sendable {
     ///   not in the repository.
     public func store(_ entries: some Sequence<TreeEntry>) throws(BackupError) -> StoredDirectory {
         try cancellation?.check()
-        let entries = Array(entries)
-        try requireStored(entries.map(\.content))
-        var compacted: [TreeEntry] = []
-        compacted.reserveCapacity(entries.count)
-        for entry in entries { compacted.append(entry.replacing(content: try compact(entry))) }
-        let directory = try Directory(entries: compacted)
+        var entries = Array(entries)
+        try requireStored(entries.lazy.map(\.content))
+        for index in entries.indices {
+            if let content = try compact(entries[index]) { entries[index] = entries[index].replacing(content: content) }
+        }
+        let directory = try Directory(entries: entries)
+        // There may be a million of them.
+        entries = []
         let bytes = directory.encode()
         // What is stored must be readable before anything refers to it.
-        guard try Directory(decoding: bytes).entries == directory.entries else {
+        guard try directory.isEqual(toEncoded: bytes) else {
             throw BackupError(.invalidArgument, "a folder does not survive being written")
         }
         return StoredDirectory(content: try store(bytes, policy: .metadata).content, totals: directory.totals)
@@ -125,7 +127,7 @@ public final class BackupWriter: Sendable {
 
     /// A snapshot that refers to what is not there would be lost from the start. What stands in lists is not followed: it was stored with its list, or
     /// looked for by `takeOver`.
-    private func requireStored(_ contents: [FileContent]) throws(BackupError) {
+    private func requireStored(_ contents: some Sequence<FileContent>) throws(BackupError) {
         var ids: [ChunkID] = []
         for content in contents {
             for element in content.elements {
@@ -172,12 +174,13 @@ public final class BackupWriter: Sendable {
     }
 
     /// Contents that were composed of many elements go to lists, as if they had been stored in one piece.
-    private func compact(_ entry: TreeEntry) throws(BackupError) -> FileContent {
+    /// - Returns: `nil` where nothing has to change.
+    private func compact(_ entry: TreeEntry) throws(BackupError) -> FileContent? {
         let content = entry.content
-        guard entry.kind == .file else { return content }
+        guard entry.kind == .file else { return nil }
         let isShort = content.elements.count <= ContentListBuilder.inlineElementLimit
         let hasLongLiteral = content.elements.contains { Self.isLongLiteral($0) }
-        if isShort, !hasLongLiteral { return content }
+        if isShort, !hasLongLiteral { return nil }
         let store = store
         var list = ContentListBuilder { (list, _) throws(BackupError) in try store.storeList(list) }
         for element in content.elements {

@@ -32,14 +32,14 @@ struct StorageView {
     private static func store(
         _ folder: StorageFolder, _ name: FileName, _ links: StorageLinks, with writer: BackupWriter, _ time: Timestamp
     ) throws(BackupError) -> TreeEntry {
-        var entries: [FileName: TreeEntry] = [:]
+        var names: Set<FileName> = []
+        var all: [TreeEntry] = []
         for place in folder.links {
             let link = try links.link(at: place)
             // The first one stays.
-            if entries[link.name] == nil { entries[link.name] = link }
+            if names.insert(link.name).inserted { all.append(link) }
         }
-        var all = Array(entries.values)
-        entries = [:]
+        names = []
         for (name, inner) in folder.folders { all.append(try store(inner, FileName(name), links, with: writer, time)) }
         return .directory(name: name, mode: 0o700, modificationTime: time, stored: try writer.store(all))
     }
