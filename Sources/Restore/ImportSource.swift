@@ -1,3 +1,4 @@
+import AppData
 import BackupCore
 import Glibc
 import SystemIO
@@ -46,18 +47,18 @@ public struct ImportSource: Sendable {
     /// The same, read by way of something else.
     public func replacing(bytes: any ByteSource) -> ImportSource { ImportSource(self, bytes: bytes, origin: origin) }
 
+    /// The path of a database with these bytes, and with what a log or a journal beside the file holds. It may lie in `folder`.
+    func database(in folder: String) throws(BackupError) -> String {
+        if let filePath, let whole = try LooseDatabase.copyWithLogs(filePath, in: folder) { return whole }
+        return try file(in: folder)
+    }
+
     /// The path of a file with these bytes, for who can read nothing else. It is written into `folder` if there is none.
     func file(in folder: String) throws(BackupError) -> String {
         if let filePath { return filePath }
         let path = "\(folder)/content"
         let copy = try OwnedDescriptor.open(path, O_WRONLY | O_CREAT | O_TRUNC)
-        var offset: UInt64 = 0
-        while offset < sizeBytes {
-            let part = try bytes.bytes(at: offset, upTo: Int(min(1 << 20, sizeBytes - offset)))
-            guard !part.isEmpty else { throw BackupError(.inputOutput, "the file became shorter while it was read", path: name) }
-            try part.withUnsafeBytesThrowing { (buffer) throws(BackupError) in try copy.writeAll(buffer) }
-            offset += UInt64(part.count)
-        }
+        try bytes.copy(sizeBytes, to: copy, named: name)
         return path
     }
 }

@@ -63,7 +63,7 @@ public struct RestoreOperation: Sendable {
         case .json:
             return try check(json: source.bytes, source, format: format, strategy, archive: nil)
         case .sqlite:
-            return try check(database: source.file(in: workPath), source, format: format, strategy, archive: nil)
+            return try check(database: source.database(in: workPath), source, format: format, strategy, archive: nil)
         case .zip, .tar:
             let room = try FileSystem.space(at: workPath).availableBytes
             var archive = try ArchiveImport(

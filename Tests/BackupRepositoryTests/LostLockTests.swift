@@ -1,6 +1,7 @@
 import BackupCore
 import Foundation
 import Glibc
+import Synchronization
 import SystemIO
 import TestSupport
 import Testing
@@ -27,7 +28,7 @@ import Testing
         for name in try FileManager.default.contentsOfDirectory(atPath: layout.locks) {
             try FileManager.default.removeItem(atPath: layout.locks + "/" + name)
         }
-        for path in [layout.writerLock, layout.packsLock] {
+        for path in [layout.writerLock, layout.packsLock, layout.path + "/" + NamesLock.name] {
             try? FileManager.default.removeItem(atPath: path)
             try writeFile(path, [])
         }
@@ -163,5 +164,52 @@ import Testing
         #expect(code == .locked)
         let snapshot = try #require(try Repository.open(at: folder("repository")).snapshots().first)
         #expect(!snapshot.isPinned)
+    }
+
+    /// Lets another host act when a record in `removed/` is about to be unlinked.
+    private final class Sleeper: FileObserver {
+        let whileAsleep: @Sendable () -> Void
+        private let hasSlept = Mutex(false)
+        init(_ whileAsleep: @escaping @Sendable () -> Void) { self.whileAsleep = whileAsleep }
+        func perform(_ operation: FileOperation, _ body: () throws(BackupError) -> Void) throws(BackupError) {
+            if case .remove(let path) = operation, path.contains("/removed/"),
+                hasSlept.withLock({ hasSlept in
+                    defer { hasSlept = true }
+                    return !hasSlept
+                })
+            {
+                whileAsleep()
+            }
+            try body()
+        }
+    }
+
+    /// - Parameter losesLock: whether the other host has taken the lock away, as it must; or the record is in both folders for another reason.
+    @Test(arguments: [true, false])
+    func `a prune that slept leaves the label of a snapshot that was brought back`(losesLock: Bool) throws {
+        let id = try #require(repository.snapshots().first?.id)
+        try repository.makeWriter().commit(named: "b", files: [("y", Self.file, .media)], seconds: 1_001)
+        try repository.renameSnapshot(id, to: "kept")
+        try repository.withdrawSnapshots([id], at: Timestamp(seconds: 2_000))
+        let test = self
+        let sleeper = Sleeper {
+            if losesLock {
+                try? test.takeLocksAway()
+                #expect(throws: Never.self) { try Repository.open(at: test.layout.path).bringBackSnapshot(id) }
+            } else {
+                try? FileManager.default.copyItem(
+                    atPath: test.layout.removedPath(of: id), toPath: test.layout.snapshotPath(of: id))
+            }
+        }
+        let code = errorCode {
+            try FileObservation.observing(below: layout.path, by: sleeper) {
+                let grace = RemovalGrace(now: Timestamp(seconds: 2_000_000))
+                _ = try RepositoryPrune(try Repository.open(at: layout.path), maxUnused: .bytes(0), grace: grace).run()
+            }
+        }
+        #expect(code == (losesLock ? .locked : nil))
+        #expect(try Repository.open(at: layout.path).snapshots().map(\.name) == ["kept", "b"])
+        #expect(try Repository.open(at: layout.path).file("x", in: "kept") == TestData.random(5_000, seed: 1))
+        try expectSound()
     }
 }

@@ -26,6 +26,7 @@ enum StoredFiles {
 
     private static func meansNothing(_ path: String) -> Bool {
         path.hasSuffix("-wal") || path.hasSuffix("-shm") || path.hasSuffix("lock") || path.hasSuffix("/last-error.json")
-            || path.contains("/repository/catalog.sqlite")
+            // Beside the packs; in the folder `catalog` when it could not be opened there.
+            || path.hasSuffix("/catalog.sqlite")
     }
 }

@@ -57,6 +57,7 @@ public struct AppDatabase: Sendable {
             // closing it would drop the locks of this process's other connections.
             _ = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
         }
+        try SuperJournal.requireOwn(ofDatabase: path)
         try DatabaseFailure.mapping(path) {
             let queue = try DatabaseQueue(
                 path: path, configuration: configuration(isReadOnly: false, busyTimeoutSeconds: busyTimeoutSeconds))
@@ -216,6 +217,8 @@ public struct AppDatabase: Sendable {
 
     private func open(isReadOnly: Bool) throws(BackupError) -> DatabaseQueue {
         guard try FileSystem.exists(path) else { throw Self.notThere(path) }
+        // A connection that only reads rolls nothing back.
+        if !isReadOnly { try SuperJournal.requireOwn(ofDatabase: path) }
         return try DatabaseFailure.mapping(path) {
             try DatabaseQueue(
                 path: path,

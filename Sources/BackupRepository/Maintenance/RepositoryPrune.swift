@@ -148,10 +148,25 @@ public struct RepositoryPrune {
 
         /// First, since it makes room for what is to be copied.
         mutating func removeUnused() throws(BackupError) {
+            var waiting: [PackInventory.Pack] = []
             for number in plan.unused {
-                try unlink(plan.inventory.packs[number])
-                summary.removedPackCount += 1
+                let pack = plan.inventory.packs[number]
+                do throws(BackupError) {
+                    try removeUnused(pack)
+                } catch {
+                    // Others may make room for it.
+                    guard error.code == .noSpace else { throw error }
+                    waiting.append(pack)
+                }
             }
+            // None made any, and a full disk must not keep a prune from making room for ever.
+            if summary.removedPackCount == 0, !waiting.isEmpty { try removeUnused(waiting.removeFirst(), inPlace: true) }
+            for pack in waiting { try removeUnused(pack) }
+        }
+
+        private mutating func removeUnused(_ pack: PackInventory.Pack, inPlace: Bool = false) throws(BackupError) {
+            try unlink(pack, inPlace: inPlace)
+            summary.removedPackCount += 1
         }
 
         mutating func rewrite() throws(BackupError) {
@@ -208,8 +223,13 @@ public struct RepositoryPrune {
             }
         }
 
-        private mutating func unlink(_ pack: PackInventory.Pack) throws(BackupError) {
-            try removal.remove(repository.layout.packPath(of: pack.id), requireHeld: lock.requireHeld)
+        private mutating func unlink(_ pack: PackInventory.Pack, inPlace: Bool = false) throws(BackupError) {
+            let path = repository.layout.packPath(of: pack.id)
+            if inPlace {
+                try removal.removeInPlace(path, requireHeld: lock.requireHeld)
+            } else {
+                try removal.remove(path, requireHeld: lock.requireHeld)
+            }
             removed.append(pack.id)
             removedByteCount += pack.byteCount
             repository.chunkReader.forget(pack.id)

@@ -23,10 +23,17 @@ struct PackRemoval {
 
     /// Nothing happens when the pack is not there.
     /// - Parameter requireHeld: whether the lock is still held; when it throws, the pack stays.
+    /// - Throws: `noSpace` when `tmp/` has no room for the name: the pack stays, too.
     func remove(_ path: String, requireHeld: () throws(BackupError) -> Void) throws(BackupError) {
         try requireHeld()
+        guard isShared else { return try FileSystem.removeFile(path) }
         let aside = "\(temporaryFolder)/\(FileSystem.lastComponent(path))"
-        guard isShared, try hasMoved(path, to: aside) else { return try FileSystem.removeFile(path) }
+        do throws(BackupError) {
+            try FileSystem.rename(path, to: aside)
+        } catch {
+            guard error.code == .notFound, try !FileSystem.exists(path) else { throw error }
+            return
+        }
         do throws(BackupError) {
             try requireHeld()
         } catch {
@@ -37,15 +44,11 @@ struct PackRemoval {
         try FileSystem.removeFile(aside)
     }
 
-    /// - Returns: false when it is not there, and when there is no room for the name: a prune must not fail for that.
-    private func hasMoved(_ path: String, to aside: String) throws(BackupError) -> Bool {
-        do throws(BackupError) {
-            try FileSystem.rename(path, to: aside)
-            return true
-        } catch {
-            guard error.code == .noSpace || error.code == .notFound else { throw error }
-            return false
-        }
+    /// Removes a pack where it lies, on shared storage as well: for one pack on a full disk where nothing else makes room for names in `tmp/`. A holder
+    /// that sleeps right here does harm.
+    func removeInPlace(_ path: String, requireHeld: () throws(BackupError) -> Void) throws(BackupError) {
+        try requireHeld()
+        try FileSystem.removeFile(path)
     }
 
     /// Moves a pack back whose removal was interrupted: another host may have relied on it before it left its place.

@@ -225,6 +225,9 @@ extension SnapshotStore {
     private func unlinkRemoved(_ id: SnapshotID, _ lock: borrowing NamesLock) throws(BackupError) {
         try lock.requireHeld()
         try FileSystem.removeFile(layout.removedPath(of: id))
+        // This process may have slept before the unlink, and another host may have brought the snapshot back: the label is in use again then.
+        try lock.requireHeld()
+        guard try !FileSystem.exists(layout.snapshotPath(of: id)) else { return }
         noteRemovedForGood(id)
         try FileSystem.synchronizeDirectory(layout.removed)
         try FileSystem.removeFile(layout.labelPath(of: id))

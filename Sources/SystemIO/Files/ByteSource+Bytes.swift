@@ -23,4 +23,17 @@ extension ByteSource {
         bytes.removeLast(count - filled)
         return bytes
     }
+
+    /// Appends the first bytes to a file.
+    /// - Parameter name: what the source is called in an error.
+    /// - Throws: `inputOutput` when there are fewer.
+    public func copy(_ count: UInt64, to target: borrowing OwnedDescriptor, named name: String) throws(BackupError) {
+        var offset: UInt64 = 0
+        while offset < count {
+            let part = try bytes(at: offset, upTo: Int(min(1 << 20, count - offset)))
+            guard !part.isEmpty else { throw BackupError(.inputOutput, "the file became shorter while it was read", path: name) }
+            try part.withUnsafeBytesThrowing { (buffer) throws(BackupError) in try target.writeAll(buffer) }
+            offset += UInt64(part.count)
+        }
+    }
 }

@@ -1,0 +1,119 @@
+import BackupCore
+import GRDBSQLite
+import Glibc
+import SystemIO
+
+/// A database file that lies anywhere, with what SQLite keeps beside it: a log with changes that the file does not have yet, or a journal of a
+/// transaction that has to be rolled back before the file is whole. Both are read, and nothing there is changed.
+public enum LooseDatabase {
+    private static let attemptLimit = 3
+
+    /// Makes one file of a database and its log or journal.
+    /// - Parameter folder: of the caller's own. The copy lies in it, with the newest time of what it is made of.
+    /// - Returns: the path of the copy; `nil` for a database that has nothing beside it and can be read as it is.
+    /// - Throws: `busy` when a program is changing it; `damagedContent` when it does not fit its log or journal; `notPermitted` when SQLite would delete
+    ///   a foreign file; `accessDenied`, `noSpace`, ….
+    public static func copyWithLogs(_ path: String, in folder: String) throws(BackupError) -> String? {
+        // SQLite looks beside the file that a link leads to.
+        let path = try FileSystem.realPath(path)
+        let files = try unit(path)
+        guard files.count > 1 else { return nil }
+        let copy = "\(folder)/\(RandomToken.make()).sqlite"
+        do throws(BackupError) {
+            // A program that uses it goes on meanwhile, and its locks are kept.
+            if try !hasForeignIndex(path), try copyThroughSQLite(path, to: copy) {
+                try setTime(of: files, copy)
+                return copy
+            }
+            try SuperJournal.requireOwn(ofDatabase: path)
+            try copyFiles(of: path, to: copy)
+            try recover(copy)
+            try setTime(of: files, copy)
+            return copy
+        } catch {
+            guard error.code == .damagedContent else { throw error.at(path) }
+            throw BackupError(
+                .damagedContent, "the database and what lies beside it do not make a whole one: \(error.message)", path: path,
+                remedy: """
+                    If the files with its name and -wal or -journal are not its own, restore a copy of the database alone, from another \
+                    folder.
+                    """)
+        }
+    }
+
+    /// The database, and a log or a journal that SQLite would read with it.
+    private static func unit(_ path: String) throws(BackupError) -> [(suffix: String, status: FileStatus)] {
+        guard let status = try FileSystem.look(path) else { return [] }
+        var files = [("", status)]
+        for suffix in DatabaseLogs.logSuffixes {
+            guard let status = try FileSystem.look(path + suffix), status.kind == .regular, status.size > 0 else { continue }
+            // The header of a journal that is only kept is zero.
+            if suffix == "-journal", try SharedFile(path: path + suffix).bytes(at: 0, upTo: 1) == [0] { continue }
+            files.append((suffix, status))
+        }
+        return files
+    }
+
+    /// As root, SQLite would give the index of a log to the database's owner.
+    private static func hasForeignIndex(_ path: String) throws(BackupError) -> Bool {
+        guard let index = try FileSystem.look(path + "-shm"), let database = try FileSystem.look(path) else { return false }
+        return index.owner != database.owner || index.group != database.group
+    }
+
+    /// - Returns: false when SQLite would have to change something there.
+    private static func copyThroughSQLite(_ path: String, to copy: String) throws(BackupError) -> Bool {
+        do throws(BackupError) {
+            try DatabaseFile.copy(path, to: copy)
+            return true
+        } catch {
+            guard error.code == .readOnly || error.code == .accessDenied else { throw error }
+            return false
+        }
+    }
+
+    /// They are of one instant if none of them has changed by the end, and no program holds a lock.
+    private static func copyFiles(of path: String, to copy: String) throws(BackupError) {
+        for _ in 0..<attemptLimit {
+            let files = try unit(path)
+            // Where locks cannot be asked about it is only watched for changes.
+            let isInUse = (try? DatabaseFile.isLocked(OwnedDescriptor.open(path, O_RDONLY))) ?? false
+            for file in files where !isInUse {
+                let source = try SharedFile(path: path + file.suffix)
+                let target = try OwnedDescriptor.open(
+                    copy + file.suffix, O_WRONLY | O_CREAT | O_TRUNC, permissions: 0o600)
+                try source.copy(source.size, to: target, named: path + file.suffix)
+            }
+            let after = try unit(path)
+            if !isInUse, files.map(\.suffix) == after.map(\.suffix), files.map(\.status) == after.map(\.status) { return }
+            for suffix in [""] + DatabaseLogs.suffixes { try FileSystem.removeFile(copy + suffix) }
+        }
+        throw BackupError(
+            .busy, "another program is changing the database", path: path,
+            remedy: "Close the program that uses it, and try again.")
+    }
+
+    /// Lets SQLite roll back the journal, or move what the log holds into the copy.
+    private static func recover(_ copy: String) throws(BackupError) {
+        var connection: OpaquePointer?
+        defer { sqlite3_close_v2(connection) }
+        guard sqlite3_open_v2(copy, &connection, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK else {
+            throw DatabaseFailure.last(connection, path: copy)
+        }
+        sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0)
+        let steps = [
+            "PRAGMA trusted_schema = OFF", "PRAGMA mmap_size = 0", "SELECT count(*) FROM sqlite_master",
+            // Nothing to protect: the copy is thrown away if anything happens to it.
+            "PRAGMA synchronous = OFF", "PRAGMA journal_mode = DELETE",
+        ]
+        for step in steps where sqlite3_exec(connection, step, nil, nil, nil) != SQLITE_OK {
+            throw DatabaseFailure.last(connection, path: copy)
+        }
+        guard try unit(copy).count == 1 else { throw BackupError(.inputOutput, "the log could not be cleared", path: copy) }
+    }
+
+    /// The time stands for that of the data.
+    private static func setTime(of files: [(suffix: String, status: FileStatus)], _ copy: String) throws(BackupError) {
+        guard let newest = files.map(\.status.modificationTime).max() else { return }
+        try OwnedDescriptor.open(copy, O_RDONLY).setModificationTime(newest)
+    }
+}
