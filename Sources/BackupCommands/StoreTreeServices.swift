@@ -39,6 +39,7 @@ final class StoreTreeServices: TreeServices {
         let result = try telling(.backup, named: name) { () throws(BackupError) in
             try BackupOperation(store: store).run(label: name, tag: nil, progress: nil)
         }
+        MountComplaint.show(result.warnings.map(\.message), of: result.snapshot)
         // The backup is there and listed; whoever made it must not believe that it is whole.
         if let incompleteness = result.incompleteness { throw incompleteness }
     }

@@ -16,12 +16,15 @@ public struct HealthCheck: Sendable {
     public let finding: Finding
     public let newest: Snapshot?
     public let maximumAge: RetentionPeriod
+    /// What the newest backup has to say. That makes it no worse than none: the finding is another matter.
+    public let warnings: [Message]
     /// Why the last operation failed, where that is the finding.
     public let message: Message?
 
     public init(_ state: StoreState, maximumAge: RetentionPeriod) {
         newest = state.newest
         self.maximumAge = maximumAge
+        warnings = state.warnings
         let limit = CalendarTime(state.now).start(of: maximumAge)
         if let newest = state.newest {
             if newest.creationTime < limit {
@@ -40,6 +43,7 @@ public struct HealthCheck: Sendable {
             "message_type": .text("check"), "healthy": .boolean(finding == .healthy), "finding": .text(finding.rawValue),
             "lastBackup": .optional(newest.map { ISO8601.format($0.creationTime.wholeSeconds) }),
             "maximumAge": .text(maximumAge.text), "message": .optional(message?.english),
+            "warnings": .array(warnings.map { .text($0.english) }),
         ])
     }
 }

@@ -39,6 +39,9 @@ public struct PrometheusText: Sendable {
             "last_backup_files", "Number of files in the newest backup.",
             state.newest.map { Self.number($0.record.root.totals.fileCount) })
         add(
+            "last_backup_warnings", "Number of warnings of the newest backup.",
+            state.newest.map { _ in Int64(state.warnings.count) })
+        add(
             "next_backup_timestamp_seconds", "When the next backup is due; not there without a schedule.",
             state.nextBackup?.seconds)
         add(

@@ -13,6 +13,8 @@ public struct StoreState: Sendable {
     public let now: Timestamp
     /// This store's own backups, in the order in which they were made.
     public let snapshots: [Snapshot]
+    /// What the newest one has to say.
+    public let warnings: [Message]
     /// Backups that other stores have in the repository.
     public let otherSnapshotCount: Int
     /// Whether the store has adopted a source and waits for its first restore or backup.
@@ -46,6 +48,7 @@ public struct StoreState: Sendable {
         repositoryPath = store.paths.resolve(store.settings.repositoryPath)
         now = SystemClock.now()
         snapshots = store.ownSnapshots(kind: .snapshot)
+        warnings = snapshots.last.map(store.warnings) ?? []
         otherSnapshotCount = store.repository.snapshots(kind: .snapshot).count - snapshots.count
         isQuiet = store.isQuiet
         safetyBackupCount = store.ownSnapshots(kind: .safety).count

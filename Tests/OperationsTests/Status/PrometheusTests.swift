@@ -59,7 +59,8 @@ struct PrometheusTests {
         let after = try samples(room, "backupfs status --prometheus --store $S")
         for line in [
             "backups|\(place)|1", "safety_backups|\(place)|0", "last_backup_timestamp_seconds|\(place)|1768141800",
-            "last_backup_files|\(place)|9", "records|\(place)|collection=cars|3", "records|\(place)|collection=expenses|1200",
+            "last_backup_files|\(place)|9", "last_backup_warnings|\(place)|0", "records|\(place)|collection=cars|3",
+            "records|\(place)|collection=expenses|1200",
             "database_readable|\(place)|1", "operation_running|\(place)|0", "automatic_backup_failures|\(place)|0",
         ] {
             #expect(after.contains("backupfs_\(line)"), "\(line)")
