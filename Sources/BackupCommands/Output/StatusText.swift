@@ -15,7 +15,7 @@ struct StatusText {
     var lines: [Message] {
         var lines: [Message] = ["\(state.definition.title) (\(state.definition.name))", "Store: \(state.storePath)"]
         // Not in a block, which an app need not have.
-        lines += state.warnings.map(Self.warning)
+        lines += ([state.successorNotice].compactMap { $0 } + state.warnings).map(Self.warning)
         if state.definition.statusBlocks.isEmpty {
             lines += summary + statistics
         } else {
@@ -159,6 +159,7 @@ extension StatusText {
         let time: Message = check.newest.map { SystemClock.localTime($0.creationTime) } ?? ""
         return switch check.finding {
         case .healthy: "OK. Last backup: \(time)"
+        case .takenOver: "The newest backup may be another store's: \(check.message ?? .verbatim(""))"
         case .noBackup: "No backup has been made yet."
         case .tooOld: "The last backup is older than \(check.maximumAge.text). Last backup: \(time)"
         case .automaticFailed: "The last automatic backup failed: \(check.message ?? .verbatim(""))"

@@ -50,6 +50,8 @@ public struct PrometheusText: Sendable {
         add(
             "repository_size_bytes", "Room that all backups take, compressed and deduplicated.",
             Self.number(repository.packByteCount))
+        add(
+            "taken_over", "Whether another store continues the backups of this store.", state.successorNotice == nil ? 0 : 1)
         add("database_readable", "Whether the database of the app can be read.", state.databaseError == nil ? 1 : 0)
         let records = state.counts ?? []
         add(

@@ -19,6 +19,8 @@ public struct StoreState: Sendable {
     public let otherSnapshotCount: Int
     /// Whether the store has adopted a source and waits for its first restore or backup.
     public let isQuiet: Bool
+    /// What to say of the store that continues this one's backups; `nil` while this one does.
+    public let successorNotice: Message?
     public let safetyBackupCount: Int
     /// This store's backups that were removed and can be brought back; `nil` when that cannot be looked up.
     public let removedBackupCount: Int?
@@ -51,6 +53,7 @@ public struct StoreState: Sendable {
         warnings = snapshots.last.map(store.warnings) ?? []
         otherSnapshotCount = store.repository.snapshots(kind: .snapshot).count - snapshots.count
         isQuiet = store.isQuiet
+        successorNotice = store.successorNotice
         safetyBackupCount = store.ownSnapshots(kind: .safety).count
         removedBackupCount = try? store.ownRemovedSnapshots().count
         isRunning = store.isOperationRunning

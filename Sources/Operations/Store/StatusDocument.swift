@@ -32,6 +32,7 @@ public struct StatusDocument: Sendable {
             "otherSnapshotCount": .integer(state.otherSnapshotCount),
             "source": .text(store.source.hexadecimal),
             "adopted": .boolean(state.isQuiet),
+            "successor": .optional(state.successorNotice?.english),
             "safetyBackupCount": .integer(state.safetyBackupCount),
             "removedBackupCount": removedCount,
             "records": records ?? .null,

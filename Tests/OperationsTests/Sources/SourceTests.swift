@@ -191,6 +191,20 @@ struct SourceTests {
         #expect(try names(room, "$R/old") == "a b other")
         #expect(try room.sh(records) == "1200")
         #expect(try room.run("backupfs prune --store $R/old").complaint.contains("warning: another store, "))
+        // The newest may be the other store's: that this one is backed up cannot be told.
+        let check = try room.run("backupfs status --check 1d --store $R/old")
+        #expect(
+            check.status == 1
+                && check.output.hasPrefix("The newest backup may be another store's: another store, \(room.path)/new on "),
+            "\(check)")
+        #expect(
+            try room.run("backupfs status --check 1d --json --store $R/old | jq -r .finding").output == "taken_over\n")
+        #expect(try room.sh("backupfs status --store $R/old").contains("\nWarning: another store, \(room.path)/new on "))
+        #expect(
+            try room.sh("backupfs status --json --store $R/old | jq -r .successor").hasPrefix(
+                "another store, \(room.path)/new on "))
+        #expect(try room.sh("backupfs status --json --store $R/new | jq -r .successor") == "null")
+        #expect(try room.sh("backupfs status --prometheus --store $R/old | grep '^backupfs_taken_over{' | sed 's/.* //'") == "1")
         // What is named is meant, and the store that continues them is as before.
         let named = try room.run("backupfs restore a --yes --store $R/old")
         #expect(named.status == 0 && named.complaint.contains("warning: another store, "), "\(named.complaint)")
@@ -201,6 +215,7 @@ struct SourceTests {
             try room.sh("backupfs snapshots --json --store $R/old | jq -r '[.[] | select(.own) | .name] | join(\" \")'") == "mine"
         )
         try room.sh("backupfs restore latest --yes --store $R/old")
+        #expect(try room.run("backupfs status --check 1d --store $R/old").status == 0)
     }
 
     @Test func `several sources have to be chosen from`() throws {

@@ -102,7 +102,7 @@ struct PrometheusTests {
             """)
         #expect(try room.sh("ls -A $R/collector; stat -c %a $R/collector/backupfs.prom") == "backupfs.prom\n644")
         #expect(try room.sh("[ $(cat $R/before) != $(stat -c %i $R/collector/backupfs.prom) ] && echo new") == "new")
-        #expect(try samples(room, "cat $R/collector/backupfs.prom").count == 12)
+        #expect(try samples(room, "cat $R/collector/backupfs.prom").count == 13)
         let result = try room.run("backupfs status --prometheus $R/none/x.prom --store $S")
         #expect(result.status == 1 && result.complaint.contains("\(room.path)/none"), "\(result.complaint)")
     }
