@@ -68,6 +68,8 @@ final class StoreTreeServices: TreeServices {
 
     func own(_ snapshots: [Snapshot]) -> [Snapshot] { store.own(snapshots) }
 
+    var isNewestKnown: Bool { !store.hasSuccessor }
+
     func exportFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) { store.exportFile(of: snapshot) }
 
     func safetyFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) { store.safetyFile(of: snapshot) }
@@ -105,7 +107,8 @@ final class StoreTreeServices: TreeServices {
     private func restore(
         _ runner: RestoreRunner, _ source: ImportSource, _ strategy: ImportStrategy?
     ) throws(BackupError) -> RestoreReport {
-        try telling(.restore, named: source.name) { () throws(BackupError) in
+        SuccessorWarning.show(store)
+        return try telling(.restore, named: source.name) { () throws(BackupError) in
             try runner.run(source, strategy: strategy, progress: nil)
         }
     }
