@@ -187,6 +187,7 @@ struct SourceTests {
             let refused = try room.run("backupfs \(command) --store $R/old")
             #expect(refused.status == 1 && refused.complaint.contains("another store, \(room.path)/new on "), "\(command)")
             #expect(refused.complaint.contains("init --adopt "), "\(command): \(refused.complaint)")
+            #expect(refused.complaint.components(separatedBy: "another store, ").count == 2, "\(command): \(refused.complaint)")
         }
         #expect(try names(room, "$R/old") == "a b other")
         #expect(try room.sh(records) == "1200")
