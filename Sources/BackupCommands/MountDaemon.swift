@@ -23,7 +23,7 @@ final class MountDaemon: Sendable {
     func begin() {
         guard !isReadOnly else { return }
         // Without a thread to spare the mount is of more use than none; the status tells that a backup is overdue.
-        let started = try? BackupScheduler(store: store)
+        let started = try? BackupScheduler(store: store) { MountComplaint.show($0.notices, of: $0.snapshot) }
         scheduler.withLock { $0 = started }
     }
 

@@ -39,6 +39,7 @@ final class StoreTreeServices: TreeServices {
         let result = try telling(.backup, named: name) { () throws(BackupError) in
             try BackupOperation(store: store).run(label: name, tag: nil, progress: nil)
         }
+        MountComplaint.show(result.warnings.map(\.message), of: result.snapshot)
         // The backup is there and listed; whoever made it must not believe that it is whole.
         if let incompleteness = result.incompleteness { throw incompleteness }
     }
@@ -66,6 +67,8 @@ final class StoreTreeServices: TreeServices {
     func setPinned(_ snapshot: Snapshot, _ isPinned: Bool) throws(BackupError) { try store.setPinned(snapshot, isPinned) }
 
     func own(_ snapshots: [Snapshot]) -> [Snapshot] { store.own(snapshots) }
+
+    var isNewestKnown: Bool { !store.hasSuccessor }
 
     func exportFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) { store.exportFile(of: snapshot) }
 
@@ -104,7 +107,8 @@ final class StoreTreeServices: TreeServices {
     private func restore(
         _ runner: RestoreRunner, _ source: ImportSource, _ strategy: ImportStrategy?
     ) throws(BackupError) -> RestoreReport {
-        try telling(.restore, named: source.name) { () throws(BackupError) in
+        SuccessorWarning.show(store)
+        return try telling(.restore, named: source.name) { () throws(BackupError) in
             try runner.run(source, strategy: strategy, progress: nil)
         }
     }

@@ -60,6 +60,7 @@ public final class MountSession: Sendable {
         onReady: () throws(BackupError) -> Void
     ) throws(BackupError) -> End {
         let session = try mount()
+        StallWatch.setMountConnection(fuse_session_fd(session))
         let entry = (try? MountTable.current())?.entry(at: mountpoint)
         let isRelaying = endsOnSignals && SignalRelay.begin(writer: events.writer.rawValue)
         defer { if isRelaying { SignalRelay.end() } }
@@ -175,6 +176,7 @@ public final class MountSession: Sendable {
     /// - Parameter entry: the mount as the table of mounts has it. After a lazy unmount another mount may be seen in its place, which is
     ///   left alone; the session's own then ends with its descriptor.
     private func unmount(_ session: OpaquePointer, _ entry: MountTable.Entry?) {
+        StallWatch.setMountConnection(nil)
         let table = try? MountTable.current()
         if table == nil || entry == nil || table?.entry(at: mountpoint) == entry { fuse_session_unmount(session) }
         fuse_session_destroy(session)

@@ -58,6 +58,13 @@ final class TreeContext: Sendable {
         return lists[kind] ?? []
     }
 
+    /// What `latest` names, looked up anew.
+    /// - Returns: `nil` when there is none, or the newest may be another store's: its data must not be restored by mistake.
+    func latestSnapshot() throws(BackupError) -> Snapshot? {
+        let newest = try ownSnapshots(.snapshot).last
+        return services.isNewestKnown ? newest : nil
+    }
+
     /// Folders are writable by their mode, also where nothing may be written: otherwise the kernel would say EACCES
     /// where EROFS is the truth.
     var folderPermissions: UInt16 { isSharedWithOthers ? 0o755 : 0o700 }

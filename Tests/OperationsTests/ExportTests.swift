@@ -140,7 +140,7 @@ struct ExportTests {
                 "adopted", "app", "databaseError", "history", "lastBackup", "lastError", "nextBackup", "operation",
                 "otherSnapshotCount", "records", "remote", "removedBackupCount", "retention", "safetyBackupCount", "schedule",
                 "snapshotCount",
-                "source", "state", "statistics", "store", "title",
+                "source", "state", "statistics", "store", "successor", "title",
             ])
         #expect(document["state"] as? String == "idle")
         #expect(document["snapshotCount"] as? Int == 1)

@@ -22,20 +22,51 @@ struct HungMediaTests {
         backupfs backup --label after --store $S; backupfs ls after:media/net --store $S | grep -o 'media/net/.*'
         """
 
-    @Test(
-        .enabled(if: HiddenChangeTests.canMount, "needs to be root, /dev/fuse and sshfs"),
-        arguments: ["sshfs", "server"], ["cancel", "terminate"])
-    func `T-B8: a backup that waits for a hung folder can be ended`(who: String, way: String) throws {
+    /// The same for `mkdir` in a mount of the store, which is asked to end, and mounted again.
+    private static let mountScript = """
+        set -uo pipefail
+        sshfs -o ssh_command=$R/bin/server,cache=no,attr_timeout=0,entry_timeout=0 x:$R/far $R/media/net
+        stopped=$(cat $R/server.pid); mkdir $R/mnt
+        trap 'kill -CONT $stopped; umount -l $R/mnt; umount $R/media/net' EXIT
+        backupfs mount -f --store $S $R/mnt >$R/said 2>&1 & mount=$!
+        for i in $(seq 600); do [ -e $R/mnt/status.json ] && break; sleep 0.05; done
+        mkdir $R/mnt/snapshots/before; kill -STOP $stopped
+        LC_ALL=C mkdir $R/mnt/snapshots/hung >$R/answer 2>&1 & made=$!
+        for i in $(seq 600); do grep -q request_wait_answer /proc/$mount/task/*/wchan && break; sleep 0.05; done
+        kill -TERM $mount
+        # The storage still does not answer.
+        for i in $(seq 1000); do kill -0 $made 2>/dev/null || break; sleep 0.05; done
+        kill -0 $made 2>/dev/null && echo "mkdir still waits"; sed 's/.*: //' $R/answer; cat $R/said
+        flock -n $S/operation.lock backupfs snapshots --store $S --json | jq -r '.[].name'
+        kill -CONT $stopped; wait $mount; echo "exit $?"
+        backupfs mount --store $S $R/mnt; mkdir $R/mnt/snapshots/after; ls $R/mnt/snapshots/after/media/net; backupfs umount --store $S
+        """
+
+    private func run(_ script: String, _ variables: [String: String] = [:]) throws -> Room.Result {
         let room = try Room()
         try room.write("#!/bin/sh\necho $$ > \(room.path)/server.pid; exec /usr/lib/openssh/sftp-server\n", to: "bin/server")
-        try room.write(Self.script, to: "script.sh")
+        try room.write(script, to: "script.sh")
         try room.sh(
             """
             chmod 755 $R/bin/server; mkdir -p $R/media/net $R/far; printf near > $R/media/near.jpg; printf far > $R/far/far.jpg
             sqlite3 $R/app.sqlite 'create table t(id integer primary key, x text); insert into t values (1, 2)'
             backupfs init --store $S --database $R/app.sqlite --media $R/media >/dev/null
             """)
-        let result = try room.run("unshare -m --propagation private bash $R/script.sh", ["WHO": who, "WAY": way])
+        return try room.run("unshare -m --propagation private bash $R/script.sh", variables)
+    }
+
+    @Test(.enabled(if: HiddenChangeTests.canMount, "needs to be root, /dev/fuse and sshfs"))
+    func `T-B8: mkdir in a mount that waits for a hung folder ends with the mount`() throws {
+        let result = try run(Self.mountScript)
+        #expect(result.output.hasPrefix("Software caused connection abort\nbackupfs: the storage does not answer"), "\(result)")
+        #expect(result.output.hasSuffix("\nbefore\nexit 130\nfar.jpg\n"), "\(result)")
+    }
+
+    @Test(
+        .enabled(if: HiddenChangeTests.canMount, "needs to be root, /dev/fuse and sshfs"),
+        arguments: ["sshfs", "server"], ["cancel", "terminate"])
+    func `T-B8: a backup that waits for a hung folder can be ended`(who: String, way: String) throws {
+        let result = try run(Self.script, ["WHO": who, "WAY": way])
         let ended = way == "cancel" ? "Ended: backup\n" : ""
         #expect(
             result.output.hasPrefix("before\n\(ended)backupfs: ") && result.output.contains("the storage does not answer"),

@@ -95,6 +95,8 @@ final class TestServices: TreeServices {
     }
     func own(_ snapshots: [Snapshot]) -> [Snapshot] { snapshots }
 
+    var isNewestKnown: Bool { true }
+
     func setPinned(_ snapshot: Snapshot, _ isPinned: Bool) throws(BackupError) { try repository.setPinned(snapshot.id, isPinned) }
 
     func exportFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) {

@@ -14,6 +14,8 @@ struct StatusText {
     /// In blocks, as the app's definition has them, or in one.
     var lines: [Message] {
         var lines: [Message] = ["\(state.definition.title) (\(state.definition.name))", "Store: \(state.storePath)"]
+        // Not in a block, which an app need not have.
+        lines += ([state.successorNotice].compactMap { $0 } + state.warnings).map(Self.warning)
         if state.definition.statusBlocks.isEmpty {
             lines += summary + statistics
         } else {
@@ -148,10 +150,16 @@ extension StatusText {
 // MARK: - For monitors
 
 extension StatusText {
-    static func line(_ check: HealthCheck) -> Message {
+    /// The finding, and a line for each warning.
+    static func lines(_ check: HealthCheck) -> [Message] { [line(check)] + check.warnings.map(warning) }
+
+    private static func warning(_ message: Message) -> Message { "Warning: \(message)" }
+
+    private static func line(_ check: HealthCheck) -> Message {
         let time: Message = check.newest.map { SystemClock.localTime($0.creationTime) } ?? ""
         return switch check.finding {
         case .healthy: "OK. Last backup: \(time)"
+        case .takenOver: "The newest backup may be another store's: \(check.message ?? .verbatim(""))"
         case .noBackup: "No backup has been made yet."
         case .tooOld: "The last backup is older than \(check.maximumAge.text). Last backup: \(time)"
         case .automaticFailed: "The last automatic backup failed: \(check.message ?? .verbatim(""))"

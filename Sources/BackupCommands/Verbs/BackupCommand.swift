@@ -76,7 +76,7 @@ struct BackupCommand: ParsableCommand {
                 "bytes_stored": .integer(result.storedBytes), "unreadable": .array(result.unreadable.map { .text($0.english) }),
                 "missing": .array(result.missing.map { .text($0.english) }),
                 "removed": .array(result.removed.map { .text($0.name.description) }),
-                "warnings": .array(result.warnings.map { .text($0.english) }),
+                "warnings": .array(result.warnings.map { .text($0.message.english) }),
             ]),
             text: "\(Terminal.successMark)\(result.snapshot.name)")
         if !ifDue { OperationNotice(.backup, named: result.snapshot.name.description, of: store).tell() }
@@ -85,7 +85,7 @@ struct BackupCommand: ParsableCommand {
             for line in result.missing.prefix(10) { Terminal.complain("  \(line)") }
             if result.missing.count > 10 { Terminal.complain("  … (manifest.json has more)") }
         }
-        if !output.json { for warning in result.warnings { Terminal.complain("warning: \(warning)") } }
+        if !output.json { for warning in result.warnings { Terminal.complain("warning: \(warning.message)") } }
         if let incompleteness = result.incompleteness { throw incompleteness }
     }
 

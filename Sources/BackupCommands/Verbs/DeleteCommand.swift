@@ -36,9 +36,9 @@ struct DeleteCommand: ParsableCommand {
 
     func run() throws {
         let store = try store.open()
-        SuccessorWarning.show(store)
         let operation = ForgetOperation(store: store)
         let plan = all ? try operation.planAll(isFinal: now) : try operation.plan(names: names, isFinal: now)
+        SuccessorWarning.show(store)
         guard !plan.isEmpty else {
             return report([], text: all ? "No backups found." : "Nothing was deleted.", kept: plan.keptCount)
         }

@@ -56,13 +56,13 @@ struct ForgetCommand: ParsableCommand {
             throw BackupError(.usage, "names of backups and --keep options exclude each other", remedy: "Leave one of them out.")
         }
         let store = try store.open()
-        SuccessorWarning.show(store)
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }
         let operation = ForgetOperation(store: store)
         let plan =
             !names.isEmpty
             ? try operation.plan(names: names) : policy.isEmpty ? try operation.planByRule() : try operation.plan(policy)
+        SuccessorWarning.show(store)
         if !output.json, !dryRun, !yes, !plan.removed.isEmpty { Terminal.complain(verbatim: Self.table(plan)) }
         if !dryRun, !yes, !plan.removed.isEmpty {
             try Consent.require(

@@ -112,6 +112,8 @@ struct MountCommand: ParsableCommand {
     ) throws {
         let lock = try MountRecord.lock(store.paths)
         defer { withExtendedLifetime(lock) {} }
+        // In the background for mount.log too: whoever has mounted has been told by the program that returned.
+        SuccessorWarning.show(store)
         let services = try StoreTreeServices(store: store)
         let tree = VirtualTree(services: services, repository: store.repository, isSharedWithOthers: mountOptions.allowsOthers)
         let session = try MountSession(tree: tree, mountpoint: mountpoint, options: mountOptions) { request, error in

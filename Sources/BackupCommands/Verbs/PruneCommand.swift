@@ -36,8 +36,8 @@ struct PruneCommand: ParsableCommand {
     func run() throws {
         let limit = try UnusedLimit(parsing: maxUnused)
         let store = try store.open()
-        SuccessorWarning.show(store)
         if now { try store.requireNoSuccessor() }
+        SuccessorWarning.show(store)
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }
         let operation = PruneOperation(

@@ -65,15 +65,27 @@ struct RestoreCommand: ParsableCommand {
         // A safety backup comes first.
         DescriptorLimit.raise()
         let store = try store.open()
-        SuccessorWarning.show(store)
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }
-        if let target { return try write(store, to: target, printer) }
+        if let target {
+            SuccessorWarning.show(store)
+            return try write(store, to: target, printer)
+        }
         let restore = RestoreRunner(
             store: store, restoresSettings: settings, allowsDamage: allowDamaged, allowsOtherSources: otherSource)
-        if source == "-" { return try restore.withStandardInput { try run(restore, $0, nil, printer, store) } }
+        if source == "-" {
+            SuccessorWarning.show(store)
+            return try restore.withStandardInput { try run(restore, $0, nil, printer, store) }
+        }
         let again = restore.command(restoring: source, strategy: strategy)
-        try retrying(printer) { try run(restore, try restore.source(named: source), again, printer, store) }
+        var mustWarn = true
+        try retrying(printer) {
+            // A refusal of `latest` says the same.
+            let content = try restore.source(named: source)
+            if mustWarn { SuccessorWarning.show(store) }
+            mustWarn = false
+            try run(restore, content, again, printer, store)
+        }
     }
 
     /// On a terminal, whoever sees it fail may have it tried again, with the file or the disk in order by then; elsewhere he is told how.

@@ -74,7 +74,11 @@ struct StatusCommand: ParsableCommand {
     }
 
     private func report(_ check: HealthCheck) throws {
-        if output.json { Terminal.say(check.json.compactText + [10]) } else { Terminal.say(StatusText.line(check)) }
+        if output.json {
+            Terminal.say(check.json.compactText + [10])
+        } else {
+            for line in StatusText.lines(check) { Terminal.say(line) }
+        }
         if check.finding != .healthy { throw ExitCode(ExitStatus.failure.rawValue) }
     }
 }

@@ -38,6 +38,7 @@ public struct BackupOperation: Sendable {
                 return removingOld(result, report)
             }
             facts.note(result)
+            store.rememberWarnings(of: result, isAutomatic: false)
             // The user has asked for it, so the store is in use: from the next backup on it keeps to its rules.
             try? store.identityFile.change { $0.isQuiet = false }
             return result
@@ -98,7 +99,7 @@ public struct BackupOperation: Sendable {
         let createdAt = SystemClock.now()
         let name = try snapshotName(kind, label, createdAt)
         let writer = try store.repository.makeWriter()
-        let warning = try store.claimSource()
+        let otherStore = try store.claimSource()
         let parent = store.ownSnapshots(kind: .snapshot).last
         let earlier = EarlierBackup(of: store)
 
@@ -159,7 +160,10 @@ public struct BackupOperation: Sendable {
         return BackupResult(
             snapshot: snapshot, storedBytes: storedBytes, unreadable: parts.unreadable + damage,
             missing: records.facts.missingFiles.lines, mediaBytesRead: progress.mediaBytesRead,
-            warnings: [warning, places.problemInMedia()?.message].compactMap { $0 })
+            warnings: [
+                otherStore.map { BackupWarning(.successor, $0) },
+                places.problemInMedia().map { BackupWarning(.places, $0.message) },
+            ].compactMap { $0 })
     }
 
     private static func readAttributes(_ time: Timestamp?) -> [String: String] {

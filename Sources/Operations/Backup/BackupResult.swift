@@ -15,10 +15,13 @@ public struct BackupResult: Sendable {
     let mediaBytesRead: UInt64
 
     /// What the user should know of it, though the backup is whole.
-    public internal(set) var warnings: [Message] = []
+    public internal(set) var warnings: [BackupWarning] = []
 
     /// Backups that the rule of retention no longer keeps.
     public internal(set) var removed: [Snapshot] = []
+
+    /// All that a status says of it: that it is not whole, and the warnings.
+    public var notices: [Message] { (incompleteness.map { [$0.message] } ?? []) + warnings.map(\.message) }
 
     /// What to say of a backup that was made, but is not whole; `nil` when it is.
     public var incompleteness: BackupError? {

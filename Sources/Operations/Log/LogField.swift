@@ -18,6 +18,7 @@ enum LogField: String, CaseIterable, Sendable {
     case snapshot
     case safetyBackup
     case rule
+    case warning
     case strategy
     case format
     case outcome

@@ -1,4 +1,5 @@
 import BackupCore
+import BackupRepository
 import Glibc
 import Logging
 import SystemIO
@@ -36,6 +37,16 @@ public struct OperationLog: Sendable {
             [.operation: .string(operation.rawValue), .phase: "begun"].merging(isAutomatic ? [.isAutomatic: true.field] : [:]) {
                 $1
             })
+    }
+
+    /// A backup was made that has something to say. What it is stands in the status: the log has no texts.
+    func note(_ warning: BackupWarning, of backup: Snapshot, isAutomatic: Bool) {
+        var fields: [LogField: Logger.MetadataValue] = [
+            .operation: .string(OperationKind.backup.rawValue), .phase: "warning", .warning: .string(warning.kind.rawValue),
+            .snapshot: .string(backup.name.description),
+        ]
+        if isAutomatic { fields[.isAutomatic] = true.field }
+        write(.warning, "backup \(backup.name) has a warning (\(warning.kind.rawValue)); see: backupfs status", fields)
     }
 
     /// Something about the schedule, of which no operation tells.

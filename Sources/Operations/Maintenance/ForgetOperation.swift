@@ -110,7 +110,7 @@ public struct ForgetOperation: Sendable {
     struct Removal {
         var removed: [Snapshot] = []
         /// Why something stays that the rule would remove, and what seems to be wrong.
-        var warnings: [Message] = []
+        var warnings: [BackupWarning] = []
     }
 
     /// Removes what the rule no longer keeps after a backup. For the holder of the operation lock.
@@ -119,18 +119,19 @@ public struct ForgetOperation: Sendable {
             let plan = try planByRuleIfAny(justMade: result.snapshot.id)
         else { return Removal() }
         // Another store may have taken the source over while the backup was made.
-        if let notice = store.successorNotice { return Removal(warnings: [notice]) }
+        if let notice = store.successorNotice { return Removal(warnings: [BackupWarning(.successor, notice)]) }
         guard store.settings.hasEnd else {
-            return Removal(warnings: [StoreSettings.cutOff(store.paths.settings).summary])
+            return Removal(warnings: [BackupWarning(.settings, StoreSettings.cutOff(store.paths.settings).summary)])
         }
         let retentionGuard = RetentionGuard(store: store)
         // What is wrong is worth a warning also where nothing would go.
-        if let reason = retentionGuard.clockProblem(after: result.snapshot, now: SystemClock.now())
-            ?? retentionGuard.contentProblem(of: result)
-        {
-            return Removal(warnings: [reason])
+        if let reason = retentionGuard.clockProblem(after: result.snapshot, now: SystemClock.now()) {
+            return Removal(warnings: [BackupWarning(.clock, reason)])
         }
-        let warnings = plan.held.map(RetentionGuard.notice)
+        if let reason = retentionGuard.contentProblem(of: result) {
+            return Removal(warnings: [BackupWarning(.content, reason)])
+        }
+        let warnings = plan.held.map { BackupWarning(.held, RetentionGuard.notice(ofHeld: $0)) }
         return Removal(removed: plan.removed.isEmpty ? [] : try remove(plan, report), warnings: warnings)
     }
 

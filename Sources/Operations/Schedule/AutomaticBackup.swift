@@ -154,7 +154,10 @@ public struct AutomaticBackup: Sendable {
         if !result.removed.isEmpty { state.needsPrune = true }
         // Removals by hand count as well.
         if (try? store.ownRemovedSnapshots().isEmpty) == false { state.needsPrune = true }
-        if let reason = pruneNowAndThen(&state, after: result, progress) { result.warnings.append(reason) }
+        if let reason = pruneNowAndThen(&state, after: result, progress) {
+            result.warnings.append(BackupWarning(.prune, reason))
+        }
+        store.rememberWarnings(of: result, isAutomatic: true)
         return .made(result)
     }
 

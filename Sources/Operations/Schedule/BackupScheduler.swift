@@ -1,8 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// Makes the backups of a store's schedule while the store is mounted, in a thread of its own. It says nothing to anybody: how it went stands in the
-/// status and in the log.
+/// Makes the backups of a store's schedule while the store is mounted, in a thread of its own. How they went stands in the status and in the log.
 public final class BackupScheduler: Sendable {
     /// How long it sleeps at most: clocks jump, and settings change.
     private static let longestWait: UInt64 = 30_000_000_000
@@ -21,10 +20,11 @@ public final class BackupScheduler: Sendable {
     private let thread: SystemThread
 
     /// Starts it. What is due is made at once.
+    /// - Parameter onBackup: given each backup that it has made, in that thread.
     /// - Throws: `inputOutput` when the system has no thread to give.
-    public init(store: Store) throws(BackupError) {
+    public init(store: Store, onBackup: @escaping @Sendable (BackupResult) -> Void) throws(BackupError) {
         self.store = store
-        thread = try SystemThread { [state] in Self.run(store, state) }
+        thread = try SystemThread { [state] in Self.run(store, state, onBackup) }
     }
 
     /// Makes it look again now: the settings may have changed.
@@ -37,11 +37,11 @@ public final class BackupScheduler: Sendable {
         thread.join()
     }
 
-    private static func run(_ store: Store, _ state: Monitor<State>) {
+    private static func run(_ store: Store, _ state: Monitor<State>, _ onBackup: (BackupResult) -> Void) {
         var isStart = true
         while !state.withLock({ $0.isEnding }) {
             store.reloadSettings()
-            let wait = turn(store, isStart: isStart)
+            let wait = turn(store, isStart: isStart, onBackup)
             isStart = false
             _ = state.wait(until: { $0.isEnding || $0.isWoken }, forNanoseconds: wait)
             state.withLock { $0.isWoken = false }
@@ -49,7 +49,7 @@ public final class BackupScheduler: Sendable {
     }
 
     /// - Returns: how long to wait until the next.
-    private static func turn(_ store: Store, isStart: Bool) -> UInt64 {
+    private static func turn(_ store: Store, isStart: Bool, _ onBackup: (BackupResult) -> Void) -> UInt64 {
         do throws(BackupError) {
             switch try AutomaticBackup(store: store).runIfDue(isStart: isStart) {
             case .notDue(let next?):
@@ -57,7 +57,10 @@ public final class BackupScheduler: Sendable {
                 guard next > now else { return shortestWait }
                 let seconds = min(UInt64(max(0, next.secondsSince(now).addingSaturating(1))), longestWait / 1_000_000_000)
                 return max(seconds * 1_000_000_000, shortestWait)
-            case .off, .quiet, .notDue(nil), .made, .unchanged: return longestWait
+            case .made(let result):
+                onBackup(result)
+                return longestWait
+            case .off, .quiet, .notDue(nil), .unchanged: return longestWait
             }
         } catch {
             return error.code == .busy ? busyWait : longestWait

@@ -12,6 +12,8 @@ extension Store {
         return document
     }
 
+    public var hasSuccessor: Bool { successor != nil }
+
     /// What to say before this store's backups are used or removed; `nil` while it continues its source itself.
     public var successorNotice: Message? {
         guard let successor else { return nil }

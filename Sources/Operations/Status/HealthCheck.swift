@@ -7,6 +7,8 @@ import SystemIO
 public struct HealthCheck: Sendable {
     public enum Finding: String, Sendable {
         case healthy
+        /// Another store continues the backups: the newest may be that one's, and say nothing of this one's data.
+        case takenOver = "taken_over"
         case noBackup = "no_backup"
         case tooOld = "too_old"
         /// The schedule's last backup failed, and none was made since.
@@ -16,14 +18,19 @@ public struct HealthCheck: Sendable {
     public let finding: Finding
     public let newest: Snapshot?
     public let maximumAge: RetentionPeriod
-    /// Why the last operation failed, where that is the finding.
+    /// What the newest backup has to say. That makes it no worse than none: the finding is another matter.
+    public let warnings: [Message]
+    /// Why the last operation failed, or which store continues the backups, where that is the finding.
     public let message: Message?
 
     public init(_ state: StoreState, maximumAge: RetentionPeriod) {
         newest = state.newest
         self.maximumAge = maximumAge
+        warnings = state.warnings
         let limit = CalendarTime(state.now).start(of: maximumAge)
-        if let newest = state.newest {
+        if state.successorNotice != nil {
+            finding = .takenOver
+        } else if let newest = state.newest {
             if newest.creationTime < limit {
                 finding = .tooOld
             } else {
@@ -32,7 +39,12 @@ public struct HealthCheck: Sendable {
         } else {
             finding = .noBackup
         }
-        message = finding == .automaticFailed ? state.failure?.message : nil
+        message =
+            switch finding {
+            case .takenOver: state.successorNotice
+            case .automaticFailed: state.failure?.message
+            case .healthy, .noBackup, .tooOld: nil
+            }
     }
 
     public var json: OrderedJSON {
@@ -40,6 +52,7 @@ public struct HealthCheck: Sendable {
             "message_type": .text("check"), "healthy": .boolean(finding == .healthy), "finding": .text(finding.rawValue),
             "lastBackup": .optional(newest.map { ISO8601.format($0.creationTime.wholeSeconds) }),
             "maximumAge": .text(maximumAge.text), "message": .optional(message?.english),
+            "warnings": .array(warnings.map { .text($0.english) }),
         ])
     }
 }

@@ -39,6 +39,9 @@ public struct PrometheusText: Sendable {
             "last_backup_files", "Number of files in the newest backup.",
             state.newest.map { Self.number($0.record.root.totals.fileCount) })
         add(
+            "last_backup_warnings", "Number of warnings of the newest backup.",
+            state.newest.map { _ in Int64(state.warnings.count) })
+        add(
             "next_backup_timestamp_seconds", "When the next backup is due; not there without a schedule.",
             state.nextBackup?.seconds)
         add(
@@ -47,6 +50,8 @@ public struct PrometheusText: Sendable {
         add(
             "repository_size_bytes", "Room that all backups take, compressed and deduplicated.",
             Self.number(repository.packByteCount))
+        add(
+            "taken_over", "Whether another store continues the backups of this store.", state.successorNotice == nil ? 0 : 1)
         add("database_readable", "Whether the database of the app can be read.", state.databaseError == nil ? 1 : 0)
         let records = state.counts ?? []
         add(

@@ -13,10 +13,14 @@ public struct StoreState: Sendable {
     public let now: Timestamp
     /// This store's own backups, in the order in which they were made.
     public let snapshots: [Snapshot]
+    /// What the newest one has to say.
+    public let warnings: [Message]
     /// Backups that other stores have in the repository.
     public let otherSnapshotCount: Int
     /// Whether the store has adopted a source and waits for its first restore or backup.
     public let isQuiet: Bool
+    /// What to say of the store that continues this one's backups; `nil` while this one does.
+    public let successorNotice: Message?
     public let safetyBackupCount: Int
     /// This store's backups that were removed and can be brought back; `nil` when that cannot be looked up.
     public let removedBackupCount: Int?
@@ -46,8 +50,10 @@ public struct StoreState: Sendable {
         repositoryPath = store.paths.resolve(store.settings.repositoryPath)
         now = SystemClock.now()
         snapshots = store.ownSnapshots(kind: .snapshot)
+        warnings = snapshots.last.map(store.warnings) ?? []
         otherSnapshotCount = store.repository.snapshots(kind: .snapshot).count - snapshots.count
         isQuiet = store.isQuiet
+        successorNotice = store.successorNotice
         safetyBackupCount = store.ownSnapshots(kind: .safety).count
         removedBackupCount = try? store.ownRemovedSnapshots().count
         isRunning = store.isOperationRunning

@@ -25,13 +25,14 @@ public struct StatusDocument: Sendable {
             "store": .text(store.paths.root),
             "state": .text(state.isRunning ? "running" : "idle"),
             "operation": state.operation?.json ?? .null,
-            "lastBackup": state.newest.map(Self.describe) ?? .null,
+            "lastBackup": state.newest.map { Self.describe($0, state.warnings) } ?? .null,
             "schedule": .text(state.schedule),
             "nextBackup": .optional(state.nextBackup.map { ISO8601.format($0.wholeSeconds) }),
             "snapshotCount": .integer(state.snapshots.count),
             "otherSnapshotCount": .integer(state.otherSnapshotCount),
             "source": .text(store.source.hexadecimal),
             "adopted": .boolean(state.isQuiet),
+            "successor": .optional(state.successorNotice?.english),
             "safetyBackupCount": .integer(state.safetyBackupCount),
             "removedBackupCount": removedCount,
             "records": records ?? .null,
@@ -44,10 +45,11 @@ public struct StatusDocument: Sendable {
         ])
     }
 
-    private static func describe(_ snapshot: Snapshot) -> OrderedJSON {
+    private static func describe(_ snapshot: Snapshot, _ warnings: [Message]) -> OrderedJSON {
         .members([
             "name": .text(snapshot.name.description), "createdAt": .text(ISO8601.format(snapshot.creationTime.wholeSeconds)),
             "id": .text(snapshot.id.hexadecimal), "sizeBytes": .integer(snapshot.record.root.totals.byteCount),
+            "warnings": .array(warnings.map { .text($0.english) }),
         ])
     }
 

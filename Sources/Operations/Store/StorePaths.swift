@@ -36,6 +36,8 @@ public struct StorePaths: Sendable {
     var history: String { "\(root)/history.jsonl" }
     /// What the schedule has done so far.
     var scheduleState: String { "\(root)/schedule.state" }
+    /// What the newest backup has to say.
+    var backupWarnings: String { "\(root)/backup.warnings" }
     /// When files were read that have no change time.
     var mediaReadRecord: String { "\(root)/media.read" }
     /// When the files of the app's older versions were migrated.
@@ -54,8 +56,8 @@ public struct StorePaths: Sendable {
     /// Drafts of files that only the holder of the operation lock replaces.
     func operationDrafts() throws(BackupError) -> [String] {
         let names = [
-            restoreJournal, hookRecord, operationRecord, lastErrorRecord, scheduleState, mediaReadRecord, migrationRecord,
-            history,
+            restoreJournal, hookRecord, operationRecord, lastErrorRecord, scheduleState, backupWarnings, mediaReadRecord,
+            migrationRecord, history,
         ].map(FileSystem.lastComponent)
         return try FileSystem.drafts(of: names, in: root)
             + FileSystem.drafts(of: [lastRestoreJSON, lastRestoreText].map(FileSystem.lastComponent), in: restoreReports)

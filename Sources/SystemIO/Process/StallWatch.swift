@@ -27,6 +27,7 @@ public enum StallWatch {
         return request
     }()
 
+    private static let mountConnection = Atomic<Int32>(-1)
     private static let handler = Mutex<(@Sendable () -> Void)?>(nil)
 
     /// Has this process ended when what it runs is stalled.
@@ -35,6 +36,13 @@ public enum StallWatch {
         // Made here and not in a signal handler.
         _ = request
         handler.withLock { $0 = onStall }
+    }
+
+    /// Has the connection of a mount closed when this process is ended: whoever waits for an answer in the mount is then told that there will be none.
+    /// The kernel keeps the descriptors of a process for as long as one of its threads waits in it, and would keep them waiting, too.
+    /// - Parameter descriptor: `nil` when the mount has ended.
+    public static func setMountConnection(_ descriptor: Int32?) {
+        mountConnection.store(descriptor ?? -1, ordering: .sequentiallyConsistent)
     }
 
     /// Started with the first operation. Without a thread to spare, a second signal still ends the process.
@@ -111,6 +119,8 @@ public enum StallWatch {
     private static func end() -> Never {
         handler.withLock { $0 }?()
         AdvisoryLock.releaseAll()
+        let connection = mountConnection.load(ordering: .sequentiallyConsistent)
+        if connection >= 0 { close(connection) }
         _exit(130)
     }
 }

@@ -25,6 +25,8 @@ public protocol TreeServices: AnyObject, Sendable {
     func setPinned(_ snapshot: Snapshot, _ isPinned: Bool) throws(BackupError)
     /// Those of `snapshots` that this store made, in the order in which it made them; a repository may hold those of others as well.
     func own(_ snapshots: [Snapshot]) -> [Snapshot]
+    /// Whether the newest of them is this store's for certain. While another store continues its backups it may be that one's.
+    var isNewestKnown: Bool { get }
 
     /// The app's own file name for a snapshot in `exports/`, without a suffix against clashes, and whether that file is the archive.
     func exportFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool)

@@ -19,8 +19,9 @@ final class LatestLink: LinkNode {
             modificationTime: snapshot.creationTime)
     }
 
-    /// Asked for each time, since the newest may be another by now.
+    /// Asked for each time, since the newest may be another by now, or none.
     func target() throws(BackupError) -> [UInt8] {
-        (try context.refreshedSnapshots(.snapshot).last ?? snapshot).name.bytes
+        guard let newest = try context.latestSnapshot() else { throw .notFound(SnapshotsFolder.latestName) }
+        return newest.name.bytes
     }
 }

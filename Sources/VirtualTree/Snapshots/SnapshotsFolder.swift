@@ -41,7 +41,7 @@ final class SnapshotsFolder: FolderNode {
         // File managers and shells probe for dozens of hidden names; none of them can be a snapshot.
         if name.bytes.first == UInt8(ascii: ".") { throw .notFound(name) }
         if name == Self.latestName {
-            guard let newest = try context.ownSnapshots(.snapshot).last else { throw .notFound(name) }
+            guard let newest = try context.latestSnapshot() else { throw .notFound(name) }
             return LatestLink(inode: inode.child(name), target: newest, context: context)
         }
         _ = try context.refreshedSnapshots()
@@ -54,7 +54,7 @@ final class SnapshotsFolder: FolderNode {
         var nodes: [(name: FileName, node: any Node)] = snapshots.map {
             ($0.name, SnapshotFolder($0, inode: inode.snapshot($0.id), context: context))
         }
-        if let newest = context.services.own(snapshots).last {
+        if context.services.isNewestKnown, let newest = context.services.own(snapshots).last {
             let link = LatestLink(inode: inode.child(Self.latestName), target: newest, context: context)
             nodes.append((Self.latestName, link))
         }

@@ -45,6 +45,7 @@ struct LogTests {
                 check ok - - info -
                 repair ok - - info -
                 verify ok - - info one
+                backup - - - warning two
                 backup ok sourceUnreadable media warning two
                 retention - - - info two
                 forget ok - - info two
@@ -52,7 +53,8 @@ struct LogTests {
                 delete ok - - info one
                 prune ok - - info -
                 """)
-        let others = #"select((.phase != "ended" and .op != "retention") or .app != "photo-diary" or .pid < 2)"#
+        let others =
+            #"select((.phase != "ended" and .phase != "warning" and .op != "retention") or .app != "photo-diary" or .pid < 2)"#
         #expect(try room.sh("jq -r '\(others)' $S/backupfs.log") == "")
         #expect(try room.sh("stat -c %a $S/backupfs.log $S/history.jsonl | paste -sd' '") == "600 600")
     }

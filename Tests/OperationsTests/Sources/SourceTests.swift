@@ -187,10 +187,25 @@ struct SourceTests {
             let refused = try room.run("backupfs \(command) --store $R/old")
             #expect(refused.status == 1 && refused.complaint.contains("another store, \(room.path)/new on "), "\(command)")
             #expect(refused.complaint.contains("init --adopt "), "\(command): \(refused.complaint)")
+            #expect(refused.complaint.components(separatedBy: "another store, ").count == 2, "\(command): \(refused.complaint)")
         }
         #expect(try names(room, "$R/old") == "a b other")
         #expect(try room.sh(records) == "1200")
         #expect(try room.run("backupfs prune --store $R/old").complaint.contains("warning: another store, "))
+        // The newest may be the other store's: that this one is backed up cannot be told.
+        let check = try room.run("backupfs status --check 1d --store $R/old")
+        #expect(
+            check.status == 1
+                && check.output.hasPrefix("The newest backup may be another store's: another store, \(room.path)/new on "),
+            "\(check)")
+        #expect(
+            try room.run("backupfs status --check 1d --json --store $R/old | jq -r .finding").output == "taken_over\n")
+        #expect(try room.sh("backupfs status --store $R/old").contains("\nWarning: another store, \(room.path)/new on "))
+        #expect(
+            try room.sh("backupfs status --json --store $R/old | jq -r .successor").hasPrefix(
+                "another store, \(room.path)/new on "))
+        #expect(try room.sh("backupfs status --json --store $R/new | jq -r .successor") == "null")
+        #expect(try room.sh("backupfs status --prometheus --store $R/old | grep '^backupfs_taken_over{' | sed 's/.* //'") == "1")
         // What is named is meant, and the store that continues them is as before.
         let named = try room.run("backupfs restore a --yes --store $R/old")
         #expect(named.status == 0 && named.complaint.contains("warning: another store, "), "\(named.complaint)")
@@ -201,6 +216,7 @@ struct SourceTests {
             try room.sh("backupfs snapshots --json --store $R/old | jq -r '[.[] | select(.own) | .name] | join(\" \")'") == "mine"
         )
         try room.sh("backupfs restore latest --yes --store $R/old")
+        #expect(try room.run("backupfs status --check 1d --store $R/old").status == 0)
     }
 
     @Test func `several sources have to be chosen from`() throws {
@@ -215,8 +231,8 @@ struct SourceTests {
         let refused = try room.run("backupfs init --store $S --repository $R/nas")
         #expect(refused.status == 2 && refused.complaint.contains("the backups of 2 stores"), "\(refused.complaint)")
         #expect(refused.complaint.components(separatedBy: "EV Charging Tracker on ").count == 3, "\(refused.complaint)")
-        #expect(try room.run("backupfs init --store $S --repository $R/nas --adopt 0").status != 0)
-        #expect(try room.run("backupfs init --store $S --adopt 0").status == 2)
+        #expect(try room.run("backupfs init --store $S --repository $R/nas --adopt none").status != 0)
+        #expect(try room.run("backupfs init --store $S --adopt none").status == 2)
         #expect(try room.sh("ls -d $S* 2>/dev/null || echo none") == "none")
         try room.sh("backupfs init --store $S --repository $R/nas --new-source; backupfs backup --label c --store $S")
         #expect(try room.sh("backupfs snapshots --json --store $S | jq -r '.[] | select(.own) | .name'") == "c")

@@ -59,7 +59,8 @@ struct PrometheusTests {
         let after = try samples(room, "backupfs status --prometheus --store $S")
         for line in [
             "backups|\(place)|1", "safety_backups|\(place)|0", "last_backup_timestamp_seconds|\(place)|1768141800",
-            "last_backup_files|\(place)|9", "records|\(place)|collection=cars|3", "records|\(place)|collection=expenses|1200",
+            "last_backup_files|\(place)|9", "last_backup_warnings|\(place)|0", "records|\(place)|collection=cars|3",
+            "records|\(place)|collection=expenses|1200",
             "database_readable|\(place)|1", "operation_running|\(place)|0", "automatic_backup_failures|\(place)|0",
         ] {
             #expect(after.contains("backupfs_\(line)"), "\(line)")
@@ -101,7 +102,7 @@ struct PrometheusTests {
             """)
         #expect(try room.sh("ls -A $R/collector; stat -c %a $R/collector/backupfs.prom") == "backupfs.prom\n644")
         #expect(try room.sh("[ $(cat $R/before) != $(stat -c %i $R/collector/backupfs.prom) ] && echo new") == "new")
-        #expect(try samples(room, "cat $R/collector/backupfs.prom").count == 12)
+        #expect(try samples(room, "cat $R/collector/backupfs.prom").count == 13)
         let result = try room.run("backupfs status --prometheus $R/none/x.prom --store $S")
         #expect(result.status == 1 && result.complaint.contains("\(room.path)/none"), "\(result.complaint)")
     }

@@ -157,7 +157,7 @@ struct StatusCommandTests {
         #expect(try check("7d", at: "2026-01-18T14:30:00Z").hasPrefix("0 "))
         #expect(
             try check("7d", at: "2026-01-18T14:30:01Z", "--json")
-                == #"1 {"message_type":"check","healthy":false,"finding":"too_old","lastBackup":"2026-01-11T14:30:00Z","maximumAge":"7d","message":null}"#
+                == #"1 {"message_type":"check","healthy":false,"finding":"too_old","lastBackup":"2026-01-11T14:30:00Z","maximumAge":"7d","message":null,"warnings":[]}"#
                 + "\n")
         // The schedule's next one fails: there is a young backup, but there will be no others.
         _ = try room.run(

@@ -1,0 +1,30 @@
+import BackupCore
+
+/// What the user should know of a backup that was made, though it is whole.
+public struct BackupWarning: Sendable {
+    /// What it is about: what the log says of it, which has no texts.
+    enum Kind: String, CaseIterable, Sendable {
+        /// The clock cannot be believed.
+        case clock
+        /// It may be worse than the backups before it.
+        case content
+        /// A backup stays only because this one holds much less.
+        case held
+        /// Another store continues the source.
+        case successor
+        /// `store.yaml` may be cut off.
+        case settings
+        /// Database, media folder and repository lie in each other.
+        case places
+        /// The room of what was removed could not be given back.
+        case prune
+    }
+
+    let kind: Kind
+    public let message: Message
+
+    init(_ kind: Kind, _ message: Message) {
+        self.kind = kind
+        self.message = message
+    }
+}

@@ -1,0 +1,102 @@
+import TestSupport
+import Testing
+
+/// What a backup has to say that no command prints: one of the schedule, or one that `mkdir` makes.
+@Suite(.enabled(if: !Machine.skipsMountedTests)) struct BackupWarningTests {
+    private static let isBehind = "the clock is behind the backup before, of 2026-02-20 10:00:00"
+
+    /// A store whose newest backup is of February.
+    private func room(_ body: (Room) throws -> Void) throws {
+        try Room.use { room in
+            room.variables["BACKUPFS_SCHEDULE"] = nil
+            try room.sh(
+                "backupfs init --store $S --sample; backupfs backup --if-due --store $S", Self.time("2026-01-10T10:00:00Z"))
+            try room.sh("backupfs backup --label february --store $S", Self.time("2026-02-20T10:00:00Z"))
+            // Otherwise there is nothing new to back up.
+            try room.sh("sqlite3 $S/app/database.sqlite 'delete from expenses where rowid = 1'")
+            try body(room)
+        }
+    }
+
+    private static func time(_ text: String) -> [String: String] { ["BACKUPFS_NOW": text] }
+
+    private func wait(_ room: Room, until script: String) throws {
+        try room.sh("for i in $(seq 300); do \(script) && exit 0; sleep 0.1; done; cat $S/backupfs.log $M/status.json; exit 1")
+    }
+
+    private func warnings(_ room: Room) throws -> String { try room.sh("jq -r '.lastBackup.warnings[]' $M/status.json") }
+
+    @Test func `warnings of the schedule's backup are told by the status, the log and mount.log`() throws {
+        try room { room in
+            let now = Self.time("2026-01-12T09:00:00Z")
+            try room.sh("backupfs mount --store $S $M", now)
+            try wait(room, until: "grep -q 'clock is behind' $M/status.json")
+            #expect(try warnings(room).hasPrefix(Self.isBehind))
+            let name = "2026-01-12_09-00-00"
+            #expect(try room.sh("backupfs status --store $S", now).contains("\nWarning: \(Self.isBehind)"))
+            #expect(
+                try room.sh("backupfs status --json --store $S | jq -r '.lastBackup | .name, .warnings[0]'", now).hasPrefix(
+                    "\(name)\n\(Self.isBehind)"))
+            // It is no reason to be alarmed at night: the backup is there.
+            let checked = try room.sh("backupfs status --check 26h --store $S", now).split(separator: "\n")
+            #expect(checked.first == "OK. Last backup: 2026-01-12 09:00:00", "\(checked)")
+            #expect(checked.count == 2 && checked[1].hasPrefix("Warning: \(Self.isBehind)"), "\(checked)")
+            #expect(
+                try room.sh("backupfs status --check 26h --json --store $S | jq -c '[.healthy, (.warnings | length)]'", now)
+                    == "[true,1]")
+            #expect(
+                try room.sh(
+                    "jq -r 'select(.phase == \"warning\") | [.level, .op, .warning, .snapshot, .automatic] | join(\" \")' $S/backupfs.log"
+                ) == "warning backup clock \(name) true")
+            #expect(try room.sh("cat $S/mount.log").hasPrefix("warning: \(name): \(Self.isBehind)"))
+            try room.unmount()
+        }
+    }
+
+    @Test func `warnings of mkdir are told until there is a backup without any`() throws {
+        try room { room in
+            let now = Self.time("2026-01-11T09:00:00Z").merging(["BACKUPFS_SCHEDULE": "off"]) { $1 }
+            let mount = try room.start("exec backupfs mount -f --store $S $M 2>$R/said", now)
+            try wait(room, until: "[ -e $M/status.json ]")
+            try room.sh("mkdir $M/snapshots/one")
+            #expect(try warnings(room).hasPrefix(Self.isBehind))
+            #expect(try room.sh("cat $R/said").hasPrefix("warning: one: \(Self.isBehind)"))
+            #expect(
+                try room.sh("jq -r 'select(.phase == \"warning\") | [.warning, .snapshot] | join(\" \")' $S/backupfs.log")
+                    == "clock one")
+            // The backup that was made last is another one meanwhile.
+            try room.sh("mv $M/snapshots/one $M/snapshots/two")
+            #expect(try warnings(room).hasPrefix(Self.isBehind))
+            try room.sh("rmdir $M/snapshots/two")
+            #expect(try warnings(room) == "")
+            try room.sh("backupfs undelete two --store $S")
+            #expect(try warnings(room).hasPrefix(Self.isBehind))
+            // Its clock is that of the backup before.
+            try room.sh("mkdir $M/snapshots/three")
+            #expect(try warnings(room) == "")
+            #expect(!(try room.sh("backupfs status --store $S", now)).contains("Warning"))
+            #expect(try room.sh("ls $S | grep -c warnings || true") == "0")
+            #expect(try room.sh("wc -l < $R/said") == "1")
+            try room.sh("backupfs umount --store $S")
+            #expect(try mount.wait().exitCode == 0)
+        }
+    }
+
+    @Test func `a backup of the schedule that is not whole says so`() throws {
+        try Room.use { room in
+            room.variables["BACKUPFS_SCHEDULE"] = "daily"
+            try room.sh(
+                """
+                mkdir $R/media; mkfifo $R/media/pipe; sqlite3 $R/notes.sqlite "create table n(id integer primary key); insert into n values(1)"
+                backupfs init --store $S --database $R/notes.sqlite --media $R/media
+                backupfs backup --if-due --store $S
+                """, Self.time("2026-01-10T10:00:00Z"))
+            try room.sh("backupfs mount --store $S $M", Self.time("2026-01-12T09:00:00Z"))
+            let message = "the backup 2026-01-12_09-00-00 is not whole: 1 files could not be read or are damaged"
+            try wait(room, until: "grep -q 'not whole' $M/status.json")
+            #expect(try warnings(room).hasPrefix(message))
+            #expect(try room.sh("cat $S/mount.log").contains(message))
+            try room.unmount()
+        }
+    }
+}
