@@ -5,7 +5,7 @@ import Testing
 
 @testable import Operations
 
-private enum MountPermission {
+enum MountPermission {
     static let isThere: Bool = {
         guard geteuid() == 0, let room = try? Room() else { return false }
         return (try? room.run("unshare -m --propagation private mount -t tmpfs none $R").status) == 0

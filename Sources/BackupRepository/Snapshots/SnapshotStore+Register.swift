@@ -62,6 +62,7 @@ extension SnapshotStore {
     func expect(_ id: SnapshotID) throws(BackupError) {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
+        try scan()
         try writeRegister { $0.enter([id]) }
     }
 
@@ -69,6 +70,8 @@ extension SnapshotStore {
     func strikeOutRemoved() {
         guard !removedForGood.isEmpty, let lock = try? NamesLock(layout) else { return }
         defer { withExtendedLifetime(lock) {} }
+        // Another store may have removed one since the last look: it must not be entered again.
+        guard (try? scan()) != nil else { return }
         changeRegister { _ in }
     }
 
@@ -137,6 +140,7 @@ extension SnapshotStore {
     func forgetMissing(_ missing: MissingSnapshots) throws(BackupError) {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
+        try scan()
         changeRegister { register in
             register.strikeOut(missing.records)
             for snapshot in missing.labels { register.strikeOutLabel(of: snapshot) }

@@ -28,6 +28,18 @@ extension Repository {
         }
     }
 
+    /// The IDs of those whose document is there but cannot be read.
+    public func unreadableSources() throws(BackupError) -> [SourceID] {
+        try sourceIDs().filter { id in
+            do {
+                _ = try source(id)
+                return false
+            } catch {
+                return true
+            }
+        }
+    }
+
     /// The IDs of those that have a document, readable or not, sorted.
     func sourceIDs() throws(BackupError) -> [SourceID] {
         do throws(BackupError) {

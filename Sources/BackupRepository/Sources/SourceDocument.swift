@@ -11,6 +11,9 @@ public struct SourceDocument: Hashable, Sendable {
     public var app: String
     public var title: String
     public var hostName: String
+    /// Of the machine's installation (machine-id(5)); empty where it has none, or where an older program wrote the document. Many machines have the
+    /// same name.
+    public var machineID: String
     public var storePath: String
     /// The text of the definition file, for an app that is not built in.
     public var definition: String?
@@ -18,18 +21,22 @@ public struct SourceDocument: Hashable, Sendable {
     public var settings: String
 
     public init(
-        id: SourceID, storeID: String, app: String, title: String, hostName: String, storePath: String, definition: String?,
-        settings: String
+        id: SourceID, storeID: String, app: String, title: String, hostName: String, machineID: String = "", storePath: String,
+        definition: String?, settings: String
     ) {
         self.id = id
         self.storeID = storeID
         self.app = app
         self.title = title
         self.hostName = hostName
+        self.machineID = machineID
         self.storePath = storePath
         self.definition = definition
         self.settings = settings
     }
+
+    /// Whether the store is, or was, on this machine. Where that cannot be known, it is not.
+    public var isOfThisMachine: Bool { hostName == HostIdentity.hostName && machineID == HostIdentity.machineID }
 }
 
 /// How it is written (format document, "Source").
@@ -44,6 +51,7 @@ extension SourceDocument {
             "store": storeID, "app": app, "title": title, "host": hostName, "path": storePath, "settings": settings,
         ]
         values["definition"] = definition
+        if !machineID.isEmpty { values["machine"] = machineID }
         var writer = ByteWriter()
         writer.append(raw: Self.magic)
         writer.append(Self.version)
@@ -77,7 +85,8 @@ extension SourceDocument {
         else { throw Self.damaged }
         self.init(
             id: id, storeID: storeID, app: app, title: values["title"] ?? app, hostName: values["host"] ?? "",
-            storePath: values["path"] ?? "", definition: values["definition"], settings: settings)
+            machineID: values["machine"] ?? "", storePath: values["path"] ?? "", definition: values["definition"],
+            settings: settings)
     }
 
     private static var damaged: BackupError { BackupError(.repositoryDamaged, "a source document is damaged") }

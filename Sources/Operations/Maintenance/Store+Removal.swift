@@ -7,8 +7,8 @@ import SystemIO
 extension Store {
     /// For this store's own backups it is what its settings say, for those of another source what that one's settings say. Where those are not known it
     /// is the longer of this store's time and the standard one: a store must not cut another one's time short. That one may have taken this store's source
-    /// over, and while the settings here may be cut off, those that the repository has count. A damaged record may be of any source: the longest time of all
-    /// counts.
+    /// over, and while the settings here may be cut off, those that the repository has count. A source whose document cannot be read may have the longest time
+    /// that there is. A damaged record may be of any source: the longest time of all counts.
     public func removalGrace() throws(BackupError) -> RemovalGrace {
         let own = Self.seconds(settings.retention.undeleteDays)
         let isKnown = settings.hasEnd
@@ -17,6 +17,9 @@ extension Store {
         for document in try repository.sources() where document.storeID != identity.storeID || !isKnown {
             let settings = (try? SettingsText(document.settings, path: paths.settings)).flatMap { try? StoreSettings($0) }
             others[document.id] = settings.map { Self.seconds($0.retention.undeleteDays) } ?? longer
+        }
+        for id in try repository.unreadableSources() where id != source || !isKnown {
+            others[id] = Self.seconds(RetentionSettings.undeleteDaysRange.upperBound)
         }
         let longest = others.values.reduce(longer, max)
         let source = source

@@ -53,7 +53,7 @@ public struct RepositorySource: Sendable {
 
     /// Whether the store that makes this source's backups is on this machine and in use: then another one does not take it over unasked.
     var hasLivingStore: Bool {
-        guard let document, document.hostName == HostIdentity.hostName else { return false }
+        guard let document else { return false }
         let identity = try? StoreIdentity.read(StorePaths(root: document.storePath).identity)
         return identity?.storeID == document.storeID
     }

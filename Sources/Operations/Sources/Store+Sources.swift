@@ -58,17 +58,26 @@ extension Store {
             "another store, on \(host), continues the backups that this store made before; this backup begins a line of its own"
     }
 
-    /// A store whose identity was lost goes on with the source that the repository has for this very place.
+    /// A store whose identity was lost goes on with the source that the repository has for this very place. It is another store from then on: if the old
+    /// one is in use after all, it notices that it has a successor.
     static func findSource(
         _ identityFile: StoreIdentityFile, _ repository: Repository, app: String, store path: String
     ) throws(BackupError) {
         let documents = try repository.sources().filter {
-            $0.hostName == HostIdentity.hostName && $0.storePath == path && $0.app == app
+            $0.isOfThisMachine && $0.storePath == path && $0.app == app
         }
         guard let document = documents.first, documents.count == 1 else { return }
+        var continued = document
+        continued.storeID = identityFile.identity.storeID
+        do throws(BackupError) {
+            guard try repository.write(continued, ifWanted: { $0 == document }) else { return }
+        } catch {
+            // On a read-only medium no store makes backups, and this one shows its own.
+            continued.storeID = document.storeID
+        }
         try identityFile.change {
-            $0.source = document.id
-            $0.storeID = document.storeID
+            $0.source = continued.id
+            $0.storeID = continued.storeID
         }
     }
 
@@ -88,7 +97,7 @@ extension SourceDocument {
         }
         self.init(
             id: identity.source, storeID: identity.storeID, app: definition.name, title: definition.title,
-            hostName: HostIdentity.hostName, storePath: storePath, definition: definitionText,
+            hostName: HostIdentity.hostName, machineID: HostIdentity.machineID, storePath: storePath, definition: definitionText,
             settings: String(decoding: try FileSystem.readFile(paths.settings), as: UTF8.self))
     }
 }

@@ -89,7 +89,7 @@ struct StoreIdentity: Sendable, Equatable {
         BackupError(
             .invalidContent, "the store's identity is damaged", path: path,
             remedy:
-                "Move this file away and run `backupfs status`: the store then begins a new line of backups. All backups stay."
+                "Move this file away and run `backupfs status`: the store goes on with its backups if the repository knows them as its own, else it begins a new line. All backups stay."
         )
     }
 

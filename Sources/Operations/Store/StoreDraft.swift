@@ -115,7 +115,7 @@ struct StoreDraft {
         guard let path = creation.databasePath.map({ FileSystem.absolutePath($0) }) ?? known, path.hasPrefix("/"),
             try FileSystem.exists(path)
         else { return false }
-        return path != known || source.document?.hostName != HostIdentity.hostName
+        return path != known || source.document?.isOfThisMachine != true
     }
 
     /// - Returns: a built-in app's name, or that of the definition it has written into the store.
