@@ -1,6 +1,6 @@
 import BackupCore
 
-/// Every chunk that the indexes of a repository's packs name, small enough to hold all of them in memory: about 31 bytes for each, so that
+/// Every chunk that the indexes of a repository's packs name, small enough to hold all of them in memory: about 29 bytes for each, so that
 /// 100 GB of databases or 6 TB of photos take 200 MB. A chunk that lies in several packs has a row for each.
 ///
 /// A chunk is known by the first 16 bytes of its name here: two that share them would need 2^64 tries to be made.
@@ -17,21 +17,31 @@ struct PackedChunkTable {
     }
 
     struct Row {
+        static let damagedFlag: UInt64 = 1
+        static let neededFlag: UInt64 = 2
+        /// It is stored against a base.
+        static let differenceFlag: UInt64 = 4
+        /// Both lengths are below 2^28: `ChunkLimits`.
+        private static let lengthBitCount: UInt64 = 28
+
         let key: Key
-        let storedLength: UInt32
-        let plainLength: UInt32
+        /// From the lowest bit: flags, the stored length, the length.
+        var bits: UInt64
+
+        fileprivate init(_ entry: PackEntry) {
+            key = Key(entry.id)
+            let lengths = UInt64(entry.plainLength) << Self.lengthBitCount | UInt64(entry.storedLength)
+            bits = lengths << 3 | (entry.base == nil ? 0 : Self.differenceFlag)
+        }
+
+        var storedLength: UInt32 { UInt32(bits >> 3 & (1 << Self.lengthBitCount - 1)) }
+        var plainLength: UInt32 { UInt32(bits >> (3 + Self.lengthBitCount)) }
     }
 
-    private static let damagedFlag: UInt8 = 1
-    private static let neededFlag: UInt8 = 2
-    /// It is stored against a base.
-    private static let differenceFlag: UInt8 = 4
-
     private(set) var rows: [Row] = []
-    private var flags: [UInt8] = []
     /// The bases of those that have one, in the order of their rows.
     private var bases: [(row: UInt32, key: Key)] = []
-    /// A hash table with the first row of each chunk, as its number plus one; 0 is free. At most three quarters are taken.
+    /// A hash table with the first row of each chunk, as its number plus one; 0 is free. At most four fifths are taken.
     private var slots: [UInt32]
     private var chunkCount = 0
     /// The other rows of chunks that have several.
@@ -39,19 +49,16 @@ struct PackedChunkTable {
 
     /// - Parameter capacity: how many chunks to make room for at once.
     init(capacity: Int) {
-        slots = [UInt32](repeating: 0, count: max(1024, capacity / 3 * 4 + 4))
+        slots = [UInt32](repeating: 0, count: max(1024, capacity / 4 * 5 + 5))
         rows.reserveCapacity(capacity)
-        flags.reserveCapacity(capacity)
     }
 
     mutating func append(_ entry: PackEntry) {
         let row = UInt32(rows.count)
-        let key = Key(entry.id)
-        rows.append(Row(key: key, storedLength: entry.storedLength, plainLength: entry.plainLength))
+        rows.append(Row(entry))
         if let base = entry.base { bases.append((row, Key(base))) }
-        flags.append(entry.base == nil ? 0 : Self.differenceFlag)
-        if chunkCount >= slots.count / 4 * 3 { grow() }
-        let slot = slot(of: key)
+        if chunkCount >= slots.count / 5 * 4 { grow() }
+        let slot = slot(of: Key(entry.id))
         if slots[slot] == 0 {
             slots[slot] = row + 1
             chunkCount += 1
@@ -97,17 +104,17 @@ struct PackedChunkTable {
 
     /// The base that the row's bytes need to be expanded; `nil` for a chunk that is stored whole.
     func base(ofRow row: Int) -> Key? {
-        guard flags[row] & Self.differenceFlag != 0 else { return nil }
+        guard rows[row].bits & Row.differenceFlag != 0 else { return nil }
         let place = bases.partitioningIndex { $0.row >= row }
         return bases[place].key
     }
 
-    func isDamaged(_ row: Int) -> Bool { flags[row] & Self.damagedFlag != 0 }
-    mutating func setDamaged(_ row: Int) { flags[row] |= Self.damagedFlag }
+    func isDamaged(_ row: Int) -> Bool { rows[row].bits & Row.damagedFlag != 0 }
+    mutating func setDamaged(_ row: Int) { rows[row].bits |= Row.damagedFlag }
 
-    func isNeeded(_ row: Int) -> Bool { flags[row] & Self.neededFlag != 0 }
+    func isNeeded(_ row: Int) -> Bool { rows[row].bits & Row.neededFlag != 0 }
     mutating func setNeeded(_ row: Int, _ isNeeded: Bool = true) {
-        if isNeeded { flags[row] |= Self.neededFlag } else { flags[row] &= ~Self.neededFlag }
+        if isNeeded { rows[row].bits |= Row.neededFlag } else { rows[row].bits &= ~Row.neededFlag }
     }
 
     /// Whether the row gives the chunk's bytes: it is whole itself, and so is its base if it has one.
