@@ -178,7 +178,7 @@ enum AppDefinitionReader {
         do {
             return try Schedule(parsing: text)
         } catch {
-            node.note("is no schedule: “\(text)”", remedy: error.remedy ?? "Write off.")
+            node.note("is no schedule: “\(MessageText.shortened(text))”", remedy: error.remedy ?? "Write off.")
             return .off
         }
     }

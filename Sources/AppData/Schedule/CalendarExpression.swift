@@ -53,14 +53,15 @@ public struct CalendarExpression: Sendable, Equatable {
         guard rest.isEmpty, !expanded.split(separator: " ").isEmpty else { throw Self.unusable(text) }
         guard next(after: SystemClock.now()) != nil else {
             throw BackupError(
-                .usage, "“\(text)” is no schedule: there is no such day to come", remedy: "Write days that the calendar has.")
+                .usage, "“\(MessageText.shortened(text))” is no schedule: there is no such day to come",
+                remedy: "Write days that the calendar has.")
         }
     }
 
     private static func unusable(_ text: String) -> BackupError {
         let meant = Misspelling.nearest(to: text, among: words.keys.sorted() + ["off"])
         return BackupError(
-            .usage, "“\(text)” is no schedule",
+            .usage, "“\(MessageText.shortened(text))” is no schedule",
             remedy: meant.map { "Did you mean \($0)?" }
                 ?? "Write off, daily, weekly, every 24h, or days and a time such as Mon..Fri 03:30 or *-*-01 12:00.")
     }

@@ -20,7 +20,8 @@ public enum Schedule: Sendable, Equatable {
         } else if words.first == "every" {
             guard let seconds = Self.seconds(words.dropFirst().joined()) else {
                 throw BackupError(
-                    .usage, "“\(text)” is no schedule: after every there is a length of time from a minute to 366 days",
+                    .usage,
+                    "“\(MessageText.shortened(text))” is no schedule: after every there is a length of time from a minute to 366 days",
                     remedy: "Write it like every 24h, every 90m or every 2d.")
             }
             self = .interval(seconds, text: words.joined(separator: " "))

@@ -21,7 +21,8 @@ public enum DataSubset: Sendable, Equatable {
             return
         }
         throw BackupError(
-            .usage, "“\(text)” is no part of a repository", remedy: "Give a percentage such as 10%, or a part such as 1/5.")
+            .usage, "“\(MessageText.shortened(text))” is no part of a repository",
+            remedy: "Give a percentage such as 10%, or a part such as 1/5.")
     }
 
     func select(_ packs: [PackInventory.Pack]) -> [PackInventory.Pack] {

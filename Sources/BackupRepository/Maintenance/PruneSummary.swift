@@ -32,7 +32,8 @@ public enum UnusedLimit: Sendable, Equatable {
             }
         }
         throw BackupError(
-            .usage, "“\(text)” is no limit", remedy: "Give a percentage such as 5%, a size such as 100M, or unlimited.")
+            .usage, "“\(MessageText.shortened(text))” is no limit",
+            remedy: "Give a percentage such as 5%, a size such as 100M, or unlimited.")
     }
 
     /// - Parameter used: bytes of all chunks that are needed.

@@ -90,6 +90,8 @@ public struct RetentionPeriod: Sendable, Equatable {
     }
 
     private static func unusable(_ text: String) -> BackupError {
-        BackupError(.usage, "“\(text)” is no length of time", remedy: "Give years, months, days and hours, such as 1y6m or 30d.")
+        BackupError(
+            .usage, "“\(MessageText.shortened(text))” is no length of time",
+            remedy: "Give years, months, days and hours, such as 1y6m or 30d.")
     }
 }
