@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/stat.h>
 #include <malloc.h>
+#include <sys/file.h>
 #include <sys/vfs.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -76,6 +77,9 @@ static inline int backupfs_unlock(int descriptor) {
     struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
     return fcntl(descriptor, 37 /* F_OFD_SETLK */, &lock);
 }
+// flock(2), which takes a folder's descriptor too: 0, or -1 and errno (EWOULDBLOCK for one that is held). In Swift a structure has its name.
+static inline int backupfs_lock_folder(int descriptor, int exclusive) { return flock(descriptor, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB); }
+static inline int backupfs_unlock_folder(int descriptor) { return flock(descriptor, LOCK_UN); }
 // 1 when another open file description, or another process, holds a lock on any of these bytes (a length of 0: to the end), 0 when none does,
 // -1 and errno.
 static inline int backupfs_is_range_locked(int descriptor, long long start, long long length) {

@@ -22,7 +22,7 @@ enum MediaExchange {
     /// `PRAGMA synchronous = EXTRA`): if a power cut brought it back, the records would go back, and not the media.
     static func synchronizeCommit(of database: AppDatabase) throws(BackupError) {
         do {
-            try FileSystem.synchronizeDirectory(FileSystem.parentPath(FileSystem.realPath(database.path)))
+            try FileSystem.synchronizeDirectory(FileSystem.parentPath(database.realPath()))
         } catch let error where error.code == .accessDenied || error.code == .notFound {
             // A folder that cannot be opened for reading cannot be synchronized.
         }

@@ -6,7 +6,7 @@ import SystemIO
 final class RecordsGuard {
     private let database: AppDatabase
     /// The file that the safety backup was made of.
-    private let file: FileIdentity
+    private let file: FileIdentity?
     private var watch: DatabaseWatch?
     /// Whether the restore has come to its transaction.
     private(set) var hasBegun = false
@@ -14,13 +14,14 @@ final class RecordsGuard {
     /// Begins before the safety backup is made.
     init(_ database: AppDatabase) throws(BackupError) {
         self.database = database
-        file = FileIdentity(try FileSystem.status(database.path))
+        file = try FileSystem.identityIfPresent(database.path)
         watch = try DatabaseWatch(database)
     }
 
-    /// A program that writes a new file and renames it over the database commits nothing that a connection could see.
+    /// A program that writes a new file and renames it over the database commits nothing that a connection could see. The path may be a link, which
+    /// stays what it is when the file behind it is replaced.
     private func requireSameFile() throws(BackupError) {
-        guard FileIdentity(try FileSystem.status(database.path)) != file else { return }
+        guard try FileSystem.identityIfPresent(database.path) != file else { return }
         throw Self.busy(
             "another program replaced the database's file while the restore was about to replace its records", database)
     }

@@ -9,15 +9,16 @@ extension RestoreOperation {
     func mediaPreparation(_ checked: CheckedImport) throws(BackupError) -> MediaPreparation {
         guard let mediaPath, let archive = checked.archive, archive.hasMedia else { return MediaPreparation() }
         // A folder that is lost holds nothing.
-        guard checked.strategy != .replace, try FileSystem.exists(mediaPath) else {
+        guard checked.strategy != .replace, try FileSystem.lookBehindLinks(mediaPath) != nil else {
             return MediaPreparation(allOf: archive.mediaFileCount)
         }
-        return MediaPreparation(try MediaPlan(archive, in: mediaPath))
+        return MediaPreparation(try MediaPlan(archive, in: FileSystem.realPath(mediaPath)))
     }
 
     /// The media folder, without links.
     func realMediaPath() throws(BackupError) -> String? {
         guard let mediaPath else { return nil }
+        _ = try FileSystem.lookBehindLinks(mediaPath)
         return try FileSystem.realPath(mediaPath)
     }
 

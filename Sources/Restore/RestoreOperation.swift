@@ -48,7 +48,7 @@ public struct RestoreOperation: Sendable {
         _ source: ImportSource, strategy: ImportStrategy = .replace
     ) throws(BackupError) -> CheckedImport {
         // A database that is lost holds nothing.
-        let hasDatabase = try FileSystem.exists(database.path)
+        let hasDatabase = try database.exists()
         if hasDatabase, strategy == .replace { try database.requireReplaceable() }
         let checked = try checkContent(source, strategy)
         if hasDatabase, strategy != .replace { try database.requireSameFormat(as: checked.definition) }
@@ -98,7 +98,7 @@ public struct RestoreOperation: Sendable {
         json bytes: any ByteSource, _ dropped: ImportSource, format: DroppedFormat, _ strategy: ImportStrategy,
         archive: ArchiveImport?
     ) throws(BackupError) -> CheckedImport {
-        if definition.coversWholeDatabase, try !FileSystem.exists(database.path) {
+        if definition.coversWholeDatabase, try !database.exists() {
             throw BackupError(
                 .notSupported,
                 "Import failed: the app's database is not there, and an export does not tell how to make its tables",
@@ -235,7 +235,7 @@ public struct RestoreOperation: Sendable {
     private func requireRoom(for checked: CheckedImport, _ others: RoomCheck) throws(BackupError) {
         var room = others
         let databaseSize = FileSystem.statusIfPresent(database.path)?.size ?? 0
-        try room.need(databaseSize * 2 + (1 << 20), at: FileSystem.parentPath(database.path))
+        try room.need(databaseSize * 2 + (1 << 20), at: FileSystem.parentPath(database.realPath()))
         // Keys and identities of all records, for whoever has to find which is which.
         if checked.strategy != .replace { try room.need(databaseSize + (1 << 20), at: workPath) }
         if let archive = checked.archive, archive.hasMedia, let mediaPath {

@@ -1,4 +1,5 @@
 import BackupCore
+import Glibc
 import SystemIO
 
 /// Bytes that will be needed, summed up for each file system: what goes to the same disk needs room together.
@@ -9,7 +10,10 @@ public struct RoomCheck: Sendable {
 
     /// - Parameter path: a folder or file that is there.
     public mutating func need(_ bytes: UInt64, at path: String) throws(BackupError) {
-        let device = try FileSystem.status(path).device
+        // The disk that a link leads to is the one that fills up.
+        guard let device = try FileSystem.look(path)?.device else {
+            throw SystemCall.error(ENOENT, action: "read the attributes", path: path)
+        }
         let known = needs[device]
         let (sum, isOverflowing) = (known?.bytes ?? 0).addingReportingOverflow(bytes)
         needs[device] = (known?.path ?? path, isOverflowing ? .max : sum)

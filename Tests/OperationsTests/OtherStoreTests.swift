@@ -60,4 +60,116 @@ struct OtherStoreTests {
         let remedy = try #require(refused.complaint.firstMatch(of: /sqlite3 \S+ 'DROP TABLE backupfs_restore_marker'/))
         try room.sh("\(remedy.output); backupfs backup --label three --store $R/second")
     }
+
+    /// A diary whose database and photos two stores back up: the one in `$S` and the one in `$R/second`, which has the backup `old` of other data.
+    private static func makeRoomWithTwoStores() throws -> Room {
+        let room = try Room()
+        _ = try room.makeDiary()
+        try room.sh(
+            """
+            backupfs init --store $R/second --app $R/diary.yaml --database $S/app/database.sqlite --media $S/app/photos
+            backupfs backup --label old --store $R/second
+            printf changed > $S/app/photos/one.jpg; sqlite3 $S/app/database.sqlite "update photos set caption = 'changed' where id = 1"
+            """)
+        return room
+    }
+
+    /// The caption and the content of the first photo in a backup, or of the data as it is now.
+    private static func first(_ room: Room, in snapshot: String?) throws -> String {
+        guard let snapshot else {
+            return try room.sh(
+                "sqlite3 $S/app/database.sqlite 'select caption from photos where id = 1'; cat $S/app/photos/one.jpg")
+        }
+        return try room.sh(
+            """
+            backupfs restore \(snapshot) --target $R/out-\(snapshot) --store $S >$R/told; cd $R/out-\(snapshot)
+            sqlite3 database.sqlite 'select caption from photos where id = 1'; cat media/one.jpg photos/one.jpg 2>/dev/null || true
+            """)
+    }
+
+    /// Waits in a script until a program has come to its fault point.
+    private static func reached(_ name: String) -> String {
+        "for i in $(seq 600); do [ -e $R/\(name).reached ] && break; sleep 0.05; done; [ -e $R/\(name).reached ] || exit 99"
+    }
+
+    @Test func `R-C6: another store does not restore while a backup is made, so that none holds new records and old media`()
+        throws
+    {
+        let room = try Self.makeRoomWithTwoStores()
+        let result = try room.run(
+            """
+            touch $R/a; BACKUPFS_FAULT=backup.media-listed=pause:$R/a backupfs backup --label mixed --store $S >$R/told-a 2>&1 & backup=$!
+            \(Self.reached("a"))
+            backupfs restore old --yes --store $R/second; echo restore $?
+            backupfs backup --label beside --store $R/second >$R/told-b 2>&1; echo beside $?
+            rm $R/a; wait $backup; echo backup $?
+            """)
+        #expect(result.output.hasSuffix("restore 11\nbeside 0\nbackup 0\n"), "\(result)")
+        #expect(result.complaint.contains("another store is backing up the media folder, or restoring into it"), "\(result)")
+        #expect(result.complaint.contains("\(room.storePath)/app/photos"))
+        #expect(try Self.first(room, in: "mixed") == "changed\nchanged")
+        #expect(try Self.first(room, in: nil) == "changed\nchanged")
+        try room.sh("backupfs restore old --yes --store $R/second")
+        #expect(try Self.first(room, in: nil) == "first\none")
+        #expect(try room.sh(PhotoDiary.leftovers) == "")
+    }
+
+    @Test func `R-C6: a restore waits for another store's backup that ends soon`() throws {
+        let room = try Self.makeRoomWithTwoStores()
+        let result = try room.run(
+            """
+            touch $R/a $R/b; BACKUPFS_FAULT=backup.media-listed=pause:$R/a backupfs backup --label whole --store $S >$R/told-a 2>&1 & backup=$!
+            \(Self.reached("a"))
+            BACKUPFS_FAULT=media.waiting=pause:$R/b backupfs restore old --yes --store $R/second >$R/told-b 2>&1 & restore=$!
+            \(Self.reached("b"))
+            rm $R/a; wait $backup; echo backup $?; rm $R/b; wait $restore; echo restore $?
+            """)
+        #expect(result.output == "backup 0\nrestore 0\n", "\(result)")
+        #expect(try Self.first(room, in: "whole") == "changed\nchanged")
+        #expect(try Self.first(room, in: nil) == "first\none")
+    }
+
+    @Test func `R-C6: a backup waits for another store's restore that ends soon, and has what it has brought`() throws {
+        let room = try Self.makeRoomWithTwoStores()
+        let result = try room.run(
+            """
+            touch $R/a $R/b
+            BACKUPFS_FAULT=restore.safety-made=pause:$R/a backupfs restore old --yes --store $R/second >$R/told-a 2>&1 & restore=$!
+            \(Self.reached("a"))
+            BACKUPFS_FAULT=media.waiting=pause:$R/b backupfs backup --label whole --store $S >$R/told-b 2>&1 & backup=$!
+            \(Self.reached("b"))
+            rm $R/a; wait $restore; echo restore $?; rm $R/b; wait $backup; echo backup $?
+            """)
+        #expect(result.output == "restore 0\nbackup 0\n", "\(result)")
+        #expect(try Self.first(room, in: "whole") == "first\none")
+    }
+
+    /// On another machine, which this one's lock does not keep away: here the other store has another path to its media.
+    @Test func `R-C6: a backup during which a restore begins that is not finished is refused at its end`() throws {
+        let room = try Self.makeRoomWithTwoStores()
+        let result = try room.run(
+            """
+            cp -a $S/app/photos $R/copy; backupfs config set media $R/copy --store $R/second >/dev/null
+            touch $R/a; BACKUPFS_FAULT=backup.media-listed=pause:$R/a backupfs backup --label mixed --store $S >$R/told 2>&1 & backup=$!
+            \(Self.reached("a"))
+            BACKUPFS_FAULT=restore.committed backupfs restore old --yes --store $R/second >$R/told-b 2>&1; echo restore $?
+            rm $R/a; wait $backup; echo backup $?; cat $R/told
+            """)
+        #expect(result.output.hasPrefix("restore 137\nbackup 11\n"), "\(result)")
+        #expect(result.output.contains("a restore by another store is not finished: \(room("second"))"), "\(result)")
+        #expect(try room.sh("ls $S/repository/snapshots | wc -l") == "0")
+        try room.sh("backupfs status --store $R/second; backupfs backup --store $S")
+    }
+
+    @Test func `R-C6: a backup by another store in before-restore and after-restore is made`() throws {
+        let room = try Self.makeRoomWithTwoStores()
+        try room.sh(
+            """
+            backupfs config set before-restore "$R/bin/backupfs backup --label before --store $S" --store $R/second
+            backupfs config set after-restore "$R/bin/backupfs backup --label after --store $S" --store $R/second
+            backupfs restore old --yes --store $R/second
+            """)
+        #expect(try Self.first(room, in: "before") == "changed\nchanged")
+        #expect(try Self.first(room, in: "after") == "first\none")
+    }
 }

@@ -41,6 +41,6 @@ struct DatabaseAmongMediaTests {
         let folder = try TemporaryFolder()
         try folder.sh("mkdir media; ln -s b media/a; ln -s a media/b")
         let error = failure { _ = try DatabaseAmongMedia(database: folder("media/a"), media: folder("media")) }
-        #expect(error?.code == .invalidArgument)
+        #expect(error?.code == .inputOutput)
     }
 }

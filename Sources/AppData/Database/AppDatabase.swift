@@ -52,7 +52,7 @@ public struct AppDatabase: Sendable {
     public static func create(
         at path: String, definition: AppDefinition, busyTimeoutSeconds: Double = 5
     ) throws(BackupError) -> AppDatabase {
-        if try !FileSystem.exists(path) {
+        if try FileSystem.lookBehindLinks(path) == nil {
             // Made here and not by SQLite, for its mode; the log files take theirs from it. Never opened when it is there:
             // closing it would drop the locks of this process's other connections.
             _ = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
@@ -87,7 +87,14 @@ public struct AppDatabase: Sendable {
         return definition.migrations.contains { !done.contains($0.name) }
     }
 
-    /// A cheap fingerprint (two system calls); it differs whenever something was committed since.
+    /// Whether something is there, be it no database.
+    /// - Throws: when that cannot be told: the path may be a link to a disk that is not mounted.
+    public func exists() throws(BackupError) -> Bool { try FileSystem.lookBehindLinks(path) != nil }
+
+    /// The path of the file itself, as it is now: what lies beside it is named after it.
+    public func realPath() throws(BackupError) -> String { try DatabaseFile.realPath(path) }
+
+    /// A cheap fingerprint (a few system calls); it differs whenever something was committed since.
     public func changeState() -> DatabaseChangeState { DatabaseChangeState(path: path) }
 
     /// Whether the app can commit while somebody reads, however long that takes: it has a write-ahead log.
@@ -162,7 +169,7 @@ public struct AppDatabase: Sendable {
     }
 
     static func requireFile(_ path: String) throws(BackupError) {
-        guard let status = try FileSystem.look(path), status.kind == .regular else { throw notThere(path) }
+        guard let status = try FileSystem.lookBehindLinks(path), status.kind == .regular else { throw notThere(path) }
     }
 
     // MARK: Connections
@@ -216,7 +223,7 @@ public struct AppDatabase: Sendable {
     }
 
     private func open(isReadOnly: Bool) throws(BackupError) -> DatabaseQueue {
-        guard try FileSystem.exists(path) else { throw Self.notThere(path) }
+        guard try exists() else { throw Self.notThere(path) }
         // A connection that only reads rolls nothing back.
         if !isReadOnly { try SuperJournal.requireOwn(ofDatabase: path) }
         return try DatabaseFailure.mapping(path) {

@@ -57,6 +57,7 @@ public struct DatabaseChangeState: Sendable, Hashable {
     /// - Returns: also whether they are known: a log that cannot be looked at is not one that is not there.
     private static func fileStates(_ path: String) -> (database: FileState?, log: FileState?, isKnown: Bool) {
         do {
+            let path = try DatabaseFile.realPath(path)
             return (try fileState(path), try fileState(path + "-wal"), true)
         } catch {
             return (nil, nil, false)

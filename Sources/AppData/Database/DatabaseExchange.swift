@@ -58,7 +58,7 @@ struct DatabaseExchange {
         _ withoutOthers: (() throws(BackupError) -> Void) throws(BackupError) -> Void,
         _ whenLocked: () throws(BackupError) -> Void
     ) throws(BackupError) {
-        if try !FileSystem.exists(path) {
+        if try FileSystem.lookBehindLinks(path) == nil {
             // Made here and not by SQLite, for its mode.
             _ = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
         }

@@ -14,6 +14,14 @@ public enum DatabaseFile {
         try AdvisoryLock.isHeld(on: file, from: lockBytes.start, count: lockBytes.count)
     }
 
+    /// The path of the file itself. SQLite follows symbolic links, and keeps log and journal beside the file that they lead to: what is appended to a
+    /// database's path is appended to this one.
+    /// - Throws: `inputOutput` for a link that leads to nothing, and for links in a circle.
+    public static func realPath(_ path: String) throws(BackupError) -> String {
+        _ = try FileSystem.lookBehindLinks(path)
+        return try FileSystem.realPath(path)
+    }
+
     /// Copies it with what its log holds, as of one instant: a file of its own without a log. A program that writes to it with a log goes on
     /// meanwhile. Nothing but the copy is made, changed or deleted.
     /// - Parameter destination: must not exist; after an error it does not.

@@ -16,8 +16,7 @@ enum SuperJournal {
     /// To be asked before SQLite may write to a database, which rolls back a journal beside it.
     /// - Throws: `notPermitted` when SQLite would delete a file that does not list the journal.
     static func requireOwn(ofDatabase path: String) throws(BackupError) {
-        // SQLite looks beside the file that a link leads to.
-        try requireOwn(journal: (try? FileSystem.realPath(path)).map { $0 + "-journal" } ?? path + "-journal")
+        try requireOwn(journal: DatabaseFile.realPath(path) + "-journal")
     }
 
     private static func requireOwn(journal: String) throws(BackupError) {

@@ -17,7 +17,7 @@ public struct IntrospectedDefinition: Sendable {
     public init(of path: String, name: String? = nil, mediaFolder: String?) throws(BackupError) {
         let name = name ?? Self.name(of: path)
         let draft = try AppDefinition.load(yaml: Self.text(name, mediaFolder, tables: []))
-        guard try FileSystem.exists(path) else {
+        guard try FileSystem.lookBehindLinks(path) != nil else {
             throw BackupError(
                 .notFound, "there is no database here", path: path, remedy: "Name the app's SQLite file with --database.")
         }

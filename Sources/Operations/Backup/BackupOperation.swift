@@ -34,6 +34,8 @@ public struct BackupOperation: Sendable {
                 "backup", phase: BackupProgress.firstMessage(store.definition), percent: 0,
                 retry: store.command(["backup"] + options(label, tag)), progress
             ) { (report) throws(BackupError) in
+                let media = try store.lockMediaForBackup()
+                defer { withExtendedLifetime(media) {} }
                 let result = try make(.snapshot, label: label, tag: tag, report)
                 return removingOld(result, report)
             }
@@ -155,6 +157,8 @@ public struct BackupOperation: Sendable {
             ).merging(sourceAttributes) { $1 }.merging(mediaAttributes(directory)) { $1 }.merging(
                 Self.readAttributes(parts.hasUntracedMedia ? (reading.readsUntraced ? createdAt : lastReadAt) : nil)
             ) { $1 })
+        // A safety backup is made where no other restore can be, and perhaps inside a transaction, which lets no one ask.
+        if kind == .snapshot { try store.requireNoRestoreMeanwhile() }
         let snapshot = try writer.commit(record)
         progress.enter(.end)
         return BackupResult(

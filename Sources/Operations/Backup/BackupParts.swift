@@ -90,6 +90,7 @@ struct BackupParts {
     /// - Returns: `nil` when the app has no media.
     private func storeMedia() throws(BackupError) -> StoredMedia? {
         guard let mediaPath = store.mediaPath else { return nil }
+        _ = try FileSystem.lookBehindLinks(mediaPath)
         progress.enter(.listing)
         let (stored, unreadable, isUntraced) = try store.withWorkFolder { (folder) throws(BackupError) in
             let media = MediaBackup(
@@ -98,7 +99,10 @@ struct BackupParts {
                 mediaPath, amongMedia: store.databaseAmongMedia(), earlier: earlier.folder("media"))
             return (stored, media.unreadable, media.hasUntracedFolder)
         }
-        let status = try FileSystem.status(mediaPath)
+        guard let status = try FileSystem.lookBehindLinks(mediaPath) else {
+            throw BackupError(
+                .stale, "the media folder was removed while it was backed up", path: mediaPath, remedy: "Try again.")
+        }
         // What changed is found by comparing stored folders, which must be readable for that.
         try writer.publishChunks()
         let entry = TreeEntry.directory(

@@ -8,8 +8,9 @@ import SystemIO
 /// Stores the app's records into a running backup: the collections, the export that is made of them, and the database. A database that is as
 /// it was in the newest backup is not read again.
 struct RecordsBackup {
-    /// Counts up when this program renders the same records in another way: earlier backups are then no longer taken over.
-    private static let renderingVersion = 1
+    /// Counts up when this program renders the same records in another way, or tells states of a database apart in another way: earlier backups are then
+    /// no longer taken over. 1 looked for the log of a database behind a symbolic link beside the link.
+    private static let renderingVersion = 2
 
     let store: Store
     /// The app's, or a copy of it that was made when the backup began.

@@ -73,7 +73,7 @@ struct ComparedState {
         }
         self.collections = collections
         var files: [ComparedFile] = [.rendered("database.sqlite", rendering.database, rendering.createdAt)]
-        if let path = store.mediaPath, let status = FileSystem.statusIfPresent(path), status.kind == .directory {
+        if let path = store.mediaPath, let status = try FileSystem.lookBehindLinks(path), status.kind == .directory {
             files.append(
                 .media(
                     LiveMedia.Item(name: "media", status: status, target: [], keepsChangeTime: false), path: [],

@@ -20,7 +20,7 @@ extension Store {
         guard path.hasPrefix("/") else { return nil }
         func isIn(_ folder: String) -> Bool { path == folder || path.hasPrefix("\(folder)/") }
         // The database may have a `-wal` beside it.
-        if path.hasPrefix(database.path) { return .database }
+        if path.hasPrefix(database.path) || (try? database.realPath()).map(path.hasPrefix) == true { return .database }
         if let mediaPath, isIn(mediaPath) { return .media }
         if isIn(repository.path) { return .repository }
         if path == paths.settings { return .settings }

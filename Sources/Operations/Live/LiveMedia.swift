@@ -34,6 +34,8 @@ struct LiveMedia: Sendable {
                 return items
             }
         } catch let error where error.code == .notFound || error.code == .notADirectory {
+            // The media of a disk that is not mounted are not gone.
+            _ = try FileSystem.lookBehindLinks(path)
             return nil
         }
     }
@@ -47,6 +49,7 @@ struct LiveMedia: Sendable {
                 try Self.item(name, reader, FileSystem.keepsChangeTime(reader.descriptor))
             }
         } catch let error where error.code == .notFound || error.code == .notADirectory {
+            _ = try FileSystem.lookBehindLinks(self.path)
             return nil
         }
     }

@@ -19,7 +19,7 @@ final class LiveMediaView: LiveView {
     func entry(at path: [FileName]) throws(BackupError) -> LiveEntry? {
         guard path.first == "media" else { return nil }
         guard path.count > 1 else {
-            return FileSystem.statusIfPresent(media.path).map {
+            return try FileSystem.lookBehindLinks(media.path).map {
                 .folder("media", permissions: UInt16($0.mode & 0o777), modificationTime: $0.modificationTime)
             }
         }

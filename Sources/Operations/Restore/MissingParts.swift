@@ -8,11 +8,12 @@ extension Store {
     /// damaged.
     /// - Throws: `alreadyExists` when a log of the lost database is there: it may hold all that is left of the data.
     func makeMissingParts() throws(BackupError) {
-        if try !FileSystem.exists(database.path), !definition.migrations.isEmpty || definition.coversWholeDatabase {
+        if try !database.exists(), !definition.migrations.isEmpty || definition.coversWholeDatabase {
+            let realPath = try database.realPath()
             for suffix in DatabaseLogs.logSuffixes {
-                guard let left = try FileSystem.look(database.path + suffix), left.size > 0 else { continue }
+                guard let left = try FileSystem.look(realPath + suffix), left.size > 0 else { continue }
                 throw BackupError(
-                    .alreadyExists, "the database is not there, but its log is", path: database.path + suffix,
+                    .alreadyExists, "the database is not there, but its log is", path: realPath + suffix,
                     remedy: "It may hold data that no backup has: move it to a safe place, and restore again.")
             }
             try makeParent(of: database.path)
@@ -23,7 +24,7 @@ extension Store {
                 _ = try AppDatabase.create(at: database.path, definition: definition)
             }
         }
-        if let mediaPath, try !FileSystem.exists(mediaPath) {
+        if let mediaPath, try FileSystem.lookBehindLinks(mediaPath) == nil {
             try makeParent(of: mediaPath)
             try FileSystem.makeDirectories(mediaPath)
         }

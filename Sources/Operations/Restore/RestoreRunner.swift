@@ -133,9 +133,12 @@ public struct RestoreRunner: Sendable {
         report.sizeBytes = source.sizeBytes
         defer { facts.note(report) }
         let hooks = RestoreHooks(store: store)
+        var media: FolderLock?
         do {
             try store.monitor.run("restore", phase: RestoreProgress.firstMessage, percent: 0, retry: retry, progress) {
                 (notify) throws(BackupError) in
+                // Before the work is done, and the app stopped, for nothing. Held it is only later: `before-restore` may back up by another store.
+                try store.lockMediaForRestore()?.release()
                 let steps = RestoreProgress(sizeBytes: source.sizeBytes, notify)
                 let counted = CountedSource(source.bytes) { steps.noteRead($0) }
                 let source = source.replacing(bytes: counted)
@@ -152,7 +155,10 @@ public struct RestoreRunner: Sendable {
                     let replacesMedia = strategy == .replace && checked.hasMedia
                     let end = try operation.run(
                         checked, fileName: source.name, report: steps.note, outcome: { report.outcome = $0 }, room: room,
-                        prepare: { () throws(BackupError) in report.hooks = try hooks.runBefore(source.name, strategy) }
+                        prepare: { () throws(BackupError) in
+                            report.hooks = try hooks.runBefore(source.name, strategy)
+                            media = try store.lockMediaForRestore()
+                        }
                     ) {
                         () throws(BackupError) in
                         let made = try backup.make(
@@ -167,6 +173,7 @@ public struct RestoreRunner: Sendable {
                 }
             }
         } catch let error where !finishIfCommitted(&report) {
+            media?.release()
             // After a failure the data is as it was, unless the report says otherwise.
             let wasUndone = error.code == .interrupted && report.result != .unfinished
             let failure = wasUndone ? BackupError(.interrupted, "cancelled; nothing was changed") : error
@@ -179,6 +186,7 @@ public struct RestoreRunner: Sendable {
         } catch {}
         // A second try, for what has passed.
         if report.leftover != nil { _ = finishIfCommitted(&report) }
+        media?.release()
         report.result = .success
         report.hooks += hooks.runAfter(source.name, .success)
         report.finishedAt = SystemClock.now()

@@ -9,12 +9,13 @@ struct SafetyRoom {
     let store: Store
 
     func add(to room: inout RoomCheck) throws(BackupError) {
+        let databasePath = try store.database.realPath()
         let databaseSize = ["", "-wal"].reduce(UInt64(0)) {
-            $0.addingSaturating(FileSystem.statusIfPresent(store.database.path + $1)?.size ?? 0)
+            $0.addingSaturating(FileSystem.statusIfPresent(databasePath + $1)?.size ?? 0)
         }
         try room.need(databaseSize.multipliedSaturating(by: 2), at: store.paths.spool)
         var stored = databaseSize
-        if let mediaPath = store.mediaPath, try FileSystem.exists(mediaPath) {
+        if let mediaPath = store.mediaPath, try FileSystem.lookBehindLinks(mediaPath) != nil {
             let newest = store.ownSnapshots().last?.creationTime
             stored = stored.addingSaturating(
                 try changedBytes(in: DirectoryReader(path: mediaPath), store.databaseAmongMedia(), since: newest))

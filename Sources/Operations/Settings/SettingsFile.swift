@@ -129,11 +129,19 @@ public struct SettingsFile: Sendable {
                     BackupError(.notFound, "\(name.rawValue): \(problem)", path: path, remedy: "Change it, or make it."))
             }
             let database = paths.resolve(settings.databasePath)
-            if try !FileSystem.exists(database) { note(.database, "there is no file", database) }
+            do throws(BackupError) {
+                if try FileSystem.lookBehindLinks(database) == nil { note(.database, "there is no file", database) }
+            } catch {
+                problems.append(error)
+            }
             let repository = paths.resolve(settings.repositoryPath)
             if try !Repository.exists(at: repository) { note(.repository, "there is no repository", repository) }
             if let media = settings.mediaPath.map(paths.resolve) {
-                if FileSystem.statusIfPresent(media)?.kind != .directory { note(.media, "there is no folder", media) }
+                do throws(BackupError) {
+                    if try FileSystem.lookBehindLinks(media)?.kind != .directory { note(.media, "there is no folder", media) }
+                } catch {
+                    problems.append(error)
+                }
                 if definition.media == nil {
                     problems.append(
                         BackupError(

@@ -97,7 +97,7 @@ struct StoreDraft {
         var wanted: String?
         if let app {
             wanted = app.hasSuffix(".yaml") ? try Store.definition(FileSystem.absolutePath(app), in: paths).name : app
-        } else if let databasePath = creation.databasePath, try FileSystem.exists(databasePath) {
+        } else if let databasePath = creation.databasePath, try FileSystem.lookBehindLinks(databasePath) != nil {
             wanted = try Store.definition(foundApp(), in: paths).name
         }
         adopted = try creation.sourceChoice.chosen(among: sources, app: wanted) { (source) throws(BackupError) in
@@ -113,7 +113,7 @@ struct StoreDraft {
         if creation.sampleRecordCount != nil { return true }
         let known = source.settings(path: paths.settings)?.databasePath
         guard let path = creation.databasePath.map({ FileSystem.absolutePath($0) }) ?? known, path.hasPrefix("/"),
-            try FileSystem.exists(path)
+            try FileSystem.lookBehindLinks(path) != nil
         else { return false }
         return path != known || source.document?.isOfThisMachine != true
     }
@@ -151,7 +151,7 @@ struct StoreDraft {
         if let databasePath = creation.databasePath {
             settings.databasePath = FileSystem.absolutePath(databasePath)
             // Of a store that adopts a source it may be what was lost: a restore makes it.
-            guard try FileSystem.exists(settings.databasePath) else {
+            guard try FileSystem.lookBehindLinks(settings.databasePath) != nil else {
                 if adopted != nil { return }
                 throw BackupError(
                     .notFound, "there is no database here", path: settings.databasePath,
@@ -159,7 +159,7 @@ struct StoreDraft {
             }
         } else if let adoptedPath = adoptedSettings?.databasePath, adoptedPath.hasPrefix("/") {
             settings.databasePath = adoptedPath
-            guard try FileSystem.exists(adoptedPath) else { return }
+            guard try FileSystem.lookBehindLinks(adoptedPath) != nil else { return }
         } else if definition.coversWholeDatabase {
             throw BackupError(
                 .usage, "the app \(definition.name) has no tables but those of its database",

@@ -18,6 +18,7 @@ extension FileSystem {
     public static func realPath(_ path: String) throws(BackupError) -> String {
         let path = absolutePath(path)
         guard let resolved = realpath(path, nil) else {
+            if errno == ELOOP { throw circle(path) }
             guard errno == ENOENT, path != "/" else { throw SystemCall.error(errno, action: "resolve the path", path: path) }
             let parent = try realPath(parentPath(path))
             return parent == "/" ? "/\(lastComponent(path))" : "\(parent)/\(lastComponent(path))"
@@ -37,7 +38,7 @@ extension FileSystem {
     private static let linkLimit = 40
 
     /// The symbolic links that a path leads through, in their order, and what it leads to at last, be it there or not.
-    /// - Throws: `invalidArgument` for links in a circle.
+    /// - Throws: `inputOutput` for links in a circle.
     public static func stops(onTheWayTo path: String) throws(BackupError) -> [Stop] {
         var stops: [Stop] = []
         var pending = absolutePath(path).split(separator: "/")[...]
@@ -53,9 +54,7 @@ extension FileSystem {
                 current = next
                 continue
             }
-            guard stops.count < linkLimit else {
-                throw BackupError(.invalidArgument, "the symbolic links lead in a circle", path: path)
-            }
+            guard stops.count < linkLimit else { throw circle(path) }
             stops.append(Stop(path: next, isFolderLink: !pending.isEmpty))
             if target.hasPrefix("/") { current = "/" }
             pending = (target.split(separator: "/") + pending)[...]
@@ -84,12 +83,37 @@ extension FileSystem {
 }
 
 extension FileSystem {
+    /// stat(2) of a path that a user has given, be it a link or behind one. A link that leads to nothing may be one to a disk that is not mounted: what
+    /// lies there is not gone.
+    /// - Returns: `nil` when nothing is there, and no link either.
+    /// - Throws: `inputOutput` for a link that leads to nothing, and for links in a circle.
+    public static func lookBehindLinks(_ path: String) throws(BackupError) -> FileStatus? {
+        if let status = try look(path) { return status }
+        var place = absolutePath(path)
+        // The link may be one of the folders above. What is there leads somewhere.
+        while place != "/", try look(place) == nil {
+            guard linkTarget(place) == nil else {
+                throw BackupError(
+                    .inputOutput, "the symbolic link leads to nothing", path: place,
+                    remedy: "Mount the disk that it leads to, or mend the link, and try again.")
+            }
+            place = parentPath(place)
+        }
+        return nil
+    }
+
+    static func circle(_ path: String) -> BackupError {
+        BackupError(
+            .inputOutput, "the symbolic links lead in a circle", path: path, remedy: "Mend the links, and try again.")
+    }
+
     /// What a path, followed through links, is.
     /// - Returns: `nil` when there is nothing.
     public static func identityIfPresent(_ path: String) throws(BackupError) -> FileIdentity? {
         var value = stat()
         guard SystemCall.retrying({ stat(path, &value) }) == -1 else { return FileIdentity(FileStatus(value)) }
         guard errno == ENOENT || errno == ENOTDIR else {
+            if errno == ELOOP { throw circle(path) }
             throw SystemCall.error(errno, action: "read the attributes", path: path)
         }
         return nil

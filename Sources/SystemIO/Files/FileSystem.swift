@@ -37,6 +37,7 @@ public enum FileSystem {
         if SystemCall.retrying({ stat(path, &value) }) == 0 { return FileStatus(value) }
         let number = errno
         if number == ENOENT || number == ENOTDIR { return nil }
+        if number == ELOOP { throw circle(path) }
         throw SystemCall.error(number, action: "read the attributes", path: path)
     }
 

@@ -1,0 +1,148 @@
+import TestSupport
+import Testing
+
+@testable import BackupRepository
+@testable import Operations
+
+/// A database, or a media folder, whose path is a symbolic link: SQLite keeps the log beside the file, and not beside the link.
+struct LinkedDatabaseTests {
+    /// A store on `current.db`, a link to `data/v3.db` with one row.
+    private static func makeRoom(mode: String) throws -> Room {
+        let room = try Room()
+        try room.sh(
+            """
+            mkdir $R/data; ln -s data/v3.db $R/current.db
+            sqlite3 $R/data/v3.db "pragma journal_mode = \(mode); create table t(id integer primary key, a text); insert into t values (1, 'one')"
+            backupfs init --store $S --database $R/current.db
+            """)
+        return room
+    }
+
+    /// Runs Python code beside an app that keeps its database open.
+    private static func running(_ room: Room, _ code: String) throws {
+        try room.sh(
+            """
+            cat >$R/app.py <<'END'
+            import os, sqlite3, subprocess
+            app = sqlite3.connect(os.environ["R"] + "/current.db")
+            def commit(sql): app.execute(sql); app.commit()
+            def sh(script): subprocess.run(["bash", "-ec", script], check=True)
+            \(code)
+            END
+            python3 $R/app.py
+            """)
+    }
+
+    private static func export(_ name: String, _ room: Room) throws -> String {
+        String(decoding: try Store.open(room.storePath).file("export.json", in: name), as: UTF8.self)
+    }
+
+    @Test func `R-C1: what lies in the log of a database behind a link is in the next backup`() throws {
+        let room = try Self.makeRoom(mode: "wal")
+        try Self.running(
+            room,
+            """
+            sh("touch -d 2020-01-01 $R/data/v3.db; backupfs backup --label b1 --store $S")
+            commit("insert into t values (2, 'second row')")
+            sh("backupfs backup --label b2 --store $S; backupfs backup --label b3 --store $S")
+            commit("insert into t values (3, 'third row')")
+            sh("backupfs backup --label b4 --store $S")
+            """)
+        #expect(try !Self.export("b1", room).contains("second row"))
+        #expect(try Self.export("b2", room).contains("second row"))
+        #expect(try Self.export("b4", room).contains("third row"))
+        #expect(try room.sh("backupfs diff b2 b4 --store $S").contains("1 added"))
+        #expect(try room.sh("readlink $R/current.db; ls $R/data") == "data/v3.db\nv3.db")
+    }
+
+    @Test func `R-C1: what lies in the log of a database behind a link is in the safety backup`() throws {
+        let room = try Self.makeRoom(mode: "wal")
+        try Self.running(
+            room,
+            """
+            sh("touch -d 2020-01-01 $R/data/v3.db; backupfs backup --label b1 --store $S")
+            commit("insert into t values (3, 'third row')")
+            sh("backupfs restore b1 --yes --store $S")
+            """)
+        #expect(try room.sh("sqlite3 $R/current.db 'select id from t'") == "1")
+        try room.sh("backupfs restore $(jq -r .safetyBackup $S/restore/last.json) --yes --store $S")
+        #expect(try room.sh("sqlite3 $R/data/v3.db 'select id from t'; readlink $R/current.db") == "1\n3\ndata/v3.db")
+    }
+
+    @Test(arguments: ["mv $R/n.db $R/data/v3.db", "mv $R/n.db $R/data/v4.db; ln -sfn data/v4.db $R/current.db"])
+    func `R-C4: a file behind a link that is replaced during a restore refuses it`(replacing: String) throws {
+        let room = try Self.makeRoom(mode: "delete")
+        try room.sh("backupfs backup --label one --store $S; sqlite3 $R/data/v3.db \".backup $R/n.db\"")
+        let result = try room.run(
+            """
+            touch $R/pause
+            BACKUPFS_FAULT=restore.safety-made=pause:$R/pause backupfs restore one --yes --store $S >$R/told 2>&1 & restore=$!
+            for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
+            sqlite3 $R/n.db "insert into t values (2, 'new')"; \(replacing)
+            rm $R/pause; wait $restore; status=$?; cat $R/told; exit $status
+            """)
+        #expect(result.status == 11, "\(result)")
+        #expect(result.output.contains("another program replaced the database's file"), "\(result)")
+        #expect(try room.sh("sqlite3 $R/current.db 'select id from t'") == "1\n2")
+    }
+
+    /// The disk that the link leads to is not mounted, or the links are wrong.
+    @Test(arguments: [
+        ("mv $R/data $R/away", "mv $R/away $R/data", "the symbolic link leads to nothing"),
+        (
+            "rm $R/current.db; ln -s loop.db $R/current.db; ln -s current.db $R/loop.db", "ln -sfn data/v3.db $R/current.db",
+            "the symbolic links lead in a circle"
+        ),
+    ])
+    func `R-C1: a link of the database that leads to nothing is an error, and nothing is made in its place`(
+        breaking: String, mending: String, complaint: String
+    ) throws {
+        let room = try Self.makeRoom(mode: "wal")
+        try room.sh("backupfs backup --label one --store $S; sqlite3 $R/data/v3.db \".backup $R/n.db\"; \(breaking)")
+        let links = try room.sh("ls $R; readlink $R/current.db")
+        for command in [
+            "backup", "restore one --yes", "restore $R/n.db --yes", "export --json -o $R/live.json", "diff one live",
+            "config check",
+        ] {
+            let result = try room.run("backupfs \(command) --store $S")
+            #expect(result.status == 1, "\(command): \(result)")
+            #expect((result.complaint + result.output).contains(complaint), "\(command): \(result)")
+            #expect((result.complaint + result.output).contains(room("current.db")), "\(command): \(result)")
+        }
+        let made = try room.run("backupfs init --store $R/second --database $R/current.db")
+        #expect(made.status == 1 && made.complaint.contains(complaint), "\(made)")
+        #expect(try room.sh("ls $R; readlink $R/current.db") == links)
+        // The backups can be read meanwhile.
+        try room.sh(
+            "backupfs ls one --store $S; backupfs restore one --target $R/out --store $S; \(mending); backupfs backup --store $S")
+        #expect(try room.sh("sqlite3 $R/current.db 'select id from t'") == "1")
+    }
+
+    @Test(arguments: [
+        ("mv $R/elsewhere $R/away", "mv $R/away $R/elsewhere", "the symbolic link leads to nothing"),
+        ("ln -sfn photos $S/app/photos", "ln -sfn $R/elsewhere $S/app/photos", "the symbolic links lead in a circle"),
+    ])
+    func `R-C1: a link of the media folder that leads to nothing is an error, and no file counts as removed`(
+        breaking: String, mending: String, complaint: String
+    ) throws {
+        let room = try Room()
+        _ = try room.makeDiary()
+        try room.sh(
+            """
+            mv $S/app/photos $R/elsewhere; ln -s $R/elsewhere $S/app/photos; chmod 751 $R/elsewhere
+            backupfs backup --label one --store $S; \(breaking)
+            """)
+        let store = try Store.open(room.storePath)
+        // Of the folder, and not of the link.
+        let media = try store.repository.rootDirectory(of: store.snapshot(named: "one")).entry(named: "media")
+        #expect(media.map { $0.mode & 0o777 } == 0o751)
+        for command in ["backup", "restore one --yes", "export --zip -o $R/live.zip", "diff one live", "config check"] {
+            let result = try room.run("backupfs \(command) --store $S")
+            #expect(result.status == 1, "\(command): \(result)")
+            #expect((result.complaint + result.output).contains(complaint), "\(command): \(result)")
+        }
+        #expect(try room.sh("ls $S/repository/snapshots | wc -l; ls -d $S/app/photos*") == "1\n\(room.storePath)/app/photos")
+        try room.sh("\(mending); backupfs backup --label two --store $S; backupfs restore one --yes --store $S")
+        #expect(try room.sh("cat $R/elsewhere/one.jpg; readlink $S/app/photos") == "one\(room.path)/elsewhere")
+    }
+}

@@ -1,0 +1,27 @@
+import BackupCore
+import Glibc
+import SystemIO
+import TestSupport
+import Testing
+
+@testable import BackupRepository
+@testable import Operations
+@testable import Restore
+
+struct SavedMediaTests {
+    /// What is not held may not be removed.
+    @Test func `R-C11: a stored file without a checksum does not hold a file that changes while it is read`() throws {
+        let room = try Room()
+        try room.sh("mkdir $R/media; printf new > $R/media/x; touch -d 2024-01-01 $R/media/x")
+        let old = try FileSystem.status(room("media/x"))
+        // The size and the modification time stay, the change time does not.
+        try room.sh("touch -d 2024-01-01 $R/media/x; chmod 600 $R/media/x")
+        let file = ReplacedFile(
+            "x", in: try FolderHandle(path: room("media")), path: Array("x".utf8), old, changeTime: old.changeTime)
+        #expect(try file.digest() == nil)
+        let entry = TreeEntry(
+            name: "x", kind: .file, mode: 0o100600, modificationTime: old.modificationTime,
+            content: FileContent(literal: Array("old".utf8)), checksums: nil, totals: nil, sourceIdentity: nil)
+        #expect(try !entry.holds(file))
+    }
+}
