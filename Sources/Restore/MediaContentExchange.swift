@@ -82,12 +82,23 @@ struct MediaContentExchange {
                 for changed in [inner, target] { try changed.synchronize() }
                 continue
             }
-            // A log goes with its database.
-            let successor = DatabaseLogs.database(of: name).flatMap { amongMedia.isBelow($0) ? nil : $0 }
-            if coming.contains(name) || successor.map(coming.contains) ?? false { continue }
+            if coming.contains(name) { continue }
+            if try leavesWithDatabase(name, coming, folder, staged, amongMedia) { continue }
             try FaultInjection.reached("restore.file-taken-out")
             try takeOut(name, folder, to: old)
         }
+    }
+
+    /// Whether a file is, by its name, the log of a database that is exchanged, or of one that what is staged replaces: `bringIn` takes it out.
+    private func leavesWithDatabase(
+        _ name: FileName, _ coming: Set<FileName>, _ folder: FolderHandle, _ staged: FolderHandle?,
+        _ amongMedia: DatabaseAmongMedia
+    ) throws(BackupError) -> Bool {
+        guard let database = DatabaseLogs.database(of: name), coming.contains(database), !amongMedia.isBelow(database) else {
+            return false
+        }
+        if try staged?.status(database)?.kind == .regular { return true }
+        return try folder.status(database)?.kind == .regular
     }
 
     private func takeOut(_ name: FileName, _ folder: FolderHandle, to old: FolderHandle) throws(BackupError) {
@@ -127,10 +138,13 @@ struct MediaContentExchange {
     }
 
     /// A log that has come beside a restored database is foreign, unless the app has the restored one open: with a log it holds a lock on the database.
+    /// Beside a folder or a link it is a file like any other.
     private func takeOutForeignLog(
         _ log: FileName, of database: FileName, _ folder: FolderHandle, _ old: FolderHandle
     ) throws(BackupError) {
-        guard try folder.status(log) != nil, !folder.isLocked(database) else { return }
+        guard try folder.status(log) != nil, try folder.status(database)?.kind == .regular, !folder.isLocked(database) else {
+            return
+        }
         try takeOut(log, folder, to: old)
     }
 
@@ -139,13 +153,12 @@ struct MediaContentExchange {
         _ name: FileName, _ staged: FolderHandle, _ folder: FolderHandle, _ old: FolderHandle, _ amongMedia: DatabaseAmongMedia
     ) throws(BackupError) {
         for _ in 1...MediaMove.tryLimit {
+            let (present, status) = (try folder.status(name), try staged.status(name))
             // A file has both names after a crash where it moves by way of a second name.
-            if let present = try folder.status(name), let status = try staged.status(name),
-                FileIdentity(present) == FileIdentity(status)
-            {
-                return try staged.removeFile(name)
+            if let present, let status, FileIdentity(present) == FileIdentity(status) { return try staged.removeFile(name) }
+            if present?.kind == .regular || status?.kind == .regular {
+                for log in DatabaseLogs.names(of: name) where !amongMedia.hides(log) { try takeOut(log, folder, to: old) }
             }
-            for log in DatabaseLogs.names(of: name) where !amongMedia.hides(log) { try takeOut(log, folder, to: old) }
             try takeOut(name, folder, to: old)
             do {
                 return try staged.move(name, to: folder, as: name)

@@ -19,3 +19,13 @@ public struct RestoreEnd: Sendable {
         }
     }
 }
+
+extension BackupError {
+    /// The same error, with the folder that an undo has moved files of the app's to.
+    public func telling(ofKeptMedia path: String?) -> BackupError {
+        guard let path else { return self }
+        return BackupError(
+            code, "\(message); media files that were in the way when the old ones came back were kept in \(path)",
+            path: self.path, remedy: remedy, findings: findings)
+    }
+}

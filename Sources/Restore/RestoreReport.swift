@@ -67,7 +67,7 @@ public struct RestoreReport: Sendable {
 
     /// What is left when the data is new or old as a whole.
     public mutating func note(_ end: RestoreEnd) {
-        keptMediaPath = end.keptMediaPath
+        keptMediaPath = end.keptMediaPath ?? keptMediaPath
         leftover = end.leftover
     }
 
@@ -94,7 +94,7 @@ public struct RestoreReport: Sendable {
         let summary = checked?.summary
         let members: OrderedJSON = .members([
             "result": .text(result.rawValue),
-            "success": .boolean(result == .success || result == .completed),
+            "success": .boolean(isNew),
             "file": .text(fileName),
             "format": .optional(checked?.format.rawValue),
             "strategy": .text(strategy.rawValue),
@@ -132,11 +132,17 @@ public struct RestoreReport: Sendable {
         return checked?.summary.successMessage ?? "The data was imported."
     }
 
+    /// Whether the data is that of the file.
+    private var isNew: Bool { result == .success || result == .completed }
+
     private var warnings: [Message] {
         var warnings = (checked?.warnings ?? []) + (outcome?.notes ?? [])
         if let safetyGaps { warnings.append("The safety backup is not whole: \(safetyGaps.message)") }
         if let keptMediaPath {
-            warnings.append("Media files that came or changed after the safety backup were kept in \(keptMediaPath)")
+            warnings.append(
+                isNew
+                    ? "Media files that came or changed after the safety backup were kept in \(keptMediaPath)"
+                    : "Media files that were in the way when the old ones came back were kept in \(keptMediaPath)")
         }
         if let leftover {
             warnings.append(
@@ -196,7 +202,7 @@ public struct RestoreReport: Sendable {
         }
         if let safetyBackup {
             lines.append("Safety backup of the data before: safety/\(safetyBackup)")
-            if let undoFolder, result == .success || result == .completed {
+            if let undoFolder, isNew {
                 lines.append("Undo with: cp safety/\(safetyBackup) \(undoFolder)")
             }
         }
