@@ -12,6 +12,7 @@ struct MediaTrial {
     func run() throws(BackupError) {
         let media = try FolderHandle(path: exchange.mediaPath)
         do {
+            try requireName(MediaFolder.keptPath(of: exchange.mediaPath, stagingPath: exchange.stagingPath))
             try moveProbes(media)
             try FaultInjection.reached("restore.probes-moved")
             try moveFolders(of: media, to: FolderHandle(path: exchange.oldPath), exchange.amongMedia)
@@ -21,6 +22,18 @@ struct MediaTrial {
             throw BackupError(
                 .notSupported, "the media cannot be exchanged: \(error.message)", path: error.path,
                 remedy: MediaObstacles.remedy)
+        }
+    }
+
+    /// - Throws: `notSupported` for a name that the file system cannot give.
+    private func requireName(_ path: String) throws(BackupError) {
+        do {
+            _ = try FileSystem.identityIfPresent(path)
+        } catch let error where error.code == .nameTooLong {
+            throw BackupError(
+                .notSupported, "the folder for media that a restore has to keep would have too long a name", path: path,
+                remedy: "Give the media folder a shorter name, or restore into another folder with --target. Nothing was changed."
+            )
         }
     }
 
