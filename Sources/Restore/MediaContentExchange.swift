@@ -11,6 +11,7 @@ import SystemIO
 /// rename that replaces nothing, and where each entry lies tells what is still to be done: it may be interrupted anywhere and run again.
 ///
 /// A database's logs (`DatabaseLogs`) leave with the database, right before its successor comes: a restored database must not meet another one's log.
+/// Its own come right after it (`MediaUnit`).
 struct MediaContentExchange {
     let mediaPath: String
     let stagingPath: String
@@ -54,7 +55,7 @@ struct MediaContentExchange {
             try FaultInjection.reached("restore.media-emptied")
             try mark()
         }
-        try bringIn(new, media, old, amongMedia)
+        try bringIn(new, media, old, amongMedia, at: [], StagedDatabases(listPath: markPath))
         for folder in [media, old, new] { try folder.synchronize() }
     }
 
@@ -110,20 +111,25 @@ struct MediaContentExchange {
     }
 
     /// Brings in what is staged.
+    /// - Parameter path: the folder's, in the media folder.
     private func bringIn(
-        _ staged: FolderHandle, _ folder: FolderHandle, _ old: FolderHandle, _ amongMedia: DatabaseAmongMedia
+        _ staged: FolderHandle, _ folder: FolderHandle, _ old: FolderHandle, _ amongMedia: DatabaseAmongMedia,
+        at path: [FileName],
+        _ databases: StagedDatabases
     ) throws(BackupError) {
         let names = try staged.reader().names()
         let coming = Set(names)
-        for name in names {
+        var done: Set<FileName> = []
+        for name in names where !done.contains(name) {
             if amongMedia.isBelow(name), let inner = try folder.openFolder(name), let source = try staged.openFolder(name) {
                 let target = try old.openFolderMakingIt(name)
-                try bringIn(source, inner, target, amongMedia.entering(name))
+                try bringIn(source, inner, target, amongMedia.entering(name), at: path + [name], databases)
                 for changed in [inner, source, target] { try changed.synchronize() }
                 continue
             }
-            try FaultInjection.reached("restore.file-brought-in")
-            try bringIn(name, staged, folder, old, amongMedia)
+            let unit = try [name] + logs(of: name, coming, staged)
+            try bringInUnit(unit, staged, folder, old, amongMedia, at: path, databases)
+            done.formUnion(unit)
             for log in DatabaseLogs.names(of: name) where !coming.contains(log) && !amongMedia.hides(log) {
                 try takeOutForeignLog(log, of: name, folder, old)
             }
@@ -135,6 +141,15 @@ struct MediaContentExchange {
             }
             try takeOutForeignLog(log, of: database, folder, old)
         }
+    }
+
+    /// The staged logs of a staged file.
+    private func logs(of name: FileName, _ coming: Set<FileName>, _ staged: FolderHandle) throws(BackupError) -> [FileName] {
+        let logs = DatabaseLogs.names(of: name).filter(coming.contains)
+        guard !logs.isEmpty, try staged.status(name)?.kind == .regular else { return [] }
+        var files: [FileName] = []
+        for log in logs where try staged.status(log)?.kind == .regular { files.append(log) }
+        return files
     }
 
     /// A log that has come beside a restored database is foreign, unless the app has the restored one open: with a log it holds a lock on the database.
@@ -149,7 +164,7 @@ struct MediaContentExchange {
     }
 
     /// The app may make something of that name at any moment: it is taken out as well.
-    private func bringIn(
+    func bringIn(
         _ name: FileName, _ staged: FolderHandle, _ folder: FolderHandle, _ old: FolderHandle, _ amongMedia: DatabaseAmongMedia
     ) throws(BackupError) {
         for _ in 1...MediaMove.tryLimit {

@@ -41,7 +41,18 @@ extension MediaContentExchange {
     private func putBack(_ old: FolderHandle, to folder: FolderHandle, _ aside: FolderHandle) throws(BackupError) {
         // Left by a trial that was interrupted.
         for place in [old, folder] { try place.removeFile(probeName) }
-        for name in try old.reader().names() { try putBack(name, old, to: folder, aside) }
+        let names = try old.reader().names()
+        let coming = Set(names)
+        for name in names {
+            // It has left the folder alone, or was not back with its database when a crash came.
+            if let database = DatabaseLogs.database(of: name), !coming.contains(database),
+                try MediaUnit.isSeparated(name, in: old, from: database, in: folder)
+            {
+                try MediaUnit.separate(name, old, in: FolderHandle(path: asidePath))
+            } else {
+                try putBack(name, old, to: folder, aside)
+            }
+        }
     }
 
     /// Moves an entry of `old` back to its folder.

@@ -40,6 +40,8 @@ public struct RestoreReport: Sendable {
     public var safetyGaps: BackupError?
     /// A folder with media that the restore has taken out of the media folder, and that are in no backup.
     public var keptMediaPath: String?
+    /// The folder in it with logs that could not come to their databases.
+    public var separatedLogsPath: String?
     /// Why what the restore has replaced could not be cleared away yet.
     public var leftover: BackupError?
     /// The folder where a dropped file replaces all data, if there is one.
@@ -68,6 +70,7 @@ public struct RestoreReport: Sendable {
     /// What is left when the data is new or old as a whole.
     public mutating func note(_ end: RestoreEnd) {
         keptMediaPath = end.keptMediaPath ?? keptMediaPath
+        separatedLogsPath = end.separatedLogsPath ?? separatedLogsPath
         leftover = end.leftover
     }
 
@@ -143,6 +146,11 @@ public struct RestoreReport: Sendable {
                 isNew
                     ? "Media files that came or changed after the safety backup were kept in \(keptMediaPath)"
                     : "Media files that were in the way when the old ones came back were kept in \(keptMediaPath)")
+        }
+        if let separatedLogsPath {
+            warnings.append(
+                "A database was used while its log was on its way to it. The log was not put beside it, and lies in \(separatedLogsPath)"
+            )
         }
         if let leftover {
             warnings.append(
