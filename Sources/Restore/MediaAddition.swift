@@ -1,3 +1,4 @@
+import AppData
 import BackupCore
 import Glibc
 import SystemIO
@@ -16,22 +17,52 @@ enum MediaAddition {
             )
         }
         let target = try FolderHandle(path: media.path)
-        try move(DirectoryReader(path: media.stagingPath), FolderHandle(path: media.stagingPath), to: target)
+        try move(DirectoryReader(path: media.stagingPath), FolderHandle(path: media.stagingPath), to: target, media)
         try target.synchronizeFileSystem()
     }
 
     private static func move(
-        _ names: borrowing DirectoryReader, _ source: FolderHandle, to target: FolderHandle
+        _ reader: borrowing DirectoryReader, _ source: FolderHandle, to target: FolderHandle, _ media: RestoreJournal.Media
     ) throws(BackupError) {
-        for name in try names.names() {
-            let isFolder = try names.status(name).kind == .directory
+        let names = try reader.names()
+        let coming = Set(names)
+        // Until the folder's files are there: their logs come after them.
+        var holds: [AdvisoryLock] = []
+        defer { withExtendedLifetime(holds) {} }
+        var renamed: Set<FileName> = []
+        for name in names {
+            let isFolder = try reader.status(name).kind == .directory
             if isFolder, let present = try target.openFolder(name), let staged = try source.open(name) {
-                try move(names.openDirectory(name), staged, to: present)
+                try move(reader.openDirectory(name), staged, to: present, media)
                 continue
             }
             try FaultInjection.reached("restore.file-published")
+            if let database = DatabaseLogs.database(of: name) {
+                let isLeft =
+                    coming.contains(database)
+                    ? renamed.contains(database) : try MediaUnit.isSeparated(name, in: source, from: database, in: target)
+                if isLeft {
+                    try separate(name, source, media)
+                    continue
+                }
+            }
+            if !isFolder, DatabaseLogs.names(of: name).contains(where: coming.contains),
+                let hold = MediaUnit.hold(name, in: source)
+            {
+                holds.append(hold)
+            }
             // The app may have made something of that name since the restore looked.
-            try MediaMove.aside(name, source, to: target)
+            if try MediaMove.aside(name, source, to: target) != name { renamed.insert(name) }
         }
+    }
+
+    /// The log of a database that has another name by now, or was changed meanwhile, is kept beside the media folder.
+    private static func separate(
+        _ log: FileName, _ source: FolderHandle, _ media: RestoreJournal.Media
+    ) throws(BackupError) {
+        let parent = try FolderHandle(path: FileSystem.parentPath(media.keptPath))
+        let kept = try parent.openFolderMakingIt(FileName(FileSystem.lastComponent(media.keptPath)))
+        try MediaUnit.separate(log, source, in: kept)
+        try parent.synchronize()
     }
 }

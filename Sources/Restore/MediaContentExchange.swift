@@ -11,6 +11,7 @@ import SystemIO
 /// rename that replaces nothing, and where each entry lies tells what is still to be done: it may be interrupted anywhere and run again.
 ///
 /// A database's logs (`DatabaseLogs`) leave with the database, right before its successor comes: a restored database must not meet another one's log.
+/// Its own come right after it (`MediaUnit`).
 struct MediaContentExchange {
     let mediaPath: String
     let stagingPath: String
@@ -54,7 +55,7 @@ struct MediaContentExchange {
             try FaultInjection.reached("restore.media-emptied")
             try mark()
         }
-        try bringIn(new, media, old, amongMedia)
+        try bringIn(new, media, old, amongMedia, at: [], StagedDatabases(listPath: markPath))
         for folder in [media, old, new] { try folder.synchronize() }
     }
 
@@ -82,12 +83,23 @@ struct MediaContentExchange {
                 for changed in [inner, target] { try changed.synchronize() }
                 continue
             }
-            // A log goes with its database.
-            let successor = DatabaseLogs.database(of: name).flatMap { amongMedia.isBelow($0) ? nil : $0 }
-            if coming.contains(name) || successor.map(coming.contains) ?? false { continue }
+            if coming.contains(name) { continue }
+            if try leavesWithDatabase(name, coming, folder, staged, amongMedia) { continue }
             try FaultInjection.reached("restore.file-taken-out")
             try takeOut(name, folder, to: old)
         }
+    }
+
+    /// Whether a file is, by its name, the log of a database that is exchanged, or of one that what is staged replaces: `bringIn` takes it out.
+    private func leavesWithDatabase(
+        _ name: FileName, _ coming: Set<FileName>, _ folder: FolderHandle, _ staged: FolderHandle?,
+        _ amongMedia: DatabaseAmongMedia
+    ) throws(BackupError) -> Bool {
+        guard let database = DatabaseLogs.database(of: name), coming.contains(database), !amongMedia.isBelow(database) else {
+            return false
+        }
+        if try staged?.status(database)?.kind == .regular { return true }
+        return try folder.status(database)?.kind == .regular
     }
 
     private func takeOut(_ name: FileName, _ folder: FolderHandle, to old: FolderHandle) throws(BackupError) {
@@ -99,20 +111,25 @@ struct MediaContentExchange {
     }
 
     /// Brings in what is staged.
+    /// - Parameter path: the folder's, in the media folder.
     private func bringIn(
-        _ staged: FolderHandle, _ folder: FolderHandle, _ old: FolderHandle, _ amongMedia: DatabaseAmongMedia
+        _ staged: FolderHandle, _ folder: FolderHandle, _ old: FolderHandle, _ amongMedia: DatabaseAmongMedia,
+        at path: [FileName],
+        _ databases: StagedDatabases
     ) throws(BackupError) {
         let names = try staged.reader().names()
         let coming = Set(names)
-        for name in names {
+        var done: Set<FileName> = []
+        for name in names where !done.contains(name) {
             if amongMedia.isBelow(name), let inner = try folder.openFolder(name), let source = try staged.openFolder(name) {
                 let target = try old.openFolderMakingIt(name)
-                try bringIn(source, inner, target, amongMedia.entering(name))
+                try bringIn(source, inner, target, amongMedia.entering(name), at: path + [name], databases)
                 for changed in [inner, source, target] { try changed.synchronize() }
                 continue
             }
-            try FaultInjection.reached("restore.file-brought-in")
-            try bringIn(name, staged, folder, old, amongMedia)
+            let unit = try [name] + logs(of: name, coming, staged)
+            try bringInUnit(unit, staged, folder, old, amongMedia, at: path, databases)
+            done.formUnion(unit)
             for log in DatabaseLogs.names(of: name) where !coming.contains(log) && !amongMedia.hides(log) {
                 try takeOutForeignLog(log, of: name, folder, old)
             }
@@ -126,26 +143,37 @@ struct MediaContentExchange {
         }
     }
 
+    /// The staged logs of a staged file.
+    private func logs(of name: FileName, _ coming: Set<FileName>, _ staged: FolderHandle) throws(BackupError) -> [FileName] {
+        let logs = DatabaseLogs.names(of: name).filter(coming.contains)
+        guard !logs.isEmpty, try staged.status(name)?.kind == .regular else { return [] }
+        var files: [FileName] = []
+        for log in logs where try staged.status(log)?.kind == .regular { files.append(log) }
+        return files
+    }
+
     /// A log that has come beside a restored database is foreign, unless the app has the restored one open: with a log it holds a lock on the database.
+    /// Beside a folder or a link it is a file like any other.
     private func takeOutForeignLog(
         _ log: FileName, of database: FileName, _ folder: FolderHandle, _ old: FolderHandle
     ) throws(BackupError) {
-        guard try folder.status(log) != nil, !folder.isLocked(database) else { return }
+        guard try folder.status(log) != nil, try folder.status(database)?.kind == .regular, !folder.isLocked(database) else {
+            return
+        }
         try takeOut(log, folder, to: old)
     }
 
     /// The app may make something of that name at any moment: it is taken out as well.
-    private func bringIn(
+    func bringIn(
         _ name: FileName, _ staged: FolderHandle, _ folder: FolderHandle, _ old: FolderHandle, _ amongMedia: DatabaseAmongMedia
     ) throws(BackupError) {
         for _ in 1...MediaMove.tryLimit {
+            let (present, status) = (try folder.status(name), try staged.status(name))
             // A file has both names after a crash where it moves by way of a second name.
-            if let present = try folder.status(name), let status = try staged.status(name),
-                FileIdentity(present) == FileIdentity(status)
-            {
-                return try staged.removeFile(name)
+            if let present, let status, FileIdentity(present) == FileIdentity(status) { return try staged.removeFile(name) }
+            if present?.kind == .regular || status?.kind == .regular {
+                for log in DatabaseLogs.names(of: name) where !amongMedia.hides(log) { try takeOut(log, folder, to: old) }
             }
-            for log in DatabaseLogs.names(of: name) where !amongMedia.hides(log) { try takeOut(log, folder, to: old) }
             try takeOut(name, folder, to: old)
             do {
                 return try staged.move(name, to: folder, as: name)

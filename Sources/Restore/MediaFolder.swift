@@ -21,6 +21,14 @@ public enum MediaFolder {
         return (isBeside ? [parent, mediaPath] : [mediaPath]).map { "\($0)/\(stagingPrefix)\(operation)" }
     }
 
+    /// A folder for what a restore must keep, beside its staging folder: `NAME-kept-OPERATION`. A name that is too long for that loses its end.
+    static func keptPath(of mediaPath: String, stagingPath: String) -> String {
+        let end = "-kept-\(FileSystem.lastComponent(stagingPath).dropFirst(stagingPrefix.count))"
+        var stem = FileSystem.lastComponent(mediaPath)
+        while stem.utf8.count + end.utf8.count > FileName.byteCountLimit { stem.removeLast() }
+        return "\(FileSystem.parentPath(stagingPath))/\(stem)\(end)"
+    }
+
     static func tooDeep(_ path: String) -> BackupError {
         BackupError(
             .notSupported, "the folder lies in more than \(depthLimit) others", path: MessageText.shortened(path),

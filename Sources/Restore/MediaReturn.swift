@@ -21,7 +21,7 @@ extension MediaContentExchange {
         for folder in [media, old, aside] { try folder.synchronize() }
     }
 
-    /// Takes out what was brought in, with the logs that the app has made for it.
+    /// Takes out what was brought in, with the logs that the app has made for a database of it.
     private func takeOutStaged(_ media: FolderHandle, to aside: FolderHandle) throws(BackupError) {
         for entry in try StagedEntries(at: markPath).entries {
             guard let name = entry.path.last else { continue }
@@ -30,14 +30,29 @@ extension MediaContentExchange {
                 folder = try folder?.openFolder(component)
                 if folder != nil { target = try target.openFolderMakingIt(component) }
             }
-            guard let folder, try folder.status(name)?.inode == entry.inode else { continue }
-            for log in DatabaseLogs.names(of: name) { try MediaMove.aside(log, folder, to: target) }
+            guard let folder, let status = try folder.status(name), status.inode == entry.inode else { continue }
+            if status.kind == .regular {
+                for log in DatabaseLogs.names(of: name) { try MediaMove.aside(log, folder, to: target) }
+            }
             try MediaMove.aside(name, folder, to: target)
         }
     }
 
     private func putBack(_ old: FolderHandle, to folder: FolderHandle, _ aside: FolderHandle) throws(BackupError) {
-        for name in try old.reader().names() { try putBack(name, old, to: folder, aside) }
+        // Left by a trial that was interrupted.
+        for place in [old, folder] { try place.removeFile(probeName) }
+        let names = try old.reader().names()
+        let coming = Set(names)
+        for name in names {
+            // It has left the folder alone, or was not back with its database when a crash came.
+            if let database = DatabaseLogs.database(of: name), !coming.contains(database),
+                try MediaUnit.isSeparated(name, in: old, from: database, in: folder)
+            {
+                try MediaUnit.separate(name, old, in: FolderHandle(path: asidePath))
+            } else {
+                try putBack(name, old, to: folder, aside)
+            }
+        }
     }
 
     /// Moves an entry of `old` back to its folder.
@@ -45,8 +60,9 @@ extension MediaContentExchange {
     func putBack(_ name: FileName, _ old: FolderHandle, to folder: FolderHandle, _ aside: FolderHandle) throws(BackupError) {
         for _ in 1...MediaMove.tryLimit {
             guard let status = try old.status(name) else { return }
-            // Its own logs have left the folder before it.
-            for log in DatabaseLogs.names(of: name) { try MediaMove.aside(log, folder, to: aside) }
+            if try hasForeignLogs(name, status, old, folder) {
+                for log in DatabaseLogs.names(of: name) { try MediaMove.aside(log, folder, to: aside) }
+            }
             do {
                 return try old.move(name, to: folder, as: name)
             } catch let error where error.code == .alreadyExists {
@@ -61,5 +77,14 @@ extension MediaContentExchange {
             }
         }
         throw MediaMove.tooManyTries("\(folder.path)/\(name)")
+    }
+
+    /// Whether what lies in the folder as logs of `name` is none of its own. The logs of a file have left the folder before it, so they belong to a file
+    /// that has taken its place, or did; unless an app has it open. Beside a folder or a link they are files like any other.
+    private func hasForeignLogs(
+        _ name: FileName, _ status: FileStatus, _ old: FolderHandle, _ folder: FolderHandle
+    ) throws(BackupError) -> Bool {
+        if let present = try folder.status(name) { return present.kind == .regular || status.kind == .regular }
+        return status.kind == .regular && !old.isLocked(name)
     }
 }

@@ -3,8 +3,8 @@ import Glibc
 import SystemIO
 
 /// Tries whether media can be exchanged, before anything is changed: a file and a folder are moved into the media folder and out of it, and each of its
-/// folders out and back. Modes, attributes, quotas and encryption may forbid that, and what a file system does not rename shows only so. The
-/// journal is written by then: a crash is undone.
+/// folders out and back. Modes, attributes, quotas and encryption may forbid that, and what a file system does not rename shows only so. No file of the
+/// app's is moved: it might be a database that is in use, and its log beside it. The journal is written by then: a crash is undone.
 struct MediaTrial {
     let exchange: MediaContentExchange
 
@@ -12,6 +12,7 @@ struct MediaTrial {
     func run() throws(BackupError) {
         let media = try FolderHandle(path: exchange.mediaPath)
         do {
+            try requireName(MediaFolder.keptPath(of: exchange.mediaPath, stagingPath: exchange.stagingPath))
             try moveProbes(media)
             try FaultInjection.reached("restore.probes-moved")
             try moveFolders(of: media, to: FolderHandle(path: exchange.oldPath), exchange.amongMedia)
@@ -24,6 +25,18 @@ struct MediaTrial {
         }
     }
 
+    /// - Throws: `notSupported` for a name that the file system cannot give.
+    private func requireName(_ path: String) throws(BackupError) {
+        do {
+            _ = try FileSystem.identityIfPresent(path)
+        } catch let error where error.code == .nameTooLong {
+            throw BackupError(
+                .notSupported, "the folder for media that a restore has to keep would have too long a name", path: path,
+                remedy: "Give the media folder a shorter name, or restore into another folder with --target. Nothing was changed."
+            )
+        }
+    }
+
     /// Whether it will not go away by itself.
     private static func isObstacle(_ error: BackupError) -> Bool {
         [.accessDenied, .notPermitted, .crossDevice, .readOnly, .notSupported, .busy].contains(error.code)
@@ -32,14 +45,21 @@ struct MediaTrial {
     private func moveProbes(_ media: FolderHandle) throws(BackupError) {
         let new = try FolderHandle(path: exchange.newPath)
         let name = exchange.probeName
-        _ = try new.createFile(name, permissions: 0o600)
-        try new.move(name, to: media, as: name)
-        try media.move(name, to: new, as: name)
-        try new.removeFile(name)
+        try moveProbeFile(new, media)
         _ = try new.makeFolder(name)
         try new.move(name, to: media, as: name)
         try media.move(name, to: new, as: name)
         try new.removeFolder(name)
+    }
+
+    /// Moves a new file from a folder of ours into one of the app's, and back.
+    private func moveProbeFile(_ own: FolderHandle, _ folder: FolderHandle) throws(BackupError) {
+        let name = exchange.probeName
+        _ = try own.createFile(name, permissions: 0o600)
+        try own.move(name, to: folder, as: name)
+        try FaultInjection.reached("restore.probe-file-moved")
+        try folder.move(name, to: own, as: name)
+        try own.removeFile(name)
     }
 
     private func moveFolders(
@@ -57,7 +77,7 @@ struct MediaTrial {
         }
     }
 
-    /// Moves an entry out and back. Of a folder that is not renamed the first file is moved, and each folder.
+    /// Moves a folder out and back. If it is not renamed its entries will be: then a new file is moved out of it, and each folder in it.
     private func move(
         _ name: FileName, _ status: FileStatus, _ folder: FolderHandle, to old: FolderHandle
     ) throws(BackupError) {
@@ -69,13 +89,12 @@ struct MediaTrial {
             // Gone since.
         } catch let error where error.code == .accessDenied && status.owner == geteuid() && status.mode & 0o200 == 0 {
             // Its owner may open it.
-        } catch let error where error.code == .crossDevice && status.kind == .directory {
+        } catch let error where error.code == .crossDevice {
             guard let inner = try folder.openFolder(name) else { return }
             let target = try old.openFolderMakingIt(name)
-            var hasTriedFile = false
+            try moveProbeFile(target, inner)
             for entry in try inner.reader().names() {
-                guard let status = try inner.status(entry), status.kind == .directory || !hasTriedFile else { continue }
-                if status.kind != .directory { hasTriedFile = true }
+                guard let status = try inner.status(entry), status.kind == .directory else { continue }
                 try move(entry, status, inner, to: target)
             }
             try old.removeFolder(name)

@@ -33,7 +33,9 @@ struct ReplacedMedia {
     private func removeSaved(in folder: FolderHandle, _ path: [UInt8]) throws(BackupError) {
         let reader = try folder.reader()
         let names = try reader.names()
-        let units = DatabaseUnits(Set(names.map(\.bytes)))
+        let units = DatabaseUnits(Set(names.map(\.bytes))) { name in
+            (try? folder.status(FileName(bytes: name)))??.kind == .regular
+        }
         let savedUnits = try savedUnits(units, reader, folder, path)
         for name in names {
             guard let status = try folder.status(name) else { continue }

@@ -44,10 +44,7 @@ package struct RestoreJournal: Sendable, Equatable {
         var stagedInode: UInt64
 
         /// A folder for what is in the way and in no backup: beside the staging folder, and named after the same operation.
-        var keptPath: String {
-            let operation = FileSystem.lastComponent(stagingPath).dropFirst(MediaFolder.stagingPrefix.count)
-            return "\(FileSystem.parentPath(stagingPath))/\(FileSystem.lastComponent(path))-kept-\(operation)"
-        }
+        var keptPath: String { MediaFolder.keptPath(of: path, stagingPath: stagingPath) }
     }
 
     /// Whether the transaction may have begun: not while the media are being staged.

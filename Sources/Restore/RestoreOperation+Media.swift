@@ -97,7 +97,8 @@ extension RestoreOperation {
         let amongMedia = try databaseAmongMedia()
         var refusal: BackupError?
         for path in try MediaFolder.stagingPaths(of: mediaPath, operation: journal.operation) {
-            if let media = journal.media { try MediaExchange.undo(media) }
+            // What lies beside the media folder is told of once: a second trial could only add to it.
+            if let media = journal.media, try MediaExchange.undo(media) != nil { break }
             let staging = try makeStaging(.content, at: path, for: mediaPath, status, &journal)
             let exchange = MediaContentExchange(mediaPath: mediaPath, stagingPath: staging, amongMedia: amongMedia)
             try exchange.prepare()

@@ -40,6 +40,8 @@ public struct RestoreReport: Sendable {
     public var safetyGaps: BackupError?
     /// A folder with media that the restore has taken out of the media folder, and that are in no backup.
     public var keptMediaPath: String?
+    /// The folder in it with logs that could not come to their databases.
+    public var separatedLogsPath: String?
     /// Why what the restore has replaced could not be cleared away yet.
     public var leftover: BackupError?
     /// The folder where a dropped file replaces all data, if there is one.
@@ -67,7 +69,8 @@ public struct RestoreReport: Sendable {
 
     /// What is left when the data is new or old as a whole.
     public mutating func note(_ end: RestoreEnd) {
-        keptMediaPath = end.keptMediaPath
+        keptMediaPath = end.keptMediaPath ?? keptMediaPath
+        separatedLogsPath = end.separatedLogsPath ?? separatedLogsPath
         leftover = end.leftover
     }
 
@@ -94,7 +97,7 @@ public struct RestoreReport: Sendable {
         let summary = checked?.summary
         let members: OrderedJSON = .members([
             "result": .text(result.rawValue),
-            "success": .boolean(result == .success || result == .completed),
+            "success": .boolean(isNew),
             "file": .text(fileName),
             "format": .optional(checked?.format.rawValue),
             "strategy": .text(strategy.rawValue),
@@ -132,11 +135,22 @@ public struct RestoreReport: Sendable {
         return checked?.summary.successMessage ?? "The data was imported."
     }
 
+    /// Whether the data is that of the file.
+    private var isNew: Bool { result == .success || result == .completed }
+
     private var warnings: [Message] {
         var warnings = (checked?.warnings ?? []) + (outcome?.notes ?? [])
         if let safetyGaps { warnings.append("The safety backup is not whole: \(safetyGaps.message)") }
         if let keptMediaPath {
-            warnings.append("Media files that came or changed after the safety backup were kept in \(keptMediaPath)")
+            warnings.append(
+                isNew
+                    ? "Media files that came or changed after the safety backup were kept in \(keptMediaPath)"
+                    : "Media files that were in the way when the old ones came back were kept in \(keptMediaPath)")
+        }
+        if let separatedLogsPath {
+            warnings.append(
+                "A database was used while its log was on its way to it. The log was not put beside it, and lies in \(separatedLogsPath)"
+            )
         }
         if let leftover {
             warnings.append(
@@ -196,7 +210,7 @@ public struct RestoreReport: Sendable {
         }
         if let safetyBackup {
             lines.append("Safety backup of the data before: safety/\(safetyBackup)")
-            if let undoFolder, result == .success || result == .completed {
+            if let undoFolder, isNew {
                 lines.append("Undo with: cp safety/\(safetyBackup) \(undoFolder)")
             }
         }

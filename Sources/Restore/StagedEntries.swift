@@ -3,11 +3,44 @@ import Glibc
 import SystemIO
 
 /// The entries that a restore brings into the media folder, each with its inode: what tells them from the app's own if they have to be taken out
-/// again. A file beside the staged entries.
+/// again. Size and modification time tell whether the app has written to one since. A file beside the staged entries.
 struct StagedEntries {
     struct Entry: Equatable {
         let path: [FileName]
         let inode: UInt64
+        /// `nil` in the list of an older version.
+        let size: UInt64?
+        let modificationTime: Timestamp?
+
+        init(path: [FileName], _ status: FileStatus) {
+            self.path = path
+            (inode, size, modificationTime) = (status.inode, status.size, status.modificationTime)
+        }
+
+        /// - Parameter text: as `text` gives it, or the inode alone.
+        fileprivate init?(path: [FileName], text: String) {
+            let fields = text.split(separator: ",", omittingEmptySubsequences: false)
+            guard let inode = fields.first.flatMap({ UInt64($0) }) else { return nil }
+            (self.path, self.inode) = (path, inode)
+            if fields.count == 1 {
+                (size, modificationTime) = (nil, nil)
+                return
+            }
+            guard fields.count == 4, let size = UInt64(fields[1]), let seconds = Int64(fields[2]),
+                let nanoseconds = UInt32(fields[3])
+            else { return nil }
+            (self.size, modificationTime) = (size, Timestamp(seconds: seconds, nanoseconds: nanoseconds))
+        }
+
+        fileprivate var text: String {
+            guard let size, let modificationTime else { return "\(inode)" }
+            return "\(inode),\(size),\(modificationTime.seconds),\(modificationTime.nanoseconds)"
+        }
+
+        /// Whether a file is the staged one, and nothing was written to it.
+        func isUnchanged(_ status: FileStatus) -> Bool {
+            status.kind == .regular && status.inode == inode && status.size == size && status.modificationTime == modificationTime
+        }
     }
 
     private static let limitBytes = 1 << 30
@@ -26,7 +59,7 @@ struct StagedEntries {
             if amongMedia.isBelow(name), let inner = try folder.openFolder(name) {
                 try collect(inner, path + [name], amongMedia.entering(name))
             } else if let status = try folder.status(name) {
-                entries.append(Entry(path: path + [name], inode: status.inode))
+                entries.append(Entry(path: path + [name], status))
             }
         }
     }
@@ -35,16 +68,18 @@ struct StagedEntries {
     init(at path: String) throws(BackupError) {
         for record in try FileSystem.readFile(path, limitBytes: Self.limitBytes).split(separator: 0) {
             guard let space = record.firstIndex(of: UInt8(ascii: " ")),
-                let inode = UInt64(String(decoding: record[..<space], as: UTF8.self))
+                let entry = Entry(
+                    path: BytePath.components(of: Array(record[(space + 1)...])),
+                    text: String(decoding: record[..<space], as: UTF8.self))
             else { throw BackupError(.damagedContent, "the list of a restore's media files is damaged", path: path) }
-            entries.append(Entry(path: BytePath.components(of: Array(record[(space + 1)...])), inode: inode))
+            entries.append(entry)
         }
     }
 
     func write(to path: String) throws(BackupError) {
         var bytes: [UInt8] = []
         for entry in entries {
-            bytes += Array("\(entry.inode) ".utf8) + entry.path.reduce([]) { BytePath.join($0, $1.bytes) } + [0]
+            bytes += Array("\(entry.text) ".utf8) + entry.path.reduce([]) { BytePath.join($0, $1.bytes) } + [0]
         }
         let file = try OwnedDescriptor.open(path, O_WRONLY | O_CREAT | O_TRUNC)
         try file.writeAll(bytes)

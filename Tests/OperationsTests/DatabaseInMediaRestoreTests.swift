@@ -71,4 +71,107 @@ struct DatabaseInMediaRestoreTests {
             """)
         #expect(result.output == "exit 0\ncompleted\nnotes.db\nok\n400|400\n", "\(result)")
     }
+
+    /// A diary with a database of 200 rows, and 200 more in a log that stands still, which is backed up and then replaced by another one.
+    private static func prepareLog() throws -> Room {
+        let room = try Room()
+        // A merge needs to know the photos.
+        try room.write(PhotoDiary.definition(identity: "file"), to: "diary.yaml")
+        try room.write(
+            """
+            import os, sqlite3
+            c = sqlite3.connect("x.db", isolation_level=None); c.execute("pragma journal_mode = wal")
+            c.execute("create table n(id integer primary key, a text)")
+            def fill(first): c.execute("with recursive r(i) as (values (?) union all select i + 1 from r where i < ?) insert into n select i, hex(randomblob(300)) from r", (first, first + 199))
+            fill(1); c.execute("pragma wal_checkpoint(truncate)"); c.execute("pragma wal_autocheckpoint = 0"); fill(201)
+            c.execute("delete from n where id % 7 = 0"); os._exit(0)
+            """, to: "fill.py")
+        try room.sh(
+            """
+            backupfs init --store $S --app $R/diary.yaml; \(PhotoDiary.fill)
+            cd $S/app/photos; python3 $R/fill.py; backupfs backup --label one --store $S; cp x.db-wal $R/log
+            rm x.db*; sqlite3 x.db "create table other(a); insert into other values ('mine')"
+            """)
+        return room
+    }
+
+    private static let look =
+        "mkdir $R/look; cp $S/app/photos/x.db* $R/look; sqlite3 $R/look/x.db 'pragma integrity_check; select count(*), max(id) from n'"
+    /// A commit to the database alone, by a program that has closed it when it ends.
+    private static let write =
+        "sqlite3 $S/app/photos/x.db \"with recursive r(i) as (values (1) union all select i + 1 from r where i < 3000) insert into n(a) select hex(randomblob(200)) from r\""
+
+    @Test func `a log does not come to its database when an app has written to that after a crash`() throws {
+        let room = try Self.prepareLog()
+        let result = try room.run(
+            """
+            BACKUPFS_FAULT=restore.file-brought-in:4 backupfs restore one --yes --store $S >/dev/null 2>&1
+            ls $S/app/photos | grep x.db; \(Self.write); backupfs status --store $S >/dev/null; jq -r .result $S/restore/last.json; \(Self.look)
+            cmp $(jq -r .keptMedia $S/restore/last.json)/separated-logs/x.db-wal $R/log && echo kept
+            grep -c 'The log was not put beside it' $S/restore/last.txt; backupfs backup --store $S >/dev/null; echo "exit $?"
+            """)
+        #expect(result.output == "x.db\ncompleted\nok\n3200|3200\nkept\n1\nexit 0\n", "\(result)")
+    }
+
+    @Test(arguments: [3, 4, 5]) func `after a crash at which nobody came a log comes to its database`(number: Int) throws {
+        let room = try Self.prepareLog()
+        let result = try room.run(
+            """
+            BACKUPFS_FAULT=restore.file-brought-in:\(number) backupfs restore one --yes --store $S >/dev/null 2>&1
+            backupfs status --store $S >/dev/null; jq -r '.result, .keptMedia' $S/restore/last.json; cmp $S/app/photos/x.db-wal $R/log && echo same
+            \(Self.look); ls -I "*.sqlite-*" $S/app
+            """)
+        #expect(result.output == "completed\nnull\nsame\nok\n343|400\ndatabase.sqlite\nphotos\n", "\(result)")
+    }
+
+    @Test func `after a crash a log does not come to a database that an app has open`() throws {
+        let room = try Self.prepareLog()
+        let result = try room.run(
+            """
+            BACKUPFS_FAULT=restore.file-brought-in:4 backupfs restore one --yes --store $S >/dev/null 2>&1
+            mkfifo $R/in; sqlite3 $S/app/photos/x.db < $R/in >/dev/null 2>&1 & app=$!; exec 3> $R/in
+            printf "insert into n values (7777, 'late');\\n.shell touch $R/written\\n" >&3
+            for i in $(seq 600); do [ -e $R/written ] && break; sleep 0.05; done
+            backupfs status --store $S >/dev/null; echo "insert into n values (7778, 'later');" >&3; exec 3>&-; wait $app
+            \(Self.look); cmp $(jq -r .keptMedia $S/restore/last.json)/separated-logs/x.db-wal $R/log && echo kept
+            """)
+        #expect(result.output == "ok\n202|7778\nkept\n", "\(result)")
+    }
+
+    @Test func `nobody gets at a database until its log is there`() throws {
+        let room = try Self.prepareLog()
+        let result = try room.run(
+            """
+            touch $R/pause; BACKUPFS_FAULT=restore.file-brought-in:4=pause:$R/pause backupfs restore one --yes --store $S >/dev/null 2>&1 & restore=$!
+            for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
+            \(Self.write) 2>&1 | grep -o 'database is locked'; rm $R/pause; wait $restore; echo "exit $?"; \(Self.look)
+            """)
+        #expect(result.output == "database is locked\nexit 0\nok\n343|400\n", "\(result)")
+    }
+
+    /// What the media lose is brought back with the records.
+    @Test func `an undo puts no log beside a database that an app has changed after a crash`() throws {
+        let room = try Self.prepareLog()
+        let result = try room.run(
+            """
+            cd $S/app/photos; rm x.db; python3 $R/fill.py; cp x.db-wal $R/own; rm x.db-shm; sqlite3 ../database.sqlite 'pragma wal_checkpoint(truncate)' >/dev/null
+            cp ../database.sqlite $R/old.sqlite
+            BACKUPFS_FAULT=restore.media-emptied backupfs restore one --yes --store $S >/dev/null 2>&1
+            mv x.db-wal ../.backupfs-staging-*/old/; sleep 0.05; \(Self.write)
+            rm -f ../database.sqlite-*; cp $R/old.sqlite ../database.sqlite; backupfs status --store $S >/dev/null; jq -r .result $S/restore/last.json
+            \(Self.look); cmp $(jq -r .keptMedia $S/restore/last.json)/separated-logs/x.db-wal $R/own && echo kept
+            """)
+        #expect(result.output == "undone\nok\n3200|3200\nkept\n", "\(result)")
+    }
+
+    @Test func `the files of a merge come so, too`() throws {
+        let room = try Self.prepareLog()
+        let result = try room.run(
+            """
+            rm $S/app/photos/x.db*; BACKUPFS_FAULT=restore.file-published:2 backupfs restore one --strategy merge --yes --store $S >/dev/null 2>&1
+            ls $S/app/photos | grep x.db; \(Self.write); backupfs status --store $S >/dev/null; jq -r .result $S/restore/last.json; \(Self.look)
+            cmp $(jq -r .keptMedia $S/restore/last.json)/separated-logs/x.db-wal $R/log && echo kept
+            """)
+        #expect(result.output == "x.db\ncompleted\nok\n3200|3200\nkept\n", "\(result)")
+    }
 }

@@ -111,4 +111,28 @@ struct UnmovableMediaTests {
                 ./2024/summer/three.jpg ./2024/two.jpg ./one.jpg 
                 """, "\(result)")
     }
+
+    /// Such folders are tried with a file of the program's own: one of the app's may be a database that is in use.
+    @Test func `a refused restore leaves the log of a database in a folder that cannot be renamed`() throws {
+        let room = try Self.prepare(owner: 0)
+        let result = try room.run(
+            """
+            cat > $R/script.sh <<'END'
+            mkdir $S/app/photos/db; sqlite3 $S/app/photos/db/a.db 'pragma journal_mode = wal; create table t(a); insert into t values (1)' >/dev/null
+            mkdir $R/t; mount -t tmpfs none $R/t; mkdir $R/t/upper $R/t/work
+            mount -t overlay overlay -o lowerdir=$S/app,upperdir=$R/t/upper,workdir=$R/t/work,redirect_dir=off $S/app || exit 77
+            mkfifo $R/in; sqlite3 $S/app/photos/db/a.db < $R/in >/dev/null & app=$!; exec 4> $R/in
+            printf "insert into t values (2);\\n.shell touch $R/written\\n" >&4
+            for i in $(seq 600); do [ -e $R/written ] && break; sleep 0.05; done
+            \(LogNameTests.refusedRestore)
+            BACKUPFS_FAULT=restore.probe-file-moved:2 backupfs restore one --yes --store $S >/dev/null 2>&1; backupfs status --store $S >/dev/null
+            kill -9 $app; ls -A $S/app | grep -v sqlite-; ls -A $S/app/photos/db; sqlite3 $S/app/photos/db/a.db 'select count(*) from t'
+            END
+            unshare -m --propagation private bash $R/script.sh
+            """)
+        if result.status == 77 { return }
+        #expect(
+            result.output.hasSuffix(
+                "exit 11\ndatabase.sqlite\nphotos\na.db\na.db-shm\na.db-wal\n2\n"), "\(result)")
+    }
 }

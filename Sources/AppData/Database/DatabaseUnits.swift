@@ -16,6 +16,18 @@ public struct DatabaseUnits {
         }
     }
 
+    /// - Parameters:
+    ///   - names: of a folder's entries, of any kind.
+    ///   - isFile: asked of those that may belong together. A folder or a link has no log, and is none.
+    public init(_ names: Set<[UInt8]>, isFile: ([UInt8]) -> Bool) {
+        var files: Set<[UInt8]> = []
+        for name in names {
+            guard let database = DatabaseLogs.database(ofFile: name), names.contains(database) else { continue }
+            for file in [name, database] where isFile(file) { files.insert(file) }
+        }
+        self.init(files)
+    }
+
     /// The database that a log belongs to; `nil` for what is none.
     public func database(of name: [UInt8]) -> [UInt8]? { databases[name] }
 }

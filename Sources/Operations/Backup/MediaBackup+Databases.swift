@@ -9,17 +9,26 @@ extension MediaBackup {
     /// journal: the app will make of them what it would have made of the originals. That holds for what SQLite could read only by rolling back a
     /// journal as well, and for what is no database.
     /// - Throws: `sourceUnreadable`; what the repository throws.
-    func storeDatabase(_ name: FileName, in task: MediaFolderTask) throws(BackupError) {
-        for _ in 0..<MediaFile.attemptLimit {
-            if MediaDatabases.isInUse(name, in: task.reader), let entry = try storeCopy(of: name, in: task) {
-                return task.add(entry)
+    func storeDatabase(_ name: FileName, _ databases: MediaDatabases, in task: MediaFolderTask) throws(BackupError) {
+        let companions = databases.unit(name).filter(databases.isCompanion)
+        do throws(BackupError) {
+            for _ in 0..<MediaFile.attemptLimit {
+                if MediaDatabases.isInUse(name, in: task.reader), let entry = try storeCopy(of: name, in: task) {
+                    task.leaveOut(companions.count)
+                    return task.add(entry)
+                }
+                if try storeAsFiles(name, databases, in: task) { return }
             }
-            if try storeAsFiles(name, in: task) { return }
+            guard let entry = try storeCopy(of: name, in: task) else {
+                throw BackupError(.sourceUnreadable, "changed again and again while it was read", path: task.path(of: name))
+            }
+            task.leaveOut(companions.count)
+            task.add(entry)
+        } catch {
+            guard error.code == .sourceUnreadable else { throw error }
+            for companion in companions { leaveOut(companion, error, in: task) }
+            throw error
         }
-        guard let entry = try storeCopy(of: name, in: task) else {
-            throw BackupError(.sourceUnreadable, "changed again and again while it was read", path: task.path(of: name))
-        }
-        task.add(entry)
     }
 
     /// - Returns: `nil` for what SQLite cannot copy now, for whatever reason.
@@ -43,13 +52,19 @@ extension MediaBackup {
     /// Stores the database and what lies beside it byte for byte. They are of one instant if none of them has changed by the end: as if the machine
     /// had stopped then, which is what a log or journal is for.
     /// - Returns: false when one has changed.
-    private func storeAsFiles(_ name: FileName, in task: MediaFolderTask) throws(BackupError) -> Bool {
-        let names = MediaDatabases.unit(name)
+    private func storeAsFiles(
+        _ database: FileName, _ databases: MediaDatabases, in task: MediaFolderTask
+    ) throws(BackupError) -> Bool {
+        let names = databases.unit(database)
         let before = try statuses(names, in: task)
         var entries: [TreeEntry] = []
         var problems: [(name: FileName, error: BackupError)] = []
         for (name, status) in zip(names, before) {
-            guard let status, status.kind == .regular else { continue }
+            guard let status else { continue }
+            guard status.kind == .regular else {
+                problems.append((name, BackupError(.sourceUnreadable, "is no file any more", path: task.path(of: name))))
+                continue
+            }
             if let entry = task.unchanged(name, status) {
                 entries.append(entry)
                 progress.noteMedia(files: 1, bytes: 0, skippedBytes: status.size)
@@ -63,8 +78,11 @@ extension MediaBackup {
             }
         }
         guard try statuses(names, in: task) == before else { return false }
-        for entry in entries { task.add(entry) }
+        // The others have come since the folder was listed.
+        let listed = Set(names.filter { $0 == database || databases.isCompanion($0) })
+        for entry in entries { task.add(entry, isListed: listed.contains(entry.name)) }
         for problem in problems { note(problem.error, of: problem.name, in: task) }
+        task.leaveOut(listed.subtracting(entries.map(\.name)).count)
         return true
     }
 

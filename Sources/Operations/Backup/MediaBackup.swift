@@ -87,10 +87,13 @@ final class MediaBackup: Sendable {
         var batchBytes: UInt64 = 0
         try FaultInjection.reached("backup.media-listed")
         if !task.keepsChangeTime { sawUntracedFolder.withLock { $0 = true } }
-        let databases = MediaDatabases(among: names, in: task.reader)
-        for name in names where !task.amongMedia.hides(name) && !databases.isCompanion(name) {
+        let databases = MediaDatabases(among: names, task.amongMedia, in: task.reader)
+        for name in names where !task.amongMedia.hides(name) {
             guard !group.hasFailed, !walking.hasFailed else { return }
+            task.expect(1)
+            if databases.isCompanion(name) { continue }
             try notingUnreadable(name, in: task) { () throws(BackupError) in
+                if databases.hasLog(name) { return try storeDatabase(name, databases, in: task) }
                 let status = try MediaFile.reading(task.path(of: name)) { () throws(BackupError) in try task.reader.status(name) }
                 switch status.kind {
                 case .directory: try enter(name, status, in: task)
@@ -100,9 +103,7 @@ final class MediaBackup: Sendable {
                     }
                     task.add(.symbolicLink(name: name, target: target, modificationTime: status.modificationTime))
                 case .regular:
-                    if databases.hasLog(name) {
-                        try storeDatabase(name, in: task)
-                    } else if let entry = task.unchanged(name, status) {
+                    if let entry = task.unchanged(name, status) {
                         task.add(entry)
                         progress.noteMedia(files: 1, bytes: 0, skippedBytes: status.size)
                     } else if status.size >= Self.largeFileBytes {
@@ -176,7 +177,7 @@ final class MediaBackup: Sendable {
         _ body: () throws(BackupError) -> TreeEntry
     ) throws(BackupError) {
         let entry = try body()
-        guard !databases.hasNewLog(name, in: task.reader) else { return try storeDatabase(name, in: task) }
+        guard !databases.hasNewLog(name, in: task.reader) else { return try storeDatabase(name, databases, in: task) }
         task.add(entry)
     }
 
@@ -239,10 +240,15 @@ final class MediaBackup: Sendable {
             try body()
         } catch {
             guard error.code == .sourceUnreadable else { throw error }
-            // What the app has deleted meanwhile is not in the backup, as if that had begun a moment later.
-            guard !isGone(name, in: task) else { return }
-            note(error, of: name, in: task)
+            leaveOut(name, error, in: task)
         }
+    }
+
+    /// Notes that a listed file could not be stored, unless the app has deleted it meanwhile: then it is not in the backup, as if that had begun a moment
+    /// later.
+    func leaveOut(_ name: FileName, _ error: BackupError, in task: MediaFolderTask) {
+        if !isGone(name, in: task) { note(error, of: name, in: task) }
+        task.leaveOut()
     }
 
     func note(_ error: BackupError, of name: FileName, in task: MediaFolderTask) {

@@ -2,25 +2,34 @@ import AppData
 import BackupCore
 import BackupRepository
 import Glibc
+import Restore
 import SystemIO
 
 /// SQLite databases among the media files of one folder that have a log or journal beside them, as their names say. An app may be writing to
 /// them, and file by file they would be of two moments.
+///
+/// Each listed name is stored either alone or with one database. What is no file, or none of the media, has no log and is none: other files have such
+/// names as well, as `trip-journal` beside the folder `trip`.
 struct MediaDatabases {
     private var companions: Set<FileName> = []
     private var databases: Set<FileName> = []
-    /// The databases of all logs that were listed, whether they are there or not.
-    private var possibleDatabases: Set<FileName> = []
+    /// What is listed under the name of a log and is stored alone.
+    private var others: Set<FileName> = []
+    private let amongMedia: DatabaseAmongMedia
 
-    init(among names: [FileName], in folder: borrowing DirectoryReader) {
-        possibleDatabases = Set(names.lazy.compactMap { DatabaseLogs.database(ofFile: $0.bytes) }.map { FileName(bytes: $0) })
-        guard !possibleDatabases.isEmpty else { return }
-        for (database, files) in DatabaseUnits(Set(names.map(\.bytes))).companions {
-            let regular = files.map { FileName(bytes: $0) }.filter { Self.isRegular($0, in: folder) }
-            guard regular.contains(where: { DatabaseLogs.isLog($0.bytes) }) else { continue }
-            databases.insert(FileName(bytes: database))
-            companions.formUnion(regular)
+    init(among names: [FileName], _ amongMedia: DatabaseAmongMedia, in folder: borrowing DirectoryReader) {
+        self.amongMedia = amongMedia
+        others = Set(names.lazy.filter { DatabaseLogs.database(of: $0) != nil })
+        guard !others.isEmpty else { return }
+        let units = DatabaseUnits(Set(names.map(\.bytes))) { name in
+            let name = FileName(bytes: name)
+            return !amongMedia.hides(name) && Self.isRegular(name, in: folder)
         }
+        for (database, logs) in units.companions where logs.contains(where: DatabaseLogs.isLog) {
+            databases.insert(FileName(bytes: database))
+            companions.formUnion(logs.map { FileName(bytes: $0) })
+        }
+        others.subtract(companions)
     }
 
     /// Whether it has a log.
@@ -31,13 +40,14 @@ struct MediaDatabases {
 
     /// Whether a file that had nothing beside it has a log by now.
     func hasNewLog(_ name: FileName, in folder: borrowing DirectoryReader) -> Bool {
-        guard !possibleDatabases.contains(name) else { return false }
-        for suffix in DatabaseLogs.logSuffixes where Self.isRegular(Self.name(name, suffix), in: folder) { return true }
+        for log in unit(name).dropFirst() where DatabaseLogs.isLog(log.bytes) && Self.isRegular(log, in: folder) { return true }
         return false
     }
 
-    /// The names of the database and of all that may lie beside it.
-    static func unit(_ name: FileName) -> [FileName] { [name] + DatabaseLogs.names(of: name) }
+    /// The names of the database, first, and of all that may lie beside it and is stored with it, listed or not.
+    func unit(_ name: FileName) -> [FileName] {
+        [name] + DatabaseLogs.names(of: name).filter { !others.contains($0) && !amongMedia.hides($0) }
+    }
 
     /// Whether a program uses it now. Where locks cannot be asked about it does not: then it is watched for changes.
     static func isInUse(_ name: FileName, in folder: borrowing DirectoryReader) -> Bool {

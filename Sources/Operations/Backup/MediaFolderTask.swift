@@ -13,6 +13,8 @@ final class MediaFolderTask: Sendable {
         var entries: [TreeEntry] = []
         /// The walk through the folder itself counts as one.
         var unfinishedCount = 1
+        /// Names that were listed and have neither an entry nor a reason to have none.
+        var owedCount = 0
     }
 
     let reader: DirectoryReader
@@ -71,7 +73,19 @@ final class MediaFolderTask: Sendable {
         return entry
     }
 
-    func add(_ entry: TreeEntry) { state.withLock { $0.entries.append(entry) } }
+    /// So many names were listed.
+    func expect(_ count: Int) { state.withLock { $0.owedCount += count } }
+
+    /// - Parameter isListed: whether it was there when the folder was listed.
+    func add(_ entry: TreeEntry, isListed: Bool = true) {
+        state.withLock { state in
+            state.entries.append(entry)
+            if isListed { state.owedCount -= 1 }
+        }
+    }
+
+    /// So many listed names have no entry of their own: they are noted as unreadable, are gone, or are in the copy of a database.
+    func leaveOut(_ count: Int = 1) { state.withLock { $0.owedCount -= count } }
 
     /// One more piece of work that will bring entries.
     func begin() { state.withLock { $0.unfinishedCount += 1 } }
@@ -87,9 +101,15 @@ final class MediaFolderTask: Sendable {
 
     /// Stores the folder, or takes it from the earlier snapshot if nothing in it differs.
     func store(with writer: BackupWriter) throws(BackupError) -> StoredDirectory {
-        let entries = state.withLock { state in
+        let (entries, owedCount) = state.withLock { state in
             defer { state.entries = [] }
-            return state.entries
+            return (state.entries, state.owedCount)
+        }
+        // A backup with holes that nobody is told of is worse than none.
+        guard owedCount == 0 else {
+            throw BackupError(
+                .inputOutput, "not every file of the media folder was stored", path: relativePath,
+                remedy: "This is a mistake in backupfs. Please report it, with the names in this folder.")
         }
         if let earlierStored, let earlier, earlier.entries.count == entries.count,
             entries.allSatisfy({ earlier.entry(named: $0.name) == $0 }),

@@ -176,7 +176,8 @@ public struct RestoreRunner: Sendable {
             media?.release()
             // After a failure the data is as it was, unless the report says otherwise.
             let wasUndone = error.code == .interrupted && report.result != .unfinished
-            let failure = wasUndone ? BackupError(.interrupted, "cancelled; nothing was changed") : error
+            let cancelled: Message = report.keptMediaPath == nil ? "cancelled; nothing was changed" : "cancelled"
+            let failure = (wasUndone ? BackupError(.interrupted, cancelled) : error).telling(ofKeptMedia: report.keptMediaPath)
             report.error = failure
             // What is neither the old nor the new data must not be given to a service: the next start ends the restore, and then starts it.
             if report.result != .unfinished { report.hooks += hooks.runAfter(source.name, report.result) }

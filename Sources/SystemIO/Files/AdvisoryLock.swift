@@ -30,6 +30,15 @@ public final class AdvisoryLock: Sendable {
         Self.held.withLock { _ = $0.insert(number) }
     }
 
+    /// Takes the lock on a file that is open for writing, without waiting: no other program can lock a byte of it.
+    /// - Returns: `nil` when another program has locked some of it, or the file system has no locks.
+    public init?(holding descriptor: consuming OwnedDescriptor) {
+        let number = descriptor.rawValue
+        guard SystemCall.retrying({ backupfs_lock(number, 1) }) == 0 else { return nil }
+        self.descriptor = descriptor
+        Self.held.withLock { _ = $0.insert(number) }
+    }
+
     /// Not left to close(2): a program that another thread is just starting has a copy of the descriptor until it runs, and would hold
     /// the lock for that long.
     deinit {
