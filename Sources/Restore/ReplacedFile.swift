@@ -19,6 +19,12 @@ public struct ReplacedFile {
         self.changeTime = changeTime
     }
 
+    /// Whether the file system sets a change time at each change. Where it does not, it says nothing.
+    public var hasTrueChangeTime: Bool {
+        guard let reader = try? folder.reader() else { return false }
+        return FileSystem.keepsChangeTime(reader.descriptor)
+    }
+
     /// Reads a file whole.
     /// - Returns: `nil` when it is no file, or changes meanwhile.
     public func digest() throws(BackupError) -> SHA256Digest? {

@@ -24,8 +24,8 @@ struct CrashTests {
 
     /// Those that only a restore passes which replaces what there is.
     static let replacingPoints = [
-        "restore.probes-moved", "restore.folder-tried", "restore.rows-deleted", "restore.file-taken-out", "restore.media-emptied",
-        "restore.file-brought-in",
+        "restore.probe-file-moved", "restore.probes-moved", "restore.folder-tried", "restore.rows-deleted",
+        "restore.file-taken-out", "restore.media-emptied", "restore.file-brought-in",
     ]
 
     /// A store with a backup named "first", and with other records and photos since.

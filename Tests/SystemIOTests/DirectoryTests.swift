@@ -183,4 +183,18 @@ struct DirectoryTests {
         #expect(try FileSystem.readFile(folder("b/y")) == Array("a".utf8))
         #expect(errorCode { try a.move("x", to: b, as: "z") } == .notFound)
     }
+
+    @Test func `a folder is opened for its owner, and not what a link in its place leads to`() throws {
+        let folder = try TemporaryFolder()
+        try FileSystem.makeDirectories(folder("in/closed"))
+        try FileSystem.makeDirectories(folder("other"))
+        try FileSystem.writeFileAtomically(folder("in/file"), [])
+        _ = try run(
+            ["bash", "-c", "chmod 0 in/closed; chmod 750 other; ln -s ../other in/link; chmod 640 in/file"], in: folder.path)
+        let handle = try FolderHandle(path: folder("in"))
+        let mode = { (name: String) in try FileSystem.status(folder(name)).mode & 0o7777 }
+        #expect(handle.makeAccessible("closed"))
+        #expect(!handle.makeAccessible("link") && !handle.makeAccessible("file") && !handle.makeAccessible("missing"))
+        #expect(try mode("in/closed") == 0o700 && mode("other") == 0o750 && mode("in/file") == 0o640)
+    }
 }

@@ -21,17 +21,18 @@ extension Store {
 
 extension TreeEntry {
     /// Whether a file is as it was stored. Size and modification time do not say so: programs set the time of a copy to that of the original. The
-    /// change time does, and without it the bytes.
+    /// change time does where the file system keeps one, and otherwise the bytes.
     func holds(_ file: ReplacedFile) throws(BackupError) -> Bool {
         let status = file.status
         guard modificationTime == status.modificationTime else { return false }
         switch kind {
         case .file:
             guard status.kind == .regular, size == status.size else { return false }
-            if sourceIdentity == SourceIdentity(inode: status.inode, changeTime: file.changeTime) { return true }
+            let identity = SourceIdentity(inode: status.inode, changeTime: file.changeTime)
+            if sourceIdentity == identity, file.hasTrueChangeTime { return true }
             // What neither is known of is not the same.
-            guard let stored = checksums?.sha256, let found = try file.digest() else { return false }
-            return found == stored
+            guard let stored = checksums?.sha256, let digest = try file.digest() else { return false }
+            return digest == stored
         case .symbolicLink:
             guard status.kind == .symbolicLink else { return false }
             return try linkTarget == file.linkTarget()

@@ -128,12 +128,19 @@ public final class FolderHandle: Sendable {
         return nil
     }
 
-    /// Lets the owner of a folder into it.
+    /// `O_PATH`, which Swift's module of libc does not have.
+    private static let placeOnly: Int32 = 0o10000000
+
+    /// Lets the owner of a folder into it. A symbolic link that has taken its name is not followed.
     /// - Returns: whether its mode was set.
     @discardableResult
     public func makeAccessible(_ name: FileName) -> Bool {
         let folder = descriptor.rawValue
-        return Self.withCString(name.bytes) { fchmodat(folder, $0, 0o700, 0) } == 0
+        // As a place only, since its mode may forbid to open it; fchmod(2) takes no such descriptor, but its path in /proc does.
+        let number = Self.withCString(name.bytes) { openat(folder, $0, Self.placeOnly | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
+        guard number >= 0 else { return false }
+        defer { close(number) }
+        return chmod("/proc/self/fd/\(number)", 0o700) == 0
     }
 
     /// fsync(2), if the file system can do that with folders.
@@ -174,8 +181,7 @@ public final class FolderHandle: Sendable {
     /// - Parameter isFolder: a folder is made writable for its owner first, since moving changes its “..”.
     /// - Throws: `alreadyExists`: nothing is replaced.
     public func move(_ name: FileName, to other: FolderHandle, isFolder: Bool) throws(BackupError) {
-        let folder = descriptor.rawValue
-        if isFolder { _ = Self.withCString(name.bytes) { fchmodat(folder, $0, 0o700, 0) } }
+        if isFolder { makeAccessible(name) }
         do {
             try move(name, to: other, as: name)
         } catch let error where error.code == .notFound {}
