@@ -46,7 +46,8 @@ public struct RepositoryCheck {
         let baseless = withoutBase(inventory)
         summary.packCount = inventory.packs.count + inventory.unreadable.count
         summary.chunkCount = inventory.chunkCount
-        try checkTrees(snapshots, inventory, baseless)
+        // Marking what is needed would copy the whole table otherwise.
+        try checkTrees(snapshots, consume inventory, baseless)
         return summary
     }
 

@@ -50,7 +50,8 @@ public struct StoreSettings: Sendable, Equatable {
         let values = text.entries.mapValues(\.value)
         if let version = values[.formatVersion], version != Self.formatVersion {
             throw BackupError(
-                .unsupportedVersion, "the store has format version \(version); this program reads \(Self.formatVersion)",
+                .unsupportedVersion,
+                "the store has format version \(MessageText.shortened(version)); this program reads \(Self.formatVersion)",
                 path: text.path, remedy: "Use a newer backupfs.")
         }
         for name in SettingName.allCases where name.isRequired && values[name] == nil {

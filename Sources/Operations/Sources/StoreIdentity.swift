@@ -62,7 +62,7 @@ struct StoreIdentity: Sendable, Equatable {
         guard format == Self.formatVersion else {
             throw BackupError(
                 .unsupportedVersion,
-                "the store's identity has format version \(format); this program reads \(Self.formatVersion)",
+                "the store's identity has format version \(MessageText.shortened(format)); this program reads \(Self.formatVersion)",
                 path: path, remedy: "Use a newer backupfs.")
         }
         func flag(_ key: Substring) -> Bool? {
