@@ -18,8 +18,7 @@ extension RestoreOperation {
     /// The media folder, without links.
     func realMediaPath() throws(BackupError) -> String? {
         guard let mediaPath else { return nil }
-        _ = try FileSystem.lookBehindLinks(mediaPath)
-        return try FileSystem.realPath(mediaPath)
+        return try FileSystem.realPathBehindLinks(mediaPath)
     }
 
     func databaseAmongMedia() throws(BackupError) -> DatabaseAmongMedia {

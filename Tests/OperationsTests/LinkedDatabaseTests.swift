@@ -18,8 +18,9 @@ struct LinkedDatabaseTests {
         return room
     }
 
-    /// Runs Python code beside an app that keeps its database open.
-    private static func running(_ room: Room, _ code: String) throws {
+    /// The backup `b1`, and then Python code, beside an app that keeps its database open.
+    private static func makeRoomWithApp(_ code: String) throws -> Room {
+        let room = try makeRoom(mode: "wal")
         try room.sh(
             """
             cat >$R/app.py <<'END'
@@ -27,10 +28,12 @@ struct LinkedDatabaseTests {
             app = sqlite3.connect(os.environ["R"] + "/current.db")
             def commit(sql): app.execute(sql); app.commit()
             def sh(script): subprocess.run(["bash", "-ec", script], check=True)
+            sh("touch -d 2020-01-01 $R/data/v3.db; backupfs backup --label b1 --store $S")
             \(code)
             END
             python3 $R/app.py
             """)
+        return room
     }
 
     private static func export(_ name: String, _ room: Room) throws -> String {
@@ -38,11 +41,8 @@ struct LinkedDatabaseTests {
     }
 
     @Test func `R-C1: what lies in the log of a database behind a link is in the next backup`() throws {
-        let room = try Self.makeRoom(mode: "wal")
-        try Self.running(
-            room,
+        let room = try Self.makeRoomWithApp(
             """
-            sh("touch -d 2020-01-01 $R/data/v3.db; backupfs backup --label b1 --store $S")
             commit("insert into t values (2, 'second row')")
             sh("backupfs backup --label b2 --store $S; backupfs backup --label b3 --store $S")
             commit("insert into t values (3, 'third row')")
@@ -56,11 +56,8 @@ struct LinkedDatabaseTests {
     }
 
     @Test func `R-C1: what lies in the log of a database behind a link is in the safety backup`() throws {
-        let room = try Self.makeRoom(mode: "wal")
-        try Self.running(
-            room,
+        let room = try Self.makeRoomWithApp(
             """
-            sh("touch -d 2020-01-01 $R/data/v3.db; backupfs backup --label b1 --store $S")
             commit("insert into t values (3, 'third row')")
             sh("backupfs restore b1 --yes --store $S")
             """)

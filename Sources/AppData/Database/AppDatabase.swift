@@ -52,12 +52,7 @@ public struct AppDatabase: Sendable {
     public static func create(
         at path: String, definition: AppDefinition, busyTimeoutSeconds: Double = 5
     ) throws(BackupError) -> AppDatabase {
-        if try FileSystem.lookBehindLinks(path) == nil {
-            // Made here and not by SQLite, for its mode; the log files take theirs from it. Never opened when it is there:
-            // closing it would drop the locks of this process's other connections.
-            _ = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
-        }
-        try SuperJournal.requireOwn(ofDatabase: path)
+        try prepareForWriting(path)
         try DatabaseFailure.mapping(path) {
             let queue = try DatabaseQueue(
                 path: path, configuration: configuration(isReadOnly: false, busyTimeoutSeconds: busyTimeoutSeconds))
@@ -74,6 +69,18 @@ public struct AppDatabase: Sendable {
             try migrator.migrate(queue)
         }
         return try AppDatabase(opening: path, definition: definition, busyTimeoutSeconds: busyTimeoutSeconds)
+    }
+
+    /// To be done before SQLite may write to a database: makes an empty file where there is none, and refuses a journal that would have SQLite delete
+    /// a foreign file.
+    /// - Throws: `notPermitted` for such a journal.
+    static func prepareForWriting(_ path: String) throws(BackupError) {
+        if try FileSystem.lookBehindLinks(path) == nil {
+            // Made here and not by SQLite, for its mode; the log files take theirs from it. Never opened when it is there: closing it would drop
+            // the locks of this process's other connections.
+            _ = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
+        }
+        try SuperJournal.requireOwn(ofDatabase: path)
     }
 
     /// Whether the embedded database lacks a step to the newest schema.

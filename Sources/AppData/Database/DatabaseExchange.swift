@@ -58,11 +58,7 @@ struct DatabaseExchange {
         _ withoutOthers: (() throws(BackupError) -> Void) throws(BackupError) -> Void,
         _ whenLocked: () throws(BackupError) -> Void
     ) throws(BackupError) {
-        if try FileSystem.lookBehindLinks(path) == nil {
-            // Made here and not by SQLite, for its mode.
-            _ = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
-        }
-        try SuperJournal.requireOwn(ofDatabase: path)
+        try AppDatabase.prepareForWriting(path)
         try withConnection(stagingPath, flags: SQLITE_OPEN_READONLY) { (source) throws(BackupError) in
             try withConnection(path, flags: SQLITE_OPEN_READWRITE) { (target) throws(BackupError) in
                 sqlite3_busy_timeout(target, Int32(busyTimeoutSeconds * 1_000))

@@ -18,8 +18,7 @@ public enum DatabaseFile {
     /// database's path is appended to this one.
     /// - Throws: `inputOutput` for a link that leads to nothing, and for links in a circle.
     public static func realPath(_ path: String) throws(BackupError) -> String {
-        _ = try FileSystem.lookBehindLinks(path)
-        return try FileSystem.realPath(path)
+        try FileSystem.realPathBehindLinks(path)
     }
 
     /// Copies it with what its log holds, as of one instant: a file of its own without a log. A program that writes to it with a log goes on

@@ -224,12 +224,7 @@ public struct RepositoryPrune {
         }
 
         private mutating func unlink(_ pack: PackInventory.Pack, inPlace: Bool = false) throws(BackupError) {
-            let path = repository.layout.packPath(of: pack.id)
-            if inPlace {
-                try removal.removeInPlace(path, requireHeld: lock.requireHeld)
-            } else {
-                try removal.remove(path, requireHeld: lock.requireHeld)
-            }
+            try removal.remove(repository.layout.packPath(of: pack.id), inPlace: inPlace, requireHeld: lock.requireHeld)
             removed.append(pack.id)
             removedByteCount += pack.byteCount
             repository.chunkReader.forget(pack.id)

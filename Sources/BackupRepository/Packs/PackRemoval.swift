@@ -22,11 +22,16 @@ struct PackRemoval {
     init(_ layout: RepositoryLayout) { self.init(packsFolder: layout.packs, temporaryFolder: layout.temporary) }
 
     /// Nothing happens when the pack is not there.
-    /// - Parameter requireHeld: whether the lock is still held; when it throws, the pack stays.
+    /// - Parameters:
+    ///   - inPlace: whether it is unlinked where it lies on shared storage as well: for one pack on a full disk where nothing else makes room for
+    ///     names in `tmp/`. A holder that sleeps right before that does harm.
+    ///   - requireHeld: whether the lock is still held; when it throws, the pack stays.
     /// - Throws: `noSpace` when `tmp/` has no room for the name: the pack stays, too.
-    func remove(_ path: String, requireHeld: () throws(BackupError) -> Void) throws(BackupError) {
+    func remove(
+        _ path: String, inPlace: Bool = false, requireHeld: () throws(BackupError) -> Void
+    ) throws(BackupError) {
         try requireHeld()
-        guard isShared else { return try FileSystem.removeFile(path) }
+        guard isShared, !inPlace else { return try FileSystem.removeFile(path) }
         let aside = "\(temporaryFolder)/\(FileSystem.lastComponent(path))"
         do throws(BackupError) {
             try FileSystem.rename(path, to: aside)
@@ -42,13 +47,6 @@ struct PackRemoval {
             throw error
         }
         try FileSystem.removeFile(aside)
-    }
-
-    /// Removes a pack where it lies, on shared storage as well: for one pack on a full disk where nothing else makes room for names in `tmp/`. A holder
-    /// that sleeps right here does harm.
-    func removeInPlace(_ path: String, requireHeld: () throws(BackupError) -> Void) throws(BackupError) {
-        try requireHeld()
-        try FileSystem.removeFile(path)
     }
 
     /// Moves a pack back whose removal was interrupted: another host may have relied on it before it left its place.

@@ -14,7 +14,7 @@ public struct RemovalGrace: Sendable {
     public static let standardSeconds: Int64 = 7 * 86_400
 
     let now: Timestamp
-    private let seconds: @Sendable (Snapshot?) -> Int64
+    private var seconds: @Sendable (Snapshot?) -> Int64
     private var seenTime: SeenTime?
 
     /// - Parameter seconds: how long a snapshot can be brought back after it was removed; asked with `nil` for one whose record is damaged:
@@ -26,7 +26,9 @@ public struct RemovalGrace: Sendable {
 
     /// The same, but over for some snapshots. One whose record cannot be read may be any other.
     public func over(for isOver: @escaping @Sendable (Snapshot) -> Bool) -> RemovalGrace {
-        RemovalGrace(now: now) { [seconds] snapshot in snapshot.map(isOver) ?? false ? .min : seconds(snapshot) }
+        var grace = self
+        grace.seconds = { [seconds] snapshot in snapshot.map(isOver) ?? false ? .min : seconds(snapshot) }
+        return grace
     }
 
     /// The same, but a clock that jumps ahead does not end it at once: of a stretch in which the clock was not seen, a quarter of the time of grace

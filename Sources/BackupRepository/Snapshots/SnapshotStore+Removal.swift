@@ -20,23 +20,22 @@ extension SnapshotStore {
     ) throws(BackupError) {
         try OwnerOnly.makeFolder(layout.removed)
         try scan()
-        let time = isClockBehind(at: time) ? Self.unknownRemovalTime : time
+        let time = snapshotAhead(of: time) == nil ? time : Self.unknownRemovalTime
         try takeOut(ids, willRemove, didRemove) { (id, lock) throws(BackupError) in
             try move(id, layout.snapshotPath(of: id), layout.removedPath(of: id), time, lock)
         }
     }
 
-    /// Whether a snapshot was made later. The last one need not be the newest: a wrong clock may have made it.
-    private func isClockBehind(at time: Timestamp) -> Bool { list.snapshots.contains { time < $0.creationTime } }
+    /// The snapshot with the latest date, if the clock is behind that.
+    private func snapshotAhead(of time: Timestamp) -> Snapshot? {
+        list.snapshots.last.flatMap { time < $0.creationTime ? $0 : nil }
+    }
 
     /// How many of the removed snapshots stay since the time of their removal is not known and cannot be set, and the snapshot that says that the clock is
     /// behind.
     func untimedRemovals(among removed: [RemovedSnapshot], at now: Timestamp) -> PruneSummary.UntimedRemovals? {
         let count = removed.count { $0.removalTime == nil }
-        guard count > 0, let latest = list.snapshots.max(by: { $0.creationTime < $1.creationTime }), now < latest.creationTime
-        else {
-            return nil
-        }
+        guard count > 0, let latest = snapshotAhead(of: now) else { return nil }
         return PruneSummary.UntimedRemovals(count: count, latest: latest)
     }
 
@@ -179,7 +178,7 @@ extension SnapshotStore {
 
     /// Begins the time of grace of what was removed by a clock that was wrong; not while it still is.
     private func setRemovalTime(of ids: [SnapshotID], to now: Timestamp) throws(BackupError) {
-        guard !ids.isEmpty, !isClockBehind(at: now) else { return }
+        guard !ids.isEmpty, snapshotAhead(of: now) == nil else { return }
         for id in ids {
             let descriptor = try OwnedDescriptor.open(layout.removedPath(of: id), O_RDONLY)
             try descriptor.setModificationTime(now)

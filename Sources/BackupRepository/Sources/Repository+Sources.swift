@@ -22,26 +22,25 @@ extension Repository {
     }
 
     /// All sources that have a document, sorted by their IDs. One that cannot be read is passed over: its snapshots are there all the same.
-    public func sources() throws(BackupError) -> [SourceDocument] {
-        try sourceIDs().compactMap { id in
-            do { return try source(id) } catch { return nil }
-        }
-    }
+    public func sources() throws(BackupError) -> [SourceDocument] { try readSources().documents }
 
-    /// The IDs of those whose document is there but cannot be read.
-    public func unreadableSources() throws(BackupError) -> [SourceID] {
-        try sourceIDs().filter { id in
-            do {
-                _ = try source(id)
-                return false
+    /// The documents of all sources, and why some cannot be read, each sorted by the IDs.
+    public func readSources() throws(BackupError) -> (documents: [SourceDocument], failures: [(id: SourceID, error: BackupError)])
+    {
+        var documents: [SourceDocument] = []
+        var failures: [(id: SourceID, error: BackupError)] = []
+        for id in try sourceIDs() {
+            do throws(BackupError) {
+                if let document = try source(id) { documents.append(document) }
             } catch {
-                return true
+                failures.append((id, error))
             }
         }
+        return (documents, failures)
     }
 
     /// The IDs of those that have a document, readable or not, sorted.
-    func sourceIDs() throws(BackupError) -> [SourceID] {
+    private func sourceIDs() throws(BackupError) -> [SourceID] {
         do throws(BackupError) {
             return try DirectoryReader(path: layout.sources).names().compactMap { RepositoryLayout.source(in: $0) }.sorted()
         } catch {

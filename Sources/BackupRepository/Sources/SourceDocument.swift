@@ -35,7 +35,7 @@ public struct SourceDocument: Hashable, Sendable {
         self.settings = settings
     }
 
-    /// Whether the store is, or was, on this machine. Where that cannot be known, it is not.
+    /// Whether the store is, or was, on this machine. Where neither has a machine ID, the name decides; where one has none, it is another machine.
     public var isOfThisMachine: Bool { hostName == HostIdentity.hostName && machineID == HostIdentity.machineID }
 }
 

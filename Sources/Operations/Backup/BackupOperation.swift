@@ -34,10 +34,7 @@ public struct BackupOperation: Sendable {
                 "backup", phase: BackupProgress.firstMessage(store.definition), percent: 0,
                 retry: store.command(["backup"] + options(label, tag)), progress
             ) { (report) throws(BackupError) in
-                let media = try store.lockMediaForBackup()
-                defer { withExtendedLifetime(media) {} }
-                let result = try make(.snapshot, label: label, tag: tag, report)
-                return removingOld(result, report)
+                removingOld(try make(.snapshot, label: label, tag: tag, report), report)
             }
             facts.note(result)
             store.rememberWarnings(of: result, isAutomatic: false)
@@ -94,6 +91,9 @@ public struct BackupOperation: Sendable {
         _ kind: SnapshotKind, label: String?, tag: String?, unlessAs unchanged: Snapshot?, requiresAllFiles: Bool = false,
         _ report: @escaping ProgressHandler
     ) throws(BackupError) -> BackupResult? {
+        // A safety backup is made by a restore, which has locked the media folder.
+        let media = kind == .snapshot ? try store.lockMediaForBackup() : nil
+        defer { withExtendedLifetime(media) {} }
         try store.repository.refresh()
         try store.database.check()
         try FaultInjection.reached("backup.begun")

@@ -2,8 +2,8 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// What the newest backup has to say, for a status that is asked for later: `backup.warnings` in the store. Messages are kept as such, since who asks
-/// may read another language.
+/// The warnings of the newest backup, for a later status: `backup.warnings` in the store. Messages are kept as such, since the status may be shown in
+/// another language.
 struct BackupWarningRecord {
     private static let magic: [UInt8] = Array("bfswarn\n".utf8)
     private static let version: UInt16 = 1
@@ -23,9 +23,9 @@ struct BackupWarningRecord {
         writer.append(raw: Self.magic)
         writer.append(Self.version)
         writer.append(snapshot.hexadecimal)
-        let told = warnings.prefix(Self.countLimit)
-        writer.append(UInt32(told.count))
-        for warning in told { writer.append(warning) }
+        let kept = warnings.prefix(Self.countLimit)
+        writer.append(UInt32(kept.count))
+        for warning in kept { writer.append(warning) }
         try FileSystem.writeFileAtomically(path, writer.bytes)
     }
 

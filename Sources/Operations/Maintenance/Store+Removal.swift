@@ -14,12 +14,13 @@ extension Store {
         let isKnown = settings.hasEnd
         let longer = max(own, RemovalGrace.standardSeconds)
         var others: [SourceID: Int64] = [:]
-        for document in try repository.sources() where document.storeID != identity.storeID || !isKnown {
+        let (documents, failures) = try repository.readSources()
+        for document in documents where document.storeID != identity.storeID || !isKnown {
             let settings = (try? SettingsText(document.settings, path: paths.settings)).flatMap { try? StoreSettings($0) }
             others[document.id] = settings.map { Self.seconds($0.retention.undeleteDays) } ?? longer
         }
-        for id in try repository.unreadableSources() where id != source || !isKnown {
-            others[id] = Self.seconds(RetentionSettings.undeleteDaysRange.upperBound)
+        for failure in failures where failure.id != source || !isKnown {
+            others[failure.id] = Self.seconds(RetentionSettings.undeleteDaysRange.upperBound)
         }
         let longest = others.values.reduce(longer, max)
         let source = source

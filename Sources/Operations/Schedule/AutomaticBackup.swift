@@ -170,8 +170,6 @@ public struct AutomaticBackup: Sendable {
             retry: store.command(["backup"]), progress
         ) {
             (report) throws(BackupError) in
-            let media = try store.lockMediaForBackup()
-            defer { withExtendedLifetime(media) {} }
             let operation = BackupOperation(store: store)
             let made = try operation.make(
                 .snapshot, label: nil, tag: Self.tag, unlessAs: skipsUnchanged ? newest : nil, report)

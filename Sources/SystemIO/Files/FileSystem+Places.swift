@@ -102,6 +102,13 @@ extension FileSystem {
         return nil
     }
 
+    /// The absolute path without links of a path that a user has given. Nothing need be there.
+    /// - Throws: as `lookBehindLinks`.
+    public static func realPathBehindLinks(_ path: String) throws(BackupError) -> String {
+        _ = try lookBehindLinks(path)
+        return try realPath(path)
+    }
+
     static func circle(_ path: String) -> BackupError {
         BackupError(
             .inputOutput, "the symbolic links lead in a circle", path: path, remedy: "Mend the links, and try again.")
