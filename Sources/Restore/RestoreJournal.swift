@@ -51,8 +51,8 @@ package struct RestoreJournal: Sendable, Equatable {
     var mayHaveBegun: Bool { media?.stagedInode != 0 }
 
     private static let magic: [UInt8] = Array("BFSJ".utf8)
-    /// Version 1 knew `replace` and exchanges only; version 2 no exchange of a folder's content.
-    private static let version: UInt16 = 3
+    /// Version 1 knew `replace` and exchanges only; version 2 no exchange of a folder's content; version 3 no sizes and times in `StagedEntries`.
+    private static let version: UInt16 = 4
 
     /// Durable when it returns.
     func write(to path: String) throws(BackupError) { try FileSystem.writeFileAtomically(path, encoded()) }

@@ -41,7 +41,7 @@ struct RestoreJournalTests {
             media: .init(path: "/m", stagingPath: "/s", stagedInode: 258))
         try journal.write(to: folder("journal"))
         let body: [UInt8] =
-            Array("BFSJ".utf8) + [3, 0] + [8, 0, 0, 0] + Array("prepared".utf8) + [2, 0, 0, 0] + Array("op".utf8) + [1, 0, 0, 0]
+            Array("BFSJ".utf8) + [4, 0] + [8, 0, 0, 0] + Array("prepared".utf8) + [2, 0, 0, 0] + Array("op".utf8) + [1, 0, 0, 0]
             + Array("f".utf8) + [0, 0, 0, 0] + [2, 0, 0, 0] + Array("/m".utf8) + [2, 0, 0, 0] + Array("/s".utf8) + [
                 2, 1, 0, 0, 0, 0, 0, 0,
             ] + [7, 0, 0, 0] + Array("replace".utf8) + [7, 0, 0, 0] + Array("content".utf8)
@@ -87,6 +87,39 @@ struct RestoreJournalTests {
         #expect(journal.media == .init(kind: .exchange, path: "/m", stagingPath: "/s", stagedInode: 258))
     }
 
+    /// What was written before the list of staged entries had sizes and times: journal and list.
+    @Test func `a journal of version 3 and its list are read`() throws {
+        let folder = try TemporaryFolder()
+        let body: [UInt8] =
+            Array("BFSJ".utf8) + [3, 0] + [9, 0, 0, 0] + Array("published".utf8) + [2, 0, 0, 0] + Array("op".utf8) + [1, 0, 0, 0]
+            + Array("f".utf8) + [0, 0, 0, 0] + [2, 0, 0, 0] + Array("/m".utf8) + [2, 0, 0, 0] + Array("/s".utf8) + [
+                2, 1, 0, 0, 0, 0, 0, 0,
+            ] + [7, 0, 0, 0] + Array("replace".utf8) + [7, 0, 0, 0] + Array("content".utf8)
+        try folder.write(body, to: "body")
+        try folder.sh(
+            "python3 -c \"import zlib; d=open('body','rb').read(); open('journal','wb').write(d+zlib.crc32(d).to_bytes(4,'little'))\""
+        )
+        let journal = try #require(try RestoreJournal.read(folder("journal")))
+        #expect(journal.state == .published)
+        #expect(journal.media == .init(kind: .content, path: "/m", stagingPath: "/s", stagedInode: 258))
+        try folder.write("4711 a/b c.jpg\u{0}12 d\u{0}", to: "list")
+        let entries = try StagedEntries(at: folder("list")).entries
+        #expect(entries.map(\.path) == [["a", "b c.jpg"], ["d"]] && entries.map(\.inode) == [4711, 12])
+        #expect(entries.allSatisfy { $0.size == nil && $0.modificationTime == nil })
+    }
+
+    @Test func `the list of staged entries of version 4`() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("4711,3,-2,999999999 a/b\u{0}", to: "list")
+        let entry = try #require(try StagedEntries(at: folder("list")).entries.first)
+        #expect(entry.path == ["a", "b"] && entry.inode == 4711 && entry.size == 3)
+        #expect(entry.modificationTime == Timestamp(seconds: -2, nanoseconds: 999_999_999))
+        for text in ["x a\u{0}", "1,2 a\u{0}", "1,2,3,4,5 a\u{0}", "1,,3,4 a\u{0}", "1"] {
+            try folder.write(text, to: "list")
+            #expect(failure { _ = try StagedEntries(at: folder("list")) }?.code == .damagedContent, "\(text)")
+        }
+    }
+
     @Test func `no flipped bit and no truncation is taken for a journal`() throws {
         let folder = try TemporaryFolder()
         let journal = try Self.samples()[1]
@@ -114,7 +147,7 @@ struct RestoreJournalTests {
         let folder = try TemporaryFolder()
         try Self.samples()[0].write(to: folder("journal"))
         var bytes = Array(try folder.read("journal").dropLast(4))
-        bytes[4] = 4
+        bytes[4] = 5
         try folder.write(bytes + withUnsafeBytes(of: CRC32.of(bytes).littleEndian) { Array($0) }, to: "journal")
         #expect(failure { _ = try RestoreJournal.read(folder("journal")) }?.code == .unsupportedVersion)
     }

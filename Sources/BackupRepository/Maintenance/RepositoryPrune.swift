@@ -53,8 +53,15 @@ public struct RepositoryPrune {
         _ = try requireWhole(visible, removed)
         let kept = removed.snapshots.filter { !grace.isOver(for: $0) }.map(\.snapshot)
         var summary = try plan(visible + kept).summary
-        summary.untimedRemovals = repository.snapshotStore.untimedRemovals(among: removed.snapshots, at: grace.now)
+        noteWhatKeeps(removed.snapshots, &summary)
         return summary
+    }
+
+    /// Why removed snapshots stay for longer than a user may expect.
+    private func noteWhatKeeps(_ removed: [RemovedSnapshot], _ summary: inout PruneSummary) {
+        summary.untimedRemovals = repository.snapshotStore.untimedRemovals(among: removed, at: grace.now)
+        // The time of grace of a source whose document cannot be read is not known, and is the longest that there is.
+        if !removed.isEmpty { summary.leftAlone += repository.damagedSources() }
     }
 
     private var pruneGuard: PruneGuard { PruneGuard(repository, allowsEmpty: allowsEmpty, forgetsMissing: forgetsMissing) }
@@ -91,7 +98,7 @@ public struct RepositoryPrune {
         try makeDurable(plan)
         try FaultInjection.reached("prune.planned")
         var execution = Execution(repository: repository, lock: lock, plan: plan, progress: progress)
-        execution.summary.untimedRemovals = repository.snapshotStore.untimedRemovals(among: removed.snapshots, at: grace.now)
+        noteWhatKeeps(removed.snapshots, &execution.summary)
         do throws(BackupError) {
             try execution.removeUnused()
             try execution.rewrite()

@@ -1,7 +1,6 @@
 import BackupCore
 import CLinux
 import Glibc
-import Synchronization
 
 /// A lock on a file that keeps other processes, and other holders in this one, away (Linux's open file description locks, fcntl(2)). The
 /// kernel drops it when its holder ends, however it ends. Unlike flock(2) it can be asked about without being taken, so that a look
@@ -25,9 +24,8 @@ public final class AdvisoryLock: Sendable {
             }
             throw SystemCall.error(errno, action: "lock", path: path)
         }
-        let number = descriptor.rawValue
         self.descriptor = descriptor
-        Self.held.withLock { _ = $0.insert(number) }
+        HeldLocks.add(self.descriptor.rawValue, unlock: backupfs_unlock)
     }
 
     /// Takes the lock on a file that is open for writing, without waiting: no other program can lock a byte of it.
@@ -36,26 +34,12 @@ public final class AdvisoryLock: Sendable {
         let number = descriptor.rawValue
         guard SystemCall.retrying({ backupfs_lock(number, 1) }) == 0 else { return nil }
         self.descriptor = descriptor
-        Self.held.withLock { _ = $0.insert(number) }
+        HeldLocks.add(number, unlock: backupfs_unlock)
     }
 
     /// Not left to close(2): a program that another thread is just starting has a copy of the descriptor until it runs, and would hold
     /// the lock for that long.
-    deinit {
-        let number = descriptor.rawValue
-        Self.held.withLock { _ = $0.remove(number) }
-        _ = backupfs_unlock(number)
-    }
-
-    /// Descriptors of the locks that this process holds.
-    private static let held = Mutex<Set<Int32>>([])
-
-    /// Gives back every lock of this process, which ends at once after this.
-    static func releaseAll() {
-        held.withLock { held in
-            for number in held { _ = backupfs_unlock(number) }
-        }
-    }
+    deinit { HeldLocks.release(descriptor.rawValue) }
 
     /// Whether the lock is held now, shared or exclusively. Takes nothing.
     /// - Returns: false also when the file is not there.

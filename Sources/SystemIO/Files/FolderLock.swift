@@ -9,7 +9,10 @@ import Glibc
 public final class FolderLock: Sendable {
     private let descriptor: OwnedDescriptor
 
-    private init(_ descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }
+    private init(_ descriptor: consuming OwnedDescriptor) {
+        self.descriptor = descriptor
+        HeldLocks.add(self.descriptor.rawValue, unlock: backupfs_unlock_folder)
+    }
 
     /// Takes it without waiting. Links are followed.
     /// - Parameter exclusive: whether no other holder is let in; else those are who take it so as well.
@@ -34,7 +37,7 @@ public final class FolderLock: Sendable {
     }
 
     /// Lets others in before the value goes. Does nothing the second time.
-    public func release() { _ = backupfs_unlock_folder(descriptor.rawValue) }
+    public func release() { HeldLocks.release(descriptor.rawValue) }
 
     /// Not left to close(2), as with `AdvisoryLock`: a program that is just being started has a copy of the descriptor until it runs.
     deinit { release() }

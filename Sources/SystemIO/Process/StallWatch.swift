@@ -118,7 +118,7 @@ public enum StallWatch {
     /// to do anything.
     private static func end() -> Never {
         handler.withLock { $0 }?()
-        AdvisoryLock.releaseAll()
+        HeldLocks.releaseAll()
         let connection = mountConnection.load(ordering: .sequentiallyConsistent)
         if connection >= 0 { close(connection) }
         _exit(130)

@@ -54,7 +54,8 @@ struct SharedRepositoryTests {
             "echo $S/repository/sources/$(sed -n 's/^source: //p' $S/identity).source")
         try Damage.flip(document, at: 40)
         for command in ["prune", "prune --now"] {
-            try room.sh("backupfs \(command) --max-unused 0 --store $R/other", Self.at("2026-03-01"))
+            let output = try room.sh("backupfs \(command) --max-unused 0 --store $R/other", Self.at("2026-03-01"))
+            #expect(output.contains("Left alone, since it is damaged (see: backupfs check): \(document):"), "\(output)")
         }
         try room.sh("backupfs undelete a --store $S; backupfs restore a --target $R/back --store $S", Self.at("2026-03-01"))
         #expect(try room.run("backupfs check --read-data --store $R/other", Self.at("2026-03-01")).output.contains(document))
