@@ -19,7 +19,7 @@ public struct SnapshotRecord: Hashable, Sendable {
     /// What else is known: app, versions, device, counts.
     public let attributes: [String: String]
     /// 16 random bytes: two snapshots are never the same, even of the same data with the same name and time.
-    let token: [UInt8]
+    public let token: [UInt8]
 
     public init(
         kind: SnapshotKind, name: FileName, creationTime: Timestamp, parent: SnapshotID?, root: StoredDirectory,

@@ -159,6 +159,7 @@ public struct BackupOperation: Sendable {
             ) { $1 })
         // A safety backup is made where no other restore can be, and perhaps inside a transaction, which lets no one ask.
         if kind == .snapshot { try store.requireNoRestoreMeanwhile() }
+        try store.noteLastBackup(record)
         let snapshot = try writer.commit(record)
         progress.enter(.end)
         return BackupResult(

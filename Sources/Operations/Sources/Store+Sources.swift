@@ -26,19 +26,47 @@ extension Store {
     /// another store's.
     func mayRemoveByRule(_ snapshot: Snapshot) -> Bool {
         guard owns(snapshot) else { return false }
-        return snapshot.source != nil || paths.resolve(settings.repositoryPath).hasPrefix(paths.root + "/")
+        return snapshot.source != nil || hasRepositoryInside
     }
 
-    /// The place of the next snapshot in this store's line.
+    /// Whether the repository lies in the store: no other store has its backups there, and a copy of the store has a repository of its own.
+    var hasRepositoryInside: Bool { paths.resolve(settings.repositoryPath).hasPrefix(paths.root + "/") }
+
+    /// The place of the next snapshot in this store's line. Never one that this store has used before.
     func nextSequence() -> UInt64 {
-        let last = ownSnapshots().map(\.sequence).max() ?? 0
+        let last = max(ownSnapshots().map(\.sequence).max() ?? 0, lastPlace?.sequence ?? 0)
         return last == .max ? .max : last + 1
     }
 
-    /// Writes down in the repository what a new machine needs to continue this source. When another store has taken the source over, this one
-    /// begins a source of its own: two stores must not remove each other's backups by one rule. For the holder of the operation lock.
+    /// For the moment before a snapshot appears.
+    func noteLastBackup(_ record: SnapshotRecord) throws(BackupError) {
+        guard !hasRepositoryInside else { return }
+        let sequence = record.attributes[Snapshot.sequenceAttribute].flatMap { UInt64($0) } ?? 0
+        try LastBackupRecord(path: paths.lastBackup).write(
+            LastBackupRecord.Place(source: source, sequence: sequence, token: record.token))
+    }
+
+    private var lastPlace: LastBackupRecord.Place? {
+        guard let place = LastBackupRecord(path: paths.lastBackup).read(), place.source == source else { return nil }
+        return place
+    }
+
+    /// The newest backup in this store's line that this store has not made: a copy of it has, or the store itself in a later state than this.
+    var backupOfCopy: Snapshot? {
+        guard !hasRepositoryInside, let place = lastPlace else { return nil }
+        return ownSnapshots().last(where: place.precludes)
+    }
+
+    /// Writes down in the repository what a new machine needs to continue this source. When another store has taken the source over, or a copy of this one
+    /// makes backups in it, this one begins a source of its own: two stores must not remove each other's backups by one rule. For the holder of the
+    /// operation lock.
     /// - Returns: what to say of that; `nil` when the source is still this store's.
     func claimSource() throws(BackupError) -> Message? {
+        if let foreign = backupOfCopy {
+            try beginSource()
+            return
+                "this store has not made the backup “\(foreign.name)”: a copy of the store has, or the store was put back to an older state; this backup begins a line of its own"
+        }
         let document = try sourceDocument()
         // What the repository has of the settings must not be lost with what is missing of them here.
         let isCutOff = try !SettingsText.read(paths.settings).hasEnd
@@ -48,14 +76,19 @@ extension Store {
         }
         if isWritten || successor == nil { return nil }
         let other = try repository.source(source)
-        try identityFile.change {
-            $0.source = .random()
-            $0.ownsUnmarked = false
-        }
-        try repository.write(try sourceDocument())
+        try beginSource()
         let host = other.map { MessageText.shortened($0.hostName) } ?? ""
         return
             "another store, on \(host), continues the backups that this store made before; this backup begins a line of its own"
+    }
+
+    private func beginSource() throws(BackupError) {
+        try identityFile.change {
+            $0.source = .random()
+            $0.storeID = RandomToken.make()
+            $0.ownsUnmarked = false
+        }
+        try repository.write(try sourceDocument())
     }
 
     /// A store whose identity was lost goes on with the source that the repository has for this very place. It is another store from then on: if the old

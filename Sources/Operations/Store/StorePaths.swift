@@ -38,6 +38,8 @@ public struct StorePaths: Sendable {
     var scheduleState: String { "\(root)/schedule.state" }
     /// What the newest backup has to say.
     var backupWarnings: String { "\(root)/backup.warnings" }
+    /// Which backup this store has made last.
+    var lastBackup: String { "\(root)/last-backup" }
     /// When files were read that have no change time.
     var mediaReadRecord: String { "\(root)/media.read" }
     /// When the files of the app's older versions were migrated.
@@ -56,7 +58,8 @@ public struct StorePaths: Sendable {
     /// Drafts of files that only the holder of the operation lock replaces.
     func operationDrafts() throws(BackupError) -> [String] {
         let names = [
-            restoreJournal, hookRecord, operationRecord, lastErrorRecord, scheduleState, backupWarnings, mediaReadRecord,
+            restoreJournal, hookRecord, operationRecord, lastErrorRecord, scheduleState, backupWarnings, lastBackup,
+            mediaReadRecord,
             migrationRecord, history,
         ].map(FileSystem.lastComponent)
         return try FileSystem.drafts(of: names, in: root)

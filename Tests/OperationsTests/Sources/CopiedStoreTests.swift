@@ -1,0 +1,107 @@
+import TestSupport
+import Testing
+
+/// A store whose folder was copied, as with the disk of a machine: both copies have the same identity, and one repository.
+struct CopiedStoreTests {
+    /// Two backups, `a` and `b`, and a copy of the store in `$R/copy` with a database of its own, which has one table more.
+    private static func makeRoom() throws -> Room {
+        let room = try Room()
+        try room.sh(
+            """
+            for db in one two; do sqlite3 $R/$db.sqlite 'create table t(id integer primary key, x text); insert into t values (1, "'$db'")'; done
+            backupfs init --store $S --repository $R/nas --database $R/one.sqlite
+            backupfs config set retention-counts all --store $S; backupfs config set keep-last 3 --store $S
+            for name in a b; do backupfs backup --label $name --store $S; done
+            cp -a $S $R/copy; sed -i "s|$R/one.sqlite|$R/two.sqlite|" $R/copy/store.yaml
+            """)
+        return room
+    }
+
+    private static let names = "jq -r 'map(select(.own) | .name) | join(\" \")'"
+    private static let notice = "this store has not made the backup"
+
+    @Test func `of two copies of a store the second one begins a line of its own`() throws {
+        let room = try Self.makeRoom()
+        try room.sh("for name in c d; do backupfs backup --label $name --store $S; done")
+        // Before its first backup the copy says so, and leaves the other's backups alone.
+        #expect(try room.run("backupfs status --store $R/copy").output.contains("\(Self.notice) “d”"))
+        #expect(try room.run("backupfs status --check 1d --store $R/copy").status == 1)
+        for command in ["restore latest --yes", "delete latest --yes", "forget --keep-last 1 --yes", "prune --now"] {
+            let refused = try room.run("backupfs \(command) --store $R/copy")
+            #expect(refused.status != 0 && refused.complaint.contains(Self.notice), "\(command): \(refused)")
+        }
+        let first = try room.run("backupfs backup --label two1 --store $R/copy")
+        #expect(first.status == 0 && first.complaint.contains("begins a line of its own"), "\(first)")
+        for name in ["two2", "two3", "two4", "two5"] {
+            let next = try room.run("backupfs backup --label \(name) --store $R/copy")
+            #expect(next.status == 0 && !next.complaint.contains(Self.notice), "\(next)")
+        }
+        try room.sh("backupfs backup --label e --store $S")
+        // Each has the newest three of its own.
+        #expect(try room.sh("backupfs snapshots --json --store $S | \(Self.names)") == "c d e")
+        #expect(try room.sh("backupfs snapshots --json --store $R/copy | \(Self.names)") == "two3 two4 two5")
+        #expect(try room.run("backupfs status --check 1d --store $R/copy").status == 0)
+        #expect(try room.run("backupfs status --check 1d --store $S").status == 0)
+        try room.sh("sqlite3 $R/one.sqlite 'delete from t'; backupfs restore latest --yes --store $S")
+        #expect(try room.sh("sqlite3 $R/one.sqlite 'select x from t'; sqlite3 $R/two.sqlite 'select x from t'") == "one\ntwo")
+        #expect(try room.run("backupfs check --read-data --store $S").status == 0)
+    }
+
+    @Test func `two copies that make a backup at the same moment begin a line each, or one of them does`() throws {
+        let room = try Self.makeRoom()
+        // Both have looked at the line before either has made its backup.
+        try room.sh(
+            """
+            touch $R/pause
+            BACKUPFS_FAULT=backup.media-listed=pause:$R/pause backupfs backup --label c --store $S & first=$!
+            for i in $(seq 600); do [ -e $R/pause.reached ] && break; sleep 0.05; done
+            backupfs backup --label two1 --store $R/copy || true
+            rm $R/pause; wait $first
+            for name in d e f g; do backupfs backup --label $name --store $S; backupfs backup --label two$name --store $R/copy; done
+            """)
+        let all = try room.sh("backupfs snapshots --json --store $S | jq -r 'map(.name) | join(\" \")'").split(separator: " ")
+        #expect(Set(all).isSuperset(of: ["e", "f", "g", "twoe", "twof", "twog"]), "\(all)")
+        #expect(try room.sh("backupfs snapshots --json --store $S | \(Self.names)") == "e f g")
+        #expect(try room.sh("backupfs snapshots --json --store $R/copy | \(Self.names)") == "twoe twof twog")
+    }
+
+    @Test func `a store that was put back to an older state removes no backup of its later one`() throws {
+        let room = try Self.makeRoom()
+        try room.sh(
+            """
+            for name in c d e; do backupfs backup --label $name --store $S; done
+            rm -r $S; cp -a $R/copy $S; sed -i "s|$R/two.sqlite|$R/one.sqlite|" $S/store.yaml
+            """)
+        #expect(try room.run("backupfs status --store $S").output.contains("\(Self.notice) “e”"))
+        try room.sh("for name in x y z w; do backupfs backup --label $name --store $S; done")
+        #expect(try room.sh("backupfs snapshots --json --store $S | jq -r 'map(.name) | join(\" \")'") == "c d e y z w")
+        // And it can go on with them.
+        try room.sh(
+            """
+            source=$(backupfs snapshots --json --store $S | jq -r '.[] | select(.name == "e").source')
+            backupfs init --store $R/new --repository $R/nas --adopt $source --database $R/one.sqlite
+            backupfs backup --label f --store $R/new
+            """)
+        #expect(try room.sh("backupfs snapshots --json --store $R/new | \(Self.names)") == "c d e f")
+    }
+
+    @Test(arguments: [
+        // The backup was noted, and did not appear; or it appeared, and nobody was left to say so.
+        "! BACKUPFS_FAULT=backup.record-written backupfs backup --label c --store $S",
+        "! BACKUPFS_FAULT=backup.published backupfs backup --label c --store $S",
+        // The newest comes back after another one has been made in its place.
+        "backupfs delete b --yes --store $S; backupfs backup --label c --store $S; backupfs undelete b --store $S",
+        "backupfs backup --label c --store $S; cp -a $R/nas $R/later; rm -r $R/nas; mv $R/older $R/nas",
+        "rm $S/last-backup", "echo rubbish > $S/last-backup", "rm $S/identity",
+        "mv $S $R/moved; ln -s $R/moved $S", "mv $R/nas $R/nas2; sed -i \"s|$R/nas|$R/nas2|\" $S/store.yaml",
+    ])
+    func `what is not a copy is not taken for one`(change: String) throws {
+        let room = try Self.makeRoom()
+        try room.sh("cp -a $R/nas $R/older; \(change)")
+        for name in ["x", "y"] {
+            let result = try room.run("backupfs backup --label \(name) --store $S")
+            #expect(result.status == 0 && !result.complaint.contains("line of its own"), "\(result)")
+        }
+        #expect(try room.run("backupfs status --check 1d --store $S").status == 0)
+    }
+}
