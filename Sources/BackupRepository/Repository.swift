@@ -34,6 +34,7 @@ public final class Repository: Sendable {
         configurationReading = reading
         path = layout.path
         id = configuration.repositoryID
+        let layout = layout.opened(configuration)
         self.layout = layout
         self.configuration = configuration
         protection = RepositoryProtection(keys: keys)
@@ -203,6 +204,15 @@ extension Repository {
         return config + snapshotStore.list.damages + packs.map { $0.value.at(layout.packPath(of: $0.key)) }
     }
 
+    /// Snapshots whose labels are missing: they count as pinned, and have their first names.
+    public func snapshotsWithoutLabel() -> [Snapshot] {
+        let list = snapshotStore.list
+        return list.missingLabels.compactMap { list[$0] }
+    }
+
+    /// Why it is not known whether labels are missing; `nil` while it is.
+    public var registerError: BackupError? { snapshotStore.list.registerError }
+
     /// Takes a snapshot out of the repository, durably. Its space is given back when the repository is pruned; until then a new
     /// backup of the same data finds its chunks again.
     /// - Throws: `notFound`.
@@ -222,9 +232,11 @@ extension Repository {
         try snapshotStore.changeLabel(id) { $0.isPinned = isPinned }
     }
 
-    /// Notes when it was last proved that the snapshot can be restored.
+    /// Notes when it was last proved that the snapshot can be restored. Where its label is missing or cannot be read nothing is noted: it must not be
+    /// replaced by one that says less.
     /// - Throws: `notFound`.
     public func setVerified(_ id: SnapshotID, at time: Timestamp) throws(BackupError) {
+        guard snapshot(id: id) == nil || snapshotStore.hasReadableLabel(id) else { return }
         try snapshotStore.changeLabel(id) { $0.verifiedAt = time }
     }
 }

@@ -3,6 +3,30 @@ import BackupCore
 /// Where everything lies in a repository's folder.
 struct RepositoryLayout: Sendable {
     let path: String
+    /// Of the repository that was opened; `nil` while none is.
+    private(set) var opened: RepositoryConfiguration?
+
+    init(path: String) { self.path = path }
+
+    /// The same for a repository that is open.
+    func opened(_ configuration: RepositoryConfiguration) -> RepositoryLayout {
+        var layout = self
+        layout.opened = configuration
+        return layout
+    }
+
+    /// A disk may have been exchanged for another one at the same place since the repository was opened, while a mount goes on: what is written then would
+    /// lie in a foreign repository, in clear text in an encrypted one.
+    /// - Throws: `notPermitted` when another repository lies here now; `noRepository` when none does.
+    func requireOpened() throws(BackupError) {
+        guard let opened else { return }
+        let found = try ConfigurationFiles(layout: self).read().configuration
+        guard found.repositoryID == opened.repositoryID, found.isEncrypted == opened.isEncrypted else {
+            throw BackupError(
+                .notPermitted, "this is not the repository that was opened here", path: path,
+                remedy: "Mount the right disk there and try again.")
+        }
+    }
 
     var config: String { "\(path)/config" }
     var configCopy: String { "\(path)/config.copy" }

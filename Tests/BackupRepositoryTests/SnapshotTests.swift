@@ -138,7 +138,7 @@ import Testing
 
     @Test func leftoversAreSwept() throws {
         let snapshot = try back(up: "a")
-        try writeFile(folder("repository/tmp/0123.pack"), [1, 2, 3])
+        try writeFile(folder("repository/tmp/\(String(repeating: "01", count: 16)).pack"), [1, 2, 3])
         let gone = SnapshotID(SHA256Hasher.hash([1]))
         try writeFile(repository.layout.labelPath(of: gone), [1])
         try repository.setPinned(snapshot.id, true)

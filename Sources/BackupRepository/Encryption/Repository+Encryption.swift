@@ -25,6 +25,7 @@ extension Repository {
         let key = try KeyFile(wrapping: masterKey, password: password, repositoryID: id, cost: cost)
         let lock = try WaitingLock.acquire(path: layout.namesLock)
         defer { withExtendedLifetime(lock) {} }
+        try layout.requireOpened()
         try KeyStore(layout: layout, repositoryID: id).publish(key)
     }
 

@@ -20,8 +20,10 @@ final class RepositoryLock: Sendable {
     private let locks: [SingleLock]
 
     /// - Parameter operation: what it is for, as others are told.
-    /// - Throws: `busy`, saying who holds it since when.
+    /// - Throws: `busy`, saying who holds it since when; `notPermitted` when another repository lies there now.
     init(_ layout: RepositoryLayout, _ mode: Mode, operation: String) throws(BackupError) {
+        // Nothing is written where it does not belong, be it the file of a lock; and what is locked may be another disk by then.
+        try layout.requireOpened()
         switch mode {
         case .writing:
             locks = [try SingleLock(layout, layout.writerLock, isExclusive: true, operation)]
@@ -33,6 +35,7 @@ final class RepositoryLock: Sendable {
             let writing = try SingleLock(layout, layout.writerLock, isExclusive: true, operation)
             locks = [writing, try SingleLock(layout, layout.packsLock, isExclusive: true, operation)]
         }
+        try layout.requireOpened()
     }
 
     /// Makes the files that other locks are on, where they are not there yet: operations that give room back need them when no more files can be made.

@@ -8,6 +8,15 @@ struct MissingFinding {
     static let recordRemedy: Message =
         "Copy this file back from another copy of the repository. If the backup was removed on purpose, by an older backupfs for example, give it up: backupfs prune --forget-missing"
 
+    static func register(_ layout: RepositoryLayout) -> BackupError {
+        BackupError(
+            .repositoryDamaged, "the register of backups is missing: the repository may be only half copied",
+            path: layout.register,
+            remedy:
+                "Copy the rest of the repository. If there is no more of it, make a register of the backups that are there with: backupfs check --repair"
+        )
+    }
+
     static func all(_ missing: SnapshotStore.MissingSnapshots, _ layout: RepositoryLayout) -> [MissingFinding] {
         missing.records.map { snapshot in
             MissingFinding(
@@ -20,7 +29,8 @@ struct MissingFinding {
                 MissingFinding(
                     kind: .label,
                     error: BackupError(
-                        .repositoryDamaged, "the backup’s label is missing: its name, pin and tags are those it was made with",
+                        .repositoryDamaged,
+                        "the backup’s label is missing: it has the name and tags that it was made with, and counts as pinned",
                         path: layout.labelPath(of: snapshot),
                         remedy:
                             "Copy this file back from another copy of the repository, or rename, pin and tag the backup again."))

@@ -58,6 +58,9 @@ struct PruneGuard {
 
     private func missing() throws(BackupError) -> [SnapshotID] {
         do throws(BackupError) {
+            if !forgetsMissing, try repository.snapshotStore.isRegisterMissing() {
+                throw MissingFinding.register(repository.layout)
+            }
             return try repository.snapshotStore.missingSnapshots().records
         } catch {
             // A later version's register says nothing to this one.
@@ -66,8 +69,8 @@ struct PruneGuard {
             throw BackupError(
                 .repositoryDamaged, "nothing was pruned, since it is not known which backups there should be: \(error.message)",
                 path: error.path,
-                remedy:
-                    "Copy this file from another copy of the repository, or rebuild it from the records that are there: backupfs check --repair"
+                remedy: error.remedy
+                    ?? "Copy this file from another copy of the repository, or rebuild it from the records that are there: backupfs check --repair"
             )
         }
     }

@@ -42,6 +42,7 @@ struct RecordRepair {
     /// A label that is missing is reported once, and no longer expected.
     private mutating func repairRegister() throws(BackupError) {
         do throws(BackupError) {
+            if try store.isRegisterMissing() { throw MissingFinding.register(repository.layout) }
             let missing = SnapshotStore.MissingSnapshots(labels: try store.missingSnapshots().labels)
             for finding in MissingFinding.all(missing, repository.layout) {
                 report(.finding(CheckFinding(finding.kind, finding.error)))
@@ -101,13 +102,10 @@ struct RecordRepair {
 
     private mutating func repairLabel(_ id: SnapshotID, _ damage: BackupError) throws(BackupError) {
         let path = repository.layout.labelPath(of: id)
-        let isRight = { [protection = repository.protection] (bytes: [UInt8]) in
-            (try? SnapshotLabel(decoding: protection.open(bytes, as: .snapshotLabel(id)), for: id)) != nil
-        }
+        if store.hasReadableLabel(id) { return }
         let bytes = try FileSystem.readFile(path, limitBytes: SnapshotLabel.byteCountLimit)
-        if isRight(bytes) { return }
         try damaged.keepCopy(bytes, of: path)
-        let right = SingleBitRepair.repaired(bytes, isRight)
+        let right = store.repairedLabel(id, bytes)
         if let right {
             try damaged.publish(right, to: path)
             report(.repaired("Label of snapshot \(id): a flipped bit was turned back."))

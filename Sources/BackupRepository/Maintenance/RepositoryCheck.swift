@@ -94,6 +94,7 @@ public struct RepositoryCheck {
     private mutating func checkRegister() {
         let missing: SnapshotStore.MissingSnapshots
         do throws(BackupError) {
+            if try repository.snapshotStore.isRegisterMissing() { find(.record, MissingFinding.register(repository.layout)) }
             missing = try repository.snapshotStore.missingSnapshots()
         } catch {
             // A later version's register says nothing to this one.

@@ -6,6 +6,10 @@ struct SnapshotList: Sendable {
     let snapshots: [Snapshot]
     /// Records and labels that could not be read, and why.
     let damages: [BackupError]
+    /// Snapshots without the label that the register names. They count as pinned, and have their first name.
+    let missingLabels: [SnapshotID]
+    /// Why it is not known which labels are missing: the register cannot be read.
+    let registerError: BackupError?
     /// With the names that their records and labels have, in no order.
     let recorded: [Snapshot]
     private let byName: [FileName: Int]
@@ -14,7 +18,11 @@ struct SnapshotList: Sendable {
     static let empty = SnapshotList([], damages: [])
 
     /// Names that are taken already get a part of the snapshot's ID added: nothing may hide a snapshot.
-    init(_ unsorted: [Snapshot], damages: [BackupError]) {
+    init(
+        _ unsorted: [Snapshot], damages: [BackupError], missingLabels: [SnapshotID] = [], registerError: BackupError? = nil
+    ) {
+        self.missingLabels = missingLabels
+        self.registerError = registerError
         var sorted = unsorted.sorted(by: Snapshot.precedes)
         var byName: [FileName: Int] = [:]
         var byID: [SnapshotID: Int] = [:]

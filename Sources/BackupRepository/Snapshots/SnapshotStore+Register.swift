@@ -17,13 +17,26 @@ extension SnapshotStore {
 
     /// Changes the register. An error is passed over: a register that is behind costs a finding at worst, and must not keep a snapshot from being
     /// made, or from being removed on a full disk. One that is damaged is left to a repair, and one of a later version as it is.
-    func changeRegister(_ change: (inout SnapshotRegister) -> Void) {
-        try? writeRegister(change)
+    /// - Parameter published: a snapshot that has just appeared: it may be the first one, before which there was no register.
+    func changeRegister(published: SnapshotID? = nil, _ change: (inout SnapshotRegister) -> Void) {
+        try? writeRegister(published: published, change)
     }
 
+    /// Whether the register is missing: programs that name the source of a snapshot keep one. A copy of the repository may not be complete then, and a
+    /// register of what is there would say that it is.
+    /// - Parameter published: as in `changeRegister`.
+    func isRegisterMissing(published: SnapshotID? = nil) throws(BackupError) -> Bool {
+        guard try readRegister() == nil else { return false }
+        return list.recorded.contains { $0.id != published && $0.source != nil }
+    }
+
+    /// Writes nothing where the register is missing.
     /// - Throws: `repositoryDamaged` and `unsupportedVersion` for the register that is there; what writing throws.
-    private func writeRegister(_ change: (inout SnapshotRegister) -> Void) throws(BackupError) {
+    private func writeRegister(
+        published: SnapshotID? = nil, _ change: (inout SnapshotRegister) -> Void
+    ) throws(BackupError) {
         let register = try readRegister()
+        if register == nil, try isRegisterMissing(published: published) { return }
         var changed: SnapshotRegister
         if let register { changed = register } else { changed = try registerOfWhatIsThere() }
         // Those of older programs are entered with the first of this one.

@@ -76,7 +76,12 @@ extension SnapshotStore {
             // What is gone must be seen to be gone, also when a later one fails; and what stayed is entered again.
             defer {
                 _ = try? scan()
-                changeRegister { register in register.strikeOut(going.filter { list[$0] == nil }) }
+                changeRegister { register in
+                    register.strikeOut(going.filter { list[$0] == nil })
+                    for id in going where list[id] != nil && (try? FileSystem.exists(layout.labelPath(of: id))) == true {
+                        register.enterLabel(of: id)
+                    }
+                }
             }
             for id in batch {
                 guard let snapshot = list[id], !snapshot.isPinned else { continue }

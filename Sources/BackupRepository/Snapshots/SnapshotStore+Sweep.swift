@@ -14,11 +14,30 @@ extension SnapshotStore {
             try lock.requireHeld()
             try FileSystem.removeFile(layout.labelPath(of: id))
         }
-        for name in try DirectoryReader(path: layout.temporary).names() {
+        let folder = try openTemporary()
+        for name in try folder.names() {
             try requireHeld()
             if try PackRemoval.bringBack(name, layout) { continue }
-            try FileSystem.removeTree("\(layout.temporary)/\(name)")
+            guard Self.isTemporary(name), try folder.status(name).kind == .regular else { continue }
+            try folder.remove(name, isDirectory: false)
         }
+    }
+
+    /// A link in its place would have the files of any folder removed that another program can name.
+    /// - Throws: `notPermitted` for a link.
+    private func openTemporary() throws(BackupError) -> DirectoryReader {
+        guard try FileSystem.status(layout.temporary).kind != .symbolicLink else {
+            throw BackupError(
+                .notPermitted, "the repository's folder for temporary files is a symbolic link", path: layout.temporary,
+                remedy: "Remove the link, and make an empty folder in its place.")
+        }
+        return try DirectoryReader(path: layout.temporary, followsLink: false)
+    }
+
+    /// Whether this program makes temporary files of such names: a random token, with an ending or without. Everything else was put there by others.
+    private static func isTemporary(_ name: FileName) -> Bool {
+        let token = name.bytes.prefix { $0 != UInt8(ascii: ".") }
+        return token.count == 32 && Hexadecimal.decode(token) != nil
     }
 
     /// Labels of snapshots that have no record and that the register does not name. One that it names may be copied back, with its name, pin and tags;

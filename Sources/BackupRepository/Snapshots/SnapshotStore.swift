@@ -23,6 +23,7 @@ final class SnapshotStore: Sendable {
     private let state = Mutex(State())
     /// What could be brought back at the last look.
     let lastRemoved = Mutex<KnownRemoved?>(nil)
+    let lastExpectedLabels = Mutex<ExpectedLabels?>(nil)
     private let removedIDs = Mutex<Set<SnapshotID>>([])
     private let lastScanNumber = Mutex(0)
 
@@ -72,6 +73,11 @@ final class SnapshotStore: Sendable {
         // Taken before reading: what changes while it is read is found by the next look.
         let stamps = try stamps()
         let (known, knownLabels) = state.withLock { ($0.list, $0.labels) }
+        // The register is read before the labels are listed, since a label comes before it is entered, and goes after it was struck out.
+        var registerError: BackupError?
+        var expectedLabels: Set<SnapshotID> = []
+        do throws(BackupError) { expectedLabels = try readExpectedLabels() } catch { registerError = error }
+        var missingLabels: [SnapshotID] = []
         let labelFolder = try DirectoryReader(path: layout.labels)
         let labelled = Set(try labelFolder.names())
         var labels: [SnapshotID: ReadLabel] = [:]
@@ -85,7 +91,9 @@ final class SnapshotStore: Sendable {
                 if let before = known[id] { record = before.record } else { record = try readRecord(id) }
                 let labelName = FileName(FileSystem.lastComponent(layout.labelPath(of: id)))
                 guard labelled.contains(labelName) else {
-                    snapshots.append(Snapshot(id: id, record: record, label: nil))
+                    let isMissing = expectedLabels.contains(id)
+                    if isMissing { missingLabels.append(id) }
+                    snapshots.append(Snapshot(id: id, record: record, label: isMissing ? Self.substitute(for: record) : nil))
                     continue
                 }
                 let file = try? labelFolder.status(labelName)
@@ -106,7 +114,7 @@ final class SnapshotStore: Sendable {
                 if error.code != .notFound { damages.append(error) }
             }
         }
-        let list = SnapshotList(snapshots, damages: damages)
+        let list = SnapshotList(snapshots, damages: damages, missingLabels: missingLabels, registerError: registerError)
         return state.withLock { state in
             guard state.scanNumber < number else { return false }
             let isDifferent = state.list.snapshots != list.snapshots
@@ -148,8 +156,13 @@ final class SnapshotStore: Sendable {
                 BackupError(
                     error.code, error.message, path: error.path ?? path,
                     remedy: "Rename the snapshot or set its pin again: that rewrites the label."))
-            return SnapshotLabel(name: record.name, isPinned: true, verifiedAt: nil)
+            return Self.substitute(for: record)
         }
+    }
+
+    /// In place of a label that cannot be read, or is missing.
+    private static func substitute(for record: SnapshotRecord) -> SnapshotLabel {
+        SnapshotLabel(name: record.name, isPinned: true, verifiedAt: nil)
     }
 }
 
@@ -193,17 +206,19 @@ extension SnapshotStore {
             throw error
         }
         show(Snapshot(id: id, record: record, label: nil))
-        changeRegister { _ in }
+        changeRegister(published: id) { _ in }
         try FaultInjection.reached("backup.published")
         return Snapshot(id: id, record: record, label: nil)
     }
 
-    /// Replaces a snapshot's label.
-    /// - Throws: `notFound`; `alreadyExists` when another visible snapshot has the new name.
+    /// Replaces a snapshot's label. One that is damaged is repaired first where that is possible, and set aside in `damaged/` where it is not.
+    /// - Throws: `notFound`; `alreadyExists` when another visible snapshot has the new name; `unsupportedVersion` and what reading throws for a label
+    ///   that cannot be read now: it is not replaced.
     func changeLabel(_ id: SnapshotID, _ change: (inout SnapshotLabel) throws(BackupError) -> Void) throws(BackupError) {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
         try scan()
+        if try saveLabel(id, lock) { try scan() }
         let snapshot = try require(id)
         var label = snapshot.label
         try change(&label)
@@ -257,8 +272,11 @@ extension SnapshotStore {
         let number = nextScanNumber()
         state.withLock { state in
             let others = state.list.recorded.filter { $0.id != snapshot.id }
+            let missingLabels = state.list.missingLabels.filter { $0 != snapshot.id }
             state.labels[snapshot.id] = nil
-            state.list = SnapshotList(others + [snapshot], damages: state.list.damages)
+            state.list = SnapshotList(
+                others + [snapshot], damages: state.list.damages, missingLabels: missingLabels,
+                registerError: state.list.registerError)
             state.stamps = []
             state.scanNumber = max(state.scanNumber, number)
         }

@@ -62,8 +62,10 @@ extension Repository {
                 .tooLarge, "the app's definition and the store's settings are too large to be kept with the backups",
                 remedy: "Make the definition file smaller.")
         }
+        try layout.requireOpened()
         let lock = try WaitingLock.acquire(path: layout.namesLock)
         defer { withExtendedLifetime(lock) {} }
+        try layout.requireOpened()
         var current: SourceDocument?
         do throws(BackupError) {
             current = try source(document.id)

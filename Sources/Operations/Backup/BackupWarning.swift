@@ -10,6 +10,8 @@ public struct BackupWarning: Sendable {
         case content
         /// A backup stays only because this one holds much less.
         case held
+        /// Labels of backups are missing, or it is not known whether any are.
+        case labels
         /// Another store continues the source.
         case successor
         /// `store.yaml` may be cut off.

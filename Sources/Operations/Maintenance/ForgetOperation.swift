@@ -59,11 +59,22 @@ public struct ForgetOperation: Sendable {
     /// Whether the rule removes a backup of this store now, or with the next one.
     func removesSoon(_ snapshot: Snapshot) throws(BackupError) -> Bool {
         guard store.settings.retention.isOn else { return false }
+        // It will be known again.
+        if store.repository.registerError != nil { return true }
         for expectsNext in [false, true] {
             let plan = try planByRuleIfAny(expectsNext: expectsNext)
             if plan?.removed.contains(where: { $0.id == snapshot.id }) == true { return true }
         }
         return false
+    }
+
+    /// Why it is not known which backups are pinned; `nil` while it is.
+    private var registerProblem: BackupError? {
+        store.repository.registerError.map {
+            BackupError(
+                $0.code, "no old backup was removed, since it is not known which are pinned: \($0.message)", path: $0.path,
+                remedy: "Copy this file from another copy of the repository, or rebuild it with: backupfs check --repair")
+        }
     }
 
     /// - Parameters:
@@ -115,9 +126,9 @@ public struct ForgetOperation: Sendable {
 
     /// Removes what the rule no longer keeps after a backup. For the holder of the operation lock.
     func removeOld(after result: BackupResult, _ report: ProgressHandler) throws(BackupError) -> Removal {
-        guard store.settings.retention.isOn, !store.isQuiet,
-            let plan = try planByRuleIfAny(justMade: result.snapshot.id)
-        else { return Removal() }
+        guard store.settings.retention.isOn, !store.isQuiet else { return Removal() }
+        if let problem = registerProblem { return Removal(warnings: [BackupWarning(.labels, problem.summary)]) }
+        guard let plan = try planByRuleIfAny(justMade: result.snapshot.id) else { return Removal() }
         // Another store may have taken the source over while the backup was made.
         if let notice = store.successorNotice { return Removal(warnings: [BackupWarning(.successor, notice)]) }
         guard store.settings.hasEnd else {
@@ -131,7 +142,12 @@ public struct ForgetOperation: Sendable {
         if let reason = retentionGuard.contentProblem(of: result) {
             return Removal(warnings: [BackupWarning(.content, reason)])
         }
-        let warnings = plan.held.map { BackupWarning(.held, RetentionGuard.notice(ofHeld: $0)) }
+        let warnings =
+            plan.held.map { BackupWarning(.held, RetentionGuard.notice(ofHeld: $0)) }
+            + store.own(store.repository.snapshotsWithoutLabel()).map {
+                BackupWarning(
+                    .labels, "the label of the backup “\($0.name)” is missing, so it counts as pinned; see: backupfs check")
+            }
         return Removal(removed: plan.removed.isEmpty ? [] : try remove(plan, report), warnings: warnings)
     }
 
@@ -164,6 +180,7 @@ public struct ForgetOperation: Sendable {
         _ decide: ([RetentionCandidate]) -> [RetentionDecision]
     ) throws(BackupError) -> Plan {
         try store.repository.refresh()
+        if let problem = registerProblem { throw problem }
         let snapshots = store.ownSnapshots(kind: .snapshot)
         let times = Dictionary(zip(snapshots.map(\.id), countedTimes(snapshots))) { first, _ in first }
         var reasons: [SnapshotID: [Message]] = [:]

@@ -16,9 +16,10 @@ public struct DirectoryReader: ~Copyable, Sendable {
     public let descriptor: OwnedDescriptor
     public var path: String { descriptor.path }
 
-    /// - Throws: `notFound`, `notADirectory`, `accessDenied`. A symbolic link is not followed.
-    public init(path: String) throws(BackupError) {
-        descriptor = try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY)
+    /// - Parameter followsLink: whether the path may be that of a symbolic link.
+    /// - Throws: `notFound`, `notADirectory`, `accessDenied`.
+    public init(path: String, followsLink: Bool = true) throws(BackupError) {
+        descriptor = try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY | (followsLink ? 0 : O_NOFOLLOW))
     }
 
     init(descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }
@@ -47,7 +48,16 @@ public struct DirectoryReader: ~Copyable, Sendable {
     /// device, whose opening may do anything.
     /// - Throws: `notSupported` for what is no file; `notFound` and so on.
     public borrowing func openFile(_ name: FileName) throws(BackupError) -> OwnedDescriptor {
-        let file = try open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY)
+        let folder = descriptor.rawValue
+        let fullPath = "\(path)/\(name)"
+        let file = try OwnedDescriptor.waitingForLease { () throws(BackupError) in
+            let number = try Self.withCString(name) { (cName) throws(BackupError) in
+                try SystemCall.check("open", fullPath) {
+                    openat(folder, cName, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | O_NOFOLLOW)
+                }
+            }
+            return OwnedDescriptor(owning: number, path: fullPath)
+        }
         guard try file.status().kind == .regular else {
             throw BackupError(.notSupported, "is neither a file nor a folder nor a link", path: "\(path)/\(name)")
         }

@@ -145,8 +145,9 @@ public enum FileSystem {
 
     /// Whole small file.
     /// - Parameter limitBytes: a larger file is refused with `tooLarge` before it is read.
+    /// - Throws: `notSupported` for what is no file: a pipe would let nobody go on until another program writes to it.
     public static func readFile(_ path: String, limitBytes: Int = 16 << 20) throws(BackupError) -> [UInt8] {
-        let descriptor = try OwnedDescriptor.open(path, O_RDONLY)
+        let descriptor = try OwnedDescriptor.openFile(path)
         let size = try descriptor.status().size
         guard size <= UInt64(limitBytes) else {
             throw BackupError(.tooLarge, "the file has \(size) bytes, more than \(limitBytes)", path: path)

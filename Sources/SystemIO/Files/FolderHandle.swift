@@ -159,9 +159,13 @@ public final class FolderHandle: Sendable {
     /// The file of that name, for reading; `nil` when there is none. Nothing else is opened: no link, no pipe.
     public func openFile(_ name: FileName) throws(BackupError) -> OwnedDescriptor? {
         let folder = descriptor.rawValue
-        let number = Self.withCString(name.bytes) { openat(folder, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) }
-        if number < 0, errno == ENOENT || errno == ELOOP { return nil }
-        guard number >= 0 else { throw SystemCall.error(errno, action: "open the file", path: "\(path)/\(name)") }
+        let number = try OwnedDescriptor.waitingForLease { () throws(BackupError) -> Int32? in
+            let number = Self.withCString(name.bytes) { openat(folder, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) }
+            if number < 0, errno == ENOENT || errno == ELOOP { return nil }
+            guard number >= 0 else { throw SystemCall.error(errno, action: "open the file", path: "\(path)/\(name)") }
+            return number
+        }
+        guard let number else { return nil }
         let file = OwnedDescriptor(owning: number, path: "\(path)/\(name)")
         guard try file.status().kind == .regular else { return nil }
         return file

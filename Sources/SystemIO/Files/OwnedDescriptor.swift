@@ -27,6 +27,44 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
         return OwnedDescriptor(owning: number, path: path)
     }
 
+    /// Opens a file for reading, and nothing else: the opening of a pipe would wait for a writer, and that of a device may do anything. Links are
+    /// followed.
+    /// - Throws: `notSupported` for what is no file; `isADirectory`, `notFound` and so on.
+    public static func openFile(_ path: String) throws(BackupError) -> OwnedDescriptor {
+        let file = try waitingForLease { () throws(BackupError) in try open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY) }
+        try file.requireFile()
+        return file
+    }
+
+    /// - Throws: `notSupported` for a pipe, a socket or a device; `isADirectory`.
+    borrowing func requireFile() throws(BackupError) {
+        switch try status().kind {
+        case .regular: return
+        case .directory: throw SystemCall.error(EISDIR, action: "open the file", path: path)
+        default: throw BackupError(.notSupported, "is neither a file nor a folder nor a link", path: path)
+        }
+    }
+
+    /// `O_NONBLOCK` also means that a file is not waited for which a file server has lent to a client (fcntl(2), leases). The first try asks for it
+    /// back, and the server has a time in which it must give it (`/proc/sys/fs/lease-break-time`, usually 45 s).
+    static func waitingForLease<Result: ~Copyable>(
+        _ open: () throws(BackupError) -> Result
+    ) throws(BackupError) -> Result {
+        let end = SystemClock.monotonicNanoseconds() + leaseNanoseconds
+        while true {
+            do throws(BackupError) {
+                return try open()
+            } catch {
+                guard error.code == .busy, SystemClock.monotonicNanoseconds() < end else { throw error }
+                try Cancellation.check()
+                usleep(leasePauseMicroseconds)
+            }
+        }
+    }
+
+    private static let leaseNanoseconds: UInt64 = 60_000_000_000
+    private static let leasePauseMicroseconds: UInt32 = 10_000
+
     /// Opens by `body`; an open that may change something is observed.
     static func opening(
         _ path: String, _ flags: Int32, _ body: () throws(BackupError) -> Int32

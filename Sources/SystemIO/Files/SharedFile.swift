@@ -9,9 +9,9 @@ public final class SharedFile: ByteSource {
     /// Size in bytes when it was opened.
     public let size: UInt64
 
-    /// - Throws: `notFound`, `accessDenied`, …
+    /// - Throws: `notFound`, `accessDenied`, `notSupported` for what is no file, …
     public init(path: String) throws(BackupError) {
-        descriptor = try OwnedDescriptor.open(path, O_RDONLY)
+        descriptor = try OwnedDescriptor.openFile(path)
         self.path = path
         size = try descriptor.status().size
     }

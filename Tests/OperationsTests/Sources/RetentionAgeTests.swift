@@ -20,6 +20,34 @@ struct RetentionAgeTests {
         #expect(Int64(5).subtractingSaturating(7) == -2)
     }
 
+    @Test func `a clock that is wrong at each start of the machine ages nothing`() throws {
+        // Each day a backup at 2020, until the clock is set, and two at the right time.
+        let day: Int64 = 86_400
+        let start: Int64 = 1_793_000_000
+        var times: [Timestamp] = []
+        for number in 0..<40 {
+            let now = start + Int64(number) * day
+            let boot: Int64 = 1_577_836_800 + Int64(number)
+            for seconds in [boot, now, now + 3_600] { times.append(Timestamp(seconds: seconds)) }
+        }
+        let now = Timestamp(seconds: start + 39 * day + 7_200)
+        let ages = RetentionAge.countedTimes(of: times, now: now).map { (now.seconds - $0.seconds) / day }
+        for number in 1..<40 {
+            let age = Int64(39 - number)
+            #expect(ages[3 * number + 1] == age && ages[3 * number + 2] == age, "day \(number): \(ages[3 * number + 1])")
+            #expect(ages[3 * number] <= age, "day \(number)")
+        }
+        #expect(ages.allSatisfy { $0 <= 39 + 7 })
+        // The same where it is ahead now and then.
+        var ahead: [Timestamp] = []
+        for number in 0..<Int64(40) {
+            ahead.append(Timestamp(seconds: start + number * day))
+            ahead.append(Timestamp(seconds: start + 5_000 * day + number))
+        }
+        let others = RetentionAge.countedTimes(of: ahead, now: now).map { (now.seconds - $0.seconds) / day }
+        for number in 0..<40 { #expect(others[2 * number] == Int64(39 - number)) }
+    }
+
     @Test func `a media folder that is empty removes nothing`() throws {
         let room = try Room()
         try room.sh(

@@ -1,0 +1,71 @@
+import BackupCore
+import Synchronization
+import SystemIO
+
+/// Labels that are missing, or cannot be read: a pin or a name that a user has given must not get lost by that.
+extension SnapshotStore {
+    /// Which labels there should be, by the register's file of that status.
+    struct ExpectedLabels: Sendable {
+        let file: FileStatus
+        let snapshots: Set<SnapshotID>
+    }
+
+    /// The snapshots whose labels the register names; none where there is no register.
+    /// - Throws: when the register is there and cannot be read.
+    func readExpectedLabels() throws(BackupError) -> Set<SnapshotID> {
+        let file = FileSystem.statusIfPresent(layout.register)
+        if let known = lastExpectedLabels.withLock({ $0 }), known.file == file { return known.snapshots }
+        let snapshots = Set(try (readRegister()?.isLabelled ?? [:]).lazy.filter(\.value).map(\.key))
+        // One that has just changed may change again without a trace.
+        lastExpectedLabels.withLock { known in
+            known = file.flatMap { $0.isSettled ? ExpectedLabels(file: $0, snapshots: snapshots) : nil }
+        }
+        return snapshots
+    }
+
+    /// Whether a snapshot's label is there and can be read, or there is none and none is expected.
+    func hasReadableLabel(_ id: SnapshotID) -> Bool {
+        guard let record = list[id]?.record, !list.missingLabels.contains(id) else { return false }
+        var damages: [BackupError] = []
+        do {
+            _ = try readLabel(id, record, &damages)
+            return damages.isEmpty
+        } catch {
+            return false
+        }
+    }
+
+    /// The label that is there, put right by turning back one flipped bit; `nil` where that does not do it.
+    func repairedLabel(_ id: SnapshotID, _ bytes: [UInt8]) -> [UInt8]? {
+        SingleBitRepair.repaired(bytes) { [protection] bytes in
+            (try? SnapshotLabel(decoding: protection.open(bytes, as: .snapshotLabel(id)), for: id)) != nil
+        }
+    }
+
+    /// Before a label is replaced: keeps what can be had of one that is damaged. For the holder of the lock on names.
+    /// - Returns: whether it was repaired.
+    /// - Throws: for one that is not damaged, but cannot be read: a later version wrote it, or the disk fails.
+    func saveLabel(_ id: SnapshotID, _ lock: borrowing NamesLock) throws(BackupError) -> Bool {
+        let path = layout.labelPath(of: id)
+        let bytes: [UInt8]
+        do throws(BackupError) {
+            bytes = try FileSystem.readFile(path, limitBytes: SnapshotLabel.byteCountLimit)
+        } catch {
+            if error.code == .notFound { return false }
+            throw error
+        }
+        do throws(BackupError) {
+            _ = try SnapshotLabel(decoding: protection.open(bytes, as: .snapshotLabel(id)), for: id)
+            return false
+        } catch {
+            guard error.code == .repositoryDamaged else { throw error.at(path) }
+        }
+        try lock.requireHeld()
+        let damaged = DamagedFolder(layout: layout) {}
+        try damaged.keepCopy(bytes, of: path)
+        guard let right = repairedLabel(id, bytes) else { return false }
+        try lock.requireHeld()
+        try damaged.publish(right, to: path)
+        return true
+    }
+}

@@ -1,0 +1,116 @@
+import TestSupport
+import Testing
+
+/// Labels, which hold a backup's name, pin and tags, and the register, which knows which labels there are: what becomes of a pin when they are lost.
+struct LostLabelTests {
+    /// The backup `keepme` in a repository outside of the store, and a rule that keeps two backups.
+    private static func makeRoom() throws -> Room {
+        let room = try Room()
+        try room.sh(
+            """
+            sqlite3 $R/app.db 'create table t(id integer primary key, x text)'
+            backupfs init --store $S --database $R/app.db --repository $R/r
+            backupfs config set retention-counts all --store $S; backupfs config set keep-last 2 --store $S
+            backupfs backup --label keepme --store $S
+            """)
+        return room
+    }
+
+    private static let addBackups = """
+        for i in 1 2 3; do sqlite3 $R/app.db 'insert into t(x) values (hex(randomblob(9)))'; backupfs backup --label n$i --store $S; done
+        """
+    private static let names = "backupfs snapshots --json --store $S | jq -r 'map(.name) | join(\" \")'"
+
+    @Test(arguments: ["rm $R/r/labels/*", "cp -a $R/r $R/r2; rm -r $R/r2/labels $R/r; mv $R/r2 $R/r"])
+    func `a backup whose label is missing counts as pinned`(loss: String) throws {
+        let room = try Self.makeRoom()
+        try room.sh("backupfs pin keepme --store $S; \(loss)")
+        let last = try room.run(Self.addBackups)
+        #expect(last.status == 0 && last.complaint.contains("the label of the backup “keepme” is missing"), "\(last)")
+        #expect(try room.sh(Self.names) == "keepme n2 n3")
+        let check = try room.run("backupfs check --store $S")
+        #expect(check.status == 1 && check.output.contains("the backup’s label is missing"), "\(check)")
+        // A user who knows better says so.
+        try room.sh("backupfs unpin keepme --store $S; backupfs check --store $S; backupfs backup --store $S --label n4")
+        #expect(try room.sh(Self.names) == "n3 n4")
+    }
+
+    @Test func `a backup that was named stays when its label is lost`() throws {
+        let room = try Room()
+        try room.sh(
+            """
+            sqlite3 $R/app.db 'create table t(id integer primary key, x text)'
+            backupfs init --store $S --database $R/app.db --repository $R/r
+            backupfs config set retention-counts unnamed --store $S; backupfs config set keep-last 1 --store $S
+            """)
+        try room.sh("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-01T10:00:00Z"])
+        try room.sh("backupfs tag 2026-01-01_10-00-00 --add before-upgrade --store $S; rm $R/r/labels/*")
+        for day in 2...4 { try room.sh("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-0\(day)T10:00:00Z"]) }
+        #expect(try room.sh(Self.names) == "2026-01-01_10-00-00 2026-01-04_10-00-00")
+    }
+
+    @Test func `a rule removes nothing while the register cannot be read`() throws {
+        let room = try Self.makeRoom()
+        try room.sh("backupfs pin keepme --store $S; rm $R/r/labels/*; echo rubbish > $R/r/register")
+        let last = try room.run(Self.addBackups)
+        #expect(last.status == 0 && last.complaint.contains("it is not known which are pinned"), "\(last)")
+        #expect(try room.sh(Self.names) == "keepme n1 n2 n3")
+        #expect(try room.run("backupfs forget --keep-last 1 --yes --store $S").status == 1)
+        #expect(try room.sh(Self.names) == "keepme n1 n2 n3")
+    }
+
+    private static let flip = """
+        python3 -c 'import glob; p = glob.glob("r/labels/*")[0]; b = bytearray(open(p, "rb").read()); b[60] ^= 1; open(p, "wb").write(b)'
+        """
+
+    @Test(arguments: ["verify --all", "pin keepme", "tag keepme --add z"])
+    func `a label with a flipped bit keeps what it says`(command: String) throws {
+        let room = try Self.makeRoom()
+        // The label has another tag and a pin; the damaged one shows the first name.
+        try room.sh("backupfs tag keepme --add x --add y --store $S; cd $R; \(Self.flip)")
+        _ = try room.run("backupfs \(command) --store $S")
+        _ = try room.run("backupfs check --repair --yes --store $S")
+        let tags = try room.sh("backupfs snapshots --json --store $S | jq -r '.[0].tags | join(\" \")'")
+        #expect(tags == (command.hasPrefix("tag") ? "x y z" : "x y"), "\(tags)")
+        #expect(try room.sh("ls $R/r/damaged | wc -l") == "1")
+    }
+
+    @Test func `a label of a later version is not replaced`() throws {
+        let room = try Self.makeRoom()
+        try room.sh(
+            """
+            backupfs pin keepme --store $S; cd $R
+            python3 - <<'END'
+            import glob, zlib
+            p = glob.glob("r/labels/*")[0]; b = bytearray(open(p, "rb").read()); b[8] = 9
+            b[-4:] = zlib.crc32(bytes(b[:-4])).to_bytes(4, "little"); open(p, "wb").write(b)
+            END
+            cp r/labels/* before
+            """)
+        #expect(try room.run("backupfs verify --all --store $S").status == 0)
+        for command in ["pin keepme", "tag keepme --add z", "unpin keepme"] {
+            #expect(try room.run("backupfs \(command) --store $S").status != 0, "\(command)")
+        }
+        try room.sh(Self.addBackups)
+        #expect(try room.sh("cmp $R/before $R/r/labels/* && \(Self.names)") == "keepme n2 n3")
+    }
+
+    @Test func `a copy without register is not pruned until its user says that it is whole`() throws {
+        let room = try Self.makeRoom()
+        try room.sh(
+            """
+            \(Self.addBackups)
+            backupfs config set retention off --store $S; mkdir $R/hidden
+            for id in $(backupfs snapshots --json --store $S | jq -r '.[0].id'); do mv $R/r/snapshots/$id.snapshot $R/hidden/; done
+            mv $R/r/register $R/hidden/; backupfs backup --store $S --label later
+            """)
+        let prune = try room.run("backupfs prune --store $S")
+        #expect(prune.status == 1 && prune.complaint.contains("the register of backups is missing"), "\(prune)")
+        #expect(try room.run("backupfs check --store $S").output.contains("the register of backups is missing"))
+        try room.sh("mv $R/hidden/*.snapshot $R/r/snapshots/; backupfs verify --all --store $S")
+        // All is there; no register comes by itself.
+        try room.sh(
+            "backupfs check --repair --yes --store $S || [ $? = 1 ]; backupfs check --store $S; backupfs prune --store $S")
+        try room.sh("backupfs verify --all --store $S")
+    }
+}
