@@ -19,9 +19,11 @@ extension Store {
             let settings = (try? SettingsText(document.settings, path: paths.settings)).flatMap { try? StoreSettings($0) }
             others[document.id] = settings.map { Self.seconds($0.retention.undeleteDays) } ?? longer
         }
-        for failure in failures where failure.id != source || !isKnown {
+        for failure in failures where failure.id != source || !isKnown || identity.adoption != nil {
             others[failure.id] = Self.seconds(RetentionSettings.undeleteDaysRange.upperBound)
         }
+        // Until this store has claimed it, what both stores say counts.
+        if identity.adoption != nil { others[source] = max(own, others[source] ?? own) }
         let longest = others.values.reduce(longer, max)
         let source = source
         return RemovalGrace(now: SystemClock.now()) { [others] snapshot in
