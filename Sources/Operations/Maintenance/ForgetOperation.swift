@@ -273,6 +273,7 @@ public struct ForgetOperation: Sendable {
     private func remove(_ plan: Plan, _ report: ProgressHandler) throws(BackupError) -> [Snapshot] {
         var removal = RemovalProgress(plan, store)
         try store.repository.refresh()
+        store.updateSource()
         try store.repository.withdrawSnapshots(plan.removed.map(\.id), at: SystemClock.now()) { (_) throws(BackupError) in
             try removal.willRemove(report)
         } didRemove: { (id) throws(BackupError) in

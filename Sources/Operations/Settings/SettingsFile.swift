@@ -106,6 +106,20 @@ public struct SettingsFile: Sendable {
         try FileSystem.writeFileAtomically(path, Array(text.text.utf8))
     }
 
+    /// Tells the repository what the settings are now, as the next backup would. It may be away, or need a password that nobody has given.
+    /// - Parameter secret: asked for the password or key if the repository is encrypted, and only then.
+    public func updateSource(secret: RepositorySecretSource?) throws(BackupError) {
+        let settings = try StoreSettings.read(path)
+        let identity = try StoreIdentity.read(paths.identity)
+        // Of another repository in its place, the store learns when it is opened.
+        guard identity.repositoryPath == settings.repositoryPath else { return }
+        let repositoryPath = paths.resolve(settings.repositoryPath)
+        try identity.check(Repository.facts(at: repositoryPath), at: repositoryPath)
+        let repository = try Repository.open(at: repositoryPath, secret: secret, catalogHome: .folder(paths.catalogs))
+        try SourceUpdate(paths: paths, identity: identity, repository: repository).run(
+            settings, Store.definition(settings.app, in: paths))
+    }
+
     private static func check<Value: RawRepresentable & CaseIterable>(
         _ variable: String, _ text: String?, _: Value.Type
     ) throws(BackupError) where Value.RawValue == String {
