@@ -22,6 +22,7 @@ public struct CalendarExpression: Sendable, Equatable {
         "monthly": "*-*-01 00:00:00", "quarterly": "*-01,04,07,10-01 00:00:00", "semiannually": "*-01,07-01 00:00:00",
         "yearly": "*-01-01 00:00:00", "annually": "*-01-01 00:00:00",
     ]
+    private static let yearRange = 1970...9999
     private static let weekdayNames = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
     /// The 29th of February falls on each weekday within so many days, over a year like 2100 as well.
     private static let searchLimitDays = 41 * 366
@@ -51,11 +52,26 @@ public struct CalendarExpression: Sendable, Equatable {
             rest = rest.dropFirst()
         }
         guard rest.isEmpty, !expanded.split(separator: " ").isEmpty else { throw Self.unusable(text) }
-        guard next(after: SystemClock.now()) != nil else {
+        guard isOfTheCalendar else {
             throw BackupError(
-                .usage, "“\(MessageText.shortened(text))” is no schedule: there is no such day to come",
+                .usage, "“\(MessageText.shortened(text))” is no schedule: there is no such day",
                 remedy: "Write days that the calendar has.")
         }
+    }
+
+    /// Whether there is such a day at all. Whether one is to come is another matter: a store must open by a clock that is wrong, and after the last such day.
+    private var isOfTheCalendar: Bool {
+        for year in Self.yearRange where years.contains(year) {
+            for month in 1...12 where months.contains(month) {
+                for number in 1...31 where days.contains(number) {
+                    let day = LocalTime(dayNumber: ISO8601.daysSinceEpoch(year: year, month: month, day: number))
+                    // There is none of that number in the month.
+                    guard day.day == number else { continue }
+                    if weekdays.isEmpty || weekdays.contains(day.weekday) { return true }
+                }
+            }
+        }
+        return false
     }
 
     private static func unusable(_ text: String) -> BackupError {
@@ -84,7 +100,7 @@ public struct CalendarExpression: Sendable, Equatable {
     private mutating func readDate(_ text: Substring) -> Bool {
         var parts = text.split(separator: "-", omittingEmptySubsequences: false)
         if parts.count == 2 { parts.insert("*", at: 0) }
-        guard parts.count == 3, let years = CalendarField(parsing: parts[0], in: 1970...9999),
+        guard parts.count == 3, let years = CalendarField(parsing: parts[0], in: Self.yearRange),
             let months = CalendarField(parsing: parts[1], in: 1...12), let days = CalendarField(parsing: parts[2], in: 1...31)
         else { return false }
         (self.years, self.months, self.days) = (years, months, days)

@@ -57,6 +57,14 @@ public enum Schedule: Sendable, Equatable {
         }
     }
 
+    /// - Throws: `usage` when no backup will ever be due: all its days have passed.
+    public func requireTime(after now: Timestamp) throws(BackupError) {
+        guard self != .off, next(after: now, now: now) == nil else { return }
+        throw BackupError(
+            .usage, "“\(MessageText.shortened(text))” is no schedule: there is no such day to come",
+            remedy: "Write days that the calendar has.")
+    }
+
     /// When the next backup is due.
     /// - Parameter last: when the one before was due or made; one that seems to lie in the future was made before the clock was set
     ///   back, and does not keep the next one from being made.

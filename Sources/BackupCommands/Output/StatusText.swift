@@ -162,6 +162,8 @@ extension StatusText {
         case .takenOver: "The newest backup may be another store's: \(check.message ?? .verbatim(""))"
         case .noBackup: "No backup has been made yet."
         case .tooOld: "The last backup is older than \(check.maximumAge.text). Last backup: \(time)"
+        case .clock:
+            "The last backup is more than a day ahead of the clock, so its age is not known. Make one by the right clock. Last backup: \(time)"
         case .automaticFailed: "The last automatic backup failed: \(check.message ?? .verbatim(""))"
         }
     }

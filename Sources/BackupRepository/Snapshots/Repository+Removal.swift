@@ -47,17 +47,19 @@ extension Repository {
     public func removedDamages() throws(BackupError) -> [BackupError] { try snapshotStore.readRemoved().damages.map(\.error) }
 
     /// Brings a removed snapshot back.
-    /// - Parameter name: what it is called from now on; `nil` for what it was called.
+    /// - Parameters:
+    ///   - name: what it is called from now on; `nil` for what it was called.
+    ///   - isPinned: whether it is pinned when it is back, from the first moment on.
     /// - Throws: `busy` while a prune runs; `notFound`; `alreadyExists` when another snapshot has the name.
     /// - Returns: the snapshot, and what of it is no longer in the repository: an older program, which does not know of removed snapshots, may have
     ///   pruned it.
     public func bringBackSnapshot(
-        _ id: SnapshotID, as name: FileName? = nil
+        _ id: SnapshotID, as name: FileName? = nil, pinned isPinned: Bool = false
     ) throws(BackupError) -> (snapshot: Snapshot, problems: [BackupError]) {
         let lock = try RepositoryLock(layout, .keepingPacks, operation: "undelete")
         defer { withExtendedLifetime(lock) {} }
         try catalog.reconcile()
-        try snapshotStore.bringBack(id, as: name)
+        try snapshotStore.bringBack(id, as: name, pinned: isPinned)
         guard let snapshot = snapshotStore.list[id] else {
             throw BackupError(.notFound, "there is no such snapshot", path: layout.snapshotPath(of: id))
         }

@@ -128,9 +128,11 @@ extension SnapshotStore {
     }
 
     /// Moves a record back to `snapshots/`, durably.
-    /// - Parameter name: what it is called from now on; `nil` for what it was called.
+    /// - Parameters:
+    ///   - name: what it is called from now on; `nil` for what it was called.
+    ///   - isPinned: whether it is pinned, which it is before it is back: a rule would remove it again otherwise.
     /// - Throws: `notFound`; `alreadyExists` when another snapshot has its name; `invalidArgument` for a name that cannot be one.
-    func bringBack(_ id: SnapshotID, as name: FileName?) throws(BackupError) {
+    func bringBack(_ id: SnapshotID, as name: FileName?, pinned isPinned: Bool) throws(BackupError) {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
         try scan()
@@ -138,11 +140,10 @@ extension SnapshotStore {
             throw BackupError(.notFound, "there is no such removed snapshot", path: layout.removedPath(of: id))
         }
         try requireFree(name ?? removed.name, in: list)
-        if let name, name != removed.name {
-            var label = removed.label
-            label.name = name
-            try write(label, of: id, lock)
-        }
+        var label = removed.label
+        if let name { label.name = name }
+        if isPinned { label.isPinned = true }
+        if label != removed.label { try write(label, of: id, lock) }
         try move(id, layout.removedPath(of: id), layout.snapshotPath(of: id), removed.record.creationTime, lock)
         try scan()
         let isLabelled = (try? FileSystem.exists(layout.labelPath(of: id))) == true

@@ -78,7 +78,12 @@ public struct RestoreDrill: Sendable {
         var verifiedAt: Timestamp?
         if findings.isEmpty {
             let now = SystemClock.now()
-            try store.repository.setVerified(snapshot.id, at: now)
+            do throws(BackupError) {
+                try store.repository.setVerified(snapshot.id, at: now)
+            } catch {
+                guard error.code == .readOnly else { throw error }
+                notes.append("the repository is on a read-only disk, so the time of this check is not kept with the backup")
+            }
             verifiedAt = now
         }
         return Outcome(

@@ -56,13 +56,13 @@ public struct ForgetOperation: Sendable {
         return plan
     }
 
-    /// Whether the rule removes a backup of this store now, or with the next one.
-    func removesSoon(_ snapshot: Snapshot) throws(BackupError) -> Bool {
+    /// Whether the rule would remove a backup of this store that is to be brought back, at once or with the next one.
+    func removesSoon(returned snapshot: Snapshot) throws(BackupError) -> Bool {
         guard store.settings.retention.isOn else { return false }
         // It will be known again.
         if store.repository.registerError != nil { return true }
         for expectsNext in [false, true] {
-            let plan = try planByRuleIfAny(expectsNext: expectsNext)
+            let plan = try planByRuleIfAny(expectsNext: expectsNext, returned: snapshot)
             if plan?.removed.contains(where: { $0.id == snapshot.id }) == true { return true }
         }
         return false
@@ -80,14 +80,17 @@ public struct ForgetOperation: Sendable {
     /// - Parameters:
     ///   - made: the backup that was just made, which stays whatever the rule says; `nil` when none was.
     ///   - expectsNext: whether there is to be one more backup of each channel, made now.
-    private func planByRuleIfAny(justMade made: SnapshotID? = nil, expectsNext: Bool = false) throws(BackupError) -> Plan? {
+    ///   - returned: a removed one that is to be there again.
+    private func planByRuleIfAny(
+        justMade made: SnapshotID? = nil, expectsNext: Bool = false, returned: Snapshot? = nil
+    ) throws(BackupError) -> Plan? {
         let settings = store.settings.retention
         let definition = store.definition.retention
         guard !settings.policy.isEmpty || definition.keepLast != nil || definition.keepWithinDays != nil else { return nil }
         let now = SystemClock.now()
         let rule = settings.policy.isEmpty ? Self.rule(definition) : Self.rule(settings.policy)
         let plan = try plan(
-            rule, counting: settings.counted ?? definition.counted,
+            rule, counting: settings.counted ?? definition.counted, returned: returned,
             countedTimes: { RetentionAge.countedTimes(of: $0, now: now) }
         ) { candidates in
             let next = RetentionCandidate(name: "next", creationTime: now, tags: [], isPinned: false, sequence: .max)
@@ -176,12 +179,12 @@ public struct ForgetOperation: Sendable {
 
     /// - Parameter countedTimes: given backups, oldest first.
     private func plan(
-        _ rule: String, counting counted: CountedBackups, countedTimes: ([Snapshot]) -> [Timestamp],
+        _ rule: String, counting counted: CountedBackups, returned: Snapshot? = nil, countedTimes: ([Snapshot]) -> [Timestamp],
         _ decide: ([RetentionCandidate]) -> [RetentionDecision]
     ) throws(BackupError) -> Plan {
         try store.repository.refresh()
         if let problem = registerProblem { throw problem }
-        let snapshots = store.ownSnapshots(kind: .snapshot)
+        let snapshots = store.own(store.repository.snapshots(kind: .snapshot) + [returned].compactMap(\.self))
         let times = Dictionary(zip(snapshots.map(\.id), countedTimes(snapshots))) { first, _ in first }
         var reasons: [SnapshotID: [Message]] = [:]
         // Each channel by itself.
@@ -290,6 +293,7 @@ public struct ForgetOperation: Sendable {
     private func remove(_ plan: Plan, _ report: ProgressHandler) throws(BackupError) -> [Snapshot] {
         var removal = RemovalProgress(plan, store)
         try store.repository.refresh()
+        store.updateSource()
         try store.repository.withdrawSnapshots(plan.removed.map(\.id), at: SystemClock.now()) { (_) throws(BackupError) in
             try removal.willRemove(report)
         } didRemove: { (id) throws(BackupError) in

@@ -7,8 +7,9 @@ import SystemIO
 extension Store {
     /// For this store's own backups it is what its settings say, for those of another source what that one's settings say. Where those are not known it
     /// is the longer of this store's time and the standard one: a store must not cut another one's time short. That one may have taken this store's source
-    /// over, and while the settings here may be cut off, those that the repository has count. A source whose document cannot be read may have the longest time
-    /// that there is. A damaged record may be of any source: the longest time of all counts.
+    /// over, and while the settings here may be cut off, those that the repository has count. A source whose document cannot be read, or whose
+    /// settings do not say it in a way that is known here, may have the longest time that there is. A damaged record may be of any source: the longest
+    /// time of all counts.
     public func removalGrace() throws(BackupError) -> RemovalGrace {
         let own = Self.seconds(settings.retention.undeleteDays)
         let isKnown = settings.hasEnd
@@ -16,12 +17,13 @@ extension Store {
         var others: [SourceID: Int64] = [:]
         let (documents, failures) = try repository.readSources()
         for document in documents where document.storeID != identity.storeID || !isKnown {
-            let settings = (try? SettingsText(document.settings, path: paths.settings)).flatMap { try? StoreSettings($0) }
-            others[document.id] = settings.map { Self.seconds($0.retention.undeleteDays) } ?? longer
+            others[document.id] = Self.seconds(Self.undeleteDays(of: document) ?? RetentionSettings.undeleteDaysRange.upperBound)
         }
-        for failure in failures where failure.id != source || !isKnown {
+        for failure in failures where failure.id != source || !isKnown || identity.adoption != nil {
             others[failure.id] = Self.seconds(RetentionSettings.undeleteDaysRange.upperBound)
         }
+        // Until this store has claimed it, what both stores say counts.
+        if identity.adoption != nil { others[source] = max(own, others[source] ?? own) }
         let longest = others.values.reduce(longer, max)
         let source = source
         return RemovalGrace(now: SystemClock.now()) { [others] snapshot in
@@ -29,6 +31,16 @@ extension Store {
             guard let named = snapshot.source else { return longer }
             return others[named] ?? (named == source ? own : longer)
         }
+    }
+
+    /// A later program's settings may have names and values that are not known here: this one can be read all the same.
+    /// - Returns: `nil` when it cannot.
+    private static func undeleteDays(of document: SourceDocument) -> Int? {
+        if let text = try? SettingsText(document.settings, path: ""), let settings = try? StoreSettings(text) {
+            return settings.retention.undeleteDays
+        }
+        guard let value = SettingsText.value(of: .undeleteDays, in: document.settings) else { return nil }
+        return try? SettingValue.number(value, in: RetentionSettings.undeleteDaysRange, of: "days")
     }
 
     /// For a prune that runs by itself: the clock may have jumped ahead since the backup before, and jump back tomorrow. The backups and removals that this
@@ -75,6 +87,7 @@ extension Store {
     /// - Throws: `notPermitted` for one that is pinned.
     func withdraw(_ ids: [SnapshotID]) throws(BackupError) {
         var removed: Set<SnapshotID> = []
+        updateSource()
         try repository.withdrawSnapshots(ids, at: SystemClock.now()) { (id) throws(BackupError) in removed.insert(id) }
         if let kept = ids.first(where: { !removed.contains($0) }).flatMap({ repository.snapshot(id: $0) }), ids.count == 1 {
             throw BackupError(

@@ -35,8 +35,9 @@ public struct UndeleteOperation: Sendable {
             }
             var results: [Result] = []
             for one in found {
-                let (snapshot, problems) = try bringBack(one, as: newName)
-                results.append(Result(snapshot: snapshot, problems: problems, wasPinned: try pinIfNeeded(snapshot)))
+                let mustBePinned = mustBePinned(one.snapshot)
+                let (snapshot, problems) = try bringBack(one, as: newName, pinned: mustBePinned)
+                results.append(Result(snapshot: snapshot, problems: problems, wasPinned: mustBePinned))
             }
             if let only = results.first, results.count == 1 { facts.snapshot = only.snapshot.name.description }
             if results.contains(where: { !$0.problems.isEmpty }) { facts.error = .repositoryDamaged }
@@ -44,10 +45,12 @@ public struct UndeleteOperation: Sendable {
         }
     }
 
-    private func bringBack(_ removed: RemovedSnapshot, as newName: FileName?) throws(BackupError) -> (Snapshot, [BackupError]) {
+    private func bringBack(
+        _ removed: RemovedSnapshot, as newName: FileName?, pinned: Bool
+    ) throws(BackupError) -> (Snapshot, [BackupError]) {
         let name = removed.snapshot.name
         do {
-            return try store.repository.bringBackSnapshot(removed.snapshot.id, as: newName)
+            return try store.repository.bringBackSnapshot(removed.snapshot.id, as: newName, pinned: pinned)
         } catch let error where error.code == .alreadyExists {
             throw BackupError(
                 .alreadyExists, error.message, path: (newName ?? name).description,
@@ -58,15 +61,11 @@ public struct UndeleteOperation: Sendable {
 
     /// What is brought back must not be removed again with the next backup, whether by this store's rule, by another store's, which is not known
     /// here, or by the limit of safety backups.
-    /// - Returns: whether it was pinned for that.
-    private func pinIfNeeded(_ snapshot: Snapshot) throws(BackupError) -> Bool {
+    private func mustBePinned(_ snapshot: Snapshot) -> Bool {
         guard !snapshot.isPinned else { return false }
-        if snapshot.kind == .snapshot, store.owns(snapshot) {
-            // Where the rule cannot be asked, the backup stays.
-            guard (try? ForgetOperation(store: store).removesSoon(snapshot)) != false else { return false }
-        }
-        try store.setPinned(snapshot, true)
-        return true
+        guard snapshot.kind == .snapshot, store.owns(snapshot) else { return true }
+        // Where the rule cannot be asked, the backup stays.
+        return (try? ForgetOperation(store: store).removesSoon(returned: snapshot)) != false
     }
 
     private func find(_ name: String, among removed: [RemovedSnapshot]) throws(BackupError) -> RemovedSnapshot {

@@ -103,7 +103,34 @@ public struct SettingsFile: Sendable {
         let settings = try StoreSettings(text)
         if name == .app { _ = try Store.definition(settings.app, in: paths) }
         if name == .channel { _ = try Store.channel(settings.channel, Store.definition(settings.app, in: paths)) }
+        if name == .schedule, let problem = scheduleProblem(settings, text.line(of: name)) { throw problem }
         try FileSystem.writeFileAtomically(path, Array(text.text.utf8))
+    }
+
+    /// Why the schedule makes no backups any more. A store opens with it all the same: the clock may be wrong.
+    private func scheduleProblem(_ settings: StoreSettings, _ line: Int) -> BackupError? {
+        do throws(BackupError) {
+            try settings.schedule?.requireTime(after: SystemClock.now())
+            return nil
+        } catch {
+            return BackupError(
+                .invalidContent, "line \(line): \(SettingName.schedule.rawValue): \(error.message)", path: path,
+                remedy: error.remedy)
+        }
+    }
+
+    /// Tells the repository what the settings are now, as the next backup would. It may be away, or need a password that nobody has given.
+    /// - Parameter secret: asked for the password or key if the repository is encrypted, and only then.
+    public func updateSource(secret: RepositorySecretSource?) throws(BackupError) {
+        let settings = try StoreSettings.read(path)
+        let identity = try StoreIdentity.read(paths.identity)
+        // Of another repository in its place, the store learns when it is opened.
+        guard identity.repositoryPath == settings.repositoryPath else { return }
+        let repositoryPath = paths.resolve(settings.repositoryPath)
+        try identity.check(Repository.facts(at: repositoryPath), at: repositoryPath)
+        let repository = try Repository.open(at: repositoryPath, secret: secret, catalogHome: .folder(paths.catalogs))
+        try SourceUpdate(paths: paths, identity: identity, repository: repository).run(
+            settings, Store.definition(settings.app, in: paths))
     }
 
     private static func check<Value: RawRepresentable & CaseIterable>(
@@ -149,6 +176,9 @@ public struct SettingsFile: Sendable {
                 }
             }
             _ = try Store.channel(settings.channel, definition)
+            if let problem = try scheduleProblem(settings, SettingsText.read(path).line(of: .schedule)) {
+                problems.append(problem)
+            }
             if let text = Environment.schedule { _ = try Schedule(parsing: text) }
             try Self.check("BACKUPFS_LOG", Environment.log, LogDestination.self)
             try Self.check("BACKUPFS_LOG_LEVEL", Environment.logLevel, LogLevel.self)

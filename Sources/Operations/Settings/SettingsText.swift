@@ -55,6 +55,17 @@ struct SettingsText {
         return entries
     }
 
+    /// One setting of a text that the others of which need not be understood for.
+    /// - Returns: `nil` when it is not there, or when the text is of another format version, where it may mean something else.
+    static func value(of name: SettingName, in text: String) -> String? {
+        guard let mapping = (try? Yams.compose(yaml: text, .basic))?.mapping else { return nil }
+        func value(_ name: SettingName) -> String? {
+            mapping.first { $0.key.string == name.rawValue }?.value.scalar?.string
+        }
+        guard value(.formatVersion) == StoreSettings.formatVersion else { return nil }
+        return value(name)
+    }
+
     func line(of name: SettingName) -> Int { entries[name]?.line ?? 0 }
 
     static func unknown(_ word: String, path: String?) -> BackupError {

@@ -51,11 +51,12 @@ public struct RepositorySource: Sendable {
         return try? StoreSettings(SettingsText(document.settings, path: path))
     }
 
-    /// Whether the store that makes this source's backups is on this machine and in use: then another one does not take it over unasked.
+    /// Whether the store that makes this source's backups is on this machine and in use, or one that has adopted them is in its place: then another one
+    /// does not take them over unasked.
     var hasLivingStore: Bool {
         guard let document else { return false }
         let identity = try? StoreIdentity.read(StorePaths(root: document.storePath).identity)
-        return identity?.storeID == document.storeID
+        return identity?.storeID == document.storeID || identity?.adoption?.isOf(document) == true
     }
 
     /// A line for a list.

@@ -58,18 +58,19 @@ extension Store {
     }
 
     /// Writes down in the repository what a new machine needs to continue this source. When another store has taken the source over, or a copy of this one
-    /// makes backups in it, this one begins a source of its own: two stores must not remove each other's backups by one rule. For the holder of the
-    /// operation lock.
+    /// makes backups in it, this one begins a source of its own: two stores must not remove each other's backups by one rule. A source that this store has
+    /// adopted becomes its own here. For the holder of the operation lock.
     /// - Returns: what to say of that; `nil` when the source is still this store's.
     func claimSource() throws(BackupError) -> Message? {
-        if let foreign = backupOfCopy {
+        if successor == nil, let foreign = backupOfCopy {
             try beginSource()
             return
                 "this store has not made the backup “\(foreign.name)”: a copy of the store has, or the store was put back to an older state; this backup begins a line of its own"
         }
+        try claimAdoptedSource()
         let document = try sourceDocument()
         // What the repository has of the settings must not be lost with what is missing of them here.
-        let isCutOff = try !SettingsText.read(paths.settings).hasEnd
+        let isCutOff = try isCutOff()
         let isWritten = try repository.write(document) { current in
             guard let current else { return true }
             return current.storeID == document.storeID && !isCutOff
@@ -82,11 +83,23 @@ extension Store {
             "another store, on \(host), continues the backups that this store made before; this backup begins a line of its own"
     }
 
+    /// Where a third store has claimed the source since it was adopted, it stays that one's.
+    private func claimAdoptedSource() throws(BackupError) {
+        guard let adoption = identity.adoption else { return }
+        var document = try sourceDocument()
+        if try isCutOff(), let current = try? repository.source(source) { document.settings = current.settings }
+        let isClaimed = try repository.write(document) { [document] current in
+            current.map { $0.storeID == document.storeID || adoption.allowsClaiming($0) } ?? true
+        }
+        if isClaimed { try identityFile.change { $0.adoption = nil } }
+    }
+
     private func beginSource() throws(BackupError) {
         try identityFile.change {
             $0.source = .random()
             $0.storeID = RandomToken.make()
             $0.ownsUnmarked = false
+            $0.adoption = nil
         }
         try repository.write(try sourceDocument())
     }
@@ -114,15 +127,16 @@ extension Store {
         }
     }
 
+    private func isCutOff() throws(BackupError) -> Bool { try !SettingsText.read(paths.settings).hasEnd }
+
     private func sourceDocument() throws(BackupError) -> SourceDocument {
-        try SourceDocument(identity, settings: settings, definition: definition, paths, paths.root)
+        try SourceDocument(identity, settings: settings, definition: definition, paths)
     }
 }
 
 extension SourceDocument {
-    /// - Parameter storePath: where the store is going to be; `paths` say where it is now.
     init(
-        _ identity: StoreIdentity, settings: StoreSettings, definition: AppDefinition, _ paths: StorePaths, _ storePath: String
+        _ identity: StoreIdentity, settings: StoreSettings, definition: AppDefinition, _ paths: StorePaths
     ) throws(BackupError) {
         var definitionText: String?
         if settings.app.hasSuffix(".yaml") {
@@ -130,7 +144,7 @@ extension SourceDocument {
         }
         self.init(
             id: identity.source, storeID: identity.storeID, app: definition.name, title: definition.title,
-            hostName: HostIdentity.hostName, machineID: HostIdentity.machineID, storePath: storePath, definition: definitionText,
+            hostName: HostIdentity.hostName, machineID: HostIdentity.machineID, storePath: paths.root, definition: definitionText,
             settings: String(decoding: try FileSystem.readFile(paths.settings), as: UTF8.self))
     }
 }

@@ -6,9 +6,12 @@ import SystemIO
 /// or take them for this store's own.
 extension Store {
     /// What the repository says of the store that continues this one's source; `nil` while this store does. A document that cannot be read says
-    /// nothing.
+    /// nothing, and one of the store that this store's source was adopted from will be this store's.
     var successor: SourceDocument? {
-        guard let document = try? repository.source(source), document.storeID != identity.storeID else { return nil }
+        let identity = identity
+        guard let document = try? repository.source(identity.source), document.storeID != identity.storeID,
+            identity.adoption?.allowsClaiming(document) != true
+        else { return nil }
         return document
     }
 

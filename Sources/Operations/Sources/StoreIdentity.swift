@@ -17,19 +17,22 @@ struct StoreIdentity: Sendable, Equatable {
     var ownsUnmarked: Bool
     /// Whether the store has adopted a source and has not been asked for a backup or a restore since: nothing happens by itself until then.
     var isQuiet: Bool
+    /// What the store has adopted and not claimed yet.
+    var adoption: SourceAdoption?
     /// Of the repository: its ID, whether it is encrypted, and its path as the settings had it.
     var repositoryID: String
     var isEncrypted: Bool
     var repositoryPath: String
 
     init(
-        source: SourceID = .random(), ownsUnmarked: Bool, isQuiet: Bool = false, repository: RepositoryFacts,
-        repositoryPath: String
+        source: SourceID = .random(), ownsUnmarked: Bool, isQuiet: Bool = false, adoption: SourceAdoption? = nil,
+        repository: RepositoryFacts, repositoryPath: String
     ) {
         storeID = RandomToken.make()
         self.source = source
         self.ownsUnmarked = ownsUnmarked
         self.isQuiet = isQuiet
+        self.adoption = adoption
         repositoryID = repository.id
         isEncrypted = repository.isEncrypted
         self.repositoryPath = repositoryPath
@@ -37,11 +40,12 @@ struct StoreIdentity: Sendable, Equatable {
 
     var encoded: [UInt8] {
         func word(_ value: Bool) -> String { value ? "yes" : "no" }
-        let lines = [
+        var lines = [
             Self.magic, "format: \(Self.formatVersion)", "store: \(storeID)", "source: \(source)",
             "owns-unmarked: \(word(ownsUnmarked))", "quiet: \(word(isQuiet))", "repository: \(repositoryID)",
             "encrypted: \(word(isEncrypted))", "repository-path: \(repositoryPath)",
         ]
+        if let adoption { lines.append("adopted-from: \(adoption.text)") }
         return Array((lines.joined(separator: "\n") + "\n").utf8)
     }
 
@@ -80,6 +84,7 @@ struct StoreIdentity: Sendable, Equatable {
         self.source = source
         self.ownsUnmarked = ownsUnmarked
         self.isQuiet = isQuiet
+        adoption = values["adopted-from"].map { SourceAdoption($0) }
         self.repositoryID = repositoryID
         self.isEncrypted = isEncrypted
         self.repositoryPath = repositoryPath

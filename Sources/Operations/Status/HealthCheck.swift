@@ -11,9 +11,14 @@ public struct HealthCheck: Sendable {
         case takenOver = "taken_over"
         case noBackup = "no_backup"
         case tooOld = "too_old"
+        /// The newest backup is of a time to come, so nobody knows how old it is: it would count as young enough for years.
+        case clock
         /// The schedule's last backup failed, and none was made since.
         case automaticFailed = "automatic_failed"
     }
+
+    /// Two machines' clocks may differ by a time zone that one of them has wrong.
+    private static let clockToleranceSeconds: Int64 = 86_400
 
     public let finding: Finding
     public let newest: Snapshot?
@@ -31,7 +36,9 @@ public struct HealthCheck: Sendable {
         if state.successorNotice != nil {
             finding = .takenOver
         } else if let newest = state.newest {
-            if newest.creationTime < limit {
+            if newest.creationTime.seconds > state.now.seconds + Self.clockToleranceSeconds {
+                finding = .clock
+            } else if newest.creationTime < limit {
                 finding = .tooOld
             } else {
                 finding = state.automaticFailureCount > 0 ? .automaticFailed : .healthy
@@ -43,7 +50,7 @@ public struct HealthCheck: Sendable {
             switch finding {
             case .takenOver: state.successorNotice
             case .automaticFailed: state.failure?.message
-            case .healthy, .noBackup, .tooOld: nil
+            case .healthy, .noBackup, .tooOld, .clock: nil
             }
     }
 

@@ -249,12 +249,18 @@ struct StoreDraft {
         let isUnmarked = adopted != nil && adopted?.id == nil
         let identity = StoreIdentity(
             source: adopted?.id ?? .random(), ownsUnmarked: isUnmarked, isQuiet: adopted != nil,
-            repository: repository.facts, repositoryPath: settings.repositoryPath)
+            adoption: try adoption(repository), repository: repository.facts, repositoryPath: settings.repositoryPath)
         try FileSystem.writeFileAtomically(paths.identity, identity.encoded)
-        guard adopted != nil else { return }
-        // From here on the store that made the source's backups before begins one of its own.
-        try repository.write(
-            SourceDocument(
-                identity, settings: settings, definition: try Store.definition(settings.app, in: paths), paths, finalPath))
+    }
+
+    /// - Throws: what the document of the adopted source has that this program could not replace later.
+    private func adoption(_ repository: Repository) throws(BackupError) -> SourceAdoption? {
+        guard let id = adopted?.id else { return nil }
+        do throws(BackupError) {
+            return SourceAdoption(of: try repository.source(id))
+        } catch {
+            guard error.code == .repositoryDamaged else { throw error }
+            return SourceAdoption(of: nil)
+        }
     }
 }

@@ -9,4 +9,9 @@ public enum RandomToken {
         for _ in 0..<2 { withUnsafeBytes(of: generator.next()) { bytes.append(contentsOf: $0) } }
         return Hexadecimal.encode(bytes)
     }
+
+    /// Whether a text that others may have written could be one.
+    public static func isToken(_ text: String) -> Bool {
+        text.utf8.count == 32 && text == text.lowercased() && Hexadecimal.decode(text.utf8) != nil
+    }
 }

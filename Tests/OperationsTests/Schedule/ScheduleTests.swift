@@ -89,6 +89,26 @@ struct ScheduleTests {
         #expect(try room.sh("sha256sum $S/store.yaml") == before)
     }
 
+    @Test(arguments: ["daily", "Mon..Fri 18:00", "2026-12-24 18:00"])
+    func `a store opens by a clock that is far off, and after the last day of its schedule`(schedule: String) throws {
+        let room = try Room()
+        try room.sh("backupfs init --store $S >/dev/null; backupfs backup --label one --store $S")
+        try room.sh(
+            "backupfs config set schedule '\(schedule)' --store $S; backupfs config check --store $S",
+            ["BACKUPFS_NOW": "2026-01-11T00:00:00Z"])
+        for now in ["9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "2027-01-01T00:00:00Z"] {
+            let clock = ["BACKUPFS_NOW": now]
+            try room.sh(
+                """
+                backupfs snapshots --store $S; backupfs status --store $S; backupfs restore one --target $R/\(now) --store $S
+                backupfs backup --if-due --store $S
+                """, clock)
+        }
+        let ended = try room.run("backupfs config check --store $S", ["BACKUPFS_NOW": "2027-01-01T00:00:00Z"])
+        #expect(ended.status == (schedule.hasPrefix("2026") ? 1 : 0), "\(ended)")
+        #expect(ended.complaint.contains("there is no such day to come") == schedule.hasPrefix("2026"), "\(ended)")
+    }
+
     /// How a clock that jumps is met: (last, now) and what is due next.
     @Test(arguments: [
         // Set back by half an hour over midnight: the day has its backup.

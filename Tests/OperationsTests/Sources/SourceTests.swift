@@ -124,6 +124,7 @@ struct SourceTests {
         #expect(try room.sh("backupfs status --json --store $R/beside | jq -r .source") != source)
         try room.sh("backupfs init --store $R/new --repository $R/nas --adopt \(source.prefix(8))")
         #expect(try room.sh("backupfs status --json --store $R/new | jq -r .source") == source)
+        try room.sh("backupfs backup --label new --store $R/new")
         let forked = try room.run("backupfs backup --label after --store $R/old")
         #expect(forked.status == 0 && forked.complaint.contains("this backup begins a line of its own"), "\(forked.complaint)")
         #expect(
@@ -131,7 +132,7 @@ struct SourceTests {
                 == "after")
         #expect(
             try room.sh("backupfs snapshots --json --store $R/new | jq -r '[.[] | select(.own) | .name] | join(\" \")'")
-                == "before")
+                == "before new")
         #expect(try room.run("backupfs backup --label again --store $R/old").complaint == "")
     }
 

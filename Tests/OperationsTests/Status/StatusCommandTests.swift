@@ -171,6 +171,27 @@ struct StatusCommandTests {
         #expect(try room.run("backupfs status --check 1d --store $R/none").status == 10)
     }
 
+    @Test func `a monitor is told of a backup whose age nobody knows`() throws {
+        let room = try Room()
+        try room.sh(
+            "backupfs init --sample --store $S >/dev/null; backupfs backup --store $S", ["BACKUPFS_NOW": "2031-01-01T00:00:00Z"])
+        func check(at now: String, _ more: String = "") throws -> String {
+            let result = try room.run("backupfs status --check 26h --store $S \(more)", ["BACKUPFS_NOW": now])
+            return "\(result.status) \(result.output)\(result.complaint)"
+        }
+        let ahead = "The last backup is more than a day ahead of the clock, so its age is not known. Make one by the right clock."
+        #expect(try check(at: "2026-01-01T00:00:00Z") == "1 \(ahead) Last backup: 2031-01-01 00:00:00\n")
+        #expect(
+            try check(at: "2030-12-30T23:59:59Z", "--json")
+                == #"1 {"message_type":"check","healthy":false,"finding":"clock","lastBackup":"2031-01-01T00:00:00Z","maximumAge":"26h","message":null,"warnings":[]}"#
+                + "\n")
+        // A day is what two machines' clocks may be apart.
+        #expect(try check(at: "2030-12-31T00:00:00Z").hasPrefix("0 OK."))
+        // A backup by the right clock ends it.
+        try room.sh("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-01T00:00:00Z"])
+        #expect(try check(at: "2026-01-01T01:00:00Z").hasPrefix("0 OK."))
+    }
+
     @Test(arguments: ["--watch --prometheus", "--check 1d --watch", "--prometheus --json", "5", "--watch never", "--watch 0"])
     func `what does not go together is refused`(options: String) throws {
         #expect(try Room().run("backupfs status --store $S \(options)").status == 2)

@@ -23,7 +23,7 @@ struct ConfigSetCommand: ParsableCommand {
     func run() throws {
         let path = try store.path()
         let setting = try SettingsFile.setting(named: name)
-        try SettingsFile(storeAt: path).set(setting, value)
+        try SettingsUpdate(options: store).set(setting, value)
         if !setting.appliesAtOnce, MountRecord.mountpoint(StorePaths(root: path)) != nil {
             Terminal.complain("The store is mounted: \(name) is in force when it is mounted anew.")
         }

@@ -18,6 +18,6 @@ struct ConfigUnsetCommand: ParsableCommand {
     var name: String
 
     func run() throws {
-        try SettingsFile(storeAt: store.path()).set(SettingsFile.setting(named: name), nil)
+        try SettingsUpdate(options: store).set(SettingsFile.setting(named: name), nil)
     }
 }

@@ -1,0 +1,135 @@
+import TestSupport
+import Testing
+
+/// When a store that was made to continue another one's backups takes them over: with its first backup or restore, and not before.
+struct AdoptionTests {
+    private static let own = "jq -r 'map(select(.own) | .name) | join(\" \")'"
+
+    /// A store with the backups `a` and `b`, of a database of its own; `$SOURCE` of the scripts is its source.
+    private static func makeRoom() throws -> (room: Room, environment: [String: String]) {
+        let room = try Room()
+        try room.sh(
+            """
+            sqlite3 $R/app.sqlite "create table notes(id integer primary key, t text); insert into notes values(1,'first')"
+            backupfs init --store $S --database $R/app.sqlite --repository $R/nas
+            backupfs config set keep-last 3 --store $S; backupfs config set retention-counts all --store $S
+            for name in a b; do backupfs backup --label $name --store $S; done
+            """)
+        return (room, ["SOURCE": try room.sh("backupfs status --json --store $S | jq -r .source")])
+    }
+
+    @Test func `a store that cannot be made leaves the backups to the one that makes them`() throws {
+        let (room, environment) = try Self.makeRoom()
+        let before = try room.sh("cd $R/nas; sha256sum sources/* snapshots/* register")
+        let refused = try room.run(
+            "mkdir $R/other; echo x > $R/other/file; backupfs init --store $R/other --repository $R/nas --adopt $SOURCE",
+            environment)
+        #expect(refused.status == 1 && refused.complaint.contains("something else is here already"), "\(refused)")
+        #expect(try room.sh("cd $R/nas; sha256sum sources/* snapshots/* register") == before)
+        #expect(try room.run("backupfs status --check 1d --store $S").status == 0)
+        try room.sh("backupfs restore latest --yes --store $S")
+        let next = try room.run("backupfs backup --label c --store $S")
+        #expect(next.status == 0 && next.complaint == "", "\(next)")
+        #expect(try room.sh("backupfs snapshots --json --store $S | \(Self.own)") == "a b c")
+    }
+
+    @Test(arguments: ["backup --label first", "restore latest --yes"])
+    func `the old store goes on until the one that adopts its backups is used`(use: String) throws {
+        let (room, environment) = try Self.makeRoom()
+        try room.sh("backupfs init --store $R/new --repository $R/nas --adopt $SOURCE", environment)
+        try room.sh("for name in c d; do backupfs backup --label $name --store $S; done")
+        #expect(try room.sh("backupfs snapshots --json --store $S | \(Self.own)") == "b c d")
+        for store in ["$S", "$R/new"] {
+            let checked = try room.run("backupfs status --check 1d --store \(store)")
+            #expect(checked.status == 0, "\(checked)")
+            #expect(try room.sh("backupfs status --json --store \(store) | jq -r .successor") == "null")
+        }
+        let used = try room.run("backupfs \(use) --store $R/new")
+        #expect(used.status == 0 && !used.complaint.contains("another store"), "\(used)")
+        // From here on they are the new one's, with all that the old one has made meanwhile.
+        #expect(try room.sh("backupfs snapshots --json --store $R/new | \(Self.own)").hasPrefix("b c d"))
+        #expect(try room.run("backupfs status --check 1d --store $S").status == 1)
+        #expect(try room.run("backupfs restore latest --yes --store $S").status == 1)
+        let forked = try room.run("backupfs backup --label after --store $S")
+        #expect(forked.status == 0 && forked.complaint.contains("this backup begins a line of its own"), "\(forked)")
+        #expect(try room.sh("backupfs snapshots --json --store $S | \(Self.own)") == "after")
+        for name in ["x", "y"] {
+            let next = try room.run("backupfs backup --label \(name) --store $R/new")
+            #expect(next.status == 0 && next.complaint == "", "\(next)")
+        }
+        #expect(try room.sh("backupfs snapshots --json --store $R/new | \(Self.own)").hasSuffix("x y"))
+        #expect(try room.run("backupfs check --read-data --store $R/new").status == 0)
+    }
+
+    @Test func `of two stores that adopt the same backups the first one that is used continues them`() throws {
+        let (room, environment) = try Self.makeRoom()
+        try room.sh(
+            """
+            for name in one two; do backupfs init --store $R/$name --repository $R/nas --adopt $SOURCE; done
+            backupfs backup --label mine --store $R/two
+            """, environment)
+        #expect(try room.sh("backupfs snapshots --json --store $R/two | \(Self.own)") == "a b mine")
+        for command in ["restore latest --yes", "forget --yes", "delete latest --yes"] {
+            let refused = try room.run("backupfs \(command) --store $R/one")
+            #expect(refused.status == 1 && refused.complaint.contains("another store, \(room.path)/two on "), "\(refused)")
+        }
+        let late = try room.run("backupfs backup --label late --store $R/one")
+        #expect(late.status == 0 && late.complaint.contains("this backup begins a line of its own"), "\(late)")
+        #expect(try room.sh("backupfs snapshots --json --store $R/one | \(Self.own)") == "late")
+        #expect(try room.run("backupfs status --check 1d --store $R/one").status == 0)
+        #expect(try room.run("backupfs status --check 1d --store $R/two").status == 0)
+    }
+
+    @Test(arguments: ["printf X | dd of=$DOCUMENT bs=1 seek=60 conv=notrunc status=none", "rm $DOCUMENT"])
+    func `a source that the repository says nothing of is taken over all the same`(loss: String) throws {
+        let (room, environment) = try Self.makeRoom()
+        try room.sh(
+            """
+            DOCUMENT=$R/nas/sources/$SOURCE.source; \(loss)
+            backupfs init --store $R/new --repository $R/nas --adopt $SOURCE --database $R/app.sqlite
+            backupfs backup --label c --store $S
+            """, environment)
+        let first = try room.run("backupfs backup --label d --store $R/new")
+        #expect(first.status == 0 && first.complaint == "", "\(first)")
+        #expect(try room.sh("backupfs snapshots --json --store $R/new | \(Self.own)") == "a b c d")
+        #expect(try room.run("backupfs status --check 1d --store $S").status == 1)
+    }
+
+    @Test func `settings that are cut off before the first backup do not reach the repository`() throws {
+        let (room, environment) = try Self.makeRoom()
+        try room.sh(
+            """
+            backupfs init --store $R/new --repository $R/nas --adopt $SOURCE; rm -r $S
+            sed -i '/^keep-last/,$d' $R/new/store.yaml; backupfs backup --label c --store $R/new 2>/dev/null
+            rm -r $R/new; backupfs init --store $R/new --repository $R/nas --adopt $SOURCE
+            """, environment)
+        #expect(try room.sh("backupfs config get keep-last --store $R/new") == "3")
+        #expect(try room.sh("backupfs snapshots --json --store $R/new | \(Self.own)") == "a b c")
+    }
+
+    @Test(.enabled(if: MountPermission.isThere, "needs to mount"))
+    func `a store can be made, read and verified with a repository on a read-only disk`() throws {
+        let (room, _) = try Self.makeRoom()
+        try room.write(
+            """
+            set -e
+            rm -r $S $R/app.sqlite; mount --bind $R/nas $R/nas; mount -o remount,ro,bind $R/nas; ! touch $R/nas/x 2>/dev/null
+            backupfs init --store $S --repository $R/nas >/dev/null
+            backupfs restore latest --target $R/out --store $S >/dev/null; sqlite3 $R/out/database.sqlite 'select t from notes'
+            backupfs verify latest --store $S
+            backupfs verify latest --json --store $S | jq -c 'select(.message_type == "verification") | [.verified, .findings]'
+            """, to: "script.sh")
+        let result = try room.run("unshare -m --propagation private bash $R/script.sh")
+        #expect(result.status == 0, "\(result)")
+        let lines = result.output.split(separator: "\n").map(String.init)
+        #expect(lines.first == "first" && lines.last == "[true,[]]", "\(result)")
+        #expect(
+            lines.contains("  (the repository is on a read-only disk, so the time of this check is not kept with the backup)"),
+            "\(result)")
+        // When it can be written to again, the store takes the backups over.
+        try room.sh("backupfs restore latest --yes --store $S; backupfs backup --label c --store $S")
+        #expect(
+            try room.sh("sqlite3 $R/app.sqlite 'select t from notes'; backupfs snapshots --json --store $S | \(Self.own)")
+                == "first\na b c")
+    }
+}

@@ -1,0 +1,137 @@
+import BackupRepository
+import TestSupport
+import Testing
+
+@testable import Operations
+
+/// For how long one store's removed backups stay when another store prunes their repository.
+struct SharedGraceTests {
+    private static func at(_ day: String) -> [String: String] { ["BACKUPFS_NOW": "\(day)T10:00:00Z"] }
+
+    /// A store with the backups `a`, `b` and `c`, and another one, `$R/other`, with its backups in the same repository.
+    private static func makeRoom() throws -> Room {
+        let room = try Room.withThreeBackups(at("2026-01-01"))
+        try room.sh(
+            """
+            backupfs init --store $R/other --repository $S/repository --sample --new-source
+            backupfs backup --label mine --store $R/other
+            """, at("2026-01-01"))
+        return room
+    }
+
+    /// Whether `a` is there still after the other store has pruned.
+    private func stays(_ room: Room, on day: String) throws -> Bool {
+        try room.sh("backupfs prune --max-unused 0 --store $R/other", Self.at(day))
+        return try room.sh("backupfs snapshots --removed --json --store $S | jq length", Self.at(day)) == "1"
+    }
+
+    /// The text of the settings as the repository has it, with a change that a later program could have made; and two days: `a` stays until the
+    /// first, and is gone on the second.
+    @Test(arguments: [
+        ("undelete-days: \"365\"\nkeep-forever: \"yes\"\n", "2026-12-30", "2027-01-05"),
+        ("undelete-days: \"365\"\nlog-level: \"loud\"\n", "2026-12-30", "2027-01-05"),
+        ("keep-forever: \"yes\"\n", "2035-12-01", "2036-01-05"), ("undelete-days: \"long\"\n", "2035-12-01", "2036-01-05"),
+        ("undelete-days: [365]\n", "2035-12-01", "2036-01-05"), ("a: {\n", "2035-12-01", "2036-01-05"),
+    ])
+    func `settings that another store does not understand do not cut the time short`(
+        settings: String, last: String, after: String
+    ) throws {
+        let room = try Self.makeRoom()
+        try room.sh("backupfs delete a --yes --store $S", Self.at("2026-01-02"))
+        let store = try Store.open(room.storePath)
+        var document = try #require(try store.repository.source(store.source))
+        document.settings = document.settings.replacing("undelete-days", with: "unused") + settings
+        try store.repository.write(document)
+        #expect(try stays(room, on: last))
+        #expect(try !stays(room, on: after))
+    }
+
+    @Test func `a later format of the settings may mean something else by a time`() throws {
+        let room = try Self.makeRoom()
+        try room.sh(
+            "backupfs config set undelete-days 365 --store $S; backupfs delete a --yes --store $S", Self.at("2026-01-02"))
+        let store = try Store.open(room.storePath)
+        var document = try #require(try store.repository.source(store.source))
+        document.settings.replace("formatVersion: \"1\"", with: "formatVersion: \"2\"")
+        try store.repository.write(document)
+        #expect(try stays(room, on: "2035-12-01"))
+    }
+
+    @Test(arguments: [
+        // By a command, after the removal or before.
+        "backupfs delete a --yes --store $S; backupfs config set undelete-days 365 --store $S",
+        """
+        backupfs config set undelete-days 365 --store $S; backupfs delete a --yes --store $S
+        backupfs config set undelete-days 1 --store $S; backupfs config set undelete-days 365 --store $S
+        """,
+        // With an editor, before the removal.
+        "sed -i 's/^# undelete-days:.*/undelete-days: \"365\"/' $S/store.yaml; backupfs delete a --yes --store $S",
+        "sed -i 's/^# undelete-days:.*/undelete-days: \"365\"/' $S/store.yaml; backupfs forget a --yes --store $S",
+    ])
+    func `a longer time counts before the next backup`(change: String) throws {
+        let room = try Self.makeRoom()
+        try room.sh(change, Self.at("2026-01-02"))
+        #expect(try stays(room, on: "2026-12-30"))
+        #expect(try !stays(room, on: "2027-01-05"))
+    }
+
+    @Test func `a shorter time is one again when the setting is taken back`() throws {
+        let room = try Self.makeRoom()
+        try room.sh(
+            """
+            backupfs config set undelete-days 365 --store $S; backupfs delete a --yes --store $S
+            backupfs config unset undelete-days --store $S
+            """, Self.at("2026-01-02"))
+        #expect(try stays(room, on: "2026-01-08"))
+        #expect(try !stays(room, on: "2026-01-10"))
+    }
+
+    @Test func `a store that is not the one that makes the backups does not write its settings down`() throws {
+        let room = try Self.makeRoom()
+        let document = "$S/repository/sources/$(sed -n 's/^source: //p' $S/identity).source"
+        let sum = try room.sh("sha256sum < \(document)")
+        // One that has adopted them and was not used since, and settings that are cut off.
+        try room.sh(
+            """
+            source=$(sed -n 's/^source: //p' $S/identity)
+            backupfs init --store $R/quiet --repository $S/repository --adopt $source
+            backupfs config set undelete-days 1 --store $R/quiet
+            cp $S/store.yaml $R/whole; sed -i '/^# End of settings/d' $S/store.yaml
+            backupfs config set undelete-days 2 --store $S; cp $R/whole $S/store.yaml
+            """)
+        #expect(try room.sh("sha256sum < \(document)") == sum)
+        // A copy of the store, when the original has gone on.
+        try room.sh(
+            """
+            sqlite3 $R/app.sqlite 'create table t(id integer primary key)'
+            backupfs init --store $R/one --database $R/app.sqlite --repository $R/disk; backupfs backup --store $R/one
+            cp -a $R/one $R/copy; backupfs backup --store $R/one; sha256sum $R/disk/sources/* > $R/sum
+            backupfs config set undelete-days 1 --store $R/copy; sha256sum --quiet -c $R/sum
+            backupfs config set undelete-days 30 --store $R/one; ! sha256sum --status -c $R/sum
+            """)
+    }
+
+    @Test func `a setting is in force although the repository cannot be told of it`() throws {
+        let room = try Self.makeRoom()
+        try room.sh("mv $S/repository $R/away")
+        let away = try room.run("backupfs config set undelete-days 30 --store $S")
+        #expect(away.status == 0 && away.complaint.contains("learn this with the next backup: "), "\(away)")
+        #expect(try room.run("backupfs config set keep-last 3 --store $S").complaint == "")
+        #expect(try room.sh("backupfs config get undelete-days --store $S; backupfs config get keep-last --store $S") == "30\n3")
+    }
+
+    @Test func `an encrypted repository is told with the password only, and nobody is asked for it`() throws {
+        let room = try Room()
+        try room.sh(
+            """
+            printf 'secret\\n' > $R/password; chmod 600 $R/password
+            backupfs init --encrypt --password-file $R/password --store $S --sample
+            backupfs backup --store $S --password-file $R/password; sha256sum $S/repository/sources/* > $R/sum
+            """)
+        let without = try room.run("backupfs config set undelete-days 30 --store $S </dev/null; sha256sum --quiet -c $R/sum")
+        #expect(without.status == 0 && without.complaint.contains("no password was given"), "\(without)")
+        let with = try room.run("backupfs config set undelete-days 31 --store $S --password-file $R/password")
+        #expect(with.status == 0 && with.complaint == "", "\(with)")
+        try room.sh("! sha256sum --status -c $R/sum")
+    }
+}
