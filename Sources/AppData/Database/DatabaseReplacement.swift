@@ -5,10 +5,10 @@ import SystemIO
 
 extension AppDatabase {
     /// Whether a replacement would lose nothing but what it replaces.
-    /// - Throws: `notSupported` when a table has values in a column that the definition does not name.
+    /// - Throws: `notSupported` while a table holds what an export of the data does not have.
     public func requireReplaceable() throws(BackupError) {
         try read { connection throws(BackupError) in
-            try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).requireNothingUnnamed()
+            try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).requireNothingUnexported()
         }
     }
 
@@ -56,7 +56,7 @@ struct DatabaseReplacement {
     func run(_ source: some RecordSource) throws(BackupError) -> ImportOutcome {
         try FaultInjection.reached("restore.transaction-begun")
         let check = DatabaseSchemaCheck(connection: connection, definition: definition, path: path)
-        try check.requireNothingUnnamed()
+        try check.requireNothingUnexported()
         let format = source.definition
         try DatabaseSchemaCheck(connection: connection, definition: format, path: path).requireNoProblem()
         let present = try countsOfPresent()

@@ -90,10 +90,14 @@ struct RecordDrill {
     /// - Returns: how many records it has; `nil` when it cannot be read.
     private mutating func checkDatabase() throws(BackupError) -> [RecordCount]? {
         let definition = definition
+        var unexported: UnexportedData?
         let problems = try looking(at: "database.sqlite") { (path) throws(BackupError) in
-            try DroppedDatabase(path: path, definition: definition).integrityProblems(limit: Self.findingLimit)
+            let database = try DroppedDatabase(path: path, definition: definition)
+            unexported = database.unexported
+            return try database.integrityProblems(limit: Self.findingLimit)
         }
         guard let problems else { return nil }
+        if let unexported { findings.append("database.sqlite: \(unexported.finding)") }
         findings += problems.map { "database.sqlite: \($0)" }
         guard problems.isEmpty else { return nil }
         let database = try database()
