@@ -1,5 +1,8 @@
+import AppData
 import TestSupport
 import Testing
+
+@testable import Operations
 
 /// Photos whose names leave no room for the key of their record before them.
 @Suite struct LongKeyedNameTests {
@@ -58,6 +61,16 @@ import Testing
             )
         }
         #expect(try room.sh(Self.paths) == Self.expected)
+    }
+
+    /// `verify` does not hold what a backup of before has in it against the database, which gives shorter names now.
+    @Test func `names that are too long tell a list of before`() throws {
+        let naming = try #require(try ManifestNaming(AppDefinition.builtIn(named: "smilepile")))
+        for (count, isLong) in [(251, false), (252, true)] {
+            let path = "photos/" + String(repeating: "x", count: count) + ".jpg"
+            let list = MemorySource("[{\"photoId\": 1, \"originalPath\": \"a.jpg\", \"zipEntryName\": \"\(path)\"}]")
+            #expect(try naming.hasLongNames(in: list) == isLong)
+        }
     }
 
     /// Each record's path, and the content of the file there. A record that calls its file otherwise than this program shares the one that another has

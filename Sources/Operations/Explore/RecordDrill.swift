@@ -115,6 +115,12 @@ struct RecordDrill {
         return AppDatabase(at: path("database.sqlite"), definition: definition, media: catalog)
     }
 
+    /// Whether it is the list of a backup of before, whose archive calls files by names that no file can have.
+    private func hasLongNames(_ collection: String) throws(BackupError) -> Bool {
+        guard let naming = ManifestNaming(definition), naming.collection == collection else { return false }
+        return try naming.hasLongNames(in: SharedFile(path: path("data/\(collection).json")))
+    }
+
     /// Exports the database anew, which must give the export that lies beside it.
     private mutating func compareDatabase(_ root: Directory, createdAt: Timestamp) throws(BackupError) {
         let database = try database()
@@ -131,6 +137,10 @@ struct RecordDrill {
             let count = comparison.added.count + comparison.changed.count + comparison.removed.count
             guard count > 0 else { continue }
             hasFinding = true
+            if try hasLongNames(name) {
+                notes.append("\(name) was not compared with the database: it has longer names than this program makes now")
+                continue
+            }
             findings.append("database.sqlite: \(count) records of \(name) are not those of export.json")
         }
         if !hasFinding { findings.append("database.sqlite: what it holds besides the records is not what export.json has") }
