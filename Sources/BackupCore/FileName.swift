@@ -23,8 +23,11 @@ public struct FileName: Hashable, Comparable, Sendable, CustomStringConvertible,
 
     /// Whether it can be stored and restored as a single component: not empty, `.`, `..`, too long, and
     /// without `/` or NUL.
-    public var isSafeComponent: Bool {
-        guard !bytes.isEmpty, bytes.count <= Self.byteCountLimit else { return false }
+    public var isSafeComponent: Bool { isSafeComponent(upTo: Self.byteCountLimit) }
+
+    /// The same of a name that will be shortened before anything is called so.
+    public func isSafeComponent(upTo byteCountLimit: Int) -> Bool {
+        guard !bytes.isEmpty, bytes.count <= byteCountLimit else { return false }
         guard bytes != [46], bytes != [46, 46] else { return false }
         return !bytes.contains { $0 == 0 || $0 == 47 }
     }

@@ -47,6 +47,8 @@ struct ArchiveImport: Sendable {
         limits.acceptsSymbolicLinks = true
         // A folder of zeros is no bomb when we have packed it ourselves.
         if source.origin == .ownRepository { limits.ratio = .max }
+        // Backups of before called files so.
+        limits.acceptsLongNames = source.origin == .ownRepository
         reader =
             format == .tar
             ? try ArchiveReader(
@@ -134,14 +136,7 @@ struct ArchiveImport: Sendable {
             try leaveOut(Array("SHA256SUMS".utf8), error)
         }
         let records = try OwnedDescriptor.open(recordsPath, O_WRONLY | O_CREAT | O_EXCL)
-        for entry in entries where isMedia(entry) {
-            // The archive's own folder, and the file itself.
-            guard entry.path.count(where: { $0 == UInt8(ascii: "/") }) <= MediaFolder.depthLimit + 1 else {
-                throw BackupError(
-                    .tooLarge, "the archive has a file in more than \(MediaFolder.depthLimit) folders", path: name,
-                    findings: ["\(MessageText.name(entry.path))"])
-            }
-        }
+        try requireDepth()
         for entry in entries where !entry.isDirectory {
             let listed = expected.removeValue(forKey: entry.path)
             do throws(BackupError) {
@@ -153,6 +148,18 @@ struct ArchiveImport: Sendable {
         }
         for missing in expected.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
             try leaveOut(missing, damaged("\(MessageText.name(missing)) is in SHA256SUMS, but not in the archive"))
+        }
+    }
+
+    /// - Throws: `tooLarge` for a file that lies in too many folders.
+    func requireDepth() throws(BackupError) {
+        for entry in entries where isMedia(entry) {
+            // The archive's own folder, and the file itself.
+            guard entry.path.count(where: { $0 == UInt8(ascii: "/") }) <= MediaFolder.depthLimit + 1 else {
+                throw BackupError(
+                    .tooLarge, "the archive has a file in more than \(MediaFolder.depthLimit) folders", path: name,
+                    findings: ["\(MessageText.name(entry.path))"])
+            }
         }
     }
 

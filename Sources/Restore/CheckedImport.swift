@@ -35,5 +35,13 @@ public struct CheckedImport: Sendable {
     }
 
     /// Everything that should be said, though it does not stop a restore.
-    public var warnings: [Message] { summary.warnings + (archive?.warnings ?? []) + mediaWarnings }
+    public var warnings: [Message] {
+        summary.warnings + (archive?.warnings ?? []) + mediaWarnings + (unexported.map { [$0.restoreWarning] } ?? [])
+    }
+
+    /// What lies in a database and is no part of its records.
+    private var unexported: UnexportedData? {
+        guard case .database(let source) = records else { return nil }
+        return source.unexported
+    }
 }

@@ -15,11 +15,14 @@ public enum CompletenessCheck {
                 while try tokenizer.next() != .end {}
                 return true
             case .zip:
-                _ = try ArchiveReader(zip: file, size: file.size, limits: ArchiveLimits(totalSizeBytes: .max))
+                var limits = ArchiveLimits(totalSizeBytes: .max)
+                limits.acceptsLongNames = true
+                _ = try ArchiveReader(zip: file, size: file.size, limits: limits)
                 return true
             case .tar:
                 var limits = ArchiveLimits(totalSizeBytes: .max)
                 limits.acceptsSymbolicLinks = true
+                limits.acceptsLongNames = true
                 _ = try ArchiveReader(tar: file, size: file.size, limits: limits)
                 return true
             case .sqlite:

@@ -111,9 +111,10 @@ struct ManifestCheck {
         [entry.archivePath] + (pointer?.paths(entry.recordPath) ?? [entry.recordPath]).map { mediaPrefix + $0 }
     }
 
+    /// It may be as long as it likes: a file of that name is looked for in the archive, and gets another one if it cannot have it.
     private func requireInside(_ entry: ManifestEntry) throws(BackupError) {
         let isInside = entry.archivePath.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-            .allSatisfy { FileName(bytes: Array($0)).isSafeComponent }
+            .allSatisfy { FileName(bytes: Array($0)).isSafeComponent(upTo: .max) }
         guard !isInside else { return }
         throw BackupError(
             .invalidContent,

@@ -32,7 +32,7 @@ struct MediaPlacement: Sendable {
     ) {
         for (entry, archivePath) in entries {
             let content = Content(archivePath: archivePath, digest: digests[archivePath])
-            let usual = Array(archivePath.dropFirst(mediaPrefix.count))
+            let usual = Self.fitting(Array(archivePath.dropFirst(mediaPrefix.count)))
             guard let pointer else {
                 place(content, at: [entry.recordPath, usual])
                 continue
@@ -44,7 +44,7 @@ struct MediaPlacement: Sendable {
         }
         for other in others where targets[other.archivePath] == nil {
             let content = Content(archivePath: other.archivePath, digest: digests[other.archivePath])
-            let target = place(content, at: [other.path])
+            let target = place(content, at: [Self.fitting(other.path)])
             if target == other.path, targets[other.archivePath] == [target] { targets[other.archivePath] = nil }
         }
     }
@@ -75,6 +75,11 @@ struct MediaPlacement: Sendable {
             targets[content.archivePath] = []
         }
         return target
+    }
+
+    /// With a name that a file can have.
+    private static func fitting(_ path: [UInt8]) -> [UInt8] {
+        BytePath.join(BytePath.folder(of: path), FileName.fitting(BytePath.lastComponent(of: path)))
     }
 
     /// `beach-2.jpg`.

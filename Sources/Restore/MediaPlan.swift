@@ -24,9 +24,6 @@ struct MediaPlan {
         let entry: ArchiveEntry
     }
 
-    private static let nameLimitBytes = 255
-    private static let endingLimitBytes = 17
-
     private(set) var places: [[UInt8]: Place] = [:]
     /// Folders that are in the way of nothing: their own paths, or those of the folders that take their place.
     private var folders: [[UInt8]: [UInt8]] = [:]
@@ -191,14 +188,6 @@ struct MediaPlan {
     /// - Parameter reservedBytes: how much shorter than a name may be it must stay.
     static func numbered(_ name: [UInt8], _ number: Int, reservedBytes: Int = 0) -> [UInt8] {
         guard number > 1 else { return name }
-        let dot = name.lastIndex(of: UInt8(ascii: ".")) ?? name.endIndex
-        // What begins with its only dot has no ending, and what is that long is none.
-        let isEnding = dot > 0 && name.count - dot <= endingLimitBytes
-        let stem = isEnding ? name[..<dot] : name[...]
-        let end = Array("-\(number)".utf8) + (isEnding ? name[dot...] : [])
-        var count = min(stem.count, nameLimitBytes - reservedBytes - end.count)
-        // Not through the middle of a character.
-        while count > 1, count < stem.count, stem[count] & 0xC0 == 0x80 { count -= 1 }
-        return stem.prefix(count) + end
+        return FileName.fitting(name, "-\(number)", reservedBytes: reservedBytes)
     }
 }

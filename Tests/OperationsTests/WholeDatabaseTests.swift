@@ -170,6 +170,30 @@ struct WholeDatabaseTests {
                 """)
     }
 
+    @Test func `names of tables and columns may have control characters`() throws {
+        let room = try Room()
+        try room.write(
+            """
+            import sqlite3, sys
+            db = sqlite3.connect(sys.argv[1])
+            db.execute('CREATE TABLE "price\\tlist\\x1f" (id INTEGER PRIMARY KEY, "size\\n(cm)" TEXT, "a\\r\\b\\f\\x01\\x7f" BLOB)')
+            db.execute('INSERT INTO "price\\tlist\\x1f" VALUES (1, \\'x\\', x\\'00ff\\')')
+            db.commit()
+            """, to: "make.py")
+        try room.sh(
+            """
+            python3 $R/make.py $R/a.db; backupfs init --store $S --database $R/a.db >/dev/null; sqlite3 $R/a.db .dump >$R/before
+            backupfs backup --label A --store $S; backupfs verify A --store $S
+            backupfs export --json -o $R/a.json --store $S
+            python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["price%09list%1f"])' $R/a.json >$R/rows
+            grep -F 'size\\n(cm)' $R/rows | grep -F 'a\\r\\x08\\x0c\\x01\\x7f'
+            for name in A $R/a.json
+            do sqlite3 $R/a.db "UPDATE [$(printf 'price\\tlist\\037')] SET id = 2"
+               backupfs restore $name --yes --store $S >/dev/null; sqlite3 $R/a.db .dump | cmp - $R/before
+            done
+            """)
+    }
+
     @Test func `changed columns are refused and told, and adapted to where the definition says so`() throws {
         let room = try Room()
         let result = try sh(

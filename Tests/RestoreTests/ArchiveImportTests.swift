@@ -1,5 +1,6 @@
 import AppData
 import BackupCore
+import Export
 import Foundation
 import SystemIO
 import TestSupport
@@ -50,6 +51,42 @@ struct ArchiveImportTests {
         #expect(error?.code == .invalidContent)
         #expect(error?.message == "Import failed: the archive has no export.json")
         #expect(error?.findings == ["the archive is not a backup of Photo Diary"])
+    }
+
+    /// As a SmilePile backup of before has them.
+    @Test func `names that are too long are shortened, if the archive is the store's own`() throws {
+        let folder = try TemporaryFolder()
+        try Self.archive(
+            folder,
+            """
+            import json
+            paths = {12: 'x' * 251 + '.jpg', 13: 'photos/' + '写' * 83 + '.JPG'}
+            photos = [{'id': key, 'path': path, 'categoryId': 1, 'name': 'p', 'createdAt': 7} for key, path in paths.items()]
+            names = {key: f"photos/{key}_{path.split('/')[-1]}" for key, path in paths.items()}
+            manifest = [{'photoId': key, 'originalPath': paths[key], 'zipEntryName': names[key], 'fileName': names[key][7:], 'fileSize': 1}
+                        for key in paths]
+            category = {'id': 1, 'name': 'n', 'displayName': 'N', 'position': 0, 'createdAt': 7}
+            add('metadata.json', json.dumps(
+                {'version': 2, 'categories': [category], 'photos': photos, 'photoManifest': manifest}).encode())
+            for key, name in names.items(): add(name, str(key)[1:].encode())
+            """)
+        let definition = try AppDefinition.builtIn(named: "smilepile")
+        let foreign = try ImportSource(file: folder("a.zip"))
+        #expect(
+            failure { _ = try ArchiveImport(foreign, .zip, definition: definition, roomBytes: 1 << 30) }?.code == .invalidContent)
+        var archive = try ArchiveImport(foreign.asOwn, .zip, definition: definition, roomBytes: 1 << 30)
+        try archive.check(writingRecordsTo: folder("out.json"))
+        try ArchiveTrial(definition).run(foreign.asOwn, exportPath: folder("out.json"))
+        let wire = try WireImport(SharedFile(path: folder("out.json")), definition: definition, limitsMetadata: false)
+        let manifest = ManifestVisitor(wire.reader.definition)
+        try wire.reader.visit(with: manifest)
+        let placed = try archive.place(manifest.entries, isComplete: false, pointer: MediaPointer(definition))
+        let first = "12_" + String(repeating: "x", count: 248) + ".jpg"
+        #expect(placed.warnings.isEmpty && placed.recordPaths == [.integer(12): Array("photos/\(first)".utf8)])
+        try folder.sh("mkdir staged")
+        try archive.stageMedia(in: folder("staged"))
+        #expect(
+            try folder.sh("cd staged; export LC_ALL=C; ls; cat *") == "\(first)\n\(String(repeating: "写", count: 83)).JPG\n23")
     }
 
     @Test func `digests that differ, and files that are missing, are damage`() throws {

@@ -5,10 +5,10 @@ import SystemIO
 
 extension AppDatabase {
     /// Whether a replacement would lose nothing but what it replaces.
-    /// - Throws: `notSupported` when a table has values in a column that the definition does not name.
+    /// - Throws: `notSupported` while a table holds what an export of the data does not have.
     public func requireReplaceable() throws(BackupError) {
         try read { connection throws(BackupError) in
-            try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).requireNothingUnnamed()
+            try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).requireNothingUnexported()
         }
     }
 
@@ -56,10 +56,11 @@ struct DatabaseReplacement {
     func run(_ source: some RecordSource) throws(BackupError) -> ImportOutcome {
         try FaultInjection.reached("restore.transaction-begun")
         let check = DatabaseSchemaCheck(connection: connection, definition: definition, path: path)
-        try check.requireNothingUnnamed()
+        try check.requireNothingUnexported()
         let format = source.definition
         try DatabaseSchemaCheck(connection: connection, definition: format, path: path).requireNoProblem()
-        let present = try countsOfPresent()
+        let formatOfPresent = try definition.format(ofDatabase: connection, path: path)
+        let present = try countsOfPresent(formatOfPresent)
         try instructions.marker?.leaveIfOthersHaveFinished(connection, path: path)
         if format.coversWholeDatabase {
             // Their work is in the file: what they wrote are rows of its tables.
@@ -67,9 +68,7 @@ struct DatabaseReplacement {
         } else {
             for table in try check.replacedTables() { try delete(from: table, format) }
         }
-        try deleteStoredKeys(of: definition.metadata)
         let takesSettings = instructions.takesSettings(format)
-        if takesSettings, let settings = definition.settings { try deleteStoredKeys(of: settings) }
         try FaultInjection.reached("restore.rows-deleted")
         let inserter = try RecordInserter(connection: connection, definition: format, path: path)
         var outcome = ImportOutcome(strategy: .replace, of: format)
@@ -83,6 +82,9 @@ struct DatabaseReplacement {
             try source.visit(with: inserter)
             for (index, count) in inserter.counts.enumerated() { outcome.collections[index].added = count }
         }
+        // As they are in the safety backup: no other form's.
+        try inserter.keyValues.removeKeysNotGiven(of: formatOfPresent.metadata)
+        if takesSettings, let settings = formatOfPresent.settings { try inserter.keyValues.removeKeysNotGiven(of: settings) }
         try inserter.insertSchemaVersion()
         try FaultInjection.reached("restore.rows-inserted")
         if isKeeping {
@@ -101,8 +103,7 @@ struct DatabaseReplacement {
     }
 
     /// How many records there are now, in the collections of the form that the data has.
-    private func countsOfPresent() throws(BackupError) -> [(CollectionDefinition, Int)] {
-        let format = try definition.format(ofDatabase: connection, path: path)
+    private func countsOfPresent(_ format: AppDefinition) throws(BackupError) -> [(CollectionDefinition, Int)] {
         let reader = DatabaseRecordReader(connection: connection, definition: format, path: path)
         var counts: [(CollectionDefinition, Int)] = []
         for (index, collection) in format.collections.enumerated() { counts.append((collection, try reader.count(of: index))) }
@@ -145,16 +146,6 @@ struct DatabaseReplacement {
                     """, path: path,
                     remedy: "Take the reference out of it in the app, and restore again.")
             }
-        }
-    }
-
-    /// Keys that the definition does not name are in no export, so nothing could bring them back: they stay.
-    private func deleteStoredKeys(of object: ObjectDefinition) throws(BackupError) {
-        guard let table = object.table else { return }
-        for field in object.fields where field.source == .stored && field.isRestored {
-            let statement = try DatabaseStatement(
-                connection, "DELETE FROM \(quotedIdentifier(table)) WHERE \"key\" = ?1", path: path)
-            try statement.run(with: field.column)
         }
     }
 

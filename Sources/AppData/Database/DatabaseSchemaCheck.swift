@@ -7,7 +7,7 @@ struct DatabaseSchemaCheck {
     let definition: AppDefinition
     let path: String
 
-    private var tables: DatabaseTables { DatabaseTables(connection: connection, path: path) }
+    var tables: DatabaseTables { DatabaseTables(connection: connection, path: path) }
 
     /// - Throws: `notSupported` for an app's database that lacks what a file's records need.
     func requireNoProblem() throws(BackupError) {
@@ -43,28 +43,11 @@ struct DatabaseSchemaCheck {
         return nil
     }
 
-    /// A replacement writes the columns that the definition names and no others: what else a table holds would be lost.
-    /// - Throws: `notSupported` for a column with values that the definition does not name.
-    func requireNothingUnnamed() throws(BackupError) {
-        let collections = definition.formats.flatMap(\.collections).filter { $0.source == .table }
-        // Several formats may name columns of one table.
-        for (table, sharing) in Dictionary(grouping: collections, by: \.table).sorted(by: { $0.key < $1.key }) {
-            let named = Set(sharing.flatMap { $0.fields.flatMap { [$0.column] + $0.keyColumns } })
-            for column in try tables.columns(of: table).subtracting(named).sorted() {
-                let values = try DatabaseStatement(
-                    connection,
-                    "SELECT 1 FROM \(quotedIdentifier(table)) WHERE \(quotedIdentifier(column)) IS NOT NULL LIMIT 1",
-                    path: path)
-                guard try values.step() else { continue }
-                throw BackupError(
-                    .notSupported,
-                    """
-                    Import failed: the table \(table) has the column \(column), which the app's definition does not name; \
-                    a restore would lose its values
-                    """,
-                    path: path, remedy: "Add the column to the definition. Backups hold it: database.sqlite is always whole.")
-            }
-        }
+    /// A replacement writes the columns that the file's form names and no others, and empties the tables of all forms: what the form of the data does
+    /// not name would be lost.
+    /// - Throws: `notSupported` while there is any of that.
+    func requireNothingUnexported() throws(BackupError) {
+        if let found = try unexportedData() { throw found.refusal(path: path) }
     }
 
     /// The tables whose rows a replacement removes: those of all formats that are there.

@@ -8,12 +8,15 @@ public final class DatabaseSnapshot: RecordSource {
     /// The app's, in the wire format that the data came in.
     public let definition: AppDefinition
     private let reader: DatabaseRecordReader
+    /// In all its wire formats.
+    private let app: AppDefinition
     private let media: (any MediaCatalog)?
 
     init(
         connection: OpaquePointer?, definition: AppDefinition, path: String, media: (any MediaCatalog)?
     ) throws(BackupError) {
         self.media = media
+        app = definition
         self.definition = try definition.format(ofDatabase: connection, path: path)
         reader = DatabaseRecordReader(connection: connection, definition: self.definition, path: path)
     }
@@ -41,6 +44,11 @@ public final class DatabaseSnapshot: RecordSource {
     public func missingFiles() throws(BackupError) -> MissingFiles {
         guard let media, definition.tellsOfMedia else { return MissingFiles() }
         return try MediaRecords(definition: definition, reader: reader, catalog: media).missingFiles()
+    }
+
+    /// What is in no export of this state; `nil` when everything is that a restore would remove.
+    public func unexportedData() throws(BackupError) -> UnexportedData? {
+        try DatabaseSchemaCheck(connection: reader.connection, definition: app, path: reader.path).unexportedData()
     }
 
     /// The metadata object's values, with defaults for what is not stored; the creation time is missing.

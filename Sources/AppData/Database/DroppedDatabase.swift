@@ -13,6 +13,8 @@ public struct DroppedDatabase: RecordSource, Sendable {
     public let path: String
     /// The app's, in the wire format that the file's data came in.
     public let definition: AppDefinition
+    /// What the file holds and its records do not have.
+    public let unexported: UnexportedData?
     /// The file's modification time stands for the creation time, which a database does not tell.
     private let creationTime: Timestamp
 
@@ -23,11 +25,17 @@ public struct DroppedDatabase: RecordSource, Sendable {
             unchecked: path, definition: definition,
             creationTime: try FileSystem.status(path).modificationTime.wholeSeconds)
         var format = definition
-        try unchecked.withConnection { connection throws(BackupError) in format = try unchecked.check(connection) }
-        self.init(unchecked: path, definition: format, creationTime: unchecked.creationTime)
+        var unexported: UnexportedData?
+        try unchecked.withConnection { connection throws(BackupError) in
+            (format, unexported) = try unchecked.check(connection)
+        }
+        self.init(unchecked: path, definition: format, unexported: unexported, creationTime: unchecked.creationTime)
     }
 
-    private init(unchecked path: String, definition: AppDefinition, creationTime: Timestamp) {
+    private init(
+        unchecked path: String, definition: AppDefinition, unexported: UnexportedData? = nil, creationTime: Timestamp
+    ) {
+        self.unexported = unexported
         self.path = path
         self.definition = definition
         self.creationTime = creationTime
@@ -76,9 +84,10 @@ public struct DroppedDatabase: RecordSource, Sendable {
         try body(connection)
     }
 
-    /// - Returns: the wire format that the data came in.
-    private func check(_ connection: OpaquePointer?) throws(BackupError) -> AppDefinition {
+    /// - Returns: the wire format that the data came in, and what that leaves out.
+    private func check(_ connection: OpaquePointer?) throws(BackupError) -> (AppDefinition, UnexportedData?) {
         var format = definition
+        var unexported: UnexportedData?
         var problem: Message?
         do throws(BackupError) {
             guard try Self.firstProblem(connection, path: path) == nil else { throw damaged() }
@@ -88,11 +97,14 @@ public struct DroppedDatabase: RecordSource, Sendable {
                 format = try definition.format(ofDatabase: connection, path: path)
                 problem = try DatabaseSchemaCheck(connection: connection, definition: format, path: path).firstProblem()
             }
+            if problem == nil {
+                unexported = try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).unexportedData()
+            }
         } catch {
             throw translated(error)
         }
         if let problem { throw BackupError(.invalidContent, ImportMessages.failure(problem), path: path) }
-        return format
+        return (format, unexported)
     }
 
     private func damaged() -> BackupError {

@@ -13,6 +13,8 @@ final class RecordInserter: RecordVisitor {
     private var shorterStatements: [[Int]: DatabaseStatement] = [:]
     private let rules: [[FieldRule]]
     private(set) var counts: [Int]
+    /// For metadata and settings.
+    let keyValues: KeyValueWriter
     /// Whether the source's settings are written.
     var takesSettings = true
     /// Whether a collection was in the source, be it empty.
@@ -22,6 +24,7 @@ final class RecordInserter: RecordVisitor {
         self.connection = connection
         self.definition = definition
         self.path = path
+        keyValues = KeyValueWriter(connection: connection, definition: definition, path: path)
         counts = Array(repeating: 0, count: definition.collections.count)
         wasVisited = Array(repeating: false, count: definition.collections.count)
         var statements: [DatabaseStatement] = []
@@ -95,38 +98,18 @@ final class RecordInserter: RecordVisitor {
 
     /// The database's own schema version, whatever version the file was of.
     func insertSchemaVersion() throws(BackupError) {
+        guard let table = definition.metadata.table else { return }
         for field in definition.metadata.fields where field.source == .schemaVersion && !field.column.isEmpty {
-            try insert(key: field.column, value: String(definition.writtenVersion), into: definition.metadata.table)
+            try keyValues.write(String(definition.writtenVersion), for: field.column, in: table)
         }
     }
 
     private func insert(_ buffer: RecordBuffer, of object: ObjectDefinition) throws(BackupError) {
         for (index, field) in object.fields.enumerated() where field.source == .stored && field.isRestored {
-            if let problem = FieldConformance.problem(buffer, index, field) {
-                throw refusal(object.isInline ? problem : "\(object.name): \(problem)")
-            }
-            let value: String
-            switch buffer.kind(index) {
-            case .integer: value = String(buffer.integer(index))
-            case .real: value = buffer.real(index).description
-            case .boolean: value = buffer.boolean(index) ? "true" : "false"
-            case .text: value = String(decoding: buffer.bytes(index), as: UTF8.self)
-            default: continue
-            }
-            try insert(key: field.column, value: value, into: object.table)
+            guard let problem = FieldConformance.problem(buffer, index, field) else { continue }
+            throw refusal(object.isInline ? problem : "\(object.name): \(problem)")
         }
-    }
-
-    private func insert(key: String, value: String, into table: String?) throws(BackupError) {
-        guard let table else { return }
-        let statement = try DatabaseStatement(
-            connection, "INSERT OR REPLACE INTO \(quotedIdentifier(table)) (\"key\", \"value\") VALUES (?1, ?2)", path: path)
-        let row = RecordBuffer(fieldCount: 2)
-        row.set(0, text: key)
-        row.set(1, text: value)
-        try statement.bind(1, text: row.bytes(0))
-        try statement.bind(2, text: row.bytes(1))
-        try withExtendedLifetime(row) { () throws(BackupError) in try statement.run() }
+        try keyValues.write(buffer, of: object)
     }
 
     static func bind(

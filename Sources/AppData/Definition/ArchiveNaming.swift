@@ -4,7 +4,7 @@ import BackupCore
 public enum ArchiveNaming: String, Sendable, CaseIterable {
     /// As they lie in the media folder.
     case plain
-    /// By the key of their record: `7_beach.jpg`. A name that begins so already stays.
+    /// By the key of their record: `7_beach.jpg`. A name that begins so already stays. One that becomes too long is shortened, and keeps its ending.
     case keyed
 
     /// - Parameters:
@@ -14,6 +14,6 @@ public enum ArchiveNaming: String, Sendable, CaseIterable {
         guard self == .keyed else { return path }
         let name = BytePath.lastComponent(of: path)
         let prefix = Array("\(key)_".utf8)
-        return name.starts(with: prefix) && name.count > prefix.count ? name : prefix + name
+        return name.starts(with: prefix) && name.count > prefix.count ? name : FileName.fitting(prefix + name)
     }
 }

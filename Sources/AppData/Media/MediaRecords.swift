@@ -7,6 +7,13 @@ struct MediaRecords {
     let reader: DatabaseRecordReader
     let catalog: any MediaCatalog
 
+    /// The record that a file is of, and what the archive calls the file.
+    private struct Owner {
+        let record: RecordBuffer
+        let pointer: MediaPointer
+        let archiveName: [UInt8]
+    }
+
     /// In ascending order of the key.
     func forEachRecord(
         of collection: CollectionDefinition, _ body: (RecordBuffer) throws(BackupError) -> Void
@@ -22,10 +29,13 @@ struct MediaRecords {
             }
         case .manifest:
             guard let pointer = MediaPointer(definition) else { return }
+            let keyIndex = definition.collections[pointer.collection].keyIndex
+            var names = ArchiveFileNames(definition.media?.archiveNaming ?? .plain)
             try reader.forEachRecord(of: pointer.collection) { (record) throws(BackupError) in
                 guard let file = try pointer.file(of: record, in: catalog) else { return }
+                let name = names.name(of: file.path, key: record.keyText(keyIndex))
                 buffer.clear()
-                fill(buffer, collection, file, of: (record, pointer))
+                fill(buffer, collection, file, of: Owner(record: record, pointer: pointer, archiveName: name))
                 try body(buffer)
             }
         }
@@ -46,7 +56,7 @@ struct MediaRecords {
 
     private func fill(
         _ buffer: RecordBuffer, _ collection: CollectionDefinition, _ file: MediaFileFacts,
-        of owner: (record: RecordBuffer, pointer: MediaPointer)?
+        of owner: Owner?
     ) {
         for (index, field) in collection.fields.enumerated() {
             switch field.mediaValue {
@@ -55,10 +65,9 @@ struct MediaRecords {
                 guard let owner else { continue }
                 buffer.set(index, owner.record.value(definition.collections[owner.pointer.collection].keyIndex))
             case .recordPath: if let owner { buffer.set(index, owner.record.value(owner.pointer.field)) }
-            case .archiveName: if let owner { set(buffer, index, archiveName(file, owner.record, owner.pointer)) }
+            case .archiveName: if let owner { set(buffer, index, owner.archiveName) }
             case .archivePath:
-                guard let owner else { continue }
-                let name = archiveName(file, owner.record, owner.pointer)
+                guard let name = owner?.archiveName else { continue }
                 set(buffer, index, definition.archivePath(of: Array("media/".utf8) + name) ?? name)
             case .path: set(buffer, index, PathText.text(of: file.path))
             case .name: set(buffer, index, PathText.text(of: file.name))
@@ -73,11 +82,6 @@ struct MediaRecords {
 
     private func set(_ buffer: RecordBuffer, _ index: Int, _ bytes: [UInt8]) {
         bytes.withUnsafeBytes { buffer.set(index, .text, bytes: $0) }
-    }
-
-    private func archiveName(_ file: MediaFileFacts, _ record: RecordBuffer, _ pointer: MediaPointer) -> [UInt8] {
-        let naming = definition.media?.archiveNaming ?? .plain
-        return naming.name(of: file.path, key: record.keyText(definition.collections[pointer.collection].keyIndex))
     }
 }
 

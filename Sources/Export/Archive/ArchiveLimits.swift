@@ -1,3 +1,5 @@
+import BackupCore
+
 /// What a foreign archive may ask for at most.
 public struct ArchiveLimits: Sendable {
     public var entryCount = 1_000_000
@@ -18,6 +20,12 @@ public struct ArchiveLimits: Sendable {
     /// Symbolic links, in archives made on Unix; where they point to is for the caller to judge. Nothing can lie below one.
     public var acceptsSymbolicLinks = false
 
+    /// Names that are longer than a file's can be: who takes them has to shorten them.
+    public var acceptsLongNames = false
+
     /// - Parameter totalSizeBytes: usually what the disk has room for.
     public init(totalSizeBytes: UInt64) { self.totalSizeBytes = totalSizeBytes }
+
+    /// How long one part of a name may be, in bytes.
+    var componentSizeBytes: Int { acceptsLongNames ? nameSizeBytes : FileName.byteCountLimit }
 }

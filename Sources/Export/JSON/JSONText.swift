@@ -2,7 +2,7 @@ import BackupCore
 
 /// Writes JSON strings: text as it is, but for quotes, backslashes and control characters.
 enum JSONText {
-    private static let digits: [UInt8] = Array("0123456789abcdef".utf8)
+    private static let digits: [Character] = Array("0123456789abcdef")
 
     /// - Parameter escapesSlashes: `\/`, as Foundation writes.
     /// - Returns: false when the text was not valid UTF-8; each wrong byte then is U+FFFD.
@@ -72,19 +72,21 @@ enum JSONText {
     }
 
     private static func writeEscaped(_ byte: UInt8, to output: OutputBuffer) throws(BackupError) {
+        try output.append(escape(of: byte) ?? "\u{FFFD}")
+    }
+
+    /// How a character is written that cannot stand in a string as it is; `nil` for all others.
+    static func escape(of byte: UInt8) -> String? {
         switch byte {
-        case UInt8(ascii: "\""): try output.append("\\\"")
-        case UInt8(ascii: "\\"): try output.append("\\\\")
-        case 8: try output.append("\\b")
-        case 9: try output.append("\\t")
-        case 10: try output.append("\\n")
-        case 12: try output.append("\\f")
-        case 13: try output.append("\\r")
-        case 0..<0x20:
-            try output.append("\\u00")
-            try output.append(digits[Int(byte >> 4)])
-            try output.append(digits[Int(byte & 15)])
-        default: try output.append("\u{FFFD}")
+        case UInt8(ascii: "\""): "\\\""
+        case UInt8(ascii: "\\"): "\\\\"
+        case 8: "\\b"
+        case 9: "\\t"
+        case 10: "\\n"
+        case 12: "\\f"
+        case 13: "\\r"
+        case 0..<0x20: byte < 0x10 ? "\\u000\(digits[Int(byte)])" : "\\u001\(digits[Int(byte & 15)])"
+        default: nil
         }
     }
 }

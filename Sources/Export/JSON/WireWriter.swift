@@ -296,12 +296,15 @@ private final class MemberParts {
         try output.append(base + part.start + skipped, count: part.byteCount - skipped)
     }
 
-    /// Names come from the definition; quotes in them are possible all the same.
+    /// Names come from the definition, or from a database nobody has described: they can be anything.
     static func quoted(_ name: String) -> String {
         var text = "\""
         for scalar in name.unicodeScalars {
-            if scalar == "\"" || scalar == "\\" { text += "\\" }
-            text.unicodeScalars.append(scalar)
+            if let byte = UInt8(exactly: scalar.value), let escape = JSONText.escape(of: byte) {
+                text += escape
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
         }
         return text + "\""
     }

@@ -84,7 +84,9 @@ struct TARDirectory {
             if name.isEmpty || name == [UInt8(ascii: ".")] { return next }
             name.append(UInt8(ascii: "/"))
         }
-        try ZIPEntryRules.checkName(name[...], isUTF8: false, acceptsBackslash: limits.acceptsUnixBackslashes)
+        try ZIPEntryRules.checkName(
+            name[...], isUTF8: false, acceptsBackslash: limits.acceptsUnixBackslashes,
+            componentSizeBytes: limits.componentSizeBytes)
         var record = ArchiveDirectory.Record(
             mode: UInt16(type | header.permissions & 0o7777), hasMode: true, size: size, compressedSize: size,
             dataOffset: dataOffset, modificationTime: extras.modificationTime ?? Timestamp(seconds: header.seconds))

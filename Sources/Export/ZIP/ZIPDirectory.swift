@@ -60,7 +60,8 @@ struct ZIPDirectory {
         let host = header.littleEndian(4, UInt16.self) >> 8
         try ZIPEntryRules.checkName(
             name, isUTF8: flags & ZIPFormat.utf8Flag != 0,
-            acceptsBackslash: limits.acceptsUnixBackslashes && host == ZIPFormat.unixHost)
+            acceptsBackslash: limits.acceptsUnixBackslashes && host == ZIPFormat.unixHost,
+            componentSizeBytes: limits.componentSizeBytes)
         let attributes: UInt32 = header.littleEndian(38)
         try ZIPEntryRules.checkKind(
             attributes: attributes, name: name, acceptsLink: limits.acceptsSymbolicLinks && host == ZIPFormat.unixHost)

@@ -8,7 +8,9 @@ enum ZIPEntryRules {
     private static let deflateRatioLimit: UInt64 = 1_032
 
     /// - Throws: `invalidContent` for a name that would leave the folder it is unpacked to, or cannot be created.
-    static func checkName(_ name: ArraySlice<UInt8>, isUTF8: Bool, acceptsBackslash: Bool) throws(BackupError) {
+    static func checkName(
+        _ name: ArraySlice<UInt8>, isUTF8: Bool, acceptsBackslash: Bool, componentSizeBytes: Int
+    ) throws(BackupError) {
         // Made only for a message: there can be a million names.
         var shown: String { ArchiveFailure.quoted(name) }
         guard let first = name.first else { throw ArchiveFailure.refused("An entry of the archive has no name.") }
@@ -22,7 +24,7 @@ enum ZIPEntryRules {
         }
         let path = name.last == UInt8(ascii: "/") ? name.dropLast() : name
         for component in path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
-            guard FileName(bytes: Array(component)).isSafeComponent else {
+            guard FileName(bytes: Array(component)).isSafeComponent(upTo: componentSizeBytes) else {
                 throw ArchiveFailure.refused("The entry \(shown) has an unsafe path.")
             }
         }

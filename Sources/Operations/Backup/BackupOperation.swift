@@ -168,6 +168,7 @@ public struct BackupOperation: Sendable {
             warnings: [
                 otherStore.map { BackupWarning(.successor, $0) },
                 places.problemInMedia().map { BackupWarning(.places, $0.message) },
+                records.facts.unexported.map { BackupWarning(.unexported, $0.warning) },
             ].compactMap { $0 })
     }
 

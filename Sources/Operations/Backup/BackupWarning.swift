@@ -8,6 +8,8 @@ public struct BackupWarning: Sendable {
         case clock
         /// It may be worse than the backups before it.
         case content
+        /// The database holds what no export has.
+        case unexported
         /// A backup stays only because this one holds much less.
         case held
         /// Labels of backups are missing, or it is not known whether any are.

@@ -10,11 +10,14 @@ struct RecordFacts: Sendable {
     let deviceName: String
     /// What records name, and is not there.
     let missingFiles: MissingFiles
+    /// What is in `database.sqlite` alone, and would be lost by a restore.
+    let unexported: UnexportedData?
 
     init(of snapshot: DatabaseSnapshot) throws(BackupError) {
         definition = snapshot.definition
         counts = try snapshot.counts()
         missingFiles = try snapshot.missingFiles()
+        unexported = try snapshot.unexportedData()
         appVersion = try snapshot.metadataText("appVersion") ?? "unknown"
         deviceName = try snapshot.metadataText("deviceName") ?? "unknown"
     }

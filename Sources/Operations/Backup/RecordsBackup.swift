@@ -9,8 +9,8 @@ import SystemIO
 /// it was in the newest backup is not read again.
 struct RecordsBackup {
     /// Counts up when this program renders the same records in another way, or tells states of a database apart in another way: earlier backups are then
-    /// no longer taken over. 1 looked for the log of a database behind a symbolic link beside the link.
-    private static let renderingVersion = 2
+    /// no longer taken over. 1 looked for the log of a database behind a symbolic link beside the link, 2 called files of archives by names that were too long.
+    private static let renderingVersion = 3
 
     let store: Store
     /// The app's, or a copy of it that was made when the backup began.

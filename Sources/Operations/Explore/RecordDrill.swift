@@ -90,10 +90,14 @@ struct RecordDrill {
     /// - Returns: how many records it has; `nil` when it cannot be read.
     private mutating func checkDatabase() throws(BackupError) -> [RecordCount]? {
         let definition = definition
+        var unexported: UnexportedData?
         let problems = try looking(at: "database.sqlite") { (path) throws(BackupError) in
-            try DroppedDatabase(path: path, definition: definition).integrityProblems(limit: Self.findingLimit)
+            let database = try DroppedDatabase(path: path, definition: definition)
+            unexported = database.unexported
+            return try database.integrityProblems(limit: Self.findingLimit)
         }
         guard let problems else { return nil }
+        if let unexported { findings.append("database.sqlite: \(unexported.finding)") }
         findings += problems.map { "database.sqlite: \($0)" }
         guard problems.isEmpty else { return nil }
         let database = try database()
@@ -109,6 +113,12 @@ struct RecordDrill {
         var catalog: ReadMediaCatalog?
         if definition.tellsOfMedia, try FileSystem.exists(media) { catalog = ReadMediaCatalog(path: media) }
         return AppDatabase(at: path("database.sqlite"), definition: definition, media: catalog)
+    }
+
+    /// Whether it is the list of a backup of before, whose archive calls files by names that no file can have.
+    private func hasLongNames(_ collection: String) throws(BackupError) -> Bool {
+        guard let naming = ManifestNaming(definition), naming.collection == collection else { return false }
+        return try naming.hasLongNames(in: SharedFile(path: path("data/\(collection).json")))
     }
 
     /// Exports the database anew, which must give the export that lies beside it.
@@ -127,6 +137,10 @@ struct RecordDrill {
             let count = comparison.added.count + comparison.changed.count + comparison.removed.count
             guard count > 0 else { continue }
             hasFinding = true
+            if try hasLongNames(name) {
+                notes.append("\(name) was not compared with the database: it has longer names than this program makes now")
+                continue
+            }
             findings.append("database.sqlite: \(count) records of \(name) are not those of export.json")
         }
         if !hasFinding { findings.append("database.sqlite: what it holds besides the records is not what export.json has") }

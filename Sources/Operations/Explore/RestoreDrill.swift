@@ -1,5 +1,7 @@
 import BackupCore
 import BackupRepository
+import Export
+import Restore
 import SystemIO
 
 /// Proves that a backup can be restored, by doing so: into a work folder on the store's disk, which goes again, also after a crash. What was written is
@@ -73,7 +75,10 @@ public struct RestoreDrill: Sendable {
             try records.run(snapshot, root)
             notes = records.notes
             recordCount = records.recordCount
-            return findings + records.findings
+            findings += records.findings
+            // What is damaged has been told: all else an archive is refused for are its names.
+            if findings.isEmpty { findings += try archiveFindings(snapshot, exportPath: "\(files)/export.json") }
+            return findings
         }
         var verifiedAt: Timestamp?
         if findings.isEmpty {
@@ -90,6 +95,21 @@ public struct RestoreDrill: Sendable {
             snapshot: snapshot, findings: findings, notes: notes, fileCount: report?.fileCount ?? 0,
             byteCount: report?.byteCount ?? 0,
             recordCount: recordCount, verifiedAt: verifiedAt)
+    }
+
+    /// What a restore of the backup by its name would be refused for: it goes by the archive.
+    private func archiveFindings(_ snapshot: Snapshot, exportPath: String) throws(BackupError) -> [Message] {
+        guard snapshot.record.attributes[Snapshot.appAttribute] == store.definition.name else { return [] }
+        do throws(BackupError) {
+            let table = try SnapshotArchive.table(of: snapshot, .zip, in: store.repository)
+            let source = ImportSource(
+                stored: StoredSource(table, in: store.repository), sizeBytes: table.size,
+                name: ArchiveFormat.zip.fileName.description)
+            try ArchiveTrial(store.definition).run(source, exportPath: exportPath)
+            return []
+        } catch let error where [.invalidContent, .damagedContent, .tooLarge].contains(error.code) {
+            return (error.findings.isEmpty ? [error.message] : error.findings).map { "archive.zip: \($0)" }
+        }
     }
 
     /// The files, and the export and the database once more.

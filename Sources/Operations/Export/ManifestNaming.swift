@@ -49,6 +49,15 @@ struct ManifestNaming: Sendable {
         return try naming.names(in: StoredSource(repository.extents(of: entry.content), in: repository), catalog)
     }
 
+    /// Whether a file of the archive has a name that is longer than a file's can be.
+    func hasLongNames(in source: any ByteSource) throws(BackupError) -> Bool {
+        var isFound = false
+        try ManifestMembers.forEach(in: source, recordPathField, archivePathField) { (_, archivePath) throws(BackupError) in
+            if BytePath.lastComponent(of: archivePath).count > FileName.byteCountLimit { isFound = true }
+        }
+        return isFound
+    }
+
     /// - Parameter source: the collection, as `data/NAME.json` has it.
     func names(in source: any ByteSource, _ catalog: any MediaCatalog) throws(BackupError) -> ArchiveNames {
         var named: [[UInt8]: [[UInt8]]] = [:]

@@ -1,0 +1,108 @@
+import BackupCore
+
+/// What the app's tables hold and an export of its data does not have. A restore empties these tables, and no export could fill this in again: backups
+/// hold it in `database.sqlite` alone.
+public struct UnexportedData: Sendable, Equatable {
+    /// In a message.
+    private static let shownPlaceLimit = 20
+
+    /// A table, or a column of a table whose other columns are exported.
+    struct Place: Sendable, Equatable {
+        let table: String
+        let column: String?
+        /// Whether another of the app's wire formats names it.
+        let isNamedElsewhere: Bool
+
+        var name: String { column.map { "\(table).\($0)" } ?? table }
+    }
+
+    /// Sorted by the table; never empty.
+    let places: [Place]
+    /// The version of the form that the data has.
+    let version: Int
+
+    /// The names of the places, for a message.
+    private var list: String {
+        let names = places.prefix(Self.shownPlaceLimit).map { MessageText.shortened($0.name) }
+        return (names + (places.count > Self.shownPlaceLimit ? ["…"] : [])).joined(separator: ", ")
+    }
+
+    /// What a backup says that holds it.
+    public var warning: Message {
+        "exports of this data do not have \(list), which hold data: only database.sqlite of the backup has it, and a restore would be refused"
+    }
+
+    /// What a look at such a backup finds.
+    public var finding: Message { "a restore would not bring back what is in \(list): the export does not have it" }
+
+    /// What a restore of a database says that holds it.
+    public var restoreWarning: Message {
+        "what the file has in \(list) is not restored: data of schema version \(version) does not have it"
+    }
+
+    /// Why a restore is refused that would empty the tables.
+    func refusal(path: String) -> BackupError {
+        if let place = places.first(where: { !$0.isNamedElsewhere }), let column = place.column {
+            return BackupError(
+                .notSupported,
+                """
+                Import failed: the table \(place.table) has the column \(column), which the app's definition does not name; \
+                a restore would lose its values
+                """,
+                path: path, remedy: "Add the column to the definition. Backups hold it: database.sqlite is always whole.")
+        }
+        return BackupError(
+            .notSupported,
+            "Import failed: exports of schema version \(version), which the data has, do not have \(list); a restore would lose what is there",
+            path: path,
+            remedy:
+                "Nothing was changed. Remove it in the app, and restore again. Backups hold it: database.sqlite is always whole.")
+    }
+}
+
+extension DatabaseSchemaCheck {
+    /// What a replacement would lose: it empties the tables of all formats, and the safety backup has what the format of the data names.
+    func unexportedData() throws(BackupError) -> UnexportedData? {
+        guard !definition.coversWholeDatabase else { return nil }
+        let present = try formatOfData()
+        let collections = definition.formats.flatMap(\.collections).filter { $0.source == .table }
+        var places: [UnexportedData.Place] = []
+        for table in try replacedTables().sorted() {
+            // Several collections may share a table.
+            let exported = present.collections.filter { $0.source == .table && $0.table == table }
+            guard !exported.isEmpty else {
+                if try hasRows(table) { places.append(.init(table: table, column: nil, isNamedElsewhere: true)) }
+                continue
+            }
+            let named = Self.columns(of: collections.filter { $0.table == table })
+            let others = try tables.columns(of: table).subtracting(Self.columns(of: exported)).sorted()
+            for column in try columnsWithValues(among: others, of: table) {
+                places.append(.init(table: table, column: column, isNamedElsewhere: named.contains(column)))
+            }
+        }
+        return places.isEmpty ? nil : UnexportedData(places: places, version: present.schemaVersion)
+    }
+
+    private static func columns(of collections: [CollectionDefinition]) -> Set<String> {
+        Set(collections.flatMap { $0.fields.flatMap { [$0.column] + $0.keyColumns } })
+    }
+
+    /// Without a table that could remember it, it is the first: what else is missing there others say.
+    private func formatOfData() throws(BackupError) -> AppDefinition {
+        if let table = definition.metadata.table, try !tables.contains(table) { return definition }
+        return try definition.format(ofDatabase: connection, path: path)
+    }
+
+    private func hasRows(_ table: String) throws(BackupError) -> Bool {
+        try DatabaseStatement(connection, "SELECT 1 FROM \(quotedIdentifier(table)) LIMIT 1", path: path).step()
+    }
+
+    /// All are looked for in one pass: most often there are none, and the table can be large.
+    private func columnsWithValues(among columns: [String], of table: String) throws(BackupError) -> [String] {
+        guard !columns.isEmpty else { return [] }
+        let tests = columns.map { "max(\(quotedIdentifier($0)) IS NOT NULL)" }.joined(separator: ", ")
+        let statement = try DatabaseStatement(connection, "SELECT \(tests) FROM \(quotedIdentifier(table))", path: path)
+        guard try statement.step() else { return [] }
+        return columns.indices.filter { statement.integer(Int32($0)) == 1 }.map { columns[$0] }
+    }
+}
