@@ -8,6 +8,8 @@ public struct BackupWarning: Sendable {
         case clock
         /// It may be worse than the backups before it.
         case content
+        /// It lacks files that were moved while it was made.
+        case moved
         /// A backup stays only because this one holds much less.
         case held
         /// Another store continues the source.
