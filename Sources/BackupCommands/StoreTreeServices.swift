@@ -17,10 +17,16 @@ final class StoreTreeServices: TreeServices {
         self.store = store
         live = try LiveData(store: store)
         // The mount lock is held: dropped files of another mount cannot be there.
-        let spool = try DirectoryReader(path: store.paths.spool)
-        for name in try spool.names() where name.description.hasPrefix("drop-") {
-            try FileSystem.removeFile("\(store.paths.spool)/\(name)")
-        }
+        try clearSpool()
+    }
+
+    /// Removes dropped files, once nothing serves them. What was never restored nor refused may be an only copy, and is kept.
+    func clearSpool() throws(BackupError) {
+        let outcome = try LeftDrops.clear(store.paths.spool, keepingIn: store.paths.leftFiles)
+        if let failure = outcome.failure { Terminal.complain("backupfs: \(failure.description)") }
+        guard !outcome.kept.isEmpty else { return }
+        let names = outcome.kept.map(\.description).joined(separator: ", ")
+        Terminal.complain("warning: files in restore/ were never restored. They are kept in \(store.paths.leftFiles): \(names)")
     }
 
     func readme() -> [UInt8] { store.readme }

@@ -83,7 +83,7 @@ public struct DatabaseAmongMedia: Sendable, Equatable {
 
     /// Whether an entry of the folder is no medium.
     public func hides(_ name: FileName) -> Bool {
-        if MediaFolder.isOurs(name) || isFileSystemRoot && name == "lost+found" { return true }
+        if depth == 0 && MediaFolder.isOurs(name) || isFileSystemRoot && name == "lost+found" { return true }
         return places.contains { place in
             guard place.path.count == 1, let own = place.path.first else { return false }
             if place.isFolderLink { return isSame(name.bytes, own.bytes) }

@@ -31,7 +31,7 @@ public struct ForeignFolders: Sendable {
     private func check(_ folder: borrowing DirectoryReader, depth: Int) throws(BackupError) {
         try check(folder.descriptor.status(), folder.path)
         guard depth < MediaFolder.depthLimit, let names = try? folder.folderNames() else { return }
-        for name in names where !MediaFolder.isOurs(name) {
+        for name in names where depth > 0 || !MediaFolder.isOurs(name) {
             guard let inner = try? folder.openDirectory(name) else { continue }
             try check(inner, depth: depth + 1)
         }

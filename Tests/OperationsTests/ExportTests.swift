@@ -137,7 +137,8 @@ struct ExportTests {
         let document = try json(StatusDocument(of: store).json.prettyText)
         #expect(
             document.keys.sorted() == [
-                "adopted", "app", "databaseError", "history", "lastBackup", "lastError", "nextBackup", "operation",
+                "adopted", "app", "databaseError", "history", "lastBackup", "lastError", "leftFileCount", "nextBackup",
+                "operation",
                 "otherSnapshotCount", "records", "remote", "removedBackupCount", "retention", "safetyBackupCount", "schedule",
                 "snapshotCount",
                 "source", "state", "statistics", "store", "successor", "title",

@@ -1,3 +1,4 @@
+import BackupCore
 import TestSupport
 import Testing
 
@@ -5,6 +6,20 @@ import Testing
 
 /// Which entries of a media folder are the app's database, or lead to it.
 struct DatabaseAmongMediaTests {
+    @Test func `only what a restore stages directly in the media folder is passed over`() {
+        let digits = "0123456789abcdef0123456789abcdef"
+        let media = DatabaseAmongMedia.none
+        #expect(media.hides(FileName(".backupfs-staging-\(digits)")))
+        for name in [
+            ".backupfs-staging-", ".backupfs-staging-x", ".backupfs-staging-\(digits)0", ".backupfs-staging-\(digits).jpg",
+        ] {
+            #expect(!media.hides(FileName(name)), "\(name)")
+        }
+        #expect(!media.entering("deep").hides(FileName(".backupfs-staging-\(digits)")))
+        #expect(!media.hides(path: Array("deep/.backupfs-staging-\(digits)/photo.jpg".utf8)))
+        #expect(media.hides(path: Array(".backupfs-staging-\(digits)/photo.jpg".utf8)))
+    }
+
     @Test func `a file system that ignores case has the database's files under other letters`() throws {
         let folder = try TemporaryFolder()
         try folder.sh("mkdir -p media/lib; printf db > media/lib/App.db; printf x > media/lib/x.jpg")

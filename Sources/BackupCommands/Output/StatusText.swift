@@ -51,6 +51,10 @@ struct StatusText {
         if let count = state.removedBackupCount, count > 0 {
             lines.append("Removed backups that can be brought back: \(count) (see: backupfs snapshots --removed)")
         }
+        if state.leftFileCount > 0 {
+            lines.append(
+                "Files that were copied into restore/ and never restored: \(state.leftFileCount), in \(state.leftFilesPath)")
+        }
         if let failure = state.failure, state.hasFailed {
             lines.append("Last error: \(SystemClock.localTime(failure.at)), \(failure.name): \(failure.message)")
             if failure.retry != nil { lines.append("Try it again with: backupfs retry") }

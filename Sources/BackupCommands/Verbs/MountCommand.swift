@@ -148,6 +148,12 @@ struct MountCommand: ParsableCommand {
             tell(manager, .ready(status: status))
             daemon.begin()
         }
+        do throws(BackupError) {
+            try services.clearSpool()
+        } catch {
+            // The next mount tries again.
+            Terminal.complain("backupfs: \(error.description)")
+        }
         // While the lock is still held: whoever has waited for the end finds it told.
         log.noteEnd()
     }

@@ -116,7 +116,8 @@ public struct BackupOperation: Sendable {
         let parts = try BackupParts(
             store: store, writer: writer, earlier: earlier, createdAt: createdAt, progress: progress, reading: reading
         ).run()
-        // It is what a restore can be undone with: better none than one with holes.
+        // It is what a restore can be undone with: better none than one with holes. What was moved meanwhile is no reason: a restore keeps what the backup
+        // has nothing of.
         if requiresAllFiles, !parts.unreadable.isEmpty { throw Self.holes(parts.unreadable) }
         progress.enter(.metadata)
         let records = parts.records
@@ -134,7 +135,9 @@ public struct BackupOperation: Sendable {
         try writer.publishChunks()
         let layout = store.definition.archivePrefixes
         let directory = try store.repository.directory(root)
-        if let unchanged, parts.unreadable.isEmpty, SameContent(repository: store.repository).isSame(directory, as: unchanged) {
+        if let unchanged, parts.unreadable.isEmpty, parts.moved.isEmpty,
+            SameContent(repository: store.repository).isSame(directory, as: unchanged)
+        {
             if parts.hasUntracedMedia, reading.readsUntraced, unchanged.id == earlier.snapshot?.id {
                 readRecord.note(unchanged, readAt: createdAt)
             }
@@ -169,6 +172,7 @@ public struct BackupOperation: Sendable {
                 otherStore.map { BackupWarning(.successor, $0) },
                 places.problemInMedia().map { BackupWarning(.places, $0.message) },
                 records.facts.unexported.map { BackupWarning(.unexported, $0.warning) },
+                parts.moved.isEmpty ? nil : MediaMoves.warning(parts.moved),
             ].compactMap { $0 })
     }
 

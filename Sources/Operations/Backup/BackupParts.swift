@@ -13,6 +13,8 @@ struct BackupParts {
         /// All of it, as it lies in the snapshot's folder.
         let entries: [TreeEntry]
         let unreadable: [Message]
+        /// Media files that it lacks since they were moved meanwhile.
+        let moved: [Message]
         /// Whether any of the media lies on a file system that keeps no change time.
         let hasUntracedMedia: Bool
     }
@@ -21,6 +23,7 @@ struct BackupParts {
         let entry: TreeEntry
         let stored: StoredDirectory
         let unreadable: [Message]
+        let moved: [Message]
         let isUntraced: Bool
     }
 
@@ -84,7 +87,8 @@ struct BackupParts {
             }
         }
         return Stored(
-            records: records, entries: entries, unreadable: media?.unreadable ?? [], hasUntracedMedia: media?.isUntraced ?? false)
+            records: records, entries: entries, unreadable: media?.unreadable ?? [], moved: media?.moved ?? [],
+            hasUntracedMedia: media?.isUntraced ?? false)
     }
 
     /// - Returns: `nil` when the app has no media.
@@ -92,12 +96,12 @@ struct BackupParts {
         guard let mediaPath = store.mediaPath else { return nil }
         _ = try FileSystem.lookBehindLinks(mediaPath)
         progress.enter(.listing)
-        let (stored, unreadable, isUntraced) = try store.withWorkFolder { (folder) throws(BackupError) in
+        let (media, stored) = try store.withWorkFolder { (folder) throws(BackupError) in
             let media = MediaBackup(
                 writer: writer, repository: store.repository, progress: progress, workPath: folder, reading: reading)
             let stored = try media.store(
                 mediaPath, amongMedia: store.databaseAmongMedia(), earlier: earlier.folder("media"))
-            return (stored, media.unreadable, media.hasUntracedFolder)
+            return (media, stored)
         }
         guard let status = try FileSystem.lookBehindLinks(mediaPath) else {
             throw BackupError(
@@ -107,6 +111,7 @@ struct BackupParts {
         try writer.publishChunks()
         let entry = TreeEntry.directory(
             name: "media", mode: status.mode, modificationTime: status.modificationTime, stored: stored)
-        return StoredMedia(entry: entry, stored: stored, unreadable: unreadable, isUntraced: isUntraced)
+        return StoredMedia(
+            entry: entry, stored: stored, unreadable: media.unreadable, moved: media.moved, isUntraced: media.hasUntracedFolder)
     }
 }

@@ -67,7 +67,7 @@ extension MediaBackup {
             }
             if let entry = task.unchanged(name, status) {
                 entries.append(entry)
-                progress.noteMedia(files: 1, bytes: 0, skippedBytes: status.size)
+                noteUnchanged(status, in: task)
                 continue
             }
             do throws(BackupError) {

@@ -14,9 +14,11 @@ final class MediaBackup: Sendable {
     /// Small files are handed out together, up to so many files and bytes.
     private static let batchFileCount = 16
     private static let batchBytes: UInt64 = 1 << 20
+    /// How often the folder is gone through, where it does not stand still: an app may make and remove files all the time.
+    private static let passLimit = 3
 
     let writer: BackupWriter
-    private let repository: Repository
+    let repository: Repository
     let progress: BackupProgress
     private let group: WorkGroup
     // Folders are gone through by threads of their own: they may wait for the others, which store a large file with them.
@@ -25,8 +27,10 @@ final class MediaBackup: Sendable {
     /// For copies of databases.
     let workPath: String
     private let reading: MediaReading
-    private let unreadableFiles = Mutex<[Message]>([])
     private let sawUntracedFolder = Mutex(false)
+    /// Of the media folder, in the last pass.
+    private let rootTrace = Mutex<FolderTrace?>(nil)
+    private let movedFiles = Mutex<[Message]>([])
 
     /// - Parameters:
     ///   - workPath: a folder for copies of databases.
@@ -41,11 +45,16 @@ final class MediaBackup: Sendable {
     }
 
     /// Files that could not be stored, and why; the backup goes on without them and says so.
-    var unreadable: [Message] { unreadableFiles.withLock { $0.sorted() } }
+    var unreadable: [Message] { rootTrace.withLock { $0 }?.allNotes.sorted() ?? [] }
+
+    /// Paths of files and folders that the backup lacks since they were moved again and again while it was made.
+    var moved: [Message] { movedFiles.withLock { $0 } }
 
     /// Whether any of the media lies on a file system that keeps no change time.
     var hasUntracedFolder: Bool { sawUntracedFolder.withLock { $0 } }
 
+    /// What is renamed or moved while the folder is gone through could be met in neither place. So the folder is looked at again at the end, and where a
+    /// folder in it lists something else than before, that folder is gone through again, a few times at most.
     /// - Parameters:
     ///   - amongMedia: what in the folder is none of the media.
     ///   - earlier: the media folder in an earlier snapshot.
@@ -53,18 +62,54 @@ final class MediaBackup: Sendable {
     func store(
         _ path: String, amongMedia: DatabaseAmongMedia, earlier: StoredDirectory?
     ) throws(BackupError) -> StoredDirectory {
+        let begin = SystemClock.systemTime()
+        progress.enter(.media)
+        var (stored, trace) = try pass(path, amongMedia, earlier: earlier, nil)
+        for number in 1... {
+            try FaultInjection.reached("backup.media-stored")
+            guard try hasMoves(trace, path, amongMedia) else { break }
+            // The folders are read again.
+            try writer.publishChunks()
+            guard number < Self.passLimit else {
+                let moves = MediaMoves(repository: repository, begin: begin)
+                let found = try moves.find(in: DirectoryReader(path: path), amongMedia, trace, stored)
+                movedFiles.withLock { $0 = found }
+                break
+            }
+            (stored, trace) = try pass(path, amongMedia, earlier: stored, trace)
+        }
+        rootTrace.withLock { $0 = trace }
+        return stored
+    }
+
+    private func hasMoves(
+        _ trace: FolderTrace, _ path: String, _ amongMedia: DatabaseAmongMedia
+    ) throws(BackupError) -> Bool {
+        do {
+            return try trace.lookForMoves(DirectoryReader(path: path), amongMedia)
+        } catch let error where error.code == .notFound {
+            // Whoever asked for the backup finds that out, and says so.
+            return false
+        }
+    }
+
+    /// Goes through the media folder once.
+    /// - Parameter earlierTrace: of the pass before, which has stored `earlier`.
+    private func pass(
+        _ path: String, _ amongMedia: DatabaseAmongMedia, earlier: StoredDirectory?, _ earlierTrace: FolderTrace?
+    ) throws(BackupError) -> (stored: StoredDirectory, trace: FolderTrace) {
         let result = Mutex<StoredDirectory?>(nil)
+        let reader = try DirectoryReader(path: path)
+        let trace = FolderTrace(try reader.descriptor.status())
         let root = try MediaFolderTask(
-            try DirectoryReader(path: path), relativePath: "", amongMedia: amongMedia, reading: reading, earlier: earlier,
-            in: repository, writer
+            reader, relativePath: "", amongMedia: amongMedia, reading: earlierTrace == nil ? reading : .again, trace: trace,
+            earlierTrace: earlierTrace, earlier: earlier, in: repository, writer
         ) { [self] (task) throws(BackupError) in
             let stored = try task.store(with: writer)
             result.withLock { $0 = stored }
         }
         do throws(BackupError) {
-            let names = try root.reader.names()
-            progress.enter(.media)
-            try walk(root, names)
+            try walk(root, trace.list(root.reader, amongMedia))
         } catch {
             walking.fail(error)
         }
@@ -78,7 +123,7 @@ final class MediaBackup: Sendable {
         guard let stored = result.withLock({ $0 }) else {
             throw BackupError(.inputOutput, "the media folder was not stored", path: path)
         }
-        return stored
+        return (stored, trace)
     }
 
     /// Goes through a folder, handing out its files and the folders in it.
@@ -105,7 +150,7 @@ final class MediaBackup: Sendable {
                 case .regular:
                     if let entry = task.unchanged(name, status) {
                         task.add(entry)
-                        progress.noteMedia(files: 1, bytes: 0, skippedBytes: status.size)
+                        noteUnchanged(status, in: task)
                     } else if status.size >= Self.largeFileBytes {
                         try storeFile(name, databases, in: task) { () throws(BackupError) in try storeLarge(name, in: task) }
                     } else {
@@ -133,16 +178,22 @@ final class MediaBackup: Sendable {
                 .sourceUnreadable, "the folder lies in more than \(MediaFolder.depthLimit) others",
                 path: MessageText.shortened(path))
         }
+        if let (entry, trace) = task.stillFolder(name) {
+            task.trace.add(trace, named: name)
+            return task.add(entry)
+        }
+        let trace = FolderTrace(status)
         let inner = try MediaFolderTask(
             MediaFile.openingFolder(name, in: task.reader, path), relativePath: path,
-            amongMedia: task.amongMedia.entering(name), reading: reading, earlier: task.earlierFolder(name), in: repository,
-            writer
+            amongMedia: task.amongMedia.entering(name), reading: task.earlierTrace == nil ? reading : .again, trace: trace,
+            earlierTrace: task.earlierTrace?.child(name), earlier: task.earlierFolder(name), in: repository, writer
         ) { [self] (inner) throws(BackupError) in
             let stored = try inner.store(with: writer)
             task.add(.directory(name: name, mode: status.mode, modificationTime: status.modificationTime, stored: stored))
             finish(task)
         }
-        let names = try MediaFile.reading(path) { () throws(BackupError) in try inner.reader.names() }
+        let names = try MediaFile.reading(path) { () throws(BackupError) in try trace.list(inner.reader, inner.amongMedia) }
+        task.trace.add(trace, named: name)
         task.begin()
         walking.submit { [self] () throws(BackupError) in try walk(inner, names) }
     }
@@ -244,15 +295,19 @@ final class MediaBackup: Sendable {
         }
     }
 
-    /// Notes that a listed file could not be stored, unless the app has deleted it meanwhile: then it is not in the backup, as if that had begun a moment
-    /// later.
+    /// Notes that a listed file could not be stored, unless it is there no more. If the app has deleted it, it is not in the backup, as if that had
+    /// begun a moment later; if it was moved, another pass finds it.
     func leaveOut(_ name: FileName, _ error: BackupError, in task: MediaFolderTask) {
-        if !isGone(name, in: task) { note(error, of: name, in: task) }
+        if isGone(name, in: task) { task.trace.noteGone() } else { note(error, of: name, in: task) }
         task.leaveOut()
     }
 
     func note(_ error: BackupError, of name: FileName, in task: MediaFolderTask) {
-        let path = task.path(of: name)
-        unreadableFiles.withLock { $0.append("\(path): \(error.message)") }
+        task.trace.note("\(task.path(of: name)): \(error.message)", of: name)
+    }
+
+    /// A file is as it was. What an earlier pass has stored is counted already.
+    func noteUnchanged(_ status: FileStatus, in task: MediaFolderTask) {
+        if task.earlierTrace == nil { progress.noteMedia(files: 1, bytes: 0, skippedBytes: status.size) }
     }
 }

@@ -21,6 +21,10 @@ final class MediaFolderTask: Sendable {
     let whenComplete: Completion
     /// What in the folder is none of the media.
     let amongMedia: DatabaseAmongMedia
+    /// What is remembered of the folder after it was stored.
+    let trace: FolderTrace
+    /// What an earlier pass of this backup has seen of it; `earlier` is what that has stored.
+    let earlierTrace: FolderTrace?
     /// Whether the folder's file system keeps a change time of its files.
     let keepsChangeTime: Bool
     private let believesTimes: Bool
@@ -34,11 +38,14 @@ final class MediaFolderTask: Sendable {
     /// - Parameters:
     ///   - relativePath: within the media folder.
     ///   - reading: which files are read although they look unchanged.
-    ///   - earlier: the same folder in an earlier snapshot. If it cannot be read, everything is read anew.
+    ///   - trace: of the folder, made before it is listed.
+    ///   - earlierTrace: of an earlier pass of this backup.
+    ///   - earlier: the same folder in an earlier snapshot, or as the earlier pass has stored it. If it cannot be read, everything is read anew.
     ///   - whenComplete: called once, when all entries are there.
     init(
         _ reader: consuming DirectoryReader, relativePath: String, amongMedia: DatabaseAmongMedia, reading: MediaReading,
-        earlier: StoredDirectory?, in repository: Repository, _ writer: BackupWriter, whenComplete: @escaping Completion
+        trace: FolderTrace, earlierTrace: FolderTrace?, earlier: StoredDirectory?, in repository: Repository,
+        _ writer: BackupWriter, whenComplete: @escaping Completion
     ) throws(BackupError) {
         let directory = earlier.flatMap { try? repository.directory($0) }
         let files = directory?.entries.filter { $0.kind == .file } ?? []
@@ -48,6 +55,8 @@ final class MediaFolderTask: Sendable {
         self.reader = reader
         self.relativePath = relativePath
         self.amongMedia = amongMedia
+        self.trace = trace
+        self.earlierTrace = earlierTrace
         self.whenComplete = whenComplete
         earlierStored = earlier
         self.earlier = directory
@@ -58,6 +67,14 @@ final class MediaFolderTask: Sendable {
 
     /// The folder `name` in the earlier snapshot.
     func earlierFolder(_ name: FileName) -> StoredDirectory? { earlier?.entry(named: name)?.storedDirectory }
+
+    /// The folder `name` as an earlier pass of this backup has stored it, if nothing in it was moved since.
+    func stillFolder(_ name: FileName) -> (entry: TreeEntry, trace: FolderTrace)? {
+        guard let trace = earlierTrace?.child(name), !trace.hasMoves, let entry = earlier?.entry(named: name),
+            entry.kind == .directory
+        else { return nil }
+        return (entry, trace)
+    }
 
     /// The file `name` in the earlier snapshot.
     func earlierContent(_ name: FileName) -> FileContent? {

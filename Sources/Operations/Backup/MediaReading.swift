@@ -21,6 +21,11 @@ struct MediaReading: Sendable, Equatable {
         readsUntraced = readsAll || isLastChance || !isRecent
     }
 
+    private init() { (readsAll, readsUntraced) = (false, false) }
+
+    /// For what this very backup has stored a moment ago: that has been read.
+    static let again = MediaReading()
+
     /// Whether a file that looks unchanged is taken from the backup before.
     func believesTimes(keepsChangeTime: Bool) -> Bool { !readsAll && (keepsChangeTime || !readsUntraced) }
 }

@@ -32,6 +32,9 @@ struct RetentionGuard {
         guard result.unreadable.isEmpty else {
             return "some files could not be read, so no old backups were removed"
         }
+        guard !result.warnings.contains(where: { $0.kind == .moved }) else {
+            return "files were moved while the backup was made, so no old backups were removed"
+        }
         let made = result.snapshot
         let others = store.ownSnapshots(kind: .snapshot).filter { $0.id != made.id && $0.channel == made.channel }
         guard let before = others.last else { return nil }

@@ -24,6 +24,9 @@ public struct StoreState: Sendable {
     public let safetyBackupCount: Int
     /// This store's backups that were removed and can be brought back; `nil` when that cannot be looked up.
     public let removedBackupCount: Int?
+    /// Files that were copied into the mount's `restore/` and never restored nor refused; they are kept.
+    public let leftFileCount: Int
+    public let leftFilesPath: String
     public let isRunning: Bool
     /// `nil` when none runs, or one that has not said yet what it is.
     public let operation: OperationState?
@@ -56,6 +59,8 @@ public struct StoreState: Sendable {
         successorNotice = store.successorNotice
         safetyBackupCount = store.ownSnapshots(kind: .safety).count
         removedBackupCount = try? store.ownRemovedSnapshots().count
+        leftFilesPath = store.paths.leftFiles
+        leftFileCount = (try? DirectoryReader(path: leftFilesPath).names().count) ?? 0
         isRunning = store.isOperationRunning
         operation =
             isRunning

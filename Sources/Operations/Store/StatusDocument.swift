@@ -35,6 +35,7 @@ public struct StatusDocument: Sendable {
             "successor": .optional(state.successorNotice?.english),
             "safetyBackupCount": .integer(state.safetyBackupCount),
             "removedBackupCount": removedCount,
+            "leftFileCount": .integer(state.leftFileCount),
             "records": records ?? .null,
             "statistics": state.statistics?.json ?? .null,
             "databaseError": .optional(state.databaseError?.description),

@@ -45,6 +45,8 @@ public struct StorePaths: Sendable {
     /// When the files of the app's older versions were migrated.
     var migrationRecord: String { "\(root)/migrated" }
     var restoreReports: String { "\(root)/restore" }
+    /// What was copied into the mount's `restore/` and never restored nor refused.
+    public var leftFiles: String { "\(restoreReports)/left" }
     public var lastRestoreJSON: String { "\(restoreReports)/last.json" }
     public var lastRestoreText: String { "\(restoreReports)/last.txt" }
 

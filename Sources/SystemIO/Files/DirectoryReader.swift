@@ -120,6 +120,20 @@ public struct DirectoryReader: ~Copyable, Sendable {
         try entries(limit: limit)?.map(\.name)
     }
 
+    /// The names, sorted by their bytes.
+    /// - Parameter note: told of each, with its inode, and whether it may be a file: some file systems do not tell when they list.
+    public borrowing func names(
+        noting note: (_ name: FileName, _ inode: UInt64, _ mayBeFile: Bool) -> Void
+    ) throws(BackupError) -> [FileName] {
+        var names: [FileName] = []
+        try forEachEntry { name, inode, type in
+            note(name, inode, type == Self.fileType || type == Self.unknownType)
+            names.append(name)
+            return true
+        }
+        return names.sorted()
+    }
+
     /// The names of the folders in the folder, unsorted.
     public borrowing func folderNames() throws(BackupError) -> [FileName] {
         var names: [FileName] = []
@@ -132,11 +146,26 @@ public struct DirectoryReader: ~Copyable, Sendable {
         return names
     }
 
-    // `DT_UNKNOWN` and `DT_DIR` of readdir(3).
+    // `DT_UNKNOWN`, `DT_DIR` and `DT_REG` of readdir(3).
     private static let unknownType: UInt8 = 0
     private static let folderType: UInt8 = 4
+    private static let fileType: UInt8 = 8
 
     private borrowing func entries(limit: Int) throws(BackupError) -> [(name: FileName, type: UInt8)]? {
+        var entries: [(name: FileName, type: UInt8)] = []
+        var isWhole = true
+        try forEachEntry { name, _, type in
+            isWhole = entries.count < limit
+            if isWhole { entries.append((name, type)) }
+            return isWhole
+        }
+        return isWhole ? entries : nil
+    }
+
+    /// - Parameter body: returns whether to go on.
+    private borrowing func forEachEntry(
+        _ body: (_ name: FileName, _ inode: UInt64, _ type: UInt8) -> Bool
+    ) throws(BackupError) {
         // A second descriptor, since closedir(3) closes the one it was given and the position is shared otherwise.
         let number = try SystemCall.check("list the folder", path) {
             openat(descriptor.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -147,7 +176,6 @@ public struct DirectoryReader: ~Copyable, Sendable {
             throw SystemCall.error(failure, action: "list the folder", path: path)
         }
         defer { closedir(stream) }
-        var entries: [(name: FileName, type: UInt8)] = []
         while true {
             errno = 0
             guard let entry = readdir(stream) else {
@@ -156,10 +184,8 @@ public struct DirectoryReader: ~Copyable, Sendable {
             }
             let bytes = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
             guard bytes != [46], bytes != [46, 46] else { continue }
-            guard entries.count < limit else { return nil }
-            entries.append((FileName(bytes: bytes), entry.pointee.d_type))
+            guard body(FileName(bytes: bytes), UInt64(entry.pointee.d_ino), entry.pointee.d_type) else { break }
         }
-        return entries
     }
 
     /// symlinkat(2), with the link's own modification time.

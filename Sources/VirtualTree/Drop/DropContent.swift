@@ -35,7 +35,22 @@ final class DropContent: Sendable {
         _ = try OwnedDescriptor.open(spoolPath, O_RDWR | O_CREAT | O_EXCL)
     }
 
-    func discard() { unlink(spoolPath) }
+    func discard() {
+        unlink(spoolPath)
+        forgetAsLeft()
+    }
+
+    /// The program lets go of it, and nobody has removed it: what was never handed in may be the only copy.
+    func letGo() { if FileSystem.statusIfPresent(LeftDrops.notePath(of: spoolPath)) == nil { discard() } }
+
+    /// Notes that a copy of this name was made of which nothing was restored, for whoever clears the spool, now or after a crash.
+    func noteAsLeft(_ name: FileName) throws(BackupError) {
+        guard size > 0 else { return }
+        try FileSystem.writeFileAtomically(LeftDrops.notePath(of: spoolPath), name.bytes)
+    }
+
+    /// It was handed in, or removed.
+    func forgetAsLeft() { unlink(LeftDrops.notePath(of: spoolPath)) }
 
     var size: UInt64 {
         state.withLock { state in

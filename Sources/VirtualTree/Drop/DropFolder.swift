@@ -31,7 +31,7 @@ extension DropFolder {
         }
         guard !DropName.isReserved(name, purpose: purpose) else { throw .readOnlyHere }
         if let existing = inbox.file(named: name) { return existing }
-        let file = try DroppedFile(name: name, folder: inode, purpose: purpose, context: context)
+        let file = try DroppedFile(name: name, folder: inode, inbox: inbox, purpose: purpose, context: context)
         inbox.put(file, as: name)
         return file
     }
@@ -65,7 +65,7 @@ extension DropFolder {
         if !mayReplace, target.inbox.file(named: newName) != nil {
             throw BackupError(.alreadyExists, "there is a file of that name already", path: newName.description)
         }
-        try file.rename(to: newName, purpose: target.purpose)
+        try file.rename(to: newName, in: target.inbox, purpose: target.purpose)
         if inbox.file(named: name) === file { _ = inbox.take(name) }
         target.inbox.put(file, as: newName)
     }

@@ -18,6 +18,16 @@ enum DropName {
         return unfinishedPrefixes.contains { text.hasPrefix($0) } || unfinishedSuffixes.contains { text.hasSuffix($0) }
     }
 
+    /// The name of the database that a file of this name would be a log or journal of.
+    static func database(ofLog name: FileName) -> FileName? {
+        for suffix in ["-wal", "-journal"] where name.bytes.count > suffix.utf8.count {
+            if name.bytes.suffix(suffix.utf8.count).elementsEqual(suffix.utf8) {
+                return FileName(bytes: name.bytes.dropLast(suffix.utf8.count))
+            }
+        }
+        return nil
+    }
+
     /// Names this program makes itself: no file can be dropped under them.
     static func isReserved(_ name: FileName, purpose: DropSubmission.Purpose) -> Bool {
         switch purpose {

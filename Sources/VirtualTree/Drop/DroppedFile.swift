@@ -31,6 +31,8 @@ final class DroppedFile: FileNode {
         var outcome: DropOutcome?
         var outcomeTime: Timestamp?
         var isDiscarded = false
+        /// Where it lies, which has the files beside it.
+        weak var inbox: DropInbox?
 
         /// The bytes are needed no more: the name is gone, and nothing has them open or reads them.
         var isOver: Bool { isDiscarded && openCount == 0 && !isBeingJudged }
@@ -43,16 +45,18 @@ final class DroppedFile: FileNode {
     let content: DropContent
     private let state: Monitor<State>
 
-    init(name: FileName, folder: InodeNumber, purpose: DropSubmission.Purpose, context: TreeContext) throws(BackupError) {
+    init(
+        name: FileName, folder: InodeNumber, inbox: DropInbox, purpose: DropSubmission.Purpose, context: TreeContext
+    ) throws(BackupError) {
         let token = RandomToken.make()
         self.context = context
         inode = folder.child(FileName("\(token)/drop"))
         content = try DropContent(
             spoolPath: "\(context.services.spoolPath)/drop-\(token)", repository: context.repository)
-        state = Monitor(State(name: name, purpose: purpose, permissions: context.filePermissions))
+        state = Monitor(State(name: name, purpose: purpose, permissions: context.filePermissions, inbox: inbox))
     }
 
-    deinit { content.discard() }
+    deinit { content.letGo() }
 
     /// The name is gone: nothing of it is handed in any more. Open files keep their bytes, and a restore that runs goes on with them.
     func discard() { letGo { $0.isDiscarded = true } }
@@ -181,14 +185,20 @@ final class DroppedFile: FileNode {
     ///   - opener: the process that opened; `nil` when that cannot be told.
     ///   - lastWrite: the number of the last write through that open file, 0 for none: only those who wrote close the file for good.
     func flush(process: Int32, opener: Int32?, lastWrite: Int) throws(BackupError) {
-        let mustJudge = state.withLock { state in
-            max(lastWrite, state.lastWriteByPath) > state.judgedCount && !state.isDiscarded && !state.isBeingJudged
-                && !DropName.isUnfinished(state.name)
+        let (isNew, name) = state.withLock { state in
+            (
+                max(lastWrite, state.lastWriteByPath) > state.judgedCount && !state.isDiscarded && !state.isBeingJudged,
+                state.name
+            )
         }
-        guard mustJudge else { return }
+        guard isNew else { return }
+        guard !DropName.isUnfinished(name) else {
+            try requireNeededLog(name)
+            return try content.noteAsLeft(name)
+        }
         // Where it cannot be told who closes it is the opener: a copy that is refused must not pass for a good one.
         let closer = ProcessIdentity.process(ofThread: process)
-        if let opener, let closer, closer != opener, try !isComplete() { return }
+        if let opener, let closer, closer != opener, try !isComplete() { return try content.noteAsLeft(name) }
         try handIn()
     }
 
@@ -196,18 +206,22 @@ final class DroppedFile: FileNode {
     /// when it has not been accepted so far: a program that writes a file under a name of its own and then renames it looks at this answer only.
     /// - Throws: what `submit` says; the file then keeps its old name. `busy` while it is judged, and for another meaning while it is being written: what
     ///   of it came before would be judged as the one, and the rest as the other.
-    func rename(to newName: FileName, purpose newPurpose: DropSubmission.Purpose) throws(BackupError) {
+    func rename(
+        to newName: FileName, in newInbox: DropInbox, purpose newPurpose: DropSubmission.Purpose
+    ) throws(BackupError) {
         let old = state.withLock { state -> State? in
             let isBeingWritten = state.openCount > 0 && state.writeCount > state.judgedCount
             guard !state.isBeingJudged, state.purpose == newPurpose || !isBeingWritten else { return nil }
             let old = state
             state.name = newName
             state.purpose = newPurpose
+            state.inbox = newInbox
             if old.purpose != newPurpose { state.acceptedContent = nil }
             return old
         }
         guard let old else { throw isBusy }
         let isFinal = !DropName.isUnfinished(newName)
+        if old.judgedCount < old.writeCount, !isFinal { try content.noteAsLeft(newName) }
         let isUnaccepted = old.writeCount > 0 && (old.failure != nil || old.outcome == nil)
         guard isFinal && (DropName.isUnfinished(old.name) || old.purpose != newPurpose || isUnaccepted) else { return }
         do {
@@ -216,10 +230,27 @@ final class DroppedFile: FileNode {
             state.withLock { state in
                 state.name = old.name
                 state.purpose = old.purpose
+                state.inbox = old.inbox
             }
             throw error
         }
     }
+
+    /// A log that comes after its database was restored is of no use any more: whoever moves both in would believe that both were restored.
+    /// - Throws: `invalidContent`.
+    private func requireNeededLog(_ name: FileName) throws(BackupError) {
+        guard let database = DropName.database(ofLog: name), content.size > 0,
+            let inbox = state.withLock({ $0.inbox }), inbox.file(named: database)?.isRestored == true
+        else { return }
+        let error = BackupError(
+            .invalidContent, "the database \(database.description) was restored before its log came, and without what that holds",
+            path: name.description, remedy: "Restore both together with: backupfs restore \(database.description)")
+        judge(nil, error, nil)
+        throw error
+    }
+
+    /// Whether it was handed in and taken.
+    private var isRestored: Bool { state.withLock { $0.outcome != nil && $0.failure == nil && $0.purpose != .preview } }
 
     private func isComplete() throws(BackupError) -> Bool {
         switch try content.submission {
@@ -241,6 +272,7 @@ final class DroppedFile: FileNode {
             state.judgedCount = state.writeCount
             return (state.name, state.purpose, state.acceptedContent)
         }
+        content.forgetAsLeft()
         // Nothing is done by a preview: it may be made twice of the same content, and most content comes once.
         let key = purpose == .preview ? nil : try content.key()
         if let key, key == accepted { return }
