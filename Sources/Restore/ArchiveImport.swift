@@ -81,7 +81,8 @@ struct ArchiveImport: Sendable {
                 findings: ["the archive is not a backup of \(definition.title)"])
         }
         recordsEntry = entry
-        isProven = format != .tar || Self.entry("SHA256SUMS", in: reader) != nil
+        // The repository proves its own bytes.
+        isProven = format != .tar || source.origin == .ownRepository || Self.entry("SHA256SUMS", in: reader) != nil
     }
 
     private static func entry(_ path: String, in reader: ArchiveReader) -> ArchiveEntry? {

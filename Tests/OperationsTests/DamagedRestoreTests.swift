@@ -131,7 +131,7 @@ struct DamagedRestoreTests {
             #expect(
                 told == """
                     ["restore","refused","replace","damagedContent","imported",null,null,null,false,true,true]
-                    ["restore","ok","replace",null,null,"zip",3,3,true,true,true]
+                    ["restore","ok","replace",null,null,"tar",3,3,true,true,true]
                     """)
             for word in ["secret", "three", "jpg", "first", "sea"] { #expect(!lines.joined().contains(word)) }
         }

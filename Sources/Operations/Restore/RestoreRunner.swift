@@ -280,7 +280,8 @@ public struct RestoreRunner: Sendable {
         if source == "latest" { try store.requireNoSuccessor() }
         let snapshot = try backup(named: source)
         try require(snapshot, named: source)
-        let table = try SnapshotArchive.table(of: snapshot, .zip, in: store.repository)
+        // A ZIP archive has times of whole seconds from 1980 to 2107 only.
+        let table = try SnapshotArchive.table(of: snapshot, .tar, in: store.repository)
         return stored(table, name: snapshot.name.description)
     }
 
