@@ -72,7 +72,7 @@ struct CrashTests {
             try room.write(SampleDocument.variant("new", expenses: 300), to: "new.json")
             // What the new state looks like, from a store that restores in peace.
             try room.sh("backupfs init --store $R/other; backupfs restore --store $R/other $R/new.json --yes")
-            let new = try room.sh("sqlite3 -readonly $R/other/app/database.sqlite .dump")
+            let new = try room.databaseDump(store: "$R/other")
             let old = try room.databaseDump()
             try room.mount(["BACKUPFS_FAULT": point])
             let result = try room.run("cp $R/new.json $M/restore/")

@@ -252,8 +252,10 @@ struct BackupTests {
         #expect(failure { _ = try Self.backUp(store, "two") }?.code == .busy)
         #expect(failure { try store.removeSnapshot(one) }?.code == .busy)
         #expect(failure { try store.renameSnapshot(one, to: "x") }?.code == .busy)
+        try room.write("", to: "empty")
         #expect(
-            failure { _ = try RestoreRunner(store: store).run(ImportSource(file: "/dev/null"), progress: nil) }?.code == .busy)
+            failure { _ = try RestoreRunner(store: store).run(ImportSource(file: "\(room.path)/empty"), progress: nil) }?.code
+                == .busy)
         #expect(try !FileSystem.exists(store.paths.lastRestoreJSON))
         withExtendedLifetime(lock) {}
     }

@@ -57,7 +57,10 @@ extension Room {
     // MARK: The app's data
 
     /// Everything that is in the app's database, read beside the mount.
-    func databaseDump() throws -> String { try sh("sqlite3 -readonly $S/app/database.sqlite .dump") }
+    /// In no order: a restore leaves rows of settings where they are, and adds others behind them.
+    func databaseDump(store: String = "$S") throws -> String {
+        try sh("sqlite3 -readonly \(store)/app/database.sqlite .dump | sort")
+    }
 
     /// The live export without the moment it was made at.
     func liveExport() throws -> String { try sh("cat $M/live/export.json | sed '0,/\"createdAt\"/{/\"createdAt\"/d}'") }
