@@ -68,7 +68,13 @@ struct CrashTests {
     /// - Parameter isNew: whether the restore must have happened.
     private func check(_ point: String, isNew: Bool, recover: (Room) throws -> Void) throws {
         try Room.use { room in
-            try room.sh("backupfs init --store $S --sample; backupfs backup --store $S --label first")
+            // An undo writes settings that had their defaults: so they are stored from the beginning.
+            try room.sh(
+                """
+                backupfs init --store $S --sample
+                sqlite3 $S/app/database.sqlite "insert into user_settings values ('preferred_currency', 'USD'), ('preferred_language', 'en')"
+                backupfs backup --store $S --label first
+                """)
             try room.write(SampleDocument.variant("new", expenses: 300), to: "new.json")
             // What the new state looks like, from a store that restores in peace.
             try room.sh("backupfs init --store $R/other; backupfs restore --store $R/other $R/new.json --yes")
