@@ -50,7 +50,7 @@ struct PAXRecords {
         let isNegative = value.first == UInt8(ascii: "-")
         let parts = value.dropFirst(isNegative ? 1 : 0).split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard (1...2).contains(parts.count), parts.allSatisfy({ $0.allSatisfy { (48...57).contains($0) } }),
-            let seconds = Int64(String(decoding: parts[0], as: UTF8.self)), seconds < 1 << 60
+            let count = UInt64(String(decoding: parts[0], as: UTF8.self)), count <= Int64.min.magnitude
         else { return nil }
         var nanoseconds: UInt32 = 0
         let decimals = parts.count == 2 ? parts[1].prefix(9) : []
@@ -58,9 +58,9 @@ struct PAXRecords {
             let offset = decimals.startIndex + index
             nanoseconds = nanoseconds * 10 + (index < decimals.count ? UInt32(decimals[offset]) - 48 : 0)
         }
-        guard isNegative, nanoseconds > 0 else {
-            return Timestamp(seconds: isNegative ? -seconds : seconds, nanoseconds: nanoseconds)
-        }
-        return Timestamp(seconds: -seconds - 1, nanoseconds: 1_000_000_000 - nanoseconds)
+        guard isNegative else { return Int64(exactly: count).map { Timestamp(seconds: $0, nanoseconds: nanoseconds) } }
+        let seconds = count == Int64.min.magnitude ? Int64.min : -Int64(count)
+        if nanoseconds == 0 { return Timestamp(seconds: seconds) }
+        return seconds == .min ? nil : Timestamp(seconds: seconds - 1, nanoseconds: 1_000_000_000 - nanoseconds)
     }
 }
