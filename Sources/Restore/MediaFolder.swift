@@ -12,9 +12,7 @@ public enum MediaFolder {
     /// Whether an entry of the media folder itself is a folder that a restore stages in: by exactly the name that one gets, with the 32 hexadecimal digits
     /// of an operation. What lies deeper, and all else that begins so, is the user's.
     public static func isOurs(_ name: FileName) -> Bool {
-        guard name.bytes.starts(with: stagingPrefix.utf8) else { return false }
-        let digits = name.bytes.dropFirst(stagingPrefix.utf8.count)
-        return digits.count == 32 && Hexadecimal.decode(digits) != nil
+        name.bytes.starts(with: stagingPrefix.utf8) && RandomToken.isToken(name.bytes.dropFirst(stagingPrefix.utf8.count))
     }
 
     /// Where a restore can stage the new media, the better place first: beside their folder, or in it where nothing can be moved from beside it, since it

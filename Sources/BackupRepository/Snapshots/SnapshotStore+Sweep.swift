@@ -36,8 +36,7 @@ extension SnapshotStore {
 
     /// Whether this program makes temporary files of such names: a random token, with an ending or without. Everything else was put there by others.
     private static func isTemporary(_ name: FileName) -> Bool {
-        let token = name.bytes.prefix { $0 != UInt8(ascii: ".") }
-        return token.count == 32 && Hexadecimal.decode(token) != nil
+        RandomToken.isToken(name.bytes.prefix { $0 != UInt8(ascii: ".") })
     }
 
     /// Labels of snapshots that have no record and that the register does not name. One that it names may be copied back, with its name, pin and tags;

@@ -157,7 +157,7 @@ public struct BackupOperation: Sendable {
                 totals: root.totals, storedBytes: storedBytes, tarSizeBytes: archives.tar,
                 stamp: SnapshotStamp.unused(at: createdAt, kind, in: store.repository), databaseState: records.databaseState,
                 archiveNames: naming?.text, channel: channel
-            ).merging(sourceAttributes) { $1 }.merging(mediaAttributes(directory)) { $1 }.merging(
+            ).merging(try sourceAttributes()) { $1 }.merging(mediaAttributes(directory)) { $1 }.merging(
                 Self.readAttributes(parts.hasUntracedMedia ? (reading.readsUntraced ? createdAt : lastReadAt) : nil)
             ) { $1 })
         // A safety backup is made where no other restore can be, and perhaps inside a transaction, which lets no one ask.
@@ -181,9 +181,9 @@ public struct BackupOperation: Sendable {
     }
 
     /// Whose backup it is, and what the next one compares itself with.
-    private var sourceAttributes: [String: String] {
+    private func sourceAttributes() throws(BackupError) -> [String: String] {
         var attributes = [
-            Snapshot.sourceAttribute: store.source.hexadecimal, Snapshot.sequenceAttribute: String(store.nextSequence()),
+            Snapshot.sourceAttribute: store.source.hexadecimal, Snapshot.sequenceAttribute: String(try store.nextSequence()),
         ]
         if let mediaPath = store.mediaPath, let space = try? FileSystem.space(at: mediaPath), space.fileSystemID != 0 {
             attributes[Snapshot.mediaFileSystemAttribute] = String(space.fileSystemID, radix: 16)

@@ -24,13 +24,27 @@ struct LastBackupRecord {
     let path: String
 
     /// - Returns: `nil` where the store has not noted any: it is new, or an older program made its backups. Every backup of its line is its own then.
-    func read() -> Place? {
-        guard let bytes = try? FileSystem.readFile(path, limitBytes: 1 << 10) else { return nil }
+    /// - Throws: what reading throws: then it is not known whose they are.
+    func read() throws(BackupError) -> Place? {
+        let bytes: [UInt8]
+        do throws(BackupError) {
+            bytes = try FileSystem.readFile(path, limitBytes: 1 << 10)
+        } catch {
+            if error.code == .notFound { return nil }
+            throw error
+        }
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
         guard lines.count == 4, lines[0] == Self.magic, let source = SourceID(hexadecimal: String(lines[1])),
             let sequence = UInt64(lines[2]), let token = Hexadecimal.decode(lines[3].utf8)
         else { return nil }
         return Place(source: source, sequence: sequence, token: token)
+    }
+
+    /// The newest backup in a source that the store with this record has not made; `nil` where nothing is noted.
+    /// - Parameter snapshots: in the order in which they were made.
+    func backupOfCopy(_ source: SourceID, among snapshots: [Snapshot]) throws(BackupError) -> Snapshot? {
+        guard let place = try read(), place.source == source else { return nil }
+        return snapshots.last { $0.source == source && place.precludes($0) }
     }
 
     /// Before the backup appears: one that appears without it would be taken for another store's.

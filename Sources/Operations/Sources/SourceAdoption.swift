@@ -13,7 +13,7 @@ struct SourceAdoption: Sendable, Equatable {
     init(of document: SourceDocument?) { self.init(document?.storeID ?? Self.unknownText) }
 
     /// - Parameter text: as the store's identity has it, or an ID. Others can write to the repository: what is no ID of a store is none.
-    init(_ text: String) { storeID = RandomToken.isToken(text) ? text : nil }
+    init(_ text: String) { storeID = RandomToken.isToken(text.utf8) ? text : nil }
 
     var text: String { storeID ?? Self.unknownText }
 

@@ -11,15 +11,12 @@ struct SourceUpdate {
 
     /// Only a store that makes the source's backups has a say, and what is missing of settings that are cut off must not be lost.
     func run(_ settings: StoreSettings, _ definition: AppDefinition) throws(BackupError) {
-        guard !identity.isQuiet, identity.adoption == nil, settings.hasEnd, !isOfCopy else { return }
+        guard !identity.isQuiet, identity.adoption == nil, settings.hasEnd else { return }
+        // A copy of the store has made a backup: this one is to begin a source of its own.
+        let record = LastBackupRecord(path: paths.lastBackup)
+        guard try record.backupOfCopy(identity.source, among: repository.snapshots()) == nil else { return }
         let document = try SourceDocument(identity, settings: settings, definition: definition, paths)
         try repository.write(document) { $0?.storeID == document.storeID }
-    }
-
-    /// Whether a copy of the store has made a backup: this one is to begin a source of its own then.
-    private var isOfCopy: Bool {
-        guard let place = LastBackupRecord(path: paths.lastBackup).read(), place.source == identity.source else { return false }
-        return repository.snapshots().contains { $0.source == identity.source && place.precludes($0) }
     }
 }
 

@@ -33,8 +33,9 @@ extension Store {
     var hasRepositoryInside: Bool { paths.resolve(settings.repositoryPath).hasPrefix(paths.root + "/") }
 
     /// The place of the next snapshot in this store's line. Never one that this store has used before.
-    func nextSequence() -> UInt64 {
-        let last = max(ownSnapshots().map(\.sequence).max() ?? 0, lastPlace?.sequence ?? 0)
+    func nextSequence() throws(BackupError) -> UInt64 {
+        let noted = try lastBackup.read().map { $0.source == source ? $0.sequence : 0 } ?? 0
+        let last = max(ownSnapshots().map(\.sequence).max() ?? 0, noted)
         return last == .max ? .max : last + 1
     }
 
@@ -42,19 +43,14 @@ extension Store {
     func noteLastBackup(_ record: SnapshotRecord) throws(BackupError) {
         guard !hasRepositoryInside else { return }
         let sequence = record.attributes[Snapshot.sequenceAttribute].flatMap { UInt64($0) } ?? 0
-        try LastBackupRecord(path: paths.lastBackup).write(
-            LastBackupRecord.Place(source: source, sequence: sequence, token: record.token))
+        try lastBackup.write(LastBackupRecord.Place(source: source, sequence: sequence, token: record.token))
     }
 
-    private var lastPlace: LastBackupRecord.Place? {
-        guard let place = LastBackupRecord(path: paths.lastBackup).read(), place.source == source else { return nil }
-        return place
-    }
+    private var lastBackup: LastBackupRecord { LastBackupRecord(path: paths.lastBackup) }
 
     /// The newest backup in this store's line that this store has not made: a copy of it has, or the store itself in a later state than this.
-    var backupOfCopy: Snapshot? {
-        guard !hasRepositoryInside, let place = lastPlace else { return nil }
-        return ownSnapshots().last(where: place.precludes)
+    func backupOfCopy() throws(BackupError) -> Snapshot? {
+        hasRepositoryInside ? nil : try lastBackup.backupOfCopy(source, among: ownSnapshots())
     }
 
     /// Writes down in the repository what a new machine needs to continue this source. When another store has taken the source over, or a copy of this one
@@ -62,7 +58,7 @@ extension Store {
     /// adopted becomes its own here. For the holder of the operation lock.
     /// - Returns: what to say of that; `nil` when the source is still this store's.
     func claimSource() throws(BackupError) -> Message? {
-        if successor == nil, let foreign = backupOfCopy {
+        if successor == nil, let foreign = try backupOfCopy() {
             try beginSource()
             return
                 "this store has not made the backup “\(foreign.name)”: a copy of the store has, or the store was put back to an older state; this backup begins a line of its own"

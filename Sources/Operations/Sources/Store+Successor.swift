@@ -16,12 +16,12 @@ extension Store {
     }
 
     /// Whether the newest backup of this store's line may be another store's.
-    public var hasSuccessor: Bool { successor != nil || backupOfCopy != nil }
+    public var hasSuccessor: Bool { successor != nil || (try? backupOfCopy()) ?? nil != nil }
 
     /// What to say before this store's backups are used or removed; `nil` while it continues its source itself.
     public var successorNotice: Message? {
         guard let successor else {
-            return backupOfCopy.map {
+            return ((try? backupOfCopy()) ?? nil).map {
                 "this store has not made the backup “\($0.name)” of \(SystemClock.localTime($0.creationTime)): a copy of the store has, or the store was put back to an older state"
             }
         }

@@ -11,7 +11,7 @@ public enum RandomToken {
     }
 
     /// Whether a text that others may have written could be one.
-    public static func isToken(_ text: String) -> Bool {
-        text.utf8.count == 32 && text == text.lowercased() && Hexadecimal.decode(text.utf8) != nil
+    public static func isToken(_ text: some Collection<UInt8>) -> Bool {
+        text.count == 32 && Hexadecimal.decode(text).map { Hexadecimal.encode($0).utf8.elementsEqual(text) } == true
     }
 }

@@ -25,13 +25,14 @@ public enum LeftDrops {
         let names = try DirectoryReader(path: spool).names().filter { $0.description.hasPrefix(spoolPrefix) }
         for name in names where name.description.hasSuffix(noteSuffix) {
             let content = FileName(name.description.dropLast(noteSuffix.count))
-            let path = "\(spool)/\(content)"
-            guard let size = FileSystem.statusIfPresent(path)?.size, size > 0,
-                let note = try? FileSystem.readFile("\(spool)/\(name)", limitBytes: FileName.byteCountLimit),
-                FileName(bytes: note).isSafeComponent
-            else { continue }
             do throws(BackupError) {
-                outcome.kept.append(try move(content, in: FileSystem.realPath(spool), to: folder, as: FileName(bytes: note)))
+                guard try FileSystem.exists("\(spool)/\(content)"), try FileSystem.status("\(spool)/\(content)").size > 0 else {
+                    continue
+                }
+                let note = FileName(bytes: try FileSystem.readFile("\(spool)/\(name)", limitBytes: FileName.byteCountLimit))
+                // A note that was damaged has no name for it; the file is kept all the same.
+                let kept = note.isSafeComponent ? note : content
+                outcome.kept.append(try move(content, in: FileSystem.realPath(spool), to: folder, as: kept))
             } catch {
                 outcome.failure = error
                 staying.formUnion([content, name])
