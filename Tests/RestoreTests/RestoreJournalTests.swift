@@ -71,35 +71,31 @@ struct RestoreJournalTests {
         #expect(journal.media == .init(kind: .exchange, path: "/m", stagingPath: "/s", stagedInode: 258))
     }
 
-    /// What was written before the content of a media folder was exchanged in place.
-    @Test func `a journal of version 2 is read`() throws {
-        let folder = try TemporaryFolder()
+    /// Reads a journal of versions 2 and 3, whose CRC-32 Python gives.
+    private static func read(_ folder: TemporaryFolder, version: UInt8, state: String, kind: String) throws -> RestoreJournal? {
         let body: [UInt8] =
-            Array("BFSJ".utf8) + [2, 0] + [8, 0, 0, 0] + Array("prepared".utf8) + [2, 0, 0, 0] + Array("op".utf8) + [1, 0, 0, 0]
-            + Array("f".utf8) + [0, 0, 0, 0] + [2, 0, 0, 0] + Array("/m".utf8) + [2, 0, 0, 0] + Array("/s".utf8) + [
+            Array("BFSJ".utf8) + [version, 0] + text(state) + text("op") + text("f") + text("") + text("/m") + text("/s") + [
                 2, 1, 0, 0, 0, 0, 0, 0,
-            ] + [7, 0, 0, 0] + Array("replace".utf8) + [8, 0, 0, 0] + Array("exchange".utf8)
+            ] + text("replace") + text(kind)
         try folder.write(body, to: "body")
         try folder.sh(
             "python3 -c \"import zlib; d=open('body','rb').read(); open('journal','wb').write(d+zlib.crc32(d).to_bytes(4,'little'))\""
         )
-        let journal = try #require(try RestoreJournal.read(folder("journal")))
+        return try RestoreJournal.read(folder("journal"))
+    }
+
+    private static func text(_ text: String) -> [UInt8] { [UInt8(text.utf8.count), 0, 0, 0] + Array(text.utf8) }
+
+    /// What was written before the content of a media folder was exchanged in place.
+    @Test func `a journal of version 2 is read`() throws {
+        let journal = try #require(try Self.read(TemporaryFolder(), version: 2, state: "prepared", kind: "exchange"))
         #expect(journal.media == .init(kind: .exchange, path: "/m", stagingPath: "/s", stagedInode: 258))
     }
 
     /// What was written before the list of staged entries had sizes and times: journal and list.
     @Test func `a journal of version 3 and its list are read`() throws {
         let folder = try TemporaryFolder()
-        let body: [UInt8] =
-            Array("BFSJ".utf8) + [3, 0] + [9, 0, 0, 0] + Array("published".utf8) + [2, 0, 0, 0] + Array("op".utf8) + [1, 0, 0, 0]
-            + Array("f".utf8) + [0, 0, 0, 0] + [2, 0, 0, 0] + Array("/m".utf8) + [2, 0, 0, 0] + Array("/s".utf8) + [
-                2, 1, 0, 0, 0, 0, 0, 0,
-            ] + [7, 0, 0, 0] + Array("replace".utf8) + [7, 0, 0, 0] + Array("content".utf8)
-        try folder.write(body, to: "body")
-        try folder.sh(
-            "python3 -c \"import zlib; d=open('body','rb').read(); open('journal','wb').write(d+zlib.crc32(d).to_bytes(4,'little'))\""
-        )
-        let journal = try #require(try RestoreJournal.read(folder("journal")))
+        let journal = try #require(try Self.read(folder, version: 3, state: "published", kind: "content"))
         #expect(journal.state == .published)
         #expect(journal.media == .init(kind: .content, path: "/m", stagingPath: "/s", stagedInode: 258))
         try folder.write("4711 a/b c.jpg\u{0}12 d\u{0}", to: "list")

@@ -296,7 +296,7 @@ private final class MemberParts {
         try output.append(base + part.start + skipped, count: part.byteCount - skipped)
     }
 
-    /// Names come from the definition, or from a database nobody has described: they can be anything.
+    /// Names come from the definition, or from a database without one, and can contain any character.
     static func quoted(_ name: String) -> String {
         var text = "\""
         for scalar in name.unicodeScalars {

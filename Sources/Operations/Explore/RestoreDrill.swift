@@ -97,7 +97,7 @@ public struct RestoreDrill: Sendable {
             recordCount: recordCount, verifiedAt: verifiedAt)
     }
 
-    /// What a restore of the backup by its name would be refused for: it goes by the archive.
+    /// What a restore of the backup's archive would be refused for. A restore by name takes the tar form, whose names are the same.
     private func archiveFindings(_ snapshot: Snapshot, exportPath: String) throws(BackupError) -> [Message] {
         guard snapshot.record.attributes[Snapshot.appAttribute] == store.definition.name else { return [] }
         do throws(BackupError) {

@@ -17,9 +17,6 @@ public struct HealthCheck: Sendable {
         case automaticFailed = "automatic_failed"
     }
 
-    /// Two machines' clocks may differ by a time zone that one of them has wrong.
-    private static let clockToleranceSeconds: Int64 = 86_400
-
     public let finding: Finding
     public let newest: Snapshot?
     public let maximumAge: RetentionPeriod
@@ -36,7 +33,8 @@ public struct HealthCheck: Sendable {
         if state.successorNotice != nil {
             finding = .takenOver
         } else if let newest = state.newest {
-            if newest.creationTime.seconds > state.now.seconds + Self.clockToleranceSeconds {
+            // Two machines' clocks may differ by a time zone that one of them has wrong.
+            if newest.creationTime.secondsSince(state.now) > RetentionGuard.behindSeconds {
                 finding = .clock
             } else if newest.creationTime < limit {
                 finding = .tooOld
