@@ -10,6 +10,8 @@ public struct ImportSource: Sendable {
     public let bytes: any ByteSource
     public let sizeBytes: UInt64
     public let origin: ImportOrigin
+    /// Whether it is the state that a restore has saved: without other instructions it replaces everything, settings too.
+    public let isSafetyBackup: Bool
     /// The file that the bytes are; `nil` for what the repository serves, of which there is no file.
     let filePath: String?
 
@@ -21,15 +23,17 @@ public struct ImportSource: Sendable {
         bytes = file
         sizeBytes = file.size
         filePath = path
+        isSafetyBackup = false
         self.origin = origin
     }
 
     /// What the store's own repository serves: nothing of it is copied.
-    public init(stored bytes: any ByteSource, sizeBytes: UInt64, name: String) {
+    public init(stored bytes: any ByteSource, sizeBytes: UInt64, name: String, isSafetyBackup: Bool = false) {
         self.name = name
         self.bytes = bytes
         self.sizeBytes = sizeBytes
         filePath = nil
+        self.isSafetyBackup = isSafetyBackup
         origin = .ownRepository
     }
 
@@ -38,6 +42,7 @@ public struct ImportSource: Sendable {
         self.bytes = bytes
         sizeBytes = other.sizeBytes
         filePath = other.filePath
+        isSafetyBackup = other.isSafetyBackup
         self.origin = origin
     }
 

@@ -46,6 +46,28 @@ import Testing
         #expect(try room.sh(count) == "10|20.0\nauto_backup_enabled|true\ncloud_sync_enabled|true")
     }
 
+    /// The app's own strategy, merge, would leave what the restore has added.
+    @Test func `a restore of a safety backup by name undoes the restore, settings too`() throws {
+        let room = try Self.room([Self.entry(10, "1")])
+        try room.sh("sqlite3 $S/app/database.sqlite \"INSERT INTO app_settings VALUES ('auto_backup_enabled', 'false')\"")
+        try Self.export([Self.entry(10, "2"), Self.entry(11, "2")]).write(
+            toFile: room("second.json"), atomically: true, encoding: .utf8)
+        let state = "sqlite3 $S/app/database.sqlite 'SELECT substr(id, -2), amount FROM entries; SELECT * FROM app_settings'"
+        for restore in ["restore $R/second.json", "restore $R/second.json --settings"] {
+            #expect(try room.sh(state) == "10|1.0\nauto_backup_enabled|false")
+            try room.sh("backupfs \(restore) --store $S --yes")
+            #expect(try room.sh(state).hasPrefix("10|2.0\n11|2.0\n"))
+            try room.sh("backupfs restore $(jq -r .safetyBackup $S/restore/last.json) --store $S --yes")
+        }
+        // A setting that had no row has its default.
+        #expect(try room.sh(state) == "10|1.0\nauto_backup_enabled|false\ncloud_sync_enabled|false")
+        let preview = "backupfs restore $(jq -r .safetyBackup $S/restore/last.json) --store $S --dry-run --json | jq -r .strategy"
+        #expect(try room.sh(preview) == "replace")
+        #expect(try room.sh(preview.replacing("--json", with: "--json --strategy merge")) == "merge")
+        let folder = "backupfs restore $(jq -r .safetyBackup $S/restore/last.json) --store $S --target $R/out"
+        #expect(try room.sh("\(folder) >/dev/null; jq '.entries | length' $R/out/export.json") == "2")
+    }
+
     @Test func `the old files are migrated once, whole or not at all`() throws {
         let room = try Self.room([Self.entry(10, "1")])
         try room.sh("mkdir $R/old")

@@ -34,4 +34,23 @@ struct RestoredTimesTests {
             """)
         #expect(try room.sh(list) == times.replacing("2024-06-01 12:00:00.123456789", with: "2001-02-03 04:05:06.000000007"))
     }
+
+    /// GNU tar's own format has seconds only, in bytes where octal digits do not suffice.
+    @Test func `times before 1970 and after 2242 in an archive of GNU tar are restored`() throws {
+        let room = try Room()
+        try room.sh(
+            """
+            mkdir -p $R/m; sqlite3 $R/a.db 'create table t(a)'; echo 1 > $R/m/early; echo 2 > $R/m/scan; echo 3 > $R/m/late
+            touch -d '1902-01-01 UTC' $R/m/early; touch -d '1969-12-31 23:59:59 UTC' $R/m/scan; touch -d '2300-01-01 UTC' $R/m/late
+            backupfs init --store $S --database $R/a.db --media $R/m; backupfs backup --store $S --label A
+            backupfs restore A --store $S --target $R/out; tar --format=gnu -C $R/out -cf $R/gnu.tar .
+            rm $R/m/*; backupfs restore $R/gnu.tar --yes --store $S
+            """)
+        #expect(
+            try room.sh("cd $R/m; TZ=UTC stat -c '%n %y' early scan late") == """
+                early 1902-01-01 00:00:00.000000000 +0000
+                scan 1969-12-31 23:59:59.000000000 +0000
+                late 2300-01-01 00:00:00.000000000 +0000
+                """)
+    }
 }

@@ -147,7 +147,7 @@ struct RestoreCommand: ParsableCommand {
 
     /// Shows what would happen, and goes on only if that is wanted.
     private func ask(_ restore: RestoreRunner, _ content: ImportSource) throws {
-        let replacesAll = strategy ?? restore.defaultStrategy == .replace
+        let replacesAll = strategy ?? restore.defaultStrategy(of: content) == .replace
         // A file that cannot be restored is told as such, whoever asks.
         let preview = try restore.preview(content, strategy: strategy)
         guard Terminal.isInputTerminal else {

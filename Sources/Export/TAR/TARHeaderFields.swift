@@ -54,17 +54,25 @@ struct TARHeaderFields {
         type = block[TARFormat.typeField]
         let mode = Self.number(block[TARFormat.modeField])
         let size = Self.number(block[TARFormat.sizeField])
-        let seconds = Self.number(block[TARFormat.timeField])
-        guard let mode, let size, let seconds, size <= UInt64(Int64.max), seconds <= UInt64(Int64.max) else {
+        let seconds = Self.time(block[TARFormat.timeField])
+        guard let mode, let size, let seconds, size <= UInt64(Int64.max) else {
             throw ArchiveFailure.damaged("The header at byte \(position) has a number that is none.")
         }
         permissions = UInt32(truncatingIfNeeded: mode & 0o7777)
         self.size = size
-        self.seconds = Int64(seconds)
+        self.seconds = seconds
     }
 
     /// Up to the first NUL.
     private static func text(_ field: ArraySlice<UInt8>) -> ArraySlice<UInt8> { field.prefix { $0 != 0 } }
+
+    /// The same, or, after a first byte of 0xFF, a negative number in two's complement, which GNU tar writes for times before 1970.
+    private static func time(_ field: ArraySlice<UInt8>) -> Int64? {
+        guard field.first == 0xFF else { return number(field).flatMap { Int64(exactly: $0) } }
+        let value = field.suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        let seconds = Int64(bitPattern: value)
+        return seconds < 0 && field.dropLast(8).allSatisfy { $0 == 0xFF } ? seconds : nil
+    }
 
     /// Octal digits between spaces and NULs, or, after a first byte of 0x80, a number in bytes, which GNU tar writes when digits do not suffice.
     /// - Returns: `nil` for anything else.

@@ -3,12 +3,23 @@ import BackupRepository
 
 /// What can be said of a backup after it was made.
 extension Store {
-    /// A backup by its name, or a safety backup; `latest` is the newest backup.
+    /// A backup by its name, or a safety backup, also by its file's name in `safety/`; `latest` is the newest backup.
     /// - Throws: `notFound`.
     public func anySnapshot(named name: String) throws(BackupError) -> Snapshot {
         try repository.refresh()
         if name != "latest", let snapshot = repository.snapshot(named: FileName(name)) { return snapshot }
-        return try snapshot(named: name)
+        do {
+            return try snapshot(named: name)
+        } catch let error where error.code == .notFound {
+            guard let found = safetyBackup(named: name, among: repository.snapshots(kind: .safety)) else { throw error }
+            return found
+        }
+    }
+
+    /// A safety backup by its own name, or its file's in `safety/`: of several this store's own, and of those the newest.
+    func safetyBackup(named name: String, among backups: [Snapshot]) -> Snapshot? {
+        let named = backups.filter { $0.name == FileName(name) || safetyFile(of: $0).name == name }
+        return named.last(where: owns) ?? named.last
     }
 
     /// Changes a backup's tags in one step.

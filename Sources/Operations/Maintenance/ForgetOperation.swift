@@ -259,11 +259,10 @@ public struct ForgetOperation: Sendable {
         do {
             return try store.snapshot(named: name)
         } catch let error where error.code == .notFound {
-            let safety = store.repository.snapshots(kind: .safety)
-            if let found = safety.first(where: { $0.name == FileName(name) || store.safetyFile(of: $0).name == name }) {
-                return found
+            guard let found = store.safetyBackup(named: name, among: store.repository.snapshots(kind: .safety)) else {
+                throw error
             }
-            throw error
+            return found
         }
     }
 

@@ -29,21 +29,24 @@ public struct RestoreRunner: Sendable {
         self.allowsOtherSources = allowsOtherSources
     }
 
-    /// What a restore does unless it is asked for something else.
-    public var defaultStrategy: ImportStrategy { store.definition.defaultStrategy }
+    /// What a restore of a file or a backup does unless it is asked for something else. The definition's strategy may be to merge, which would not undo
+    /// a restore.
+    public func defaultStrategy(of source: ImportSource) -> ImportStrategy {
+        source.isSafetyBackup && strategies.contains(.replace) ? .replace : store.definition.defaultStrategy
+    }
 
     /// All that the app has, the default first.
     public var strategies: [ImportStrategy] { store.definition.strategies }
 
     /// Checks a file and tells what restoring it would do, to the number. Changes nothing and waits for no lock.
     /// - Parameters:
-    ///   - strategy: `nil` for the app's own.
+    ///   - strategy: `nil` for the default.
     ///   - comparesOthers: whether what the app's other strategies would do is told as well, where that costs little.
     /// - Throws: what is wrong with the file.
     public func preview(
         _ source: ImportSource, strategy: ImportStrategy? = nil, comparesOthers: Bool = false
     ) throws(BackupError) -> RestoreReport {
-        let strategy = try chosen(strategy)
+        let strategy = try chosen(strategy, for: source)
         let startedAt = SystemClock.now()
         return try store.withWorkFolder { (folder) throws(BackupError) in
             var report = RestoreReport(
@@ -51,7 +54,7 @@ public struct RestoreRunner: Sendable {
             do throws(BackupError) {
                 let checked = try check(source, strategy, in: folder)
                 report.checked = checked
-                report.outcome = try operation(in: folder).rehearse(checked)
+                report.outcome = try operation(source, in: folder).rehearse(checked)
                 if comparesOthers, isCheap(source) { report.others = try others(source, than: strategy, in: folder) }
             } catch {
                 throw error.at(source.name)
@@ -75,7 +78,7 @@ public struct RestoreRunner: Sendable {
             let folder = "\(folder)/\(other.rawValue)"
             try FileSystem.makeDirectories(folder)
             guard let checked = try? check(source, other, in: folder),
-                let outcome = try? operation(in: folder).rehearse(checked)
+                let outcome = try? operation(source, in: folder).rehearse(checked)
             else { continue }
             outcomes.append(outcome)
         }
@@ -83,8 +86,8 @@ public struct RestoreRunner: Sendable {
     }
 
     /// - Throws: `notSupported` for a strategy that the app does not have.
-    private func chosen(_ strategy: ImportStrategy?) throws(BackupError) -> ImportStrategy {
-        guard let strategy, !strategies.contains(strategy) else { return strategy ?? defaultStrategy }
+    private func chosen(_ strategy: ImportStrategy?, for source: ImportSource) throws(BackupError) -> ImportStrategy {
+        guard let strategy, !strategies.contains(strategy) else { return strategy ?? defaultStrategy(of: source) }
         throw BackupError(
             .notSupported, "\(store.definition.title) has no strategy \(strategy.rawValue)",
             remedy: "Choose one of: \(strategies.map(\.rawValue).joined(separator: ", ")).")
@@ -110,7 +113,7 @@ public struct RestoreRunner: Sendable {
     ) throws(BackupError) -> RestoreReport {
         try store.recorded(.restore) { (facts) throws(BackupError) in
             facts.sizeBytes = source.sizeBytes
-            let strategy = try chosen(strategy)
+            let strategy = try chosen(strategy, for: source)
             facts.strategy = strategy.rawValue
             return try run(source, strategy, retry, progress, &facts)
         }
@@ -143,7 +146,7 @@ public struct RestoreRunner: Sendable {
                 let counted = CountedSource(source.bytes) { steps.noteRead($0) }
                 let source = source.replacing(bytes: counted)
                 try store.withWorkFolder { (folder) throws(BackupError) in
-                    let operation = try operation(in: folder, among: store.places().foreignFolders())
+                    let operation = try operation(source, in: folder, among: store.places().foreignFolders())
                     let checked = try steps.checking { () throws(BackupError) in try check(source, strategy, in: folder) }
                     report.checked = checked
                     report.result = .failed
@@ -227,7 +230,7 @@ public struct RestoreRunner: Sendable {
     ) throws(BackupError) -> CheckedImport {
         try requireOwn(source)
         do {
-            return try operation(in: folder).check(source, strategy: strategy)
+            return try operation(source, in: folder).check(source, strategy: strategy)
         } catch {
             guard source.origin == .foreign, error.code == .invalidContent || error.code == .tooLarge,
                 isOwn(source)
@@ -235,7 +238,7 @@ public struct RestoreRunner: Sendable {
             // The first look may have left an export in the folder.
             let folder = "\(folder)/own"
             try FileSystem.makeDirectories(folder)
-            return try operation(in: folder).check(source.asOwn, strategy: strategy)
+            return try operation(source, in: folder).check(source.asOwn, strategy: strategy)
         }
     }
 
@@ -245,11 +248,13 @@ public struct RestoreRunner: Sendable {
         return (try? own.isStoredFile(source)) == true
     }
 
-    private func operation(in folder: String, among foreignFolders: ForeignFolders = .none) -> RestoreOperation {
+    private func operation(
+        _ source: ImportSource, in folder: String, among foreignFolders: ForeignFolders = .none
+    ) -> RestoreOperation {
         RestoreOperation(
             database: store.database, mediaPath: store.mediaPath, journalPath: store.paths.restoreJournal, workPath: folder,
-            savedMedia: store.savedMedia, restoresSettings: restoresSettings, allowsDamage: allowsDamage,
-            foreignFolders: foreignFolders)
+            savedMedia: store.savedMedia, restoresSettings: restoresSettings ?? (source.isSafetyBackup ? true : nil),
+            allowsDamage: allowsDamage, foreignFolders: foreignFolders)
     }
 
     /// Keeps the newest ones that the definition asks for, and the pinned ones.
@@ -282,18 +287,15 @@ public struct RestoreRunner: Sendable {
         try require(snapshot, named: source)
         // A ZIP archive has times of whole seconds from 1980 to 2107 only.
         let table = try SnapshotArchive.table(of: snapshot, .tar, in: store.repository)
-        return stored(table, name: snapshot.name.description)
+        return stored(table, name: snapshot.name.description, isSafetyBackup: snapshot.kind == .safety)
     }
 
-    /// A backup by its name, or a safety backup by its own or its file's in `safety/`.
+    /// A backup by its name, or one of the store's own safety backups.
     private func backup(named name: String) throws(BackupError) -> Snapshot {
         do {
             return try store.snapshot(named: name)
         } catch let error where error.code == .notFound {
-            let safety = store.ownSnapshots(kind: .safety)
-            guard let found = safety.last(where: { $0.name == FileName(name) || store.safetyFile(of: $0).name == name }) else {
-                throw error
-            }
+            guard let found = store.safetyBackup(named: name, among: store.ownSnapshots(kind: .safety)) else { throw error }
             return found
         }
     }
@@ -330,7 +332,8 @@ public struct RestoreRunner: Sendable {
     }
 
     /// A file that the repository serves.
-    public func stored(_ table: ExtentTable, name: String) -> ImportSource {
-        ImportSource(stored: StoredSource(table, in: store.repository), sizeBytes: table.size, name: name)
+    public func stored(_ table: ExtentTable, name: String, isSafetyBackup: Bool = false) -> ImportSource {
+        ImportSource(
+            stored: StoredSource(table, in: store.repository), sizeBytes: table.size, name: name, isSafetyBackup: isSafetyBackup)
     }
 }
