@@ -10,6 +10,11 @@ enum StoreTrust {
 
     /// - Throws: `notPermitted` when the store or its settings belong to somebody else, or everybody may write to them.
     static func check(_ paths: StorePaths) throws(BackupError) {
+        try checkOwners(paths)
+        if let folder = try FileSystem.look(paths.root) { NewFileOwner.follow(folder) }
+    }
+
+    private static func checkOwners(_ paths: StorePaths) throws(BackupError) {
         guard !isNamed(paths.root) else { return }
         // Nobody may ask stat(2) of what a link in an untrusted folder leads to, so the folder comes first.
         for path in [paths.root, paths.settings] {

@@ -64,7 +64,10 @@ public enum FileSystem {
     @discardableResult
     public static func makeDirectory(_ path: String, permissions: mode_t = 0o700) throws(BackupError) -> Bool {
         try FileObservation.perform(.makeDirectory(path: path)) { () throws(BackupError) in
-            if mkdir(path, permissions) == 0 { return true }
+            if mkdir(path, permissions) == 0 {
+                NewFileOwner.giveFolder(path)
+                return true
+            }
             guard errno == EEXIST else { throw SystemCall.error(errno, action: "make the folder", path: path) }
             return false
         }

@@ -22,7 +22,10 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
         _ path: String, _ flags: Int32, permissions: mode_t = 0o600
     ) throws(BackupError) -> OwnedDescriptor {
         let number = try opening(path, flags) { () throws(BackupError) in
-            try SystemCall.check("open the file", path) { Glibc.open(path, flags | O_CLOEXEC, permissions) }
+            try SystemCall.check("open the file", path) {
+                flags & O_CREAT == 0
+                    ? Glibc.open(path, flags | O_CLOEXEC) : NewFileOwner.create(path, flags | O_CLOEXEC, permissions)
+            }
         }
         return OwnedDescriptor(owning: number, path: path)
     }
