@@ -19,32 +19,53 @@ struct LastBackupRecord {
         }
     }
 
+    enum Content: Equatable {
+        /// The file is not there: an older program made the store, or the file was removed. Every backup of the store's line counts as its own.
+        case missing
+        case place(Place)
+        /// No backup of the line is known to be this store's.
+        case damaged
+    }
+
     private static let magic = "backupfs-last-backup 1"
 
     let path: String
 
-    /// - Returns: `nil` where the store has not noted any: it is new, or an older program made its backups. Every backup of its line is its own then.
-    /// - Throws: what reading throws: then it is not known whose they are.
-    func read() throws(BackupError) -> Place? {
+    /// - Throws: what reading throws: then it is not known whose the backups are.
+    func read() throws(BackupError) -> Content {
         let bytes: [UInt8]
         do throws(BackupError) {
             bytes = try FileSystem.readFile(path, limitBytes: 1 << 10)
         } catch {
-            if error.code == .notFound { return nil }
-            throw error
+            switch error.code {
+            case .notFound: return .missing
+            case .tooLarge: return .damaged
+            default: throw error
+            }
         }
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
         guard lines.count == 4, lines[0] == Self.magic, let source = SourceID(hexadecimal: String(lines[1])),
             let sequence = UInt64(lines[2]), let token = Hexadecimal.decode(lines[3].utf8)
-        else { return nil }
-        return Place(source: source, sequence: sequence, token: token)
+        else { return .damaged }
+        return .place(Place(source: source, sequence: sequence, token: token))
     }
 
-    /// The newest backup in a source that the store with this record has not made; `nil` where nothing is noted.
+    /// The newest backup in a source that the store with this record is not known to have made; `nil` where the file is missing.
     /// - Parameter snapshots: in the order in which they were made.
     func backupOfCopy(_ source: SourceID, among snapshots: [Snapshot]) throws(BackupError) -> Snapshot? {
-        guard let place = try read(), place.source == source else { return nil }
-        return snapshots.last { $0.source == source && place.precludes($0) }
+        switch try read() {
+        case .missing: return nil
+        case .damaged: return snapshots.last { $0.source == source }
+        case .place(let place):
+            guard place.source == source else { return nil }
+            return snapshots.last { $0.source == source && place.precludes($0) }
+        }
+    }
+
+    /// For a store that has made no backup in a source: a copy of it may make the first one. All that the source has by now counts as the store's.
+    /// - Parameter newest: of the backups in the source.
+    func write(_ source: SourceID, newest: Snapshot?) throws(BackupError) {
+        try write(Place(source: source, sequence: newest?.sequence ?? 0, token: newest?.record.token ?? [0]))
     }
 
     /// Before the backup appears: one that appears without it would be taken for another store's.

@@ -29,29 +29,39 @@ extension Store {
         return snapshot.source != nil || hasRepositoryInside
     }
 
-    /// Whether the repository lies in the store: no other store has its backups there, and a copy of the store has a repository of its own.
-    var hasRepositoryInside: Bool { paths.resolve(settings.repositoryPath).hasPrefix(paths.root + "/") }
+    /// Whether the repository lies in the store, and not only by a link or a mount: no other store has its backups there then.
+    private var hasRepositoryInside: Bool {
+        let path = paths.resolve(settings.repositoryPath)
+        guard let root = try? FileSystem.realPath(paths.root), let repository = try? FileSystem.realPath(path),
+            let outer = FileSystem.statusIfPresent(root), let inner = FileSystem.statusIfPresent(repository)
+        else { return false }
+        return repository.hasPrefix(root + "/") && outer.device == inner.device
+    }
 
     /// The place of the next snapshot in this store's line. Never one that this store has used before.
     func nextSequence() throws(BackupError) -> UInt64 {
-        let noted = try lastBackup.read().map { $0.source == source ? $0.sequence : 0 } ?? 0
-        let last = max(ownSnapshots().map(\.sequence).max() ?? 0, noted)
+        var last = ownSnapshots().map(\.sequence).max() ?? 0
+        if case .place(let place) = try lastBackup.read(), place.source == source { last = max(last, place.sequence) }
         return last == .max ? .max : last + 1
     }
 
     /// For the moment before a snapshot appears.
     func noteLastBackup(_ record: SnapshotRecord) throws(BackupError) {
-        guard !hasRepositoryInside else { return }
         let sequence = record.attributes[Snapshot.sequenceAttribute].flatMap { UInt64($0) } ?? 0
         try lastBackup.write(LastBackupRecord.Place(source: source, sequence: sequence, token: record.token))
     }
 
     private var lastBackup: LastBackupRecord { LastBackupRecord(path: paths.lastBackup) }
 
-    /// The newest backup in this store's line that this store has not made: a copy of it has, or the store itself in a later state than this.
+    /// The newest backup in this store's line that this store is not known to have made: a copy of it has, or the store itself in a later state than this.
+    /// Until an adopted source is claimed, the store that it was adopted from may go on.
     func backupOfCopy() throws(BackupError) -> Snapshot? {
-        hasRepositoryInside ? nil : try lastBackup.backupOfCopy(source, among: ownSnapshots())
+        if identity.adoption != nil, !isClaimedHere { return nil }
+        return try lastBackup.backupOfCopy(source, among: ownSnapshots())
     }
+
+    /// Whether the repository names this store, or a copy of it, as the one that makes the source's backups.
+    private var isClaimedHere: Bool { (try? repository.source(source))?.storeID == identity.storeID }
 
     /// Writes down in the repository what a new machine needs to continue this source. When another store has taken the source over, or a copy of this one
     /// makes backups in it, this one begins a source of its own: two stores must not remove each other's backups by one rule. A source that this store has
@@ -61,7 +71,7 @@ extension Store {
         if successor == nil, let foreign = try backupOfCopy() {
             try beginSource()
             return
-                "this store has not made the backup “\(foreign.name)”: a copy of the store has, or the store was put back to an older state; this backup begins a line of its own"
+                "this store has not made the backup “\(foreign.name)”: a copy of the store has, the store was put back to an older state, or its file last-backup is damaged; this backup begins a line of its own"
         }
         try claimAdoptedSource()
         let document = try sourceDocument()
@@ -83,6 +93,7 @@ extension Store {
     private func claimAdoptedSource() throws(BackupError) {
         guard let adoption = identity.adoption else { return }
         var document = try sourceDocument()
+        if !isClaimedHere { try lastBackup.write(source, newest: ownSnapshots().last) }
         if try isCutOff(), let current = try? repository.source(source) { document.settings = current.settings }
         let isClaimed = try repository.write(document) { [document] current in
             current.map { $0.storeID == document.storeID || adoption.allowsClaiming($0) } ?? true
@@ -97,6 +108,7 @@ extension Store {
             $0.ownsUnmarked = false
             $0.adoption = nil
         }
+        try lastBackup.write(source, newest: nil)
         try repository.write(try sourceDocument())
     }
 

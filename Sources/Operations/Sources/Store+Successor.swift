@@ -22,7 +22,7 @@ extension Store {
     public var successorNotice: Message? {
         guard let successor else {
             return ((try? backupOfCopy()) ?? nil).map {
-                "this store has not made the backup “\($0.name)” of \(SystemClock.localTime($0.creationTime)): a copy of the store has, or the store was put back to an older state"
+                "this store has not made the backup “\($0.name)” of \(SystemClock.localTime($0.creationTime)): a copy of the store has, the store was put back to an older state, or its file last-backup is damaged"
             }
         }
         let path = MessageText.shortened(successor.storePath)

@@ -251,6 +251,8 @@ struct StoreDraft {
             source: adopted?.id ?? .random(), ownsUnmarked: isUnmarked, isQuiet: adopted != nil,
             adoption: try adoption(repository), repository: repository.facts, repositoryPath: settings.repositoryPath)
         try FileSystem.writeFileAtomically(paths.identity, identity.encoded)
+        let backups = repository.snapshots().filter { $0.source == identity.source }
+        try LastBackupRecord(path: paths.lastBackup).write(identity.source, newest: backups.max(by: Snapshot.wasMadeBefore))
     }
 
     /// - Throws: what the document of the adopted source has that this program could not replace later.

@@ -85,6 +85,70 @@ struct CopiedStoreTests {
         #expect(try room.sh("backupfs snapshots --json --store $R/new | \(Self.names)") == "c d e f")
     }
 
+    /// Each makes its copy before the store has made a backup in its line, or puts the repository where only a look at the file system shows that both
+    /// have the same one.
+    @Test(arguments: [
+        "backupfs init --store $S --repository $R/nas --database $R/one.sqlite; COPY",
+        "backupfs init --store $S --database $R/one.sqlite; mv $S/repository $R/nas; ln -s $R/nas $S/repository; COPY",
+        "backupfs init --store $S --database $R/one.sqlite; backupfs config set repository $S/repository --store $S; COPY; rm -r $R/copy/repository",
+        """
+        backupfs init --store $R/lost --repository $R/nas --database $R/one.sqlite; backupfs backup --label o --store $R/lost; source=$(backupfs snapshots --json --store $R/lost | jq -r '.[0].source'); rm -r $R/lost
+        backupfs init --store $S --repository $R/nas --adopt $source --database $R/one.sqlite; COPY
+        """,
+        """
+        backupfs init --store $R/old --repository $R/nas --database $R/one.sqlite; backupfs backup --label o --store $R/old; source=$(backupfs snapshots --json --store $R/old | jq -r '.[0].source')
+        backupfs init --store $S --repository $R/nas --adopt $source --database $R/one.sqlite
+        backupfs backup --label p --store $R/old; COPY
+        """,
+    ])
+    func `a copy is noticed whenever it was made, and wherever the repository is`(setUp: String) throws {
+        let room = try Room()
+        let copy = #"cp -a $S $R/copy; sed -i "s|$R/one.sqlite|$R/two.sqlite|" $R/copy/store.yaml"#
+        try room.sh(
+            """
+            for db in one two; do sqlite3 $R/$db.sqlite 'create table t(id integer primary key, x text); insert into t values (1, "'$db'")'; done
+            \(setUp.replacing("COPY", with: copy))
+            for store in $S $R/copy; do
+                backupfs config set retention-counts all --store $store; backupfs config set keep-last 2 --store $store
+            done
+            for name in a b c; do backupfs backup --label $name --store $S; done
+            """)
+        let first = try room.run("backupfs backup --label two1 --store $R/copy")
+        #expect(first.status == 0 && first.complaint.contains("\(Self.notice) “c”"), "\(first)")
+        try room.sh("for name in two2 two3; do backupfs backup --label $name --store $R/copy; done")
+        let next = try room.run("backupfs backup --label d --store $S")
+        #expect(next.status == 0 && !next.complaint.contains(Self.notice), "\(next)")
+        #expect(try room.sh("backupfs snapshots --json --store $S | \(Self.names)") == "c d")
+        #expect(try room.sh("backupfs snapshots --json --store $R/copy | \(Self.names)") == "two2 two3")
+    }
+
+    @Test func `a store by two paths does not take itself for a copy`() throws {
+        let room = try Room()
+        try room.sh(
+            """
+            mkdir $R/data; ln -s $R/data $R/link; sqlite3 $R/one.sqlite 'create table t(a)'
+            backupfs init --store $R/data/s --database $R/one.sqlite
+            backupfs config set repository $R/data/s/repository --store $R/data/s
+            """)
+        for (name, folder) in [("a", "data"), ("b", "link"), ("c", "data"), ("d", "link")] {
+            let result = try room.run("backupfs backup --label \(name) --store $R/\(folder)/s")
+            #expect(result.status == 0 && !result.complaint.contains(Self.notice), "\(result)")
+        }
+        #expect(try room.sh("backupfs snapshots --json --store $R/link/s | \(Self.names)") == "a b c d")
+    }
+
+    @Test(arguments: [
+        "echo rubbish > $R/copy/last-backup", ": > $R/copy/last-backup", "head -c 2000 /dev/zero > $R/copy/last-backup",
+    ])
+    func `a store whose record is damaged removes no backup that a copy may have made`(damage: String) throws {
+        let room = try Self.makeRoom()
+        try room.sh("for name in c d; do backupfs backup --label $name --store $S; done; \(damage)")
+        #expect(try room.run("backupfs forget --keep-last 1 --yes --store $R/copy").complaint.contains(Self.notice))
+        for name in ["two1", "two2", "two3", "two4"] { try room.sh("backupfs backup --label \(name) --store $R/copy") }
+        #expect(try room.sh("backupfs snapshots --json --store $S | \(Self.names)") == "b c d")
+        #expect(try room.sh("backupfs snapshots --json --store $R/copy | \(Self.names)") == "two2 two3 two4")
+    }
+
     @Test(arguments: [
         // The backup was noted, and did not appear; or it appeared, and nobody was left to say so.
         "! BACKUPFS_FAULT=backup.record-written backupfs backup --label c --store $S",
@@ -92,7 +156,7 @@ struct CopiedStoreTests {
         // The newest comes back after another one has been made in its place.
         "backupfs delete b --yes --store $S; backupfs backup --label c --store $S; backupfs undelete b --store $S",
         "backupfs backup --label c --store $S; cp -a $R/nas $R/later; rm -r $R/nas; mv $R/older $R/nas",
-        "rm $S/last-backup", "echo rubbish > $S/last-backup", "rm $S/identity",
+        "rm $S/last-backup", "rm $S/identity",
         "mv $S $R/moved; ln -s $R/moved $S", "mv $R/nas $R/nas2; sed -i \"s|$R/nas|$R/nas2|\" $S/store.yaml",
     ])
     func `what is not a copy is not taken for one`(change: String) throws {
