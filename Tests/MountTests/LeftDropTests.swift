@@ -67,6 +67,29 @@ struct LeftDropTests {
         }
     }
 
+    @Test func `what is refused when it gets its final name is kept`() throws {
+        try Room.withMount { room in
+            try room.write(SampleDocument.text, to: "good.json")
+            try room.sh("cp $R/good.json $R/locked.json.part; printf '{' > $R/bad.json.part; mv $R/*.part $M/restore/")
+            try room.fails("mv $M/restore/bad.json.part $M/restore/bad.json", saying: "a subdirectory of itself")
+            _ = try room.python(
+                """
+                database = sqlite3.connect(S + "/app/database.sqlite", isolation_level=None)
+                database.execute("begin immediate")
+                try:
+                    os.rename(M + "/restore/locked.json.part", M + "/restore/locked.json")
+                    raise SystemExit("it was taken")
+                except OSError as error:
+                    assert error.errno == errno.EBUSY, error
+                """)
+            try room.unmount()
+            #expect(
+                try room.sh("cd $S/restore/left; ls; cat bad.json.part; cmp locked.json.part $R/good.json")
+                    == "bad.json.part\nlocked.json.part\n{")
+            try room.mount()
+        }
+    }
+
     @Test func `a log that comes after its database was restored is refused`() throws {
         try Room.withMount { room in
             try room.sh(

@@ -227,6 +227,8 @@ final class DroppedFile: FileNode {
         do {
             try handIn()
         } catch {
+            // A copy under the final name fails with its source still there. This one was complete under the old name, and may be the only one.
+            if old.acceptedContent == nil { try? content.noteAsLeft(old.name) }
             state.withLock { state in
                 state.name = old.name
                 state.purpose = old.purpose
