@@ -42,13 +42,9 @@ struct ArchiveImport: Sendable {
         _ source: ImportSource, _ format: DroppedFormat, definition: AppDefinition, amongMedia: DatabaseAmongMedia = .none,
         roomBytes: UInt64, allowsDamage: Bool = false
     ) throws(BackupError) {
-        var limits = ArchiveLimits(totalSizeBytes: .max)
+        var limits = source.origin == .ownRepository ? ArchiveLimits.ownArchive : ArchiveLimits(totalSizeBytes: .max)
         limits.acceptsUnixBackslashes = true
         limits.acceptsSymbolicLinks = true
-        // A folder of zeros is no bomb when we have packed it ourselves.
-        if source.origin == .ownRepository { limits.ratio = .max }
-        // Backups of before called files so.
-        limits.acceptsLongNames = source.origin == .ownRepository
         reader =
             format == .tar
             ? try ArchiveReader(
@@ -64,9 +60,10 @@ struct ArchiveImport: Sendable {
         name = source.name
         self.allowsDamage = allowsDamage
         self.amongMedia = amongMedia
-        // Its tables come with the database; an export needs them to be there.
+        // Its tables come with the database; an export needs them to be there. Which file is which record's, an export only says.
         let databasePath = Self.archivePath(Self.databaseName, definition)
-        let database = definition.coversWholeDatabase ? Self.entry(databasePath, in: reader) : nil
+        let takesDatabase = definition.coversWholeDatabase || source.prefersDatabase && !definition.tellsOfMedia
+        let database = takesDatabase ? Self.entry(databasePath, in: reader) : nil
         hasDatabase = database != nil
         let exportPath = Self.archivePath(Self.exportName, definition)
         hasManifest = definition.tellsOfMedia

@@ -12,6 +12,8 @@ public struct ImportSource: Sendable {
     public let origin: ImportOrigin
     /// Whether it is the state that a restore has saved: without other instructions it replaces everything, settings too.
     public let isSafetyBackup: Bool
+    /// Whether the records are to be read from the archive's database: its export has not all of them as they were.
+    public var prefersDatabase = false
     /// The file that the bytes are; `nil` for what the repository serves, of which there is no file.
     let filePath: String?
 
@@ -43,6 +45,7 @@ public struct ImportSource: Sendable {
         sizeBytes = other.sizeBytes
         filePath = other.filePath
         isSafetyBackup = other.isSafetyBackup
+        prefersDatabase = other.prefersDatabase
         self.origin = origin
     }
 

@@ -83,7 +83,8 @@ public struct RestoreOperation: Sendable {
         archive: ArchiveImport?
     ) throws(BackupError) -> CheckedImport {
         try requireTables(dropped.name)
-        let source = try DroppedDatabase(path: path, definition: definition)
+        let source = try DroppedDatabase(
+            path: path, definition: definition, needsVersion: dropped.origin == .foreign)
         let summary = try ImportValidator(
             definition: source.definition, limitsMetadata: dropped.origin == .foreign
         ).validate(source)

@@ -38,6 +38,8 @@ public struct RestoreReport: Sendable {
     public var error: BackupError?
     /// What the safety backup lacks of what the restore leaves alone.
     public var safetyGaps: BackupError?
+    /// What else the user should know of the safety backup.
+    public var safetyWarning: Message?
     /// A folder with media that the restore has taken out of the media folder, and that are in no backup.
     public var keptMediaPath: String?
     /// The folder in it with logs that could not come to their databases.
@@ -141,6 +143,7 @@ public struct RestoreReport: Sendable {
     private var warnings: [Message] {
         var warnings = (checked?.warnings ?? []) + (outcome?.notes ?? [])
         if let safetyGaps { warnings.append("The safety backup is not whole: \(safetyGaps.message)") }
+        if let safetyWarning { warnings.append(safetyWarning) }
         if let keptMediaPath {
             warnings.append(
                 isNew

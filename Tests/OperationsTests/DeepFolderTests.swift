@@ -31,4 +31,41 @@ struct DeepFolderTests {
         try room.sh("rm -rf $R/Photos/d; printf two > $R/Photos/a/one.jpg; backupfs restore deep --yes --store $S")
         #expect(try room.sh("cat $R/Photos/a/one.jpg; find $R/Photos -type d | wc -l") == "one130")
     }
+
+    /// Archives of others may not have such paths; what is on a disk may.
+    @Test func `a file whose path has 30,000 bytes comes back by name and by undo`() throws {
+        let room = try Room()
+        try room.sh(
+            """
+            mkdir -p $R/Photos; printf one > $R/Photos/one.jpg; sqlite3 $R/a.db 'create table t(a)'
+            backupfs init --store $S --database $R/a.db --media $R/Photos; backupfs backup --label first --store $S
+            python3 - <<'P'
+            import os
+            os.chdir(os.environ['R'] + '/Photos')
+            for level in range(120): os.mkdir('d' * 250); os.chdir('d' * 250)
+            open('leaf.jpg', 'w').write('leaf')
+            P
+            backupfs backup --label deep --store $S; backupfs verify deep --store $S; backupfs restore first --yes --store $S
+            """)
+        let content = """
+            python3 - <<'P'
+            import os
+            os.chdir(os.environ['R'] + '/Photos')
+            for level in range(120):
+                if os.path.isdir('d' * 250): os.chdir('d' * 250)
+            print(','.join(os.listdir('.')))
+            P
+            """
+        #expect(try room.sh(content) == "one.jpg")
+        let safety = try room.sh("jq -r .safetyBackup $S/restore/last.json")
+        try room.sh("backupfs restore \(safety) --yes --store $S")
+        #expect(try room.sh(content) == "leaf.jpg")
+        try room.sh("backupfs restore first --yes --store $S; backupfs restore deep --yes --store $S")
+        #expect(try room.sh(content) == "leaf.jpg")
+        // The archive as a file is known by its bytes.
+        try room.sh(
+            "backupfs restore first --yes --store $S; backupfs export deep --zip -o $R/deep.zip --store $S; backupfs restore $R/deep.zip --yes --store $S"
+        )
+        #expect(try room.sh(content) == "leaf.jpg")
+    }
 }

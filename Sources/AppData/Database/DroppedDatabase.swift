@@ -17,10 +17,13 @@ public struct DroppedDatabase: RecordSource, Sendable {
     public let unexported: UnexportedData?
     /// The file's modification time stands for the creation time, which a database does not tell.
     private let creationTime: Timestamp
+    /// What counts where the file does not say its schema version.
+    private let fallbackVersion: Int?
 
     /// Checks the whole file.
+    /// - Parameter needsVersion: whether one that does not say its schema version is refused. In the app's own database that is the current one.
     /// - Throws: `invalidContent` for a file that is no database, or not this app's; `damagedContent` for a damaged one.
-    public init(path: String, definition: AppDefinition) throws(BackupError) {
+    public init(path: String, definition: AppDefinition, needsVersion: Bool = true) throws(BackupError) {
         let unchecked = DroppedDatabase(
             unchecked: path, definition: definition,
             creationTime: try FileSystem.status(path).modificationTime.wholeSeconds)
@@ -29,12 +32,16 @@ public struct DroppedDatabase: RecordSource, Sendable {
         try unchecked.withConnection { connection throws(BackupError) in
             (format, unexported) = try unchecked.check(connection)
         }
-        self.init(unchecked: path, definition: format, unexported: unexported, creationTime: unchecked.creationTime)
+        self.init(
+            unchecked: path, definition: format, unexported: unexported, creationTime: unchecked.creationTime,
+            fallbackVersion: needsVersion ? nil : format.schemaVersion)
     }
 
     private init(
-        unchecked path: String, definition: AppDefinition, unexported: UnexportedData? = nil, creationTime: Timestamp
+        unchecked path: String, definition: AppDefinition, unexported: UnexportedData? = nil, creationTime: Timestamp,
+        fallbackVersion: Int? = nil
     ) {
+        self.fallbackVersion = fallbackVersion
         self.unexported = unexported
         self.path = path
         self.definition = definition
@@ -45,7 +52,7 @@ public struct DroppedDatabase: RecordSource, Sendable {
         try withConnection { connection throws(BackupError) in
             restrict(connection)
             let reader = DatabaseRecordReader(connection: connection, definition: definition, path: path)
-            try reader.visitAll(with: visitor, creationTime: creationTime, schemaVersion: nil)
+            try reader.visitAll(with: visitor, creationTime: creationTime, schemaVersion: fallbackVersion)
         }
     }
 

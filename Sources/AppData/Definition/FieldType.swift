@@ -24,7 +24,8 @@ public enum FieldType: String, Sendable, CaseIterable {
     @inline(__always)
     public func holds(_ kind: RecordBuffer.Kind) -> Bool {
         switch kind {
-        case .integer: self == .integer || self == .epochMilliseconds || self == .any
+        // A whole number that no double has stays one: SQLite keeps both in a column.
+        case .integer: self == .integer || self == .epochMilliseconds || self == .any || self == .double
         case .real: self == .double || self == .any
         case .boolean: self == .boolean
         case .text:

@@ -11,7 +11,9 @@ struct FieldChecker {
         switch field.type {
         case .boolean, .any: return nil
         case .integer: return limitProblem(Double(buffer.integer(index)), field)
-        case .double: return buffer.real(index).isFinite ? limitProblem(buffer.real(index), field) : "\(field.name) is not finite"
+        case .double:
+            let number = buffer.kind(index) == .integer ? Double(buffer.integer(index)) : buffer.real(index)
+            return number.isFinite ? limitProblem(number, field) : "\(field.name) is not finite"
         case .decimalText: return decimalProblem(buffer.bytes(index), field)
         case .date: return dateProblem(buffer.bytes(index), field)
         case .epochMilliseconds:

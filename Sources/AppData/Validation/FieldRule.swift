@@ -44,7 +44,9 @@ struct FieldRule {
         switch type {
         case .boolean, .any: return true
         case .integer: return isAboveLimit(Double(buffer.integer(index)))
-        case .double: return buffer.real(index).isFinite && isAboveLimit(buffer.real(index))
+        case .double:
+            let number = kind == .integer ? Double(buffer.integer(index)) : buffer.real(index)
+            return number.isFinite && isAboveLimit(number)
         case .text: return !isChosen || chosen(index, buffer.bytes(index))
         case .date:
             guard let date = DateText.time(buffer.bytes(index)) else { return false }

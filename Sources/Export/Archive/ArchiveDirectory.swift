@@ -5,7 +5,7 @@ import BackupCore
 struct ArchiveDirectory: Sendable {
     struct Record: Sendable {
         var nameStart: UInt32 = 0
-        var nameLength: UInt16 = 0
+        var nameLength: UInt32 = 0
         /// `st_mode` where `hasMode`.
         var mode: UInt16
         var hasMode: Bool
@@ -48,7 +48,7 @@ struct ArchiveDirectory: Sendable {
         totalSizeBytes = sum
         var record = record
         record.nameStart = UInt32(names.count)
-        record.nameLength = UInt16(name.count)
+        record.nameLength = UInt32(name.count)
         names.append(contentsOf: name)
         records.append(record)
     }

@@ -23,6 +23,18 @@ public struct ArchiveLimits: Sendable {
     /// Names that are longer than a file's can be: who takes them has to shorten them.
     public var acceptsLongNames = false
 
+    /// For an archive that this program made of what was on a disk: it may be as large as that, names may be too long for a file, and a folder of zeros is
+    /// no bomb. The reader still keeps at most 2 GiB of names and 2^31 entries.
+    public static var ownArchive: ArchiveLimits {
+        var limits = ArchiveLimits(totalSizeBytes: .max)
+        limits.entryCount = .max
+        limits.nameSizeBytes = .max
+        limits.namesTotalSizeBytes = .max
+        limits.ratio = .max
+        limits.acceptsLongNames = true
+        return limits
+    }
+
     /// - Parameter totalSizeBytes: usually what the disk has room for.
     public init(totalSizeBytes: UInt64) { self.totalSizeBytes = totalSizeBytes }
 

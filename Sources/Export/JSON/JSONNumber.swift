@@ -24,6 +24,14 @@ enum JSONNumber {
         return value
     }
 
+    /// A whole number within 64 bits that no double is equal to.
+    @inline(__always)
+    static func integerWithoutDouble(_ text: UnsafeRawBufferPointer) -> Int64? {
+        // Each number of 15 digits has one.
+        guard text.count > 15, let value = integer(text), Double(exactly: value) == nil else { return nil }
+        return value
+    }
+
     /// The nearest double.
     /// - Returns: `nil` for what is too large, and for what is not zero but too small to be told from it.
     static func double(_ text: UnsafeRawBufferPointer) -> Double? {

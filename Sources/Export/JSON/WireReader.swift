@@ -173,7 +173,9 @@ private final class WireReaderPass {
             }
         case .number:
             try tokenizer.withText { (bytes) throws(BackupError) in
-                if type == .double || type == .any && !tokenizer.isInteger, let real = JSONNumber.double(bytes) {
+                if type == .double, tokenizer.isInteger, let integer = JSONNumber.integerWithoutDouble(bytes) {
+                    buffer.set(index, integer: integer)
+                } else if type == .double || type == .any && !tokenizer.isInteger, let real = JSONNumber.double(bytes) {
                     buffer.set(index, real: real)
                 } else if type == .date, definition.dateNumbers != nil, let time = ReferenceDate.time(bytes) {
                     buffer.set(index, text: ISO8601.format(time))

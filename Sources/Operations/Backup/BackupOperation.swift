@@ -157,7 +157,7 @@ public struct BackupOperation: Sendable {
                 totals: root.totals, storedBytes: storedBytes, tarSizeBytes: archives.tar,
                 stamp: SnapshotStamp.unused(at: createdAt, kind, in: store.repository), databaseState: records.databaseState,
                 archiveNames: naming?.text, channel: channel
-            ).merging(try sourceAttributes()) { $1 }.merging(mediaAttributes(directory)) { $1 }.merging(
+            ).merging(try sourceAttributes()) { $1 }.merging(mediaAttributes(directory)) { $1 }.merging(records.inexact?.attributes ?? [:]) { $1 }.merging(
                 Self.readAttributes(parts.hasUntracedMedia ? (reading.readsUntraced ? createdAt : lastReadAt) : nil)
             ) { $1 })
         // A safety backup is made where no other restore can be, and perhaps inside a transaction, which lets no one ask.
@@ -172,6 +172,7 @@ public struct BackupOperation: Sendable {
                 otherStore.map { BackupWarning(.successor, $0) },
                 places.problemInMedia().map { BackupWarning(.places, $0.message) },
                 records.facts.unexported.map { BackupWarning(.unexported, $0.warning) },
+                records.inexact.map { BackupWarning(.inexact, $0.warning) },
                 parts.moved.isEmpty ? nil : MediaMoves.warning(parts.moved),
             ].compactMap { $0 })
     }

@@ -10,6 +10,8 @@ public struct BackupWarning: Sendable {
         case content
         /// The database holds what no export has.
         case unexported
+        /// The export cannot hold all values.
+        case inexact
         /// It lacks files that were moved while it was made.
         case moved
         /// A backup stays only because this one holds much less.

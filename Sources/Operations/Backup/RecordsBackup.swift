@@ -9,8 +9,9 @@ import SystemIO
 /// it was in the newest backup is not read again.
 struct RecordsBackup {
     /// Counts up when this program renders the same records in another way, or tells states of a database apart in another way: earlier backups are then
-    /// no longer taken over. 1 looked for the log of a database behind a symbolic link beside the link, 2 called files of archives by names that were too long.
-    private static let renderingVersion = 3
+    /// no longer taken over. 1 looked for the log of a database behind a symbolic link beside the link, 2 called files of archives by names that were too
+    /// long, 3 did not count what the export cannot hold.
+    private static let renderingVersion = 4
 
     let store: Store
     /// The app's, or a copy of it that was made when the backup began.
@@ -122,6 +123,7 @@ extension RecordsBackup {
             export: file("export.json", try exportContent(rendering, collections), found),
             rendering.damage == nil ? state : nil)
         stored.damage = rendering.damage
+        stored.inexact = rendering.inexact
         return stored
     }
 
@@ -180,8 +182,10 @@ extension RecordsBackup {
             collections.append(StoredRecords.Collection(collection: name, entry: renewed, source: source))
         }
         guard let database = renewed(database) else { return nil }
-        return try records(
+        var stored = try records(
             facts, collections, database: database, export: file("export.json", content, checksums), state)
+        stored.inexact = InexactValues(of: earlier.snapshot)
+        return stored
     }
 
     /// An earlier file with the time of this backup.

@@ -18,6 +18,8 @@ struct StoredRecords {
     let entries: [TreeEntry]
     /// The state of the database that this is; `nil` where it cannot be told from the next one.
     let databaseState: String?
+    /// What the export cannot hold.
+    var inexact: InexactValues?
     /// What SQLite finds wrong with the database.
     var damage: String?
 }

@@ -17,6 +17,8 @@ final class AppRendering: Sendable {
     /// What the export is, as JSON Schema.
     let schema: [UInt8]
     let facts: RecordFacts
+    /// What the export cannot hold.
+    let inexact: InexactValues?
     /// What SQLite finds wrong with the database; `nil` when nothing is, or it was not asked.
     let damage: String?
 
@@ -44,9 +46,9 @@ final class AppRendering: Sendable {
         try databaseIsReady(copy)
         do throws(BackupError) {
             let copied = AppDatabase(at: databasePath, definition: database.definition, media: database.media)
-            facts = try copied.readSnapshot { (snapshot) throws(BackupError) in
-                _ = try WireWriter().write(snapshot, createdAt: createdAt, to: sink)
-                return try RecordFacts(of: snapshot)
+            (facts, inexact) = try copied.readSnapshot { (snapshot) throws(BackupError) in
+                let statistics = try WireWriter().write(snapshot, createdAt: createdAt, to: sink)
+                return (try RecordFacts(of: snapshot), InexactValues(statistics))
             }
         } catch {
             // The person knows the app's database, and not the copy.

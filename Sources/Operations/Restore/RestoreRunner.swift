@@ -169,6 +169,7 @@ public struct RestoreRunner: Sendable {
                         steps.beginImport()
                         report.safetyBackup = store.safetyFile(of: made.snapshot).name
                         report.safetyGaps = made.incompleteness
+                        report.safetyWarning = InexactValues(of: made.snapshot)?.restoreWarning
                         return made.snapshot.id
                     }
                     report.note(end)
@@ -287,7 +288,9 @@ public struct RestoreRunner: Sendable {
         try require(snapshot, named: source)
         // A ZIP archive has times of whole seconds from 1980 to 2107 only.
         let table = try SnapshotArchive.table(of: snapshot, .tar, in: store.repository)
-        return stored(table, name: snapshot.name.description, isSafetyBackup: snapshot.kind == .safety)
+        var content = stored(table, name: snapshot.name.description, isSafetyBackup: snapshot.kind == .safety)
+        content.prefersDatabase = InexactValues(of: snapshot) != nil
+        return content
     }
 
     /// A backup by its name, or one of the store's own safety backups.
