@@ -14,6 +14,8 @@ public struct ImportSource: Sendable {
     public let isSafetyBackup: Bool
     /// Whether the records are to be read from the archive's database: its export has not all of them as they were.
     public var prefersDatabase = false
+    /// How many files the backup lacks, because they could not be read when it was made: its archive says nothing of them.
+    public var unreadFileCount = 0
     /// The file that the bytes are; `nil` for what the repository serves, of which there is no file.
     let filePath: String?
 
@@ -46,6 +48,7 @@ public struct ImportSource: Sendable {
         filePath = other.filePath
         isSafetyBackup = other.isSafetyBackup
         prefersDatabase = other.prefersDatabase
+        unreadFileCount = other.unreadFileCount
         self.origin = origin
     }
 

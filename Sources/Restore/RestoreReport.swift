@@ -36,6 +36,8 @@ public struct RestoreReport: Sendable {
     /// The safety backup's file name in `safety/`.
     public var safetyBackup: String?
     public var error: BackupError?
+    /// How many files the restored backup lacks, because they could not be read when it was made, where all media were replaced.
+    public var unreadFileCount = 0
     /// What the safety backup lacks of what the restore leaves alone.
     public var safetyGaps: BackupError?
     /// What else the user should know of the safety backup.
@@ -142,6 +144,16 @@ public struct RestoreReport: Sendable {
 
     private var warnings: [Message] {
         var warnings = (checked?.warnings ?? []) + (outcome?.notes ?? [])
+        if unreadFileCount > 0 {
+            warnings.append(
+                .plural(
+                    unreadFileCount,
+                    one:
+                        "The backup lacks \(unreadFileCount) file or folder that could not be read when it was made; its manifest.json names it. What lay there is in the safety backup, which is pinned",
+                    other:
+                        "The backup lacks \(unreadFileCount) files or folders that could not be read when it was made; its manifest.json names them. What lay there is in the safety backup, which is pinned"
+                ))
+        }
         if let safetyGaps { warnings.append("The safety backup is not whole: \(safetyGaps.message)") }
         if let safetyWarning { warnings.append(safetyWarning) }
         if let keptMediaPath {

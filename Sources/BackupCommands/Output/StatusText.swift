@@ -164,6 +164,8 @@ extension StatusText {
         return switch check.finding {
         case .healthy: "OK. Last backup: \(time)"
         case .takenOver: "The newest backup may be another store's: \(check.message ?? .verbatim(""))"
+        case .waiting:
+            "The store has adopted these backups and makes none itself yet. Restore one, or back up: backupfs backup. Last backup: \(time)"
         case .noBackup: "No backup has been made yet."
         case .tooOld: "The last backup is older than \(check.maximumAge.text). Last backup: \(time)"
         case .clock:

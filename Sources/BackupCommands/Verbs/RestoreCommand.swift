@@ -135,6 +135,16 @@ struct RestoreCommand: ParsableCommand {
         printer.finish()
         show(result.json, .joined([.verbatim(Terminal.successMark), result.text], separator: ""))
         OperationNotice(.restore, named: content.name, of: store).tell()
+        let unreadCount = result.unreadFileCount
+        guard unreadCount == 0 else {
+            throw BackupError(
+                .sourceUnreadable,
+                .plural(
+                    unreadCount, one: "the backup lacks \(unreadCount) file or folder that could not be read when it was made",
+                    other: "the backup lacks \(unreadCount) files or folders that could not be read when it was made"),
+                path: content.name,
+                remedy: "Everything else has been restored. Look for them in another backup, or in the safety backup.")
+        }
         guard let count = result.checked?.leftOut.count, count > 0 else { return }
         throw BackupError(
             .sourceUnreadable,

@@ -157,7 +157,9 @@ public struct BackupOperation: Sendable {
                 totals: root.totals, storedBytes: storedBytes, tarSizeBytes: archives.tar,
                 stamp: SnapshotStamp.unused(at: createdAt, kind, in: store.repository), databaseState: records.databaseState,
                 archiveNames: naming?.text, channel: channel
-            ).merging(try sourceAttributes()) { $1 }.merging(mediaAttributes(directory)) { $1 }.merging(records.inexact?.attributes ?? [:]) { $1 }.merging(
+            ).merging(try sourceAttributes()) { $1 }.merging(mediaAttributes(directory)) { $1 }.merging(
+                records.inexact?.attributes ?? [:]
+            ) { $1 }.merging(Snapshot.unreadFileAttributes(parts.unreadable.count)) { $1 }.merging(
                 Self.readAttributes(parts.hasUntracedMedia ? (reading.readsUntraced ? createdAt : lastReadAt) : nil)
             ) { $1 })
         // A safety backup is made where no other restore can be, and perhaps inside a transaction, which lets no one ask.

@@ -54,6 +54,7 @@ public struct RestoreRunner: Sendable {
             do throws(BackupError) {
                 let checked = try check(source, strategy, in: folder)
                 report.checked = checked
+                report.unreadFileCount = Self.replacesMedia(checked, strategy) ? source.unreadFileCount : 0
                 report.outcome = try operation(source, in: folder).rehearse(checked)
                 if comparesOthers, isCheap(source) { report.others = try others(source, than: strategy, in: folder) }
             } catch {
@@ -155,7 +156,8 @@ public struct RestoreRunner: Sendable {
                     var room = RoomCheck()
                     try SafetyRoom(store: store).add(to: &room)
                     // What a restore does not replace may have holes in the backup.
-                    let replacesMedia = strategy == .replace && checked.hasMedia
+                    let replacesMedia = Self.replacesMedia(checked, strategy)
+                    report.unreadFileCount = replacesMedia ? source.unreadFileCount : 0
                     let end = try operation.run(
                         checked, fileName: source.name, report: steps.note, outcome: { report.outcome = $0 }, room: room,
                         prepare: { () throws(BackupError) in
@@ -168,6 +170,8 @@ public struct RestoreRunner: Sendable {
                             .safety, label: nil, tag: nil, requiresAllFiles: replacesMedia, steps.noteSaving)
                         steps.beginImport()
                         report.safetyBackup = store.safetyFile(of: made.snapshot).name
+                        // The newest few stay without: it may hold the only copies.
+                        if report.unreadFileCount > 0 { try store.repository.setPinned(made.snapshot.id, true) }
                         report.safetyGaps = made.incompleteness
                         report.safetyWarning = InexactValues(of: made.snapshot)?.restoreWarning
                         return made.snapshot.id
@@ -198,6 +202,10 @@ public struct RestoreRunner: Sendable {
         // The data is new. What cannot be tidied up now is no failure of the restore: the next start does it.
         try? tidyUp(report)
         return report
+    }
+
+    private static func replacesMedia(_ checked: CheckedImport, _ strategy: ImportStrategy) -> Bool {
+        strategy == .replace && checked.hasMedia
     }
 
     private func tidyUp(_ report: RestoreReport) throws(BackupError) {
@@ -290,6 +298,7 @@ public struct RestoreRunner: Sendable {
         let table = try SnapshotArchive.table(of: snapshot, .tar, in: store.repository)
         var content = stored(table, name: snapshot.name.description, isSafetyBackup: snapshot.kind == .safety)
         content.prefersDatabase = InexactValues(of: snapshot) != nil
+        content.unreadFileCount = snapshot.unreadFileCount
         return content
     }
 

@@ -9,6 +9,8 @@ public struct HealthCheck: Sendable {
         case healthy
         /// Another store continues the backups: the newest may be that one's, and say nothing of this one's data.
         case takenOver = "taken_over"
+        /// The store has adopted backups and waits for a restore or a backup that a user asks for: the newest backup is another store's.
+        case waiting
         case noBackup = "no_backup"
         case tooOld = "too_old"
         /// The newest backup is of a time to come, so nobody knows how old it is: it would count as young enough for years.
@@ -32,6 +34,8 @@ public struct HealthCheck: Sendable {
         let limit = CalendarTime(state.now).start(of: maximumAge)
         if state.successorNotice != nil {
             finding = .takenOver
+        } else if state.isQuiet {
+            finding = .waiting
         } else if let newest = state.newest {
             // Two machines' clocks may differ by a time zone that one of them has wrong.
             if newest.creationTime.secondsSince(state.now) > RetentionGuard.behindSeconds {
@@ -48,7 +52,7 @@ public struct HealthCheck: Sendable {
             switch finding {
             case .takenOver: state.successorNotice
             case .automaticFailed: state.failure?.message
-            case .healthy, .noBackup, .tooOld, .clock: nil
+            case .healthy, .noBackup, .tooOld, .clock, .waiting: nil
             }
     }
 

@@ -196,4 +196,22 @@ struct StatusCommandTests {
     func `what does not go together is refused`(options: String) throws {
         #expect(try Room().run("backupfs status --store $S \(options)").status == 2)
     }
+
+    @Test func `a store that has adopted backups and waits is not healthy`() throws {
+        let room = try Room()
+        try room.sh(
+            """
+            for name in a b; do sqlite3 $R/$name.db 'create table t(x)'; done
+            backupfs init --store $S --database $R/a.db --repository $R/nas; backupfs backup --store $S
+            source=$(backupfs snapshots --json --store $S | jq -r '.[0].source')
+            backupfs init --store $R/other --database $R/b.db --repository $R/nas --adopt $source
+            """)
+        let check = try room.run("backupfs status --check 1d --store $R/other")
+        #expect(
+            check.status == 1 && check.output.hasPrefix("The store has adopted these backups and makes none itself yet."),
+            "\(check)")
+        #expect(try room.run("backupfs status --check 1d --json --store $R/other | jq -r .finding").output == "waiting\n")
+        try room.sh("backupfs backup --store $R/other")
+        #expect(try room.run("backupfs status --check 1d --store $R/other").status == 0)
+    }
 }

@@ -1,0 +1,41 @@
+import TestSupport
+import Testing
+
+/// A backup that lacks files which could not be read when it was made, and can be read when it is restored.
+@Suite(.enabled(if: Machine.isRoot && Machine.hasTool("setpriv"), "NOT TESTED: files of other users need root and setpriv"))
+struct UnreadFilesTests {
+    private static let user = "setpriv --reuid=65534 --regid=65534 --clear-groups"
+
+    @Test func `a restore says what the backup lacks, and keeps what lies there`() throws {
+        let room = try Room()
+        try room.sh(
+            """
+            mkdir -p $R/m/d; sqlite3 $R/a.db 'create table t(a)'; printf x > $R/m/x.jpg; printf y > $R/m/y.jpg; printf z > $R/m/d/z.jpg
+            cp --remove-destination $(readlink -f $R/bin/backupfs) $R/bin/backupfs; chown -R 65534:65534 $R; chmod 755 $R $R/bin/*
+            \(Self.user) backupfs init --store $S --database $R/a.db --media $R/m; chmod 0 $R/m/x.jpg $R/m/d
+            """)
+        #expect(try room.run("\(Self.user) backupfs backup --label A --store $S").status == 3)
+        try room.sh("chmod 644 $R/m/x.jpg; chmod 755 $R/m/d; printf Y > $R/m/y.jpg")
+        let verified = try room.run("\(Self.user) backupfs verify A --store $S")
+        #expect(
+            verified.status == 0
+                && verified.output.contains("the backup lacks 2 files or folders that could not be read when it was made"),
+            "\(verified)")
+        let preview = try room.run("\(Self.user) backupfs restore A --dry-run --store $S")
+        #expect(preview.status == 0 && preview.output.contains("The backup lacks 2 files or folders"), "\(preview)")
+        let result = try room.run("\(Self.user) backupfs restore A --yes --store $S")
+        #expect(result.status == 3 && result.output.contains("is in the safety backup, which is pinned"), "\(result)")
+        #expect(result.complaint.contains("the backup lacks 2 files or folders that could not be read"), "\(result)")
+        #expect(
+            try room.sh("cat $R/m/y.jpg; grep -c 'lacks 2 files' $S/restore/last.txt")
+                == "y1")
+        // More restores than safety backups are kept.
+        try room.sh(
+            """
+            undo=$(jq -r .safetyBackup $S/restore/last.json); printf 1 > $R/m/y.jpg; \(Self.user) backupfs backup --label B --store $S
+            for i in 1 2 3 4; do \(Self.user) backupfs restore B --yes --store $S; done
+            \(Self.user) backupfs restore $undo --yes --store $S
+            """)
+        #expect(try room.sh("cat $R/m/x.jpg $R/m/y.jpg $R/m/d/z.jpg") == "xYz")
+    }
+}
