@@ -10,6 +10,8 @@ public struct BackupWarning: Sendable {
         case content
         /// The database holds what no export has.
         case unexported
+        /// No restore could write to the database.
+        case triggers
         /// It lacks files that were moved while it was made.
         case moved
         /// A backup stays only because this one holds much less.
