@@ -6,20 +6,11 @@ import SystemIO
 
 /// A dropped archive: where the export and the media lie in it, checked before anything is believed.
 struct ArchiveImport: Sendable {
-    private static let exportName = "export.json"
-    private static let databaseName = "database.sqlite"
-    private static let mediaFolder = "media/"
-
     private let reader: ArchiveReader
     /// What the person calls it.
     private let name: String
     private let origin: ImportOrigin
-    /// The export, or the database of an app that nobody has described.
-    private let recordsEntry: ArchiveEntry
-    /// Whether the records are a database.
-    let hasDatabase: Bool
-    /// The media folder's path in the archive, with its slash.
-    private let mediaPrefix: [UInt8]
+    private let places: ArchivePlaces
     /// Whether the export may say which file is whose.
     private let hasManifest: Bool
     /// Of the media files, when there may be a manifest.
@@ -60,36 +51,21 @@ struct ArchiveImport: Sendable {
         name = source.name
         self.allowsDamage = allowsDamage
         self.amongMedia = amongMedia
-        // Its tables come with the database; an export needs them to be there. Which file is which record's, an export only says.
-        let databasePath = Self.archivePath(Self.databaseName, definition)
-        let takesDatabase = definition.coversWholeDatabase || source.prefersDatabase && !definition.tellsOfMedia
-        let database = takesDatabase ? Self.entry(databasePath, in: reader) : nil
-        hasDatabase = database != nil
-        let exportPath = Self.archivePath(Self.exportName, definition)
         hasManifest = definition.tellsOfMedia
-        // The app's own layout, or a backup's folder as it lies, packed by somebody.
-        let own = Self.entry(exportPath, in: reader)
-        let plain = own == nil ? Self.entry(Self.exportName, in: reader) : nil
-        let mediaFolder = plain == nil ? Self.archivePath(Self.mediaFolder, definition) : Self.mediaFolder
-        mediaPrefix = Array(mediaFolder.utf8)
-        guard let entry = database ?? own ?? plain else {
-            throw BackupError(
-                .invalidContent, "Import failed: the archive has no \(exportPath)", path: name,
-                findings: ["the archive is not a backup of \(definition.title)"])
-        }
-        recordsEntry = entry
+        let entries = reader.entries(strippingCommonFolder: true)
+        // A database brings its tables; an export needs them to be there. Which file is which record's, only an export says.
+        let takesDatabase = definition.coversWholeDatabase || source.prefersDatabase && !definition.tellsOfMedia
+        places = try ArchivePlaces(
+            of: entries, layout: source.archiveLayout, definition: definition, takesDatabase: takesDatabase, name: source.name)
         // The repository proves its own bytes.
-        isProven = format != .tar || source.origin == .ownRepository || Self.entry("SHA256SUMS", in: reader) != nil
+        isProven =
+            format != .tar || source.origin == .ownRepository || entries.contains { $0.path.elementsEqual("SHA256SUMS".utf8) }
     }
 
-    private static func entry(_ path: String, in reader: ArchiveReader) -> ArchiveEntry? {
-        reader.entries(strippingCommonFolder: true).first { $0.path.elementsEqual(path.utf8) }
-    }
-
-    private static func archivePath(_ path: String, _ definition: AppDefinition) -> String {
-        guard let rule = definition.archiveLayout.first(where: { path.hasPrefix($0.from) }) else { return path }
-        return rule.to + path.dropFirst(rule.from.count)
-    }
+    private var recordsEntry: ArchiveEntry { places.records }
+    /// Whether the records are a database.
+    var hasDatabase: Bool { places.hasDatabase }
+    private var mediaPrefix: [UInt8] { places.mediaPrefix }
 
     private var entries: ArchiveEntryList { reader.entries(strippingCommonFolder: true) }
 
@@ -104,10 +80,14 @@ struct ArchiveImport: Sendable {
     var warnings: [Message] {
         reader.warnings
             + (isProven ? [] : ["A tar archive without SHA256SUMS: nothing in it proves that its files are what they were"])
+            + places.warnings
     }
 
     /// Whether the archive says what the media folder is to hold, be it nothing. One without any leaves the folder alone.
-    var hasMedia: Bool { entries.contains { $0.path.starts(with: mediaPrefix) } }
+    var hasMedia: Bool { places.hasMedia }
+
+    /// - Throws: `invalidContent` when the archive has no media.
+    func requireMedia() throws(BackupError) { try places.requireMedia(name) }
 
     var mediaFileCount: Int {
         entries.reduce(0) { isMedia($1) && !$1.isDirectory ? $0 + targets(of: $1).count : $0 }

@@ -13,9 +13,11 @@ public struct ArchiveTrial {
     /// - Parameters:
     ///   - source: a ZIP archive.
     ///   - exportPath: the export that lies in it.
+    ///   - hasMedia: whether the backup has media.
     /// - Throws: what a restore would throw: `invalidContent`, `tooLarge`, …
-    public func run(_ source: ImportSource, exportPath: String) throws(BackupError) {
+    public func run(_ source: ImportSource, exportPath: String, hasMedia: Bool = false) throws(BackupError) {
         var archive = try ArchiveImport(source, .zip, definition: definition, roomBytes: .max)
+        if hasMedia { try archive.requireMedia() }
         try archive.requireDepth()
         guard definition.tellsOfMedia else { return }
         let wire = try WireImport(SharedFile(path: exportPath), definition: definition, limitsMetadata: false)

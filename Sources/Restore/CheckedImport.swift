@@ -19,6 +19,8 @@ public struct CheckedImport: Sendable {
     let archive: ArchiveImport?
     /// What was found of the archive's media.
     var mediaWarnings: [Message] = []
+    /// What is to be said of the database that the records go into.
+    var databaseWarning: Message?
 
     /// What is damaged or missing and was left out on demand, each with the reason.
     public var leftOut: [Message] { archive?.leftOut ?? [] }
@@ -36,7 +38,8 @@ public struct CheckedImport: Sendable {
 
     /// Everything that should be said, though it does not stop a restore.
     public var warnings: [Message] {
-        summary.warnings + (archive?.warnings ?? []) + mediaWarnings + (unexported.map { [$0.restoreWarning] } ?? [])
+        summary.warnings + (archive?.warnings ?? []) + mediaWarnings + (databaseWarning.map { [$0] } ?? [])
+            + (unexported.map { [$0.restoreWarning] } ?? [])
     }
 
     /// What lies in a database and is no part of its records.

@@ -16,6 +16,8 @@ public struct ImportSource: Sendable {
     public var prefersDatabase = false
     /// How many files the backup lacks, because they could not be read when it was made: its archive says nothing of them.
     public var unreadFileCount = 0
+    /// The layout of the backup's own archive (`SnapshotRecord.archiveLayout`); `nil` where it is not known what the bytes are.
+    public let archiveLayout: [String: String]?
     /// The file that the bytes are; `nil` for what the repository serves, of which there is no file.
     let filePath: String?
 
@@ -28,20 +30,25 @@ public struct ImportSource: Sendable {
         sizeBytes = file.size
         filePath = path
         isSafetyBackup = false
+        archiveLayout = nil
         self.origin = origin
     }
 
     /// What the store's own repository serves: nothing of it is copied.
-    public init(stored bytes: any ByteSource, sizeBytes: UInt64, name: String, isSafetyBackup: Bool = false) {
+    public init(
+        stored bytes: any ByteSource, sizeBytes: UInt64, name: String, isSafetyBackup: Bool = false,
+        archiveLayout: [String: String]? = nil
+    ) {
         self.name = name
         self.bytes = bytes
         self.sizeBytes = sizeBytes
         filePath = nil
         self.isSafetyBackup = isSafetyBackup
+        self.archiveLayout = archiveLayout
         origin = .ownRepository
     }
 
-    private init(_ other: ImportSource, bytes: any ByteSource, origin: ImportOrigin) {
+    private init(_ other: ImportSource, bytes: any ByteSource, origin: ImportOrigin, archiveLayout: [String: String]?) {
         name = other.name
         self.bytes = bytes
         sizeBytes = other.sizeBytes
@@ -49,14 +56,24 @@ public struct ImportSource: Sendable {
         isSafetyBackup = other.isSafetyBackup
         prefersDatabase = other.prefersDatabase
         unreadFileCount = other.unreadFileCount
+        self.archiveLayout = archiveLayout
         self.origin = origin
     }
 
     /// The same, believed to be of the store's own making.
-    public var asOwn: ImportSource { ImportSource(self, bytes: bytes, origin: .ownRepository) }
+    public var asOwn: ImportSource {
+        ImportSource(self, bytes: bytes, origin: .ownRepository, archiveLayout: archiveLayout)
+    }
+
+    /// The same, known as an archive of one of the store's own backups.
+    public func asOwn(archiveLayout: [String: String]) -> ImportSource {
+        ImportSource(self, bytes: bytes, origin: .ownRepository, archiveLayout: archiveLayout)
+    }
 
     /// The same, read by way of something else.
-    public func replacing(bytes: any ByteSource) -> ImportSource { ImportSource(self, bytes: bytes, origin: origin) }
+    public func replacing(bytes: any ByteSource) -> ImportSource {
+        ImportSource(self, bytes: bytes, origin: origin, archiveLayout: archiveLayout)
+    }
 
     /// The path of a database with these bytes, and with what a log or a journal beside the file holds. It may lie in `folder`.
     func database(in folder: String) throws(BackupError) -> String {

@@ -50,7 +50,9 @@ public struct RestoreOperation: Sendable {
         // A database that is lost holds nothing.
         let hasDatabase = try database.exists()
         if hasDatabase, strategy == .replace { try database.requireReplaceable() }
-        let checked = try checkContent(source, strategy)
+        let warning = hasDatabase ? try database.triggerWarning() : nil
+        var checked = try checkContent(source, strategy)
+        checked.databaseWarning = warning
         if hasDatabase, strategy != .replace { try database.requireSameFormat(as: checked.definition) }
         return checked
     }

@@ -127,6 +127,22 @@ struct ArchiveImportTests {
         }
     }
 
+    /// What `verify` asks of a backup's own archive.
+    @Test func `an archive without the media of its backup is found`() throws {
+        for (lines, message) in [
+            ("add('export.json', export)", "Import failed: the archive has none of the backup's media"),
+            ("add('export.json', export); add('media/', b'', 0o40755)", nil),
+        ] {
+            let folder = try TemporaryFolder()
+            try Self.archive(folder, lines)
+            let own = try ImportSource(file: folder("a.zip")).asOwn(archiveLayout: [:])
+            let trial = ArchiveTrial(try Diary.definition())
+            let error = failure { try trial.run(own, exportPath: folder("export.json"), hasMedia: true) }
+            #expect(error?.message.english == message && error?.code == (message == nil ? nil : .invalidContent))
+            #expect(failure { try trial.run(own, exportPath: folder("export.json")) } == nil)
+        }
+    }
+
     @Test func `a byte of a photo that changed is damage`() throws {
         let folder = try TemporaryFolder()
         try Self.archive(folder, "add('export.json', export); z.writestr('media/a.jpg', b'0123456789' * 20, zipfile.ZIP_STORED)")

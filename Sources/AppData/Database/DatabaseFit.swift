@@ -54,10 +54,34 @@ public struct DatabaseFit: Sendable, Equatable {
                     message: "the table \(table.name) has columns without a field: \(unnamed.joined(separator: ", "))",
                     remedy: "Add a field for each: a restore is refused while they hold values, which it would lose."))
         }
+        warnings += try Self.triggerWarnings(of: tables, in: present)
         self.problems = DefinitionFindings.sorted(problems)
         self.warnings = DefinitionFindings.sorted(warnings)
         let mentioned = Set(tables.map(\.name))
         unmentionedTables = names.filter { !mentioned.contains($0) }
+    }
+
+    /// What triggers would do that change tables while a restore writes.
+    private static func triggerWarnings(
+        of tables: [DefinitionTable], in present: DatabaseTables
+    ) throws(BackupError) -> [DefinitionProblem] {
+        let effects = try TriggerEffects(of: tables.map(\.name), in: present.connection, path: present.path)
+        return effects.suspended.map { trigger in
+            let line = tables.first { $0.name == trigger.table }?.line ?? tables.first?.line ?? 1
+            let changes = TriggerEffects.names(trigger.changes)
+            guard trigger.indexes.isEmpty else {
+                return DefinitionProblem(
+                    line: line,
+                    message: """
+                        the trigger \(trigger.name) changes \(changes) and fills the index \(TriggerEffects.names(trigger.indexes)): every \
+                        restore is refused
+                        """,
+                    remedy: TriggerEffects.problemRemedy)
+            }
+            return DefinitionProblem(
+                line: line, message: "the trigger \(trigger.name) changes \(changes): a restore does not run it",
+                remedy: "If the app needs more after a restore than its records, do it in after-restore.")
+        }
     }
 
     /// - Parameters:

@@ -12,6 +12,16 @@ extension AppDatabase {
         }
     }
 
+    /// What is to be said of triggers that a restore does not run; `nil` when there are none.
+    /// - Throws: `notSupported` for a trigger that it must run and must not run.
+    public func triggerWarning() throws(BackupError) -> Message? {
+        try read { connection throws(BackupError) in
+            let effects = try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).triggerEffects()
+            try effects?.requireNoProblem(path: path)
+            return effects?.warning
+        }
+    }
+
     /// Whether rows can be written into it one by one.
     /// - Throws: `notSupported` when its indexes are in an order that only the app knows.
     public func requireKnownCollations() throws(BackupError) {
@@ -61,6 +71,11 @@ struct DatabaseReplacement {
         try DatabaseSchemaCheck(connection: connection, definition: format, path: path).requireNoProblem()
         let formatOfPresent = try definition.format(ofDatabase: connection, path: path)
         let present = try countsOfPresent(formatOfPresent)
+        // First of all: another connection looks at the schema.
+        var suspended: SuspendedTriggers?
+        if let effects = try check.triggerEffects() {
+            suspended = try SuspendedTriggers(effects, connection: connection, path: path)
+        }
         try instructions.marker?.leaveIfOthersHaveFinished(connection, path: path)
         if format.coversWholeDatabase {
             // Their work is in the file: what they wrote are rows of its tables.
@@ -86,6 +101,7 @@ struct DatabaseReplacement {
         try inserter.keyValues.removeKeysNotGiven(of: formatOfPresent.metadata)
         if takesSettings, let settings = formatOfPresent.settings { try inserter.keyValues.removeKeysNotGiven(of: settings) }
         try inserter.insertSchemaVersion()
+        try suspended?.end()
         try FaultInjection.reached("restore.rows-inserted")
         if isKeeping {
             try requireReferencesOfKept(format)

@@ -50,6 +50,16 @@ struct DatabaseSchemaCheck {
         if let found = try unexportedData() { throw found.refusal(path: path) }
     }
 
+    /// What triggers would do while a restore writes to the tables of the app. Of a whole database none runs.
+    func triggerEffects() throws(BackupError) -> TriggerEffects? {
+        guard !definition.coversWholeDatabase else { return nil }
+        var tables = try replacedTables()
+        for object in definition.formats.flatMap({ [$0.metadata, $0.settings] }) {
+            if let table = object?.table, !tables.contains(table) { tables.append(table) }
+        }
+        return try TriggerEffects(of: tables, in: connection, path: path)
+    }
+
     /// The tables whose rows a replacement removes: those of all formats that are there.
     func replacedTables() throws(BackupError) -> [String] {
         var tables: [String] = []

@@ -51,6 +51,11 @@ public final class DatabaseSnapshot: RecordSource {
         try DatabaseSchemaCheck(connection: reader.connection, definition: app, path: reader.path).unexportedData()
     }
 
+    /// Why no restore could write to this database, for its triggers; `nil` when one could.
+    public func triggerProblem() throws(BackupError) -> Message? {
+        try DatabaseSchemaCheck(connection: reader.connection, definition: app, path: reader.path).triggerEffects()?.problem
+    }
+
     /// The metadata object's values, with defaults for what is not stored; the creation time is missing.
     public func metadata() throws(BackupError) -> RecordBuffer {
         try reader.object(definition.metadata, creationTime: nil, schemaVersion: definition.schemaVersion)

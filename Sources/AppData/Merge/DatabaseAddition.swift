@@ -13,6 +13,11 @@ struct DatabaseAddition {
         let format = source.definition
         try DatabaseSchemaCheck(connection: connection, definition: format, path: path).requireNoProblem()
         let isOther = try hasOtherFormat(format)
+        // As in a replacement: what is added is what the file has, and an undo, which runs none of them, brings everything back.
+        var suspended: SuspendedTriggers?
+        if let effects = try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).triggerEffects() {
+            suspended = try SuspendedTriggers(effects, connection: connection, path: path)
+        }
         try instructions.marker?.leaveIfOthersHaveFinished(connection, path: path)
         let present = try definition.format(ofDatabase: connection, path: path)
         let inserter = try RecordInserter(connection: connection, definition: format, path: path)
@@ -23,6 +28,7 @@ struct DatabaseAddition {
             source, ImportOutcome(strategy: instructions.strategy, of: format), inserter)
         // Into a database without records anything may come, and goes out again in its own form.
         if isOther { try inserter.insertSchemaVersion() }
+        try suspended?.end()
         try FaultInjection.reached("restore.rows-inserted")
         try FaultInjection.reached("restore.before-commit")
         return outcome

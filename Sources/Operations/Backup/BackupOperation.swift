@@ -175,6 +175,7 @@ public struct BackupOperation: Sendable {
                 places.problemInMedia().map { BackupWarning(.places, $0.message) },
                 records.facts.unexported.map { BackupWarning(.unexported, $0.warning) },
                 records.inexact.map { BackupWarning(.inexact, $0.warning) },
+                records.facts.triggerProblem.map { BackupWarning(.triggers, "a restore would be refused: \($0)") },
                 parts.moved.isEmpty ? nil : MediaMoves.warning(parts.moved),
             ].compactMap { $0 })
     }

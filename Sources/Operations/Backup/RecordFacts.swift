@@ -12,12 +12,15 @@ struct RecordFacts: Sendable {
     let missingFiles: MissingFiles
     /// What is in `database.sqlite` alone, and would be lost by a restore.
     let unexported: UnexportedData?
+    /// Why no restore could write to the database; `nil` when one could.
+    let triggerProblem: Message?
 
     init(of snapshot: DatabaseSnapshot) throws(BackupError) {
         definition = snapshot.definition
         counts = try snapshot.counts()
         missingFiles = try snapshot.missingFiles()
         unexported = try snapshot.unexportedData()
+        triggerProblem = try snapshot.triggerProblem()
         appVersion = try snapshot.metadataText("appVersion") ?? "unknown"
         deviceName = try snapshot.metadataText("deviceName") ?? "unknown"
     }

@@ -125,6 +125,8 @@ struct RecordDrill {
     private mutating func compareDatabase(_ root: Directory, createdAt: Timestamp) throws(BackupError) {
         let database = try database()
         try database.check()
+        let problem = try database.readSnapshot { (snapshot) throws(BackupError) in try snapshot.triggerProblem() }
+        if let problem { findings.append("database.sqlite: a restore would be refused: \(problem)") }
         let rendering = try AppRendering(of: database, in: workPath, createdAt: createdAt)
         guard try SourceChecksums.of(rendering.export).sha256 != SharedFile(path: path("export.json")).sha256() else { return }
         var hasFinding = false

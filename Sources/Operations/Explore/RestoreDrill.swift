@@ -77,7 +77,7 @@ public struct RestoreDrill: Sendable {
             recordCount = records.recordCount
             findings += records.findings
             // What is damaged has been told: all else an archive is refused for are its names.
-            if findings.isEmpty { findings += try archiveFindings(snapshot, exportPath: "\(files)/export.json") }
+            if findings.isEmpty { findings += try archiveFindings(snapshot, root, exportPath: "\(files)/export.json") }
             return findings
         }
         if snapshot.unreadFileCount > 0 {
@@ -105,14 +105,18 @@ public struct RestoreDrill: Sendable {
     }
 
     /// What a restore of the backup's archive would be refused for. A restore by name takes the tar form, whose names are the same.
-    private func archiveFindings(_ snapshot: Snapshot, exportPath: String) throws(BackupError) -> [Message] {
+    private func archiveFindings(
+        _ snapshot: Snapshot, _ root: Directory, exportPath: String
+    ) throws(BackupError) -> [Message] {
         guard snapshot.record.attributes[Snapshot.appAttribute] == store.definition.name else { return [] }
         do throws(BackupError) {
-            let table = try SnapshotArchive.table(of: snapshot, .zip, in: store.repository)
+            let layout = SnapshotArchive.layoutForRestore(of: snapshot)
+            let table = try SnapshotArchive.table(of: snapshot, .zip, layout: layout, in: store.repository)
             let source = ImportSource(
                 stored: StoredSource(table, in: store.repository), sizeBytes: table.size,
-                name: ArchiveFormat.zip.fileName.description)
-            try ArchiveTrial(store.definition).run(source, exportPath: exportPath)
+                name: ArchiveFormat.zip.fileName.description, archiveLayout: layout)
+            let hasMedia = store.definition.media != nil && root.entry(named: "media") != nil
+            try ArchiveTrial(store.definition).run(source, exportPath: exportPath, hasMedia: hasMedia)
             return []
         } catch let error where [.invalidContent, .damagedContent, .tooLarge].contains(error.code) {
             return (error.findings.isEmpty ? [error.message] : error.findings).map { "archive.zip: \($0)" }

@@ -4,12 +4,28 @@ import Export
 
 extension SnapshotArchive {
     /// A snapshot's archive, laid out.
+    /// - Parameter layout: `nil` for the snapshot's own.
     /// - Throws: `repositoryDamaged`.
     public static func table(
-        of snapshot: Snapshot, _ format: ArchiveFormat, in repository: Repository
+        of snapshot: Snapshot, _ format: ArchiveFormat, layout: [String: String]? = nil, in repository: Repository
     ) throws(BackupError) -> ExtentTable {
         let names = try names(of: snapshot, in: repository)
-        return try format.layout.table { (body) throws(BackupError) in try visit(snapshot, in: repository, names: names, body) }
+        let root = try repository.rootDirectory(of: snapshot)
+        let layout = layout ?? snapshot.record.archiveLayout
+        return try format.layout.table { (body) throws(BackupError) in
+            try visit(root, layout: layout, time: snapshot.creationTime, in: repository, names: names, body)
+        }
+    }
+
+    /// The layout of the archive by which a snapshot is restored: its own, with the records and the media, which a layout may leave out.
+    static func layoutForRestore(of snapshot: Snapshot) -> [String: String] {
+        var layout = snapshot.record.archiveLayout
+        for place in ["export.json", "media/"] where archivePath(of: Array(place.utf8), layout) == nil {
+            var target = place
+            while layout.values.contains(where: { $0.hasPrefix(target) }) { target = "backup-\(target)" }
+            layout[place] = target
+        }
+        return layout
     }
 
     /// What its media are called in its archives.

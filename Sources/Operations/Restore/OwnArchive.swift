@@ -13,9 +13,9 @@ struct OwnArchive {
     let repository: Repository
 
     /// Compares the file with the archives that have its size, byte by byte. A backup that cannot be read is none of them.
-    func isArchive(_ file: ImportSource) throws(BackupError) -> Bool {
+    func snapshot(of file: ImportSource) throws(BackupError) -> Snapshot? {
         try repository.refresh()
-        return try snapshot(of: file, among: repository.snapshots()) != nil
+        return try snapshot(of: file, among: repository.snapshots())
     }
 
     /// Whether it is, byte by byte, the export or the database of one of the store's own backups. Only files that are long enough to have been refused

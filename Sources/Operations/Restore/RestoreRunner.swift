@@ -232,8 +232,8 @@ public struct RestoreRunner: Sendable {
         return false
     }
 
-    /// Checks a file. One that is refused because anybody may have made it is looked at again: the safety backup that a report offers as the
-    /// way back must be taken, whatever it holds.
+    /// Checks a file. One that is refused because anybody may have made it, or because its files do not lie where the app's archives have them now, is
+    /// looked at again: the safety backup that a report offers as the way back must be taken, whatever it holds and however it was laid out.
     private func check(
         _ source: ImportSource, _ strategy: ImportStrategy, in folder: String
     ) throws(BackupError) -> CheckedImport {
@@ -241,20 +241,22 @@ public struct RestoreRunner: Sendable {
         do {
             return try operation(source, in: folder).check(source, strategy: strategy)
         } catch {
-            guard source.origin == .foreign, error.code == .invalidContent || error.code == .tooLarge,
-                isOwn(source)
+            guard source.archiveLayout == nil, error.code == .invalidContent || error.code == .tooLarge,
+                let own = own(source)
             else { throw error }
             // The first look may have left an export in the folder.
             let folder = "\(folder)/own"
             try FileSystem.makeDirectories(folder)
-            return try operation(source, in: folder).check(source.asOwn, strategy: strategy)
+            return try operation(source, in: folder).check(own, strategy: strategy)
         }
     }
 
-    private func isOwn(_ source: ImportSource) -> Bool {
+    /// - Returns: the file as what it is of the store's own; `nil` when it is nothing of it.
+    private func own(_ source: ImportSource) -> ImportSource? {
         let own = OwnArchive(repository: store.repository)
-        if (try? own.isArchive(source)) == true { return true }
-        return (try? own.isStoredFile(source)) == true
+        if let snapshot = try? own.snapshot(of: source) { return source.asOwn(archiveLayout: snapshot.record.archiveLayout) }
+        guard source.origin == .foreign, (try? own.isStoredFile(source)) == true else { return nil }
+        return source.asOwn
     }
 
     private func operation(
@@ -294,9 +296,12 @@ public struct RestoreRunner: Sendable {
         if source == "latest" { try store.requireNoSuccessor() }
         let snapshot = try backup(named: source)
         try require(snapshot, named: source)
+        let layout = SnapshotArchive.layoutForRestore(of: snapshot)
         // A ZIP archive has times of whole seconds from 1980 to 2107 only.
-        let table = try SnapshotArchive.table(of: snapshot, .tar, in: store.repository)
-        var content = stored(table, name: snapshot.name.description, isSafetyBackup: snapshot.kind == .safety)
+        let table = try SnapshotArchive.table(of: snapshot, .tar, layout: layout, in: store.repository)
+        var content = ImportSource(
+            stored: StoredSource(table, in: store.repository), sizeBytes: table.size, name: snapshot.name.description,
+            isSafetyBackup: snapshot.kind == .safety, archiveLayout: layout)
         content.prefersDatabase = InexactValues(of: snapshot) != nil
         content.unreadFileCount = snapshot.unreadFileCount
         return content
@@ -344,8 +349,7 @@ public struct RestoreRunner: Sendable {
     }
 
     /// A file that the repository serves.
-    public func stored(_ table: ExtentTable, name: String, isSafetyBackup: Bool = false) -> ImportSource {
-        ImportSource(
-            stored: StoredSource(table, in: store.repository), sizeBytes: table.size, name: name, isSafetyBackup: isSafetyBackup)
+    public func stored(_ table: ExtentTable, name: String) -> ImportSource {
+        ImportSource(stored: StoredSource(table, in: store.repository), sizeBytes: table.size, name: name)
     }
 }

@@ -1,0 +1,166 @@
+import BackupCore
+import GRDBSQLite
+
+/// What the triggers of the app's tables do besides, when a restore writes to these tables. Those that fill an index (a virtual table, as full-text search
+/// has it) must run. Those that change an ordinary table must not: rows would come back with other values, and rows of tables that no collection names
+/// would be gone, without a backup that could bring them back.
+struct TriggerEffects {
+    struct Trigger: Equatable {
+        let name: String
+        let table: String
+        /// The ordinary tables that it changes.
+        let changes: [String]
+        /// The virtual tables that it fills.
+        let indexes: [String]
+
+        var isSuspended: Bool { !changes.isEmpty }
+    }
+
+    /// Those that a restore would run and that write anything, by their names.
+    let triggers: [Trigger]
+
+    /// - Parameters:
+    ///   - tables: that a restore writes to.
+    ///   - connection: which may be inside a transaction that has not changed the schema.
+    ///   - path: of the database. A connection of its own looks at the statements, since GRDB needs the authorizer of its connection.
+    init(of tables: [String], in connection: OpaquePointer?, path: String) throws(BackupError) {
+        guard try DatabaseStatement(connection, "SELECT 1 FROM sqlite_schema WHERE type = 'trigger' LIMIT 1", path: path).step()
+        else {
+            triggers = []
+            return
+        }
+        let writes = try TriggerWrites(path: path)
+        for table in tables { try writes.look(at: table) }
+        var triggers: [Trigger] = []
+        for (name, written) in writes.found.sorted(by: { $0.key < $1.key }) {
+            var changes: [String] = []
+            var indexes: [String] = []
+            for table in written.sorted() {
+                switch try Self.kind(of: table, connection, path) {
+                case .ordinary: changes.append(table)
+                case .virtual: indexes.append(table)
+                // What a view's own triggers write is found as theirs.
+                case .view: break
+                }
+            }
+            let table = try Self.table(of: name, connection, path)
+            triggers.append(Trigger(name: name, table: table, changes: changes, indexes: indexes))
+        }
+        self.triggers = triggers
+    }
+
+    var suspended: [Trigger] { triggers.filter(\.isSuspended) }
+
+    /// Those that a restore must run and must not run.
+    private var mixed: [Trigger] { triggers.filter { $0.isSuspended && !$0.indexes.isEmpty } }
+
+    /// What a restore says of triggers that it does not run.
+    var warning: Message? {
+        guard !suspended.isEmpty else { return nil }
+        return
+            "triggers of the app's database that change tables did not run, so rows are as in the file: \(Self.list(suspended))"
+    }
+
+    /// What a backup and `verify` say of a database that no restore can write to.
+    var problem: Message? {
+        guard let first = mixed.first else { return nil }
+        return """
+            the trigger \(Self.name(first.name)) of the table \(Self.name(first.table)) fills the index \(Self.names(first.indexes)), and changes \
+            the table \(Self.names(first.changes)) as well: a restore must run it, and must not
+            """
+    }
+
+    /// What is to be done about it.
+    static let problemRemedy: Message = "Make two triggers of it, one for the index and one for the rest."
+
+    /// - Throws: `notSupported` for a trigger that a restore must run and must not run.
+    func requireNoProblem(path: String) throws(BackupError) {
+        guard let problem else { return }
+        throw BackupError(
+            .notSupported, "Import failed: \(problem)", path: path, remedy: "Nothing was changed. \(Self.problemRemedy)")
+    }
+
+    private static func list(_ triggers: [Trigger]) -> String {
+        triggers.map { "\(name($0.name)) (\(names($0.changes)))" }.joined(separator: ", ")
+    }
+
+    static func names(_ names: [String]) -> String { names.map(name).joined(separator: ", ") }
+
+    private static func name(_ name: String) -> String { MessageText.shortened(name) }
+
+    private enum Kind {
+        case ordinary
+        case virtual
+        case view
+    }
+
+    /// What is not found is taken for an ordinary table, which nothing may change.
+    private static func kind(of table: String, _ connection: OpaquePointer?, _ path: String) throws(BackupError) -> Kind {
+        let row = try first("SELECT type = 'view', rootpage FROM sqlite_schema WHERE name = ?1", table, connection, path) {
+            ($0.integer(0), $0.integer(1))
+        }
+        guard let row else { return .ordinary }
+        return row.0 == 1 ? .view : row.1 == 0 ? .virtual : .ordinary
+    }
+
+    private static func table(of trigger: String, _ connection: OpaquePointer?, _ path: String) throws(BackupError) -> String {
+        let sql = "SELECT tbl_name FROM sqlite_schema WHERE type = 'trigger' AND name = ?1"
+        return try first(sql, trigger, connection, path) { $0.text(0) } ?? ""
+    }
+
+    private static func first<Value>(
+        _ sql: String, _ parameter: String, _ connection: OpaquePointer?, _ path: String, _ value: (DatabaseStatement) -> Value
+    ) throws(BackupError) -> Value? {
+        let statement = try DatabaseStatement(connection, sql, path: path)
+        let buffer = RecordBuffer(fieldCount: 1)
+        buffer.set(0, text: parameter)
+        try statement.bind(1, text: buffer.bytes(0))
+        return try withExtendedLifetime(buffer) { () throws(BackupError) in try statement.step() ? value(statement) : nil }
+    }
+}
+
+/// Finds which tables the triggers of a table write to, by the statements that SQLite makes of them: none is run.
+private final class TriggerWrites {
+    /// By the triggers' names.
+    private(set) var found: [String: Set<String>] = [:]
+    private var connection: OpaquePointer?
+    private let path: String
+
+    init(path: String) throws(BackupError) {
+        self.path = path
+        let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX
+        guard sqlite3_open_v2(path, &connection, flags, nil) == SQLITE_OK else {
+            let failure = DatabaseFailure.last(connection, path: path)
+            sqlite3_close_v2(connection)
+            throw failure
+        }
+        sqlite3_set_authorizer(
+            connection,
+            { context, action, table, _, _, trigger in
+                guard [SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE].contains(action), let context, let table, let trigger else {
+                    return SQLITE_OK
+                }
+                Unmanaged<TriggerWrites>.fromOpaque(context).takeUnretainedValue()
+                    .found[String(cString: trigger), default: []].insert(String(cString: table))
+                return SQLITE_OK
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    deinit { sqlite3_close_v2(connection) }
+
+    /// A statement that SQLite cannot make runs in no restore either, which then says why.
+    func look(at table: String) throws(BackupError) {
+        let tables = DatabaseTables(connection: connection, path: path)
+        guard try tables.contains(table) else { return }
+        let name = quotedIdentifier(table)
+        let columns = try tables.columns(of: table).sorted().map(quotedIdentifier)
+        for sql in [
+            "INSERT INTO \(name) DEFAULT VALUES", "DELETE FROM \(name)",
+            "UPDATE \(name) SET " + columns.map { "\($0) = \($0)" }.joined(separator: ", "),
+        ] {
+            var statement: OpaquePointer?
+            sqlite3_prepare_v2(connection, sql, -1, &statement, nil)
+            sqlite3_finalize(statement)
+        }
+    }
+}
