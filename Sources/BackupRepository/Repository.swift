@@ -88,7 +88,7 @@ extension Repository {
         if let password {
             let masterKey = try SecretBytes.random(count: KeyFile.masterKeyByteCount)
             keys = try RepositoryKeys(master: masterKey, repositoryID: configuration.repositoryID)
-            try KeyStore(layout: layout, repositoryID: configuration.repositoryID).publish(
+            try KeyStore(layout: layout, repositoryID: configuration.repositoryID).create(
                 KeyFile(wrapping: masterKey, password: password, repositoryID: configuration.repositoryID, cost: cost))
         }
         try OwnerOnly.publish(configuration.encode(), to: layout.config, temporaryFolder: layout.temporary)

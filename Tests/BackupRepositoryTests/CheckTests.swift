@@ -395,4 +395,17 @@ extension Repository {
         }
         #expect(text.withUnsafeBytes { SingleBitRepair.position(in: $0, crc32: 0xcbf4_3926) } == nil)
     }
+
+    @Test func singleBitsOfWhatEndsInItsChecksum() {
+        // The checksum of the table, its lowest byte first.
+        let right = Array("123456789".utf8) + [0x26, 0x39, 0xf4, 0xcb]
+        for offset in right.indices {
+            for bit in 0..<8 {
+                var damaged = right
+                damaged[offset] ^= 1 << UInt8(bit)
+                #expect(SingleBitRepair.repaired(endingInCRC32: damaged) == right, "byte \(offset), bit \(bit)")
+            }
+        }
+        #expect(SingleBitRepair.repaired(endingInCRC32: [1, 2, 3, 4]) == nil)
+    }
 }

@@ -100,11 +100,10 @@ import Testing
             let refused = failure { _ = try RepositoryPrune(Repository.open(at: path), maxUnused: .bytes(0)).run() }
             #expect(refused?.code == .repositoryDamaged && refused?.path == record)
             // Another repair forgets nothing, nor does one that has to rebuild the register.
-            try Damage.flip(path + "/register")
-            #expect(
-                try repair(try Repository.open(at: path)).done == [
-                    "The register of snapshots was rebuilt from those that are there."
-                ])
+            try Damage.flip(path + "/register", at: 20)
+            try Damage.flip(path + "/register", at: 30)
+            let done = try repair(try Repository.open(at: path)).done
+            #expect(done.count == 1 && done[0].hasPrefix("The register of snapshots was rebuilt from those that are there."))
         }
         try Repository.open(at: path).makeWriter().abandon()
         try writeFile(record, right)
@@ -125,5 +124,59 @@ import Testing
         #expect(try readFile(record) == damaged)
         #expect(
             errorCode { _ = try RepositoryPrune(Repository.open(at: path), maxUnused: .bytes(0)).run() } == .repositoryDamaged)
+    }
+
+    @Test func `a missing label is written with a record that is put right, and pins the backup`() throws {
+        let (record, right) = try makeDamaged()
+        var flipped = right
+        flipped[20] ^= 1
+        try writeFile(record, flipped)
+        let name = FileName(FileSystem.lastComponent(record))
+        let id = try #require(RepositoryLayout.digest(in: name, extension: RepositoryLayout.snapshotExtension)).hexadecimal
+        let label = path + "/labels/\(id).label"
+        try FileManager.default.removeItem(atPath: label)
+        let (found, done) = try repair(try Repository.open(at: path))
+        #expect(found.map(\.kind) == [.record, .label] && found.map(\.isRepaired) == [true, false])
+        #expect(
+            done == [
+                "Snapshot record \(id): a flipped bit was turned back.",
+                "Label of snapshot \(id): rewritten; its name is its first one, and it is pinned.",
+            ])
+        #expect(try findings().isEmpty)
+        #expect(try Repository.open(at: path).snapshot(named: "s0")?.isPinned == true)
+    }
+
+    @Test func `a label that was copied back after the check stays as it is`() throws {
+        let repository = try Repository.create(at: path)
+        try repository.makeWriter().commit(named: "s0", files: [("x", [1], .media)], seconds: 0)
+        let id = try #require(repository.snapshot(named: "s0")).id
+        try repository.renameSnapshot(id, to: "other")
+        let label = try readFile(repository.layout.labelPath(of: id))
+        try FileManager.default.removeItem(atPath: repository.layout.labelPath(of: id))
+        let opened = try Repository.open(at: path)
+        #expect(opened.snapshotsWithoutLabel().map(\.name) == ["s0"])
+        try writeFile(opened.layout.labelPath(of: id), label)
+        #expect(try opened.snapshotStore.replaceMissingLabels([id]) == [])
+        #expect(opened.snapshots().map(\.name) == ["other"])
+        #expect(try readFile(opened.layout.labelPath(of: id)) == label)
+    }
+
+    @Test func `a missing label of a backup that was removed without room for the register is written as well`() throws {
+        let repository = try Repository.create(at: path)
+        for number in 0..<2 {
+            try repository.makeWriter().commit(named: FileName("s\(number)"), files: [("x", [1], .media)], seconds: Int64(number))
+        }
+        let id = try #require(repository.snapshot(named: "s0")).id
+        try repository.changeTags(id) { $0 = ["summer"] }
+        let register = try readFile(path + "/register")
+        try repository.withdrawSnapshots([id], at: Timestamp(seconds: 5))
+        try writeFile(path + "/register", register)
+        try FileManager.default.removeItem(atPath: repository.layout.labelPath(of: id))
+        #expect(try findings().map(\.kind) == [.label])
+        _ = try repair(try Repository.open(at: path))
+        #expect(try findings().isEmpty)
+        let opened = try Repository.open(at: path)
+        #expect(try opened.removedSnapshots().map(\.snapshot.isPinned) == [true])
+        #expect(opened.snapshots().map(\.name) == ["s1"])
     }
 }

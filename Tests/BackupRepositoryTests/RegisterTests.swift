@@ -114,6 +114,67 @@ import Testing
         #expect(try readFile(path + "/register") == later)
     }
 
+    @Test(arguments: [false, true]) func `a repair turns back a flipped bit, and goes on to miss the record that is not there`(
+        isEncrypted: Bool
+    ) throws {
+        let secret = EncryptionTests.secret("correct horse")
+        func open() throws -> Repository {
+            try Repository.open(
+                at: path, secret: { (_) throws(BackupError) in .password(secret) }, catalogHome: .folder(folder("store")))
+        }
+        let ids = try fill(
+            Repository.create(
+                at: path, password: isEncrypted ? secret : nil, catalogHome: .folder(folder("store")), cost: EncryptionTests.cheap
+            ))
+        let record = try open().layout.snapshotPath(of: ids[1])
+        let bytes = try readFile(record)
+        try FileManager.default.removeItem(atPath: record)
+        let right = try readFile(path + "/register")
+        for offset in [12, 20, 60, right.count - 4, right.count - 1] {
+            var flipped = right
+            flipped[offset] ^= 16
+            try writeFile(path + "/register", flipped)
+            var done: [String] = []
+            try RepositoryRepair(try open()) { if case .repaired(let text) = $0 { done.append(text.english) } }.run()
+            #expect(done.contains("The register of snapshots: a flipped bit was turned back."), "byte \(offset): \(done)")
+            #expect(try readFile(path + "/register") == right, "byte \(offset)")
+            #expect(try readFile(path + "/damaged/register") == flipped)
+        }
+        #expect(errorCode { _ = try RepositoryPrune(open(), maxUnused: .bytes(0)).run() } == .repositoryDamaged)
+        try writeFile(record, bytes)
+        #expect(try check(open()).isEmpty)
+    }
+
+    /// A register of more entries than can be tried bit by bit.
+    @Test func `a flipped bit of a large register is turned back as well`() throws {
+        let repository = try Repository.create(at: path)
+        _ = try fill(repository, 1)
+        let ids = (0..<20_000).map { SnapshotID(SHA256Hasher.hash(Array("\($0)".utf8))) }
+        var register = try #require(try repository.snapshotStore.readRegister())
+        register.enter(ids)
+        let right = register.encode()
+        var flipped = right
+        flipped[400_000] ^= 1
+        try writeFile(path + "/register", flipped)
+        let damaged = DamagedFolder(layout: repository.layout) {}
+        #expect(try repository.snapshotStore.repairRegister(damaged))
+        #expect(try readFile(path + "/register") == right)
+    }
+
+    @Test func `what is open learns that the register was copied back`() throws {
+        let repository = try Repository.create(at: path)
+        _ = try fill(repository)
+        let right = try readFile(path + "/register")
+        try writeFile(path + "/register", [1, 2, 3])
+        let opened = try open()
+        #expect(opened.registerError?.code == .repositoryDamaged)
+        try opened.refresh()
+        #expect(opened.registerError?.code == .repositoryDamaged)
+        try writeFile(path + "/register", right)
+        try opened.refresh()
+        #expect(opened.registerError == nil)
+    }
+
     @Test("The register of an encrypted repository tells nothing and cannot be written without the key")
     func itIsSealed() throws {
         let secret = EncryptionTests.secret("correct horse")

@@ -33,6 +33,21 @@ import Testing
         }
     }
 
+    @Test func `a clock that was years ahead for a while does not stop its backups`() throws {
+        try room { room in
+            try room.sh("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": "2031-06-02T12:00:00Z"])
+            // It notes that the clock is behind, and two hours later it counts from there.
+            try room.sh("backupfs mount --store $S $M", ["BACKUPFS_NOW": "2026-01-12T09:00:00Z"])
+            try wait(room, until: "grep -q 'clock-behind-since: 2026-01-12T09:00:00Z' $S/schedule.state")
+            try room.unmount()
+            try room.sh(
+                "sqlite3 $S/app/database.sqlite \"UPDATE app_metadata SET value = 'x' WHERE key = 'device_name'\"")
+            try room.sh("backupfs mount --store $S $M", ["BACKUPFS_NOW": "2026-01-12T11:00:00Z"])
+            try wait(room, until: "[ -e $M/snapshots/2026-01-12_11-00-00 ]")
+            try room.unmount()
+        }
+    }
+
     @Test func `a read-only mount makes none`() throws {
         try room { room in
             try room.sh("backupfs mount -o ro --store $S $M; sleep 1.5", ["BACKUPFS_NOW": "2026-01-12T09:00:00Z"])

@@ -35,6 +35,54 @@ struct LostLabelTests {
         #expect(try room.sh(Self.names) == "n3 n4")
     }
 
+    @Test func `a repair leaves a backup pinned whose label is missing`() throws {
+        let room = try Self.makeRoom()
+        try room.sh("backupfs pin keepme --store $S; rm $R/r/labels/*")
+        let repair = try room.run("backupfs check --repair --yes --store $S")
+        #expect(
+            repair.status == 1 && repair.output.contains("rewritten; its name is its first one, and it is pinned"), "\(repair)")
+        try room.sh("backupfs check --store $S")
+        let last = try room.run(Self.addBackups)
+        #expect(last.status == 0 && last.complaint == "", "\(last)")
+        #expect(try room.sh(Self.names) == "keepme n2 n3")
+        #expect(try room.sh("backupfs snapshots --json --store $S | jq -c 'map(.pinned)'") == "[true,false,false]")
+    }
+
+    /// As in a copy that was cut off, in which neither the labels nor the list of them are.
+    @Test func `a rule removes nothing while the register is missing`() throws {
+        let room = try Self.makeRoom()
+        try room.sh("backupfs pin keepme --store $S; mv $R/r/register $R/; rm $R/r/labels/*")
+        let last = try room.run(Self.addBackups)
+        #expect(
+            last.status == 0 && last.complaint.contains("no old backup was removed, since it is not known which are pinned"),
+            "\(last)")
+        #expect(try room.sh(Self.names) == "keepme n1 n2 n3")
+        let forget = try room.run("backupfs forget --keep-last 1 --yes --store $S")
+        #expect(forget.status == 1 && forget.complaint.contains("the register of backups is missing"), "\(forget)")
+        #expect(try room.sh(Self.names) == "keepme n1 n2 n3")
+        // The rest of the copy has come.
+        try room.sh("mv $R/register $R/r/; backupfs backup --label n4 --store $S")
+        #expect(try room.sh(Self.names) == "keepme n3 n4")
+    }
+
+    /// As many as there were restores: the limit of three is a rule, too.
+    @Test(arguments: [("true", "4"), ("rm $R/r/register", "6"), ("echo rubbish > $R/r/register", "6")])
+    func `safety backups stay while it is not known which are pinned`(loss: String, count: String) throws {
+        let room = try Self.makeRoom()
+        try room.sh("\(loss); for i in 1 2 3 4 5; do backupfs restore keepme --yes --store $S; done")
+        #expect(try room.sh("ls $R/r/snapshots | wc -l") == count)
+    }
+
+    @Test func `a user who says that the copy is whole gets the rule back`() throws {
+        let room = try Self.makeRoom()
+        try room.sh("\(Self.addBackups); rm $R/r/register; backupfs backup --label n4 --store $S")
+        #expect(try room.sh(Self.names) == "n2 n3 n4")
+        let repair = try room.sh("backupfs check --repair --yes --store $S")
+        #expect(repair.contains("What else there was, backups, names and pins, is not missed any more"), "\(repair)")
+        try room.sh("backupfs backup --label n5 --store $S; backupfs prune --store $S; backupfs check --store $S")
+        #expect(try room.sh(Self.names) == "n4 n5")
+    }
+
     @Test func `a backup that was named stays when its label is lost`() throws {
         let room = try Room()
         try room.sh(

@@ -8,9 +8,6 @@ public enum Schedule: Sendable, Equatable {
     /// At times of the local calendar, each once, whatever the clock does.
     case calendar(CalendarExpression)
 
-    /// An hour that a clock is set back, and a little: what was done in what is now the future is believed so far.
-    private static let clockTolerance: Int64 = 25 * 3600
-
     /// Reads `off`, `every 24h` (`m`, `h`, `d`, `w`; several, as `1h30m`; a minute to 366 days), or what `CalendarExpression` takes.
     /// - Throws: `usage`, saying what can be written.
     public init(parsing text: String) throws(BackupError) {
@@ -59,25 +56,20 @@ public enum Schedule: Sendable, Equatable {
 
     /// - Throws: `usage` when no backup will ever be due: all its days have passed.
     public func requireTime(after now: Timestamp) throws(BackupError) {
-        guard self != .off, next(after: now, now: now) == nil else { return }
+        guard self != .off, next(after: now) == nil else { return }
         throw BackupError(
             .usage, "“\(MessageText.shortened(text))” is no schedule: there is no such day to come",
             remedy: "Write days that the calendar has.")
     }
 
     /// When the next backup is due.
-    /// - Parameter last: when the one before was due or made; one that seems to lie in the future was made before the clock was set
-    ///   back, and does not keep the next one from being made.
+    /// - Parameter last: when the one before was due or made.
     /// - Returns: a time that may have passed already; `nil` for never.
-    public func next(after last: Timestamp, now: Timestamp) -> Timestamp? {
+    public func next(after last: Timestamp) -> Timestamp? {
         switch self {
-        case .off: return nil
-        case .interval(let seconds, _):
-            let start = min(last, now)
-            return Timestamp(seconds: start.seconds + seconds, nanoseconds: start.nanoseconds)
-        case .calendar(let expression):
-            let isBelievable = last.seconds <= now.seconds + Self.clockTolerance
-            return expression.next(after: isBelievable ? last : now)
+        case .off: nil
+        case .interval(let seconds, _): Timestamp(seconds: last.seconds + seconds, nanoseconds: last.nanoseconds)
+        case .calendar(let expression): expression.next(after: last)
         }
     }
 }

@@ -8,7 +8,8 @@ extension Repository {
     /// repository. To be kept in memory only.
     public var masterKey: SecretBytes? { protection.masterKey }
 
-    /// Wraps the master key with another password. No data is written anew. A crash leaves the old password or the new one valid.
+    /// Wraps the master key with another password. No data is written anew. A crash leaves the old password or the new one valid, and an error the
+    /// old one.
     ///
     /// Whoever has a copy of the old key file and the old password can still open the repository: the master key stays the same.
     /// - Throws: `notSupported` in a plain repository; `noSpace`, `inputOutput`.
@@ -26,8 +27,10 @@ extension Repository {
         let lock = try WaitingLock.acquire(path: layout.namesLock)
         defer { withExtendedLifetime(lock) {} }
         try layout.requireOpened()
-        try KeyStore(layout: layout, repositoryID: id).publish(key)
+        try keyStore.replace(by: key)
     }
+
+    var keyStore: KeyStore { KeyStore(layout: layout, repositoryID: id) }
 
     /// The keys of an encrypted repository; `nil` for a plain one.
     /// - Throws: `wrongPassword`; `repositoryDamaged` when the key file is damaged.
@@ -51,7 +54,8 @@ extension Repository {
             } catch {
                 throw error.at(layout.path)
             }
-            store.repair()
+            // Where nothing can be written, it stays a finding of the check.
+            try? store.repair()
         }
         return try RepositoryKeys(master: masterKey, repositoryID: configuration.repositoryID)
     }

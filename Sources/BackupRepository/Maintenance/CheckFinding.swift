@@ -3,7 +3,7 @@ import BackupCore
 /// Something that is wrong with a repository.
 public struct CheckFinding: Sendable {
     public enum Kind: String, Sendable {
-        /// `config` or its copy.
+        /// `config`, the key file, or the copy of one of them.
         case config
         /// A snapshot's record is missing or cannot be read: the snapshot is not listed.
         case record

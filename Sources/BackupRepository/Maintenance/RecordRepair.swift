@@ -37,24 +37,25 @@ struct RecordRepair {
             let path = repository.layout.removedPath(of: removed.id)
             try repairRecord(removed.id, at: path, removed.error, modificationTime: FileSystem.status(path).modificationTime)
         }
+        // With the records that were put right.
+        try replaceMissingLabels()
     }
 
-    /// A label that is missing is reported once, and no longer expected.
-    private mutating func repairRegister() throws(BackupError) {
+    private func repairRegister() throws(BackupError) {
         do throws(BackupError) {
             if try store.isRegisterMissing() { throw MissingFinding.register(repository.layout) }
-            let missing = SnapshotStore.MissingSnapshots(labels: try store.missingSnapshots().labels)
-            for finding in MissingFinding.all(missing, repository.layout) {
-                report(.finding(CheckFinding(finding.kind, finding.error)))
-            }
-            lostLabelCount += missing.labels.count
-            if !missing.isEmpty { try store.forgetMissing(missing) }
+            _ = try store.readRegister()
         } catch {
             if error.code == .unsupportedVersion { return }
             guard error.code == .repositoryDamaged else { throw error }
-            try store.rebuildRegister()
+            let isAsBefore = try store.repairRegister(damaged)
             report(.finding(CheckFinding(.record, error, isRepaired: true)))
-            report(.repaired("The register of snapshots was rebuilt from those that are there."))
+            report(
+                .repaired(
+                    isAsBefore
+                        ? "The register of snapshots: a flipped bit was turned back."
+                        : "The register of snapshots was rebuilt from those that are there. What else there was, backups, names and pins, is not missed any more: if the repository may be only half copied, copy the rest before the next backup or prune, and pin again what must stay."
+                ))
         }
     }
 
@@ -116,5 +117,26 @@ struct RecordRepair {
             report(.repaired("Label of snapshot \(id): rewritten; its name is its first one, and it is pinned."))
         }
         report(.finding(CheckFinding(.label, damage, isRepaired: right != nil)))
+    }
+
+    /// A label that is missing is reported once: it is there again then, and pins its backup.
+    private mutating func replaceMissingLabels() throws(BackupError) {
+        let missing: [SnapshotID]
+        do throws(BackupError) {
+            missing = try store.missingSnapshots().labels
+        } catch {
+            // Of a later version's register this program knows nothing.
+            if error.code == .unsupportedVersion { return }
+            throw error
+        }
+        guard !missing.isEmpty else { return }
+        let written = try store.replaceMissingLabels(missing)
+        lostLabelCount += written.count
+        for finding in MissingFinding.all(SnapshotStore.MissingSnapshots(labels: written), repository.layout) {
+            report(.finding(CheckFinding(finding.kind, finding.error)))
+        }
+        for id in written {
+            report(.repaired("Label of snapshot \(id): rewritten; its name is its first one, and it is pinned."))
+        }
     }
 }

@@ -72,6 +72,7 @@ public struct RepositoryCheck {
         } catch {
             find(.config, error)
         }
+        if repository.isEncrypted, let damage = repository.keyStore.damage() { find(.config, damage) }
         for damage in repository.snapshotStore.list.damages {
             let isLabel = damage.path?.hasSuffix(RepositoryLayout.labelExtension) == true
             find(isLabel ? .label : .record, damage)

@@ -117,7 +117,7 @@ public struct RepositoryPrune {
         try store.rescan()
         let visible = repository.snapshots()
         let missing = try requireWhole(visible, store.readRemoved())
-        if !missing.isEmpty { try store.forgetMissing(SnapshotStore.MissingSnapshots(records: missing)) }
+        if !missing.isEmpty { try store.forgetMissing(missing) }
     }
 
     /// What the plan takes for granted must not change by a power cut when packs are gone: a process that was killed may have left snapshots

@@ -46,6 +46,7 @@ private struct Execution {
         defer { rewriter.discard() }
         try repository.snapshotStore.sweep(requireHeld: lock.requireHeld)
         try repairConfiguration()
+        try repairKey()
         try repository.catalog.reconcile()
         try repairPacks()
         try repository.catalog.rebuild()
@@ -64,6 +65,13 @@ private struct Execution {
         try files.repair(reading, keys)
         report(.finding(CheckFinding(.config, damage, isRepaired: true)))
         report(.repaired("The repository's config and its copy were made equal again."))
+    }
+
+    private func repairKey() throws(BackupError) {
+        guard repository.isEncrypted, let damage = repository.keyStore.damage() else { return }
+        try repository.keyStore.repair()
+        report(.finding(CheckFinding(.config, damage, isRepaired: true)))
+        report(.repaired("The key file and its copy were made equal again."))
     }
 
     // MARK: Packs

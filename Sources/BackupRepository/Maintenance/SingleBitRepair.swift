@@ -20,6 +20,23 @@ enum SingleBitRepair {
         return nil
     }
 
+    /// Of a structure that ends in the CRC-32 of all before it, of any length; the bit may be one of the checksum's own.
+    static func repaired(endingInCRC32 bytes: [UInt8]) -> [UInt8]? {
+        guard bytes.count > 4 else { return nil }
+        let checkedCount = bytes.count - 4
+        let expected = (0..<4).reduce(UInt32(0)) { $0 | UInt32(bytes[checkedCount + $1]) << UInt32(8 * $1) }
+        let difference = CRC32.of(Array(bytes[..<checkedCount])) ^ expected
+        var right = bytes
+        if difference.nonzeroBitCount == 1 {
+            right[checkedCount + difference.trailingZeroBitCount / 8] ^= 1 << UInt8(difference.trailingZeroBitCount % 8)
+            return right
+        }
+        let found = bytes.withUnsafeBytes { position(in: UnsafeRawBufferPointer(rebasing: $0[..<checkedCount]), crc32: expected) }
+        guard let found else { return nil }
+        right[found.offset] ^= 1 << found.bit
+        return right
+    }
+
     /// The usual table of CRC-32, by byte.
     private static let table: [UInt32] = (0..<256).map { number in
         (0..<8).reduce(UInt32(number)) { value, _ in value & 1 == 0 ? value >> 1 : value >> 1 ^ 0xEDB8_8320 }

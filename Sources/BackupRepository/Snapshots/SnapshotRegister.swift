@@ -27,10 +27,6 @@ struct SnapshotRegister: Equatable, Sendable {
         for snapshot in snapshots { isLabelled[snapshot] = nil }
     }
 
-    mutating func strikeOutLabel(of snapshot: SnapshotID) {
-        if isLabelled[snapshot] != nil { isLabelled[snapshot] = false }
-    }
-
     func encode() -> [UInt8] {
         var writer = ByteWriter()
         writer.append(raw: Self.magic)

@@ -10,12 +10,13 @@ extension SnapshotStore {
         let snapshots: Set<SnapshotID>
     }
 
-    /// The snapshots whose labels the register names; none where there is no register.
+    /// The snapshots whose labels the register names; `nil` where there is no register.
     /// - Throws: when the register is there and cannot be read.
-    func readExpectedLabels() throws(BackupError) -> Set<SnapshotID> {
+    func readExpectedLabels() throws(BackupError) -> Set<SnapshotID>? {
         let file = FileSystem.statusIfPresent(layout.register)
         if let known = lastExpectedLabels.withLock({ $0 }), known.file == file { return known.snapshots }
-        let snapshots = Set(try (readRegister()?.isLabelled ?? [:]).lazy.filter(\.value).map(\.key))
+        guard let register = try readRegister() else { return nil }
+        let snapshots = Set(register.isLabelled.lazy.filter(\.value).map(\.key))
         // One that has just changed may change again without a trace.
         lastExpectedLabels.withLock { known in
             known = file.flatMap { $0.isSettled ? ExpectedLabels(file: $0, snapshots: snapshots) : nil }
@@ -40,6 +41,28 @@ extension SnapshotStore {
         SingleBitRepair.repaired(bytes) { [protection] bytes in
             (try? SnapshotLabel(decoding: protection.open(bytes, as: .snapshotLabel(id)), for: id)) != nil
         }
+    }
+
+    /// Writes for labels that are missing what is shown in their place: the first name, and pinned, since the snapshot may have been.
+    /// - Returns: those that were written. A label that was copied back meanwhile stays, and one whose record cannot be read is expected as before.
+    func replaceMissingLabels(_ ids: [SnapshotID]) throws(BackupError) -> [SnapshotID] {
+        let lock = try NamesLock(layout)
+        defer { withExtendedLifetime(lock) {} }
+        try scan()
+        var written: [SnapshotID] = []
+        for id in ids where try !FileSystem.exists(layout.labelPath(of: id)) {
+            guard let label = substituteForMissing(id) else { continue }
+            try write(label, of: id, lock)
+            written.append(id)
+        }
+        if !written.isEmpty { try scan() }
+        return written
+    }
+
+    /// - Returns: `nil` where the record cannot be read, or no label is missing any more.
+    private func substituteForMissing(_ id: SnapshotID) -> SnapshotLabel? {
+        if let snapshot = list[id] { return list.missingLabels.contains(id) ? snapshot.label : nil }
+        return (try? readRecord(id, at: layout.removedPath(of: id))).map { Self.substitute(for: $0) }
     }
 
     /// Before a label is replaced: keeps what can be had of one that is damaged. For the holder of the lock on names.

@@ -7,10 +7,9 @@ extension SnapshotStore {
     /// - Throws: `repositoryDamaged`, `unsupportedVersion`; what reading throws.
     func readRegister() throws(BackupError) -> SnapshotRegister? {
         do throws(BackupError) {
-            let bytes = try FileSystem.readFile(layout.register, limitBytes: SnapshotRegister.byteCountLimit)
+            guard let bytes = try registerBytes() else { return nil }
             return try SnapshotRegister(decoding: try protection.open(bytes, as: .register))
         } catch {
-            if error.code == .notFound { return nil }
             throw error.at(layout.register)
         }
     }
@@ -27,8 +26,11 @@ extension SnapshotStore {
     /// - Parameter published: as in `changeRegister`.
     func isRegisterMissing(published: SnapshotID? = nil) throws(BackupError) -> Bool {
         guard try readRegister() == nil else { return false }
-        return list.recorded.contains { $0.id != published && $0.source != nil }
+        return Self.haveRegister(list.recorded.filter { $0.id != published })
     }
+
+    /// Whether there must be a register with these snapshots.
+    static func haveRegister(_ snapshots: [Snapshot]) -> Bool { snapshots.contains { $0.source != nil } }
 
     /// Writes nothing where the register is missing.
     /// - Throws: `repositoryDamaged` and `unsupportedVersion` for the register that is there; what writing throws.
@@ -61,13 +63,38 @@ extension SnapshotStore {
         return register
     }
 
-    /// Puts one of what is there in the place of a damaged register: for a repair.
-    func rebuildRegister() throws(BackupError) {
+    /// Puts right a register that is damaged or missing: turns back a flipped bit, or else makes one of what is there. For a repair.
+    /// - Returns: whether it is as it was before the damage. Where it is not, what left no trace is not expected any more.
+    func repairRegister(_ damaged: DamagedFolder) throws(BackupError) -> Bool {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
-        try OwnerOnly.publish(
-            protection.seal(registerOfWhatIsThere().encode(), as: .register), to: layout.register,
-            temporaryFolder: layout.temporary)
+        if let bytes = try registerBytes() {
+            try damaged.keepCopy(bytes, of: layout.register)
+            if let right = repairedRegister(bytes) {
+                try damaged.publish(right, to: layout.register)
+                return true
+            }
+        }
+        try damaged.publish(protection.seal(registerOfWhatIsThere().encode(), as: .register), to: layout.register)
+        return false
+    }
+
+    private func registerBytes() throws(BackupError) -> [UInt8]? {
+        do throws(BackupError) {
+            return try FileSystem.readFile(layout.register, limitBytes: SnapshotRegister.byteCountLimit)
+        } catch {
+            if error.code == .notFound { return nil }
+            throw error
+        }
+    }
+
+    /// The register that is there, put right by turning back one flipped bit; `nil` where that does not do it.
+    private func repairedRegister(_ bytes: [UInt8]) -> [UInt8]? {
+        func isRight(_ bytes: [UInt8]) -> Bool { (try? SnapshotRegister(decoding: protection.open(bytes, as: .register))) != nil }
+        if isRight(bytes) { return bytes }
+        // In a sealed one the checksum is that of bytes which cannot be had: each bit is tried.
+        if protection.isSealing { return SingleBitRepair.repaired(bytes, isRight) }
+        return SingleBitRepair.repaired(endingInCRC32: bytes).flatMap { isRight($0) ? $0 : nil }
     }
 
     /// Enters a snapshot whose record is about to be set aside: what it needs must stay until the user gives it up.
@@ -149,14 +176,11 @@ extension SnapshotStore {
         }
     }
 
-    /// No longer expects what is missing.
-    func forgetMissing(_ missing: MissingSnapshots) throws(BackupError) {
+    /// No longer expects records that are missing.
+    func forgetMissing(_ records: [SnapshotID]) throws(BackupError) {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
         try scan()
-        changeRegister { register in
-            register.strikeOut(missing.records)
-            for snapshot in missing.labels { register.strikeOutLabel(of: snapshot) }
-        }
+        changeRegister { $0.strikeOut(records) }
     }
 }

@@ -8,6 +8,8 @@ final class SnapshotStore: Sendable {
         var list = SnapshotList.empty
         var labels: [SnapshotID: ReadLabel] = [:]
         var stamps: [FolderStamp] = []
+        /// The register's file as it was when nothing was learnt from it; `nil` where it was not there.
+        var unusableRegister: FileStatus?
         /// Which scan made it: a slow scan must not replace the result of a later one.
         var scanNumber = 0
     }
@@ -46,7 +48,9 @@ final class SnapshotStore: Sendable {
     func refresh() throws(BackupError) -> Bool {
         let now = try stamps()
         let isCovered = state.withLock { state in
-            state.stamps.count == now.count && zip(state.stamps, now).allSatisfy { $0.covers($1) }
+            guard state.stamps.count == now.count, zip(state.stamps, now).allSatisfy({ $0.covers($1) }) else { return false }
+            // A register that is copied back changes none of the folders.
+            return state.list.registerError == nil || state.unusableRegister == FileSystem.statusIfPresent(layout.register)
         }
         return isCovered ? false : try scan()
     }
@@ -74,8 +78,9 @@ final class SnapshotStore: Sendable {
         let stamps = try stamps()
         let (known, knownLabels) = state.withLock { ($0.list, $0.labels) }
         // The register is read before the labels are listed, since a label comes before it is entered, and goes after it was struck out.
+        let register = FileSystem.statusIfPresent(layout.register)
         var registerError: BackupError?
-        var expectedLabels: Set<SnapshotID> = []
+        var expectedLabels: Set<SnapshotID>?
         do throws(BackupError) { expectedLabels = try readExpectedLabels() } catch { registerError = error }
         var missingLabels: [SnapshotID] = []
         let labelFolder = try DirectoryReader(path: layout.labels)
@@ -91,7 +96,7 @@ final class SnapshotStore: Sendable {
                 if let before = known[id] { record = before.record } else { record = try readRecord(id) }
                 let labelName = FileName(FileSystem.lastComponent(layout.labelPath(of: id)))
                 guard labelled.contains(labelName) else {
-                    let isMissing = expectedLabels.contains(id)
+                    let isMissing = expectedLabels?.contains(id) == true
                     if isMissing { missingLabels.append(id) }
                     snapshots.append(Snapshot(id: id, record: record, label: isMissing ? Self.substitute(for: record) : nil))
                     continue
@@ -114,11 +119,18 @@ final class SnapshotStore: Sendable {
                 if error.code != .notFound { damages.append(error) }
             }
         }
+        // The first snapshot of all may have come with its register since that was looked for.
+        if expectedLabels == nil, registerError == nil, Self.haveRegister(snapshots),
+            FileSystem.statusIfPresent(layout.register) == nil
+        {
+            registerError = MissingFinding.register(layout)
+        }
         let list = SnapshotList(snapshots, damages: damages, missingLabels: missingLabels, registerError: registerError)
         return state.withLock { state in
             guard state.scanNumber < number else { return false }
             let isDifferent = state.list.snapshots != list.snapshots
-            state = State(list: list, labels: labels, stamps: stamps, scanNumber: number)
+            state = State(
+                list: list, labels: labels, stamps: stamps, unusableRegister: register, scanNumber: number)
             return isDifferent
         }
     }
@@ -161,7 +173,7 @@ final class SnapshotStore: Sendable {
     }
 
     /// In place of a label that cannot be read, or is missing.
-    private static func substitute(for record: SnapshotRecord) -> SnapshotLabel {
+    static func substitute(for record: SnapshotRecord) -> SnapshotLabel {
         SnapshotLabel(name: record.name, isPinned: true, verifiedAt: nil)
     }
 }

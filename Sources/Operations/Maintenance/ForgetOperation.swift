@@ -73,7 +73,8 @@ public struct ForgetOperation: Sendable {
         store.repository.registerError.map {
             BackupError(
                 $0.code, "no old backup was removed, since it is not known which are pinned: \($0.message)", path: $0.path,
-                remedy: "Copy this file from another copy of the repository, or rebuild it with: backupfs check --repair")
+                remedy: $0.remedy
+                    ?? "Copy this file from another copy of the repository, or rebuild it with: backupfs check --repair")
         }
     }
 

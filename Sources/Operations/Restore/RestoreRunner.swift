@@ -270,6 +270,8 @@ public struct RestoreRunner: Sendable {
 
     /// Keeps the newest ones that the definition asks for, and the pinned ones.
     private func removeOldSafetyBackups() throws(BackupError) {
+        // Which ones are pinned is not known then.
+        guard store.repository.registerError == nil else { return }
         let all = store.ownSnapshots(kind: .safety)
         let old = all.dropLast(store.definition.retention.safetyKeepLast).filter { store.mayRemoveByRule($0) }
         guard !old.isEmpty else { return }

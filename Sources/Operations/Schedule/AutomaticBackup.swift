@@ -23,8 +23,6 @@ public struct AutomaticBackup: Sendable {
         case quiet
     }
 
-    private static let firstRetrySeconds: Int64 = 300
-    private static let longestRetrySeconds: Int64 = 6 * 3600
     /// After it gave way to an operation that a user asked for.
     private static let yieldedRetrySeconds: Int64 = 60
     private static let pruneIntervalSeconds: Int64 = 7 * 86_400
@@ -35,11 +33,13 @@ public struct AutomaticBackup: Sendable {
 
     private var schedule: Schedule { store.schedule }
 
-    /// What has been done so far. A store that has none yet begins with its newest backup, or now.
+    /// What has been done so far, as far as it can be believed. A store that has none yet begins with its newest backup, or now.
     private func state(_ now: Timestamp) -> ScheduleState {
-        if let state = ScheduleState.read(store.paths.scheduleState), state.schedule == schedule.text { return state }
+        if let state = ScheduleState.read(store.paths.scheduleState), state.schedule == schedule.text {
+            return state.believed(at: now)
+        }
         let newest = store.ownSnapshots(kind: .snapshot).last?.creationTime
-        return ScheduleState(schedule: schedule.text, handledAt: newest ?? now)
+        return ScheduleState(schedule: schedule.text, handledAt: newest ?? now).believed(at: now)
     }
 
     /// When the next one is due.
@@ -53,15 +53,11 @@ public struct AutomaticBackup: Sendable {
 
     /// - Parameter isStart: whether one that failed is due at once, since something has just begun.
     private func next(_ state: ScheduleState, _ now: Timestamp, isStart: Bool) -> Timestamp? {
-        let regular = schedule.next(after: state.handledAt, now: now)
-        if state.failureCount > 0, isStart { return now }
-        guard let retryAt = state.retryAt else { return regular }
-        // A clock that was set back does not put the retry off.
-        let retry = min(retryAt, Timestamp(seconds: now.seconds + Self.longestRetrySeconds))
-        return regular.map { min($0, retry) } ?? retry
+        state.failureCount > 0 && isStart ? now : state.next(of: schedule)
     }
 
-    /// What has been done so far; where the schedule only begins, that is written down, so that it is the same after the next start.
+    /// What has been done so far; where the schedule only begins, or the clock is behind, that is written down, so that it is the same after
+    /// the next start.
     private func begunState(_ now: Timestamp) -> ScheduleState {
         let state = state(now)
         if ScheduleState.read(store.paths.scheduleState) != state { try? state.write(to: store.paths.scheduleState) }
@@ -107,7 +103,7 @@ public struct AutomaticBackup: Sendable {
     ) throws(BackupError) -> Outcome {
         do throws(BackupError) {
             let outcome = try make(&state, progress)
-            state.handledAt = now
+            state.noteHandled(at: now)
             state.failureCount = 0
             state.retryAt = nil
             state.finishedAt = SystemClock.now()
@@ -120,11 +116,11 @@ public struct AutomaticBackup: Sendable {
                 state.result = .failed
                 state.failureCount += 1
                 let doublings = min(state.failureCount - 1, 10)
-                let delay = min(Self.firstRetrySeconds << Int64(doublings), Self.longestRetrySeconds)
+                let delay = min(ScheduleState.firstRetrySeconds << Int64(doublings), ScheduleState.longestRetrySeconds)
                 state.retryAt = Timestamp(seconds: now.seconds + delay)
                 state.finishedAt = SystemClock.now()
                 // This one is no longer due by the schedule, but by the retry.
-                state.handledAt = now
+                state.noteHandled(at: now)
             }
             try? state.write(to: store.paths.scheduleState)
             store.log.note(ScheduleEvent(phase: .retry, dueAt: state.retryAt, error: error.code))

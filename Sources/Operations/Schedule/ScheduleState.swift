@@ -15,6 +15,8 @@ struct ScheduleState: Sendable, Equatable {
     var schedule: String
     /// Backups that were due up to then have been made.
     var handledAt: Timestamp
+    /// When the clock was first seen behind `handledAt`. It is written down: what is reckoned from the present time alone is put off by each look.
+    var clockBehindSince: Timestamp?
     var result: Result?
     var finishedAt: Timestamp?
     /// In a row.
@@ -43,6 +45,7 @@ struct ScheduleState: Sendable, Equatable {
             return nil
         }
         var state = ScheduleState(schedule: schedule, handledAt: handledAt)
+        state.clockBehindSince = values["clock-behind-since"].flatMap { ISO8601.parse($0) }
         state.result = values["result"].flatMap { Result(rawValue: $0) }
         state.finishedAt = values["finished-at"].flatMap { ISO8601.parse($0) }
         state.failureCount = values["failures"].flatMap { Int($0) } ?? 0
@@ -54,6 +57,7 @@ struct ScheduleState: Sendable, Equatable {
 
     func write(to path: String) throws(BackupError) {
         var lines = ["schedule: \(schedule)", "handled-at: \(ISO8601.format(handledAt))"]
+        if let clockBehindSince { lines.append("clock-behind-since: \(ISO8601.format(clockBehindSince))") }
         if let result { lines.append("result: \(result.rawValue)") }
         if let finishedAt { lines.append("finished-at: \(ISO8601.format(finishedAt))") }
         if failureCount > 0 { lines.append("failures: \(failureCount)") }

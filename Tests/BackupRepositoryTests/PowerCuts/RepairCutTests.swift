@@ -11,7 +11,7 @@ import Testing
 @Suite struct RepairCutTests {
     /// What is wrong before the repair.
     enum Harm: CaseIterable, Sendable {
-        case flippedBit, lostStretch, cutOff, records, labels, settings
+        case flippedBit, lostStretch, cutOff, records, labels, missingLabels, settings
 
         fileprivate func apply(to repository: Repository) throws {
             let layout = repository.layout
@@ -28,6 +28,8 @@ import Testing
             case .labels:
                 try Damage.flip(layout.labelPath(of: ids[0]))
                 for offset in 4..<14 { try Damage.flip(layout.labelPath(of: ids[1]), at: offset, 0x55) }
+            case .missingLabels:
+                for id in ids.prefix(2) { try FileManager.default.removeItem(atPath: layout.labelPath(of: id)) }
             case .settings:
                 try Damage.flip(layout.config)
                 try Damage.flip(layout.register)
@@ -151,6 +153,9 @@ import Testing
         let summary = try check.run()
         #expect(summary.hurtFileCount == peace.hurtFileCount, place)
         #expect(repository.damages().isEmpty, place)
+        for name: FileName in ["one", "two"] where peace.after.contains(name) {
+            #expect(repository.snapshot(named: name)?.isPinned == true, place)
+        }
         if peace.losesRecord {
             #expect(!summary.isSound, place)
             _ = try RepositoryPrune(repository, maxUnused: .bytes(0), forgetsMissing: true).run()

@@ -1,0 +1,118 @@
+import BackupCore
+import Foundation
+import SystemIO
+import TestSupport
+import Testing
+
+@testable import AppData
+@testable import Operations
+
+/// The schedule on a machine whose clock was ahead for a while: nothing that it noted then stops the backups of the time after.
+struct WrongClockTests {
+    private func room(_ schedule: String) throws -> Room {
+        let room = try Room()
+        try room.sh(
+            "backupfs init --app ev-charging-tracker --store $S >/dev/null; backupfs config set schedule '\(schedule)' --store $S"
+        )
+        return room
+    }
+
+    private func due(_ room: Room, _ now: String, _ extra: [String: String] = [:]) throws -> String {
+        let result = try room.run("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": now].merging(extra) { $1 })
+        return result.output.isEmpty ? result.complaint : String(result.output.dropLast())
+    }
+
+    private func change(_ room: Room, _ number: Int) throws {
+        try room.sh(
+            "sqlite3 $S/app/database.sqlite \"UPDATE app_metadata SET value = 'device \(number)' WHERE key = 'device_name'\"")
+    }
+
+    /// Called once a day, as a timer does.
+    private func days(_ room: Room, _ days: ClosedRange<Int>) throws -> [String] {
+        try days.map { day in
+            try change(room, day)
+            return try due(room, "2026-06-\(day)T01:00:00Z")
+        }
+    }
+
+    @Test(arguments: ["daily", "every 24h"])
+    func `backups go on after one by a clock that was years ahead`(schedule: String) throws {
+        let room = try room(schedule)
+        _ = try due(room, "2026-06-10T01:00:00Z")
+        #expect(try due(room, "2026-06-11T01:00:00Z") == "2026-06-11_01-00-00")
+        try change(room, 1)
+        #expect(try due(room, "2031-06-02T12:00:00Z") == "2031-06-02_12-00-00")
+        #expect(
+            try days(room, 12...15) == [
+                "Not due until 2026-06-12 02:00:00.", "2026-06-13_01-00-00", "2026-06-14_01-00-00", "2026-06-15_01-00-00",
+            ])
+        #expect(try room.sh("grep -c behind $S/schedule.state || true") == "0")
+    }
+
+    @Test(arguments: ["daily", "every 24h"])
+    func `backups go on after one that was skipped by that clock`(schedule: String) throws {
+        let room = try room(schedule)
+        _ = try due(room, "2026-06-10T01:00:00Z")
+        #expect(try due(room, "2026-06-11T01:00:00Z") == "2026-06-11_01-00-00")
+        #expect(try due(room, "2031-06-02T12:00:00Z") == "Nothing has changed since the backup 2026-06-11_01-00-00.")
+        #expect(try days(room, 12...13) == ["Not due until 2026-06-12 02:00:00.", "2026-06-13_01-00-00"])
+    }
+
+    @Test func `backups go on after one that failed by that clock`() throws {
+        let room = try room("daily")
+        _ = try due(room, "2026-06-10T01:00:00Z")
+        _ = try due(room, "2031-06-02T12:00:00Z", ["BACKUPFS_FAULT": "backup.begun=fail"])
+        // A command is a start: what failed is tried at once.
+        #expect(try days(room, 11...12) == ["2026-06-11_01-00-00", "2026-06-12_01-00-00"])
+    }
+
+    @Test func `backups begin where the newest one is of the future and the schedule is new`() throws {
+        let room = try room("daily")
+        try room.sh("backupfs backup --label mine --store $S", ["BACKUPFS_NOW": "2031-06-02T12:00:00Z"])
+        #expect(try days(room, 12...13) == ["Not due until 2026-06-12 02:00:00.", "2026-06-13_01-00-00"])
+    }
+
+    @Test func `a clock that starts without a battery and is put right brings no other backup`() throws {
+        let room = try room("daily")
+        _ = try due(room, "2026-06-10T01:00:00Z")
+        #expect(try due(room, "2026-06-11T01:00:00Z") == "2026-06-11_01-00-00")
+        for hour in ["02", "03", "04"] {
+            try change(room, try #require(Int(hour)))
+            #expect(try due(room, "2020-01-01T00:00:10Z") == "Not due until 2020-01-01 01:00:10.")
+            #expect(try due(room, "2026-06-11T\(hour):00:00Z") == "Not due until 2026-06-12 00:00:00.")
+        }
+    }
+
+    /// What a mount asks each half minute, without a start: (schedule, handled-at, retry-at), the times of looking, and what is due at each.
+    @Test(
+        arguments: [
+            (
+                "every 1m", "2031-06-02T12:00:00Z", nil,
+                ["2026-06-02T12:00:00Z", "2026-06-02T12:00:30Z", "2026-06-02T12:01:00Z"], "2026-06-02T12:01:00Z"
+            ),
+            // Not so far ahead that the day's backup would not count, but an interval is over all the same.
+            ("every 1m", "2026-06-02T20:00:00Z", nil, ["2026-06-02T12:00:00Z", "2026-06-02T12:00:30Z"], "2026-06-02T12:01:00Z"),
+            ("daily", "2026-06-02T20:00:00Z", nil, ["2026-06-02T12:00:00Z", "2026-06-02T12:00:30Z"], "2026-06-03T00:00:00Z"),
+            ("daily", "2031-06-02T12:00:00Z", nil, ["2026-06-02T12:00:00Z", "2026-06-02T12:30:00Z"], "2026-06-02T13:00:00Z"),
+            ("daily", "2031-06-02T12:00:00Z", nil, ["2026-06-02T23:30:00Z", "2026-06-02T23:59:59Z"], "2026-06-03T00:00:00Z"),
+            (
+                "daily", "2026-06-02T00:00:00Z", "2031-06-02T12:00:00Z", ["2026-06-02T12:00:00Z", "2026-06-02T12:04:30Z"],
+                "2026-06-02T12:05:00Z"
+            ),
+            (
+                "daily", "2031-06-02T12:00:00Z", "2031-06-02T12:05:00Z", ["2026-06-02T12:00:00Z", "2026-06-02T12:04:30Z"],
+                "2026-06-02T12:05:00Z"
+            ),
+        ] as [(String, String, String?, [String], String)])
+    func `what is due does not move along with the clock`(
+        schedule: String, handledAt: String, retryAt: String?, looks: [String], due: String
+    ) throws {
+        let parsed = try Schedule(parsing: schedule)
+        var state = ScheduleState(schedule: schedule, handledAt: try #require(ISO8601.parse(handledAt)))
+        state.retryAt = retryAt.flatMap { ISO8601.parse($0) }
+        for look in looks {
+            state = state.believed(at: try #require(ISO8601.parse(look)))
+            #expect(state.next(of: parsed).map { ISO8601.format($0) } == due, "\(look)")
+        }
+    }
+}
