@@ -93,7 +93,10 @@ struct DatabaseRecordReader {
     /// The version of the wire format that the data came in, as the database remembers it; `nil` when it does not.
     func storedVersion() throws(BackupError) -> Int? {
         guard let index = definition.metadataIndex(source: .schemaVersion) else { return nil }
-        return try keyValues(of: definition.metadata)[definition.metadata.fields[index].column]?.string.flatMap { Int($0) }
+        switch try keyValues(of: definition.metadata)[definition.metadata.fields[index].column] {
+        case .integer(let number): return Int(exactly: number)
+        case let value: return value?.string.flatMap { Int($0) }
+        }
     }
 
     /// All rows of a key/value table; keys that are not text, and values that are null, are left out.
@@ -114,6 +117,10 @@ struct DatabaseRecordReader {
 
     /// Values of key/value tables are texts; the field says what they mean.
     private static func set(_ buffer: RecordBuffer, _ index: Int, _ value: FieldValue, _ type: FieldType) {
+        // A column without a type keeps numbers as such.
+        if type == .boolean, case .integer(let number) = value, number == 0 || number == 1 {
+            return buffer.set(index, boolean: number == 1)
+        }
         guard let text = value.string else { return buffer.set(index, value) }
         switch type {
         case .integer, .epochMilliseconds:

@@ -98,8 +98,10 @@ struct DatabaseReplacement {
             for (index, count) in inserter.counts.enumerated() { outcome.collections[index].added = count }
         }
         // As they are in the safety backup: no other form's.
-        try inserter.keyValues.removeKeysNotGiven(of: formatOfPresent.metadata)
-        if takesSettings, let settings = formatOfPresent.settings { try inserter.keyValues.removeKeysNotGiven(of: settings) }
+        for object in [formatOfPresent.metadata, takesSettings ? formatOfPresent.settings : nil] {
+            guard let object else { continue }
+            for note in try inserter.keyValues.removeKeysNotGiven(of: object) { outcome.note(note) }
+        }
         try inserter.insertSchemaVersion()
         try suspended?.end()
         try FaultInjection.reached("restore.rows-inserted")

@@ -25,10 +25,34 @@ final class KeyValueWriter {
         let rows = try reader.keyValues(of: object)
         let present = try reader.object(object, creationTime: nil, schemaVersion: nil)
         for (index, field) in object.fields.enumerated() where field.source == .stored && field.isRestored {
-            guard let value = Self.text(buffer, index, like: rows[field.column]) else { continue }
+            guard let text = Self.text(buffer, index, like: rows[field.column]) else { continue }
             given.insert(Place(table: table, key: field.column))
-            if buffer.value(index) != present.value(index) { try write(value, for: field.column, in: table) }
+            guard buffer.value(index) != present.value(index) else { continue }
+            try write(Self.value(text, like: rows[field.column]), for: field.column, in: table)
         }
+    }
+
+    /// The version that the data is of from now on.
+    func write(version: Int, for key: String, of object: ObjectDefinition) throws(BackupError) {
+        guard let table = object.table else { return }
+        let old = try reader.keyValues(of: object)[key]
+        let value = Self.value(String(version), like: old)
+        if value != old { try write(value, for: key, in: table) }
+    }
+
+    /// An app whose column has no type, and that has stored a number, looks for a number again.
+    private static func value(_ text: String, like old: FieldValue?) -> FieldValue {
+        let isInteger: Bool
+        switch old {
+        case .integer: isInteger = true
+        case .real: isInteger = false
+        default: return .text(text)
+        }
+        if let number = Int64(text), String(number) == text { return .integer(number) }
+        // Another spelling may be another text.
+        guard let number = Double(text), number.isFinite, number.description == text else { return .text(text) }
+        if isInteger, let whole = Int64(exactly: number) { return .integer(whole) }
+        return .real(number)
     }
 
     /// - Parameter old: the value that is there: an app whose flags are numbers gets a number again.
@@ -37,7 +61,7 @@ final class KeyValueWriter {
         case .integer: return String(buffer.integer(index))
         case .real: return buffer.real(index).description
         case .boolean:
-            let isNumber = old?.string == "0" || old?.string == "1"
+            let isNumber = old.map { [.integer(0), .integer(1), .text("0"), .text("1")].contains($0) } ?? false
             return buffer.boolean(index) ? (isNumber ? "1" : "true") : (isNumber ? "0" : "false")
         case .text: return String(decoding: buffer.bytes(index), as: UTF8.self)
         default: return nil
@@ -45,65 +69,50 @@ final class KeyValueWriter {
     }
 
     /// The key need not be unique: each row of it gets the value.
-    func write(_ value: String, for key: String, in table: String) throws(BackupError) {
+    private func write(_ value: FieldValue, for key: String, in table: String) throws(BackupError) {
         let row = RecordBuffer(fieldCount: 2)
         row.set(0, text: key)
-        row.set(1, text: value)
+        row.set(1, value)
         let name = quotedIdentifier(table)
         for sql in [
             "UPDATE \(name) SET \"value\" = ?2 WHERE \"key\" = ?1", "INSERT INTO \(name) (\"key\", \"value\") VALUES (?1, ?2)",
         ] {
             let statement = try DatabaseStatement(connection, sql, path: path)
-            try statement.bind(1, text: row.bytes(0))
-            try statement.bind(2, text: row.bytes(1))
+            try RecordInserter.bind(row, 0, to: 1, of: statement)
+            try RecordInserter.bind(row, 1, to: 2, of: statement)
             try withExtendedLifetime(row) { () throws(BackupError) in try statement.run() }
             if sqlite3_changes(connection) > 0 { return }
         }
     }
 
     /// Removes the stored keys of an object that the source had no value for. Keys that the definition does not name are in no export, so nothing could bring
-    /// them back: they stay.
-    /// - Throws: `notSupported` for a row that holds more than its value, which nothing could bring back either.
-    func removeKeysNotGiven(of object: ObjectDefinition) throws(BackupError) {
-        guard let table = object.table else { return }
+    /// them back: they stay. So does a row that holds more than its value, which is then read as if it were not there.
+    /// - Returns: what should be said of values that could not be removed.
+    func removeKeysNotGiven(of object: ObjectDefinition) throws(BackupError) -> [Message] {
+        guard let table = object.table else { return [] }
+        var notes: [Message] = []
+        let row = KeyValueRow(connection: connection, table: table, path: path)
         for field in object.fields
         where field.source == .stored && field.isRestored && !given.contains(Place(table: table, key: field.column)) {
-            try requireNothingBesideValue(of: field.column, in: table)
-            let statement = try DatabaseStatement(
-                connection, "DELETE FROM \(quotedIdentifier(table)) WHERE \"key\" = ?1", path: path)
-            try statement.run(with: field.column)
-        }
-    }
-
-    /// A number that only tells rows apart is nothing to keep.
-    private func requireNothingBesideValue(of key: String, in table: String) throws(BackupError) {
-        let columns = try DatabaseStatement(
-            connection,
-            """
-            SELECT name FROM pragma_table_xinfo(?1)
-            WHERE hidden = 0 AND pk = 0 AND name COLLATE NOCASE NOT IN ('key', 'value') ORDER BY cid
-            """, path: path)
-        let parameter = RecordBuffer(fieldCount: 2)
-        parameter.set(0, text: table)
-        parameter.set(1, text: key)
-        try columns.bind(1, text: parameter.bytes(0))
-        try withExtendedLifetime(parameter) { () throws(BackupError) in
-            while try columns.step() {
-                let column = columns.text(0)
-                let values = try DatabaseStatement(
-                    connection,
-                    "SELECT 1 FROM \(quotedIdentifier(table)) WHERE \"key\" = ?1 AND \(quotedIdentifier(column)) IS NOT NULL LIMIT 1",
-                    path: path)
-                try values.bind(1, text: parameter.bytes(1))
-                guard try values.step() else { continue }
-                throw BackupError(
-                    .notSupported,
+            guard let column = try row.columnToKeep(of: field.column) else {
+                let statement = try DatabaseStatement(
+                    connection, "DELETE FROM \(quotedIdentifier(table)) WHERE \"key\" = ?1", path: path)
+                try statement.run(with: field.column)
+                continue
+            }
+            if let value = field.defaultValue {
+                let old = try reader.keyValues(of: object)[field.column]
+                try write(Self.value(value, like: old), for: field.column, in: table)
+            } else if try row.mayBeNull() {
+                try write(.null, for: field.column, in: table)
+            } else {
+                notes.append(
                     """
-                    Import failed: the file has no value for \(key), whose row in the table \(table) also holds \
-                    \(MessageText.shortened(column)), which a restore would lose
-                    """, path: path,
-                    remedy: "Nothing was changed. Remove the row in the app, and restore again.")
+                    the file has no value for \(MessageText.shortened(field.column)), and the value that is there stays: its row in the table \
+                    \(MessageText.shortened(table)) also holds \(MessageText.shortened(column))
+                    """)
             }
         }
+        return notes
     }
 }

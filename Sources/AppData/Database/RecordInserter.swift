@@ -98,9 +98,8 @@ final class RecordInserter: RecordVisitor {
 
     /// The database's own schema version, whatever version the file was of.
     func insertSchemaVersion() throws(BackupError) {
-        guard let table = definition.metadata.table else { return }
         for field in definition.metadata.fields where field.source == .schemaVersion && !field.column.isEmpty {
-            try keyValues.write(String(definition.writtenVersion), for: field.column, in: table)
+            try keyValues.write(version: definition.writtenVersion, for: field.column, of: definition.metadata)
         }
     }
 
