@@ -236,7 +236,7 @@ extension Repository {
     /// replaced by one that says less.
     /// - Throws: `notFound`.
     public func setVerified(_ id: SnapshotID, at time: Timestamp) throws(BackupError) {
-        guard snapshot(id: id) == nil || snapshotStore.hasReadableLabel(id) else { return }
+        guard snapshot(id: id) == nil || snapshotStore.hasKnownLabel(id) else { return }
         try snapshotStore.changeLabel(id) { $0.verifiedAt = time }
     }
 }

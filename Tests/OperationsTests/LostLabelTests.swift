@@ -111,6 +111,17 @@ struct LostLabelTests {
         python3 -c 'import glob; p = glob.glob("r/labels/*")[0]; b = bytearray(open(p, "rb").read()); b[60] ^= 1; open(p, "wb").write(b)'
         """
 
+    /// As `rsync --ignore-existing` copies the rest: a label that is there stays.
+    @Test func `verify writes no label that one still to be copied would have to replace`() throws {
+        let room = try Self.makeRoom()
+        try room.sh(
+            """
+            backupfs pin keepme --store $S; cp -a $R/r $R/whole; rm $R/r/register $R/r/labels/*; backupfs verify --all --store $S
+            cp -an $R/whole/. $R/r/ || true
+            """)
+        #expect(try room.sh("diff -r $R/r/labels $R/whole/labels; cmp $R/r/register $R/whole/register") == "")
+    }
+
     @Test(arguments: ["verify --all", "pin keepme", "tag keepme --add z"])
     func `a label with a flipped bit keeps what it says`(command: String) throws {
         let room = try Self.makeRoom()

@@ -80,7 +80,7 @@ import Testing
         try room.sh("sqlite3 $R/a.db .dump >$R/before.sql; backupfs verify A --store $S >/dev/null")
         try room.sh("backupfs restore A --yes --store $S >/dev/null; sqlite3 $R/a.db .dump | diff $R/before.sql -")
         let warning = """
-            triggers of the app's database that change tables did not run, so rows are as in the file: clean (drawings), counted (folders), touch (notes)
+            triggers of the app's database that change tables do not run in a restore, so rows are as in the file: clean (drawings), counted (folders), touch (notes)
             """
         #expect(try room.sh("jq -r '.warnings[]' $S/restore/last.json") == warning)
         #expect(try room.sh("backupfs restore A --dry-run --store $S").contains(warning))

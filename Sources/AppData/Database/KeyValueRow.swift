@@ -78,7 +78,7 @@ struct KeyValueRow {
             connection,
             """
             WITH \(Self.defaults) (value) AS (SELECT \(expression)) SELECT 1 FROM main.\(quotedIdentifier(table))
-            WHERE "key" = ?1 AND \(quotedIdentifier(column)) \(condition) LIMIT 1
+            WHERE "key" = ?1 COLLATE BINARY AND \(quotedIdentifier(column)) \(condition) LIMIT 1
             """, path: path)
         return try bound([key], to: statement) { () throws(BackupError) in try statement.step() }
     }

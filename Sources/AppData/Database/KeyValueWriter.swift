@@ -68,14 +68,15 @@ final class KeyValueWriter {
         }
     }
 
-    /// The key need not be unique: each row of it gets the value.
+    /// The key need not be unique: each row of it gets the value, which all had (`UnexportedData` has those that differ). It is compared by its bytes, as it
+    /// is when it is read, whatever order its column has.
     private func write(_ value: FieldValue, for key: String, in table: String) throws(BackupError) {
         let row = RecordBuffer(fieldCount: 2)
         row.set(0, text: key)
         row.set(1, value)
         let name = quotedIdentifier(table)
         for sql in [
-            "UPDATE \(name) SET \"value\" = ?2 WHERE \"key\" = ?1", "INSERT INTO \(name) (\"key\", \"value\") VALUES (?1, ?2)",
+            "UPDATE \(name) SET \"value\" = ?2 WHERE \"key\" = ?1 COLLATE BINARY", "INSERT INTO \(name) (\"key\", \"value\") VALUES (?1, ?2)",
         ] {
             let statement = try DatabaseStatement(connection, sql, path: path)
             try RecordInserter.bind(row, 0, to: 1, of: statement)
@@ -96,7 +97,7 @@ final class KeyValueWriter {
         where field.source == .stored && field.isRestored && !given.contains(Place(table: table, key: field.column)) {
             guard let column = try row.columnToKeep(of: field.column) else {
                 let statement = try DatabaseStatement(
-                    connection, "DELETE FROM \(quotedIdentifier(table)) WHERE \"key\" = ?1", path: path)
+                    connection, "DELETE FROM \(quotedIdentifier(table)) WHERE \"key\" = ?1 COLLATE BINARY", path: path)
                 try statement.run(with: field.column)
                 continue
             }

@@ -58,7 +58,7 @@ struct TriggerEffects {
     var warning: Message? {
         guard !suspended.isEmpty else { return nil }
         return
-            "triggers of the app's database that change tables did not run, so rows are as in the file: \(Self.list(suspended))"
+            "triggers of the app's database that change tables do not run in a restore, so rows are as in the file: \(Self.list(suspended))"
     }
 
     /// What a backup and `verify` say of a database that no restore can write to.

@@ -80,6 +80,7 @@ extension DatabaseSchemaCheck {
                 places.append(.init(table: table, column: column, isNamedElsewhere: named.contains(column)))
             }
         }
+        for object in [present.metadata] + (present.settings.map { [$0] } ?? []) { places += try ambiguousKeys(of: object) }
         return places.isEmpty ? nil : UnexportedData(places: places, version: present.schemaVersion)
     }
 
@@ -91,6 +92,24 @@ extension DatabaseSchemaCheck {
     private func formatOfData() throws(BackupError) -> AppDefinition {
         if let table = definition.metadata.table, try !tables.contains(table) { return definition }
         return try definition.format(ofDatabase: connection, path: path)
+    }
+
+    /// Keys of an object that several rows have, with different values: an export has one of them.
+    private func ambiguousKeys(of object: ObjectDefinition) throws(BackupError) -> [UnexportedData.Place] {
+        guard let table = object.table, try tables.contains(table) else { return [] }
+        let keys = Set(object.fields.lazy.filter { $0.source == .stored && $0.isRestored }.map(\.column))
+        let statement = try DatabaseStatement(
+            connection,
+            """
+            SELECT "key" FROM \(quotedIdentifier(table)) GROUP BY "key" COLLATE BINARY
+            HAVING count(*) > 1 AND count(DISTINCT quote("value")) > 1 ORDER BY 1
+            """, path: path)
+        var places: [UnexportedData.Place] = []
+        while try statement.step() {
+            let key = statement.text(0)
+            if keys.contains(key) { places.append(.init(table: table, column: key, isNamedElsewhere: true)) }
+        }
+        return places
     }
 
     private func hasRows(_ table: String) throws(BackupError) -> Bool {

@@ -36,6 +36,12 @@ extension SnapshotStore {
         }
     }
 
+    /// Whether a snapshot's label is there and can be read, or it is certain that it has none. Without the register it may be one that is still to be copied.
+    func hasKnownLabel(_ id: SnapshotID) -> Bool {
+        guard hasReadableLabel(id) else { return false }
+        return list.registerError == nil || (try? FileSystem.exists(layout.labelPath(of: id))) == true
+    }
+
     /// The label that is there, put right by turning back one flipped bit; `nil` where that does not do it.
     func repairedLabel(_ id: SnapshotID, _ bytes: [UInt8]) -> [UInt8]? {
         SingleBitRepair.repaired(bytes) { [protection] bytes in
