@@ -76,7 +76,8 @@ final class KeyValueWriter {
         row.set(1, value)
         let name = quotedIdentifier(table)
         for sql in [
-            "UPDATE \(name) SET \"value\" = ?2 WHERE \"key\" = ?1 COLLATE BINARY", "INSERT INTO \(name) (\"key\", \"value\") VALUES (?1, ?2)",
+            "UPDATE \(name) SET \"value\" = ?2 WHERE \"key\" = ?1 COLLATE BINARY",
+            "INSERT INTO \(name) (\"key\", \"value\") VALUES (?1, ?2)",
         ] {
             let statement = try DatabaseStatement(connection, sql, path: path)
             try RecordInserter.bind(row, 0, to: 1, of: statement)

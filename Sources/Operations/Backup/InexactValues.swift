@@ -43,7 +43,8 @@ struct InexactValues: Sendable {
     var restoreWarning: Message {
         .plural(
             count,
-            one: "The safety backup's export cannot hold \(count) value as it was. To undo the restore, use backupfs restore with its name",
+            one:
+                "The safety backup's export cannot hold \(count) value as it was. To undo the restore, use backupfs restore with its name",
             other:
                 "The safety backup's export cannot hold \(count) values as they were. To undo the restore, use backupfs restore with its name"
         )

@@ -85,7 +85,8 @@ public struct RestoreDrill: Sendable {
                 .plural(
                     snapshot.unreadFileCount,
                     one: "the backup lacks \(snapshot.unreadFileCount) file or folder that could not be read when it was made",
-                    other: "the backup lacks \(snapshot.unreadFileCount) files or folders that could not be read when it was made"))
+                    other: "the backup lacks \(snapshot.unreadFileCount) files or folders that could not be read when it was made"
+                ))
         }
         var verifiedAt: Timestamp?
         if findings.isEmpty {
