@@ -259,6 +259,8 @@ public struct RestoreRunner: Sendable {
 
     /// Keeps the newest ones that the definition asks for, and the pinned ones.
     private func removeOldSafetyBackups() throws(BackupError) {
+        // A label that is missing may have had a pin, and only the register knows which are missing.
+        guard store.repository.registerError == nil else { return }
         let all = store.ownSnapshots(kind: .safety)
         let old = all.dropLast(store.definition.retention.safetyKeepLast).filter { store.mayRemoveByRule($0) }
         guard !old.isEmpty else { return }
