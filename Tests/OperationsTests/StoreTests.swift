@@ -113,6 +113,15 @@ struct StoreTests {
         )
     }
 
+    /// A store keeps its definition under this very name.
+    @Test(arguments: ["app.yaml", "./app.yaml", "diary.yaml"])
+    func `a definition may have any name and lie in the current folder`(path: String) throws {
+        let room = try Room()
+        try room.write(PhotoDiary.definition, to: "app.yaml")
+        try room.sh("cd $R; cp app.yaml diary.yaml; backupfs init --store $S --app \(path)")
+        try room.sh("cmp $R/app.yaml $S/app.yaml; backupfs backup --store $S")
+    }
+
     @Test func `an existing repository is gone on with`() throws {
         let room = try Room()
         var creation = StoreCreation()

@@ -230,7 +230,9 @@ public struct RestoreRunner: Sendable {
     ) throws(BackupError) -> CheckedImport {
         try requireOwn(source)
         do {
-            return try operation(source, in: folder).check(source, strategy: strategy)
+            let checked = try operation(source, in: folder).check(source, strategy: strategy)
+            if source.origin == .ownRepository { try requireAllFields(checked, of: source) }
+            return checked
         } catch {
             guard source.origin == .foreign, error.code == .invalidContent || error.code == .tooLarge,
                 isOwn(source)
@@ -241,6 +243,28 @@ public struct RestoreRunner: Sendable {
             return try operation(source, in: folder).check(source.asOwn, strategy: strategy)
         }
     }
+
+    /// The store has made the backup with a definition that knew all of it. What today's does not know would be dropped, and the data of now with it.
+    private func requireAllFields(_ checked: CheckedImport, of source: ImportSource) throws(BackupError) {
+        // A database without a description has a rule of its own for columns that are gone; what the export says of itself is no data.
+        guard !store.definition.coversWholeDatabase else { return }
+        let metadata = store.definition.metadata.name + "."
+        let unknown = checked.summary.unknownFields.filter { !$0.key.hasPrefix(metadata) }.sorted { $0.key < $1.key }
+        guard !unknown.isEmpty else { return }
+        let shown =
+            unknown.prefix(Self.shownFieldCount).map { "\($0.key) (\($0.value))" }
+            + (unknown.count > Self.shownFieldCount ? ["…"] : [])
+        let name = ShellWords.text(of: [source.name])
+        throw BackupError(
+            .invalidContent,
+            "the app's definition does not know these fields of the backup: \(MessageText.shortened(shown.joined(separator: ", ")))",
+            path: source.name,
+            remedy:
+                "Put them back into the definition. To restore without them: backupfs export \(name) --zip --output FILE.zip, and then: backupfs restore FILE.zip"
+        )
+    }
+
+    private static let shownFieldCount = 5
 
     private func isOwn(_ source: ImportSource) -> Bool {
         let own = OwnArchive(repository: store.repository)
