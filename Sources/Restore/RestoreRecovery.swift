@@ -54,6 +54,16 @@ public enum RestoreRecovery {
             strategy: journal.strategy, end: end)
     }
 
+    /// Whether a restore goes on, or was interrupted, that may have brought the records and not yet all media. One that cannot be looked at may have.
+    public static func isUnderWay(journalPath: String) -> Bool {
+        do throws(BackupError) {
+            guard let journal = try RestoreJournal.read(journalPath) else { return false }
+            return journal.state == .prepared && journal.mayHaveBegun
+        } catch {
+            return true
+        }
+    }
+
     /// The last step, after the outcome has been reported: forgets the restore.
     public static func forget(journalPath: String) throws(BackupError) {
         try FileSystem.removeFile(journalPath)

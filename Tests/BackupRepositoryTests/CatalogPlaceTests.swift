@@ -153,4 +153,27 @@ import Testing
         #expect(try FileSystem.status(again.catalog.path).inode == number)
         #expect(try again.file("photo", in: "a") == Self.photo)
     }
+
+    /// A mount goes on reading while the disk is exchanged for another one.
+    @Test(arguments: [true, false]) func `reading makes no catalog in another repository at the same path`(isEncrypted: Bool)
+        throws
+    {
+        let repository = try Repository.create(at: path)
+        try repository.makeWriter().commit(named: "a", files: [("photo", Self.photo, .media)])
+        try FileManager.default.moveItem(atPath: path, toPath: folder("away"))
+        if isEncrypted { _ = try createEncrypted() } else { _ = try Repository.create(at: path, catalogHome: home) }
+        let before = try catalogFiles(path)
+        let bytes = try before.map { try readFile("\(path)/\($0)") }
+        _ = try? repository.refresh()
+        _ = try? repository.packs()
+        _ = try? repository.catalog.reconcile()
+        #expect(throws: BackupError.self) { try repository.catalog.locate([ChunkID(SHA256Hasher.hash([1]))]) }
+        #expect(try catalogFiles(path) == before)
+        #expect(try before.map { try readFile("\(path)/\($0)") } == bytes)
+        // The right disk is back.
+        try FileManager.default.moveItem(atPath: path, toPath: folder("other"))
+        try FileManager.default.moveItem(atPath: folder("away"), toPath: path)
+        try repository.refresh()
+        #expect(try repository.file("photo", in: "a") == Self.photo)
+    }
 }

@@ -1,3 +1,5 @@
+import Restore
+import SystemIO
 import TestSupport
 import Testing
 
@@ -50,6 +52,31 @@ struct LogNameTests {
             diff -r --no-dereference . $R/out/media && echo same
             """)
         #expect(result.output == "exit 0\nsame\n", "\(result)")
+    }
+
+    /// What an SQLite database keeps beside it comes and goes with each commit; other files do not.
+    @Test func `only a database's log is no sign that something was moved`() throws {
+        let room = try Room()
+        _ = try room.makeDiary()
+        try room.sh(
+            """
+            mkdir $R/media; cd $R/media; sqlite3 x.db 'create table t(x)'; : > empty; printf text > notes; printf SQLite > short
+            mkfifo pipe; ln -s x.db link; mkdir folder; sqlite3 $R/other.db 'create table t(x)'
+            """)
+        let amongMedia = try DatabaseAmongMedia(database: room("other.db"), media: room("media"))
+        func digest() throws -> FolderDigest { try FolderDigest.list(DirectoryReader(path: room("media")), amongMedia).digest }
+        let before = try digest()
+        for (name, counts) in [
+            ("x.db", false), ("empty", false), ("notes", true), ("short", true), ("pipe", true), ("link", true), ("folder", true),
+            ("missing", true),
+        ] {
+            for suffix in ["journal", "wal", "shm"] {
+                try room.sh("printf log > $R/media/\(name)-\(suffix)")
+                #expect(try (digest() != before) == counts, "\(name)-\(suffix)")
+                try room.sh("rm $R/media/\(name)-\(suffix)")
+                #expect(try digest() == before)
+            }
+        }
     }
 
     @Test func `a refused restore leaves folders with the names of logs where they are`() throws {

@@ -107,6 +107,18 @@ struct LostLabelTests {
         #expect(try room.sh(Self.names) == "keepme n1 n2 n3")
     }
 
+    /// Of safety backups three are kept, and those that are pinned: which are, is not known.
+    @Test func `a restore removes no safety backup while the register cannot be read`() throws {
+        let room = try Self.makeRoom()
+        let restores = "for i in 1 2 3 4 5; do backupfs restore keepme --yes --store $S >/dev/null; done"
+        // The backup itself, and those of its restores that are kept.
+        let count = "ls $R/r/snapshots | wc -l"
+        try room.sh(restores)
+        #expect(try room.sh(count) == "4")
+        try room.sh("rm -f $R/r/labels/*; echo rubbish > $R/r/register; \(restores)")
+        #expect(try room.sh(count) == "9")
+    }
+
     private static let flip = """
         python3 -c 'import glob; p = glob.glob("r/labels/*")[0]; b = bytearray(open(p, "rb").read()); b[60] ^= 1; open(p, "wb").write(b)'
         """

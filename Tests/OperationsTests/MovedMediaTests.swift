@@ -8,10 +8,10 @@ import Testing
 /// What is renamed and moved in the media folder while a backup goes through it.
 struct MovedMediaTests {
     /// Backs up as `one`, and runs a script when the backup waits.
-    private static func backUp(_ script: String) -> String {
+    private static func backUp(at point: String = "backup.media-listed", _ script: String) -> String {
         """
         touch $R/pause; rm -f $R/pause.reached
-        BACKUPFS_FAULT="backup.media-listed=pause:$R/pause" backupfs backup --label one --store $S >$R/told 2>$R/complaint & backup=$!
+        BACKUPFS_FAULT="\(point)=pause:$R/pause" backupfs backup --label one --store $S >$R/told 2>$R/complaint & backup=$!
         for i in $(seq 3000); do [ -e $R/pause.reached ] && break; sleep 0.01; done; [ -e $R/pause.reached ]
         \(script)
         rm $R/pause; wait $backup
@@ -38,6 +38,28 @@ struct MovedMediaTests {
         _ = try room.makeDiary()
         try room.sh(Self.backUp("cd $S/app/photos; \(move)"))
         #expect(try room.sh("cat $R/complaint") == "")
+        #expect(try room.sh(Self.files).components(separatedBy: "\n") == [paths, content])
+    }
+
+    /// Logs of databases come and go, and no folder is gone through again for them. These are files like any other. When the backup waits, both folders
+    /// have been listed, and one of them is stored or is being stored.
+    @Test(arguments: ["journal", "wal", "shm"], [["d1", "d2"], ["d2", "d1"]])
+    func `a file with the name of a log that is moved to another folder is in the backup where it went`(
+        suffix: String, folders: [String]
+    ) throws {
+        let room = try Room()
+        _ = try room.makeDiary()
+        let name = "notes-\(suffix)"
+        try room.sh(
+            """
+            cd $S/app/photos; rm -r 2024 one.jpg; mkdir d1 d2; printf 1 > d1/notes; printf 2 > d2/notes
+            printf 'a travel journal' > \(folders[0])/\(name)
+            """)
+        let move = "mv $S/app/photos/\(folders[0])/\(name) $S/app/photos/\(folders[1])"
+        try room.sh(Self.backUp(at: "backup.media-listed:3", move))
+        #expect(try room.sh("cat $R/complaint") == "")
+        let paths = ["./d1/notes", "./d2/notes", "./\(folders[1])/\(name)"].sorted().joined(separator: " ")
+        let content = folders[1] == "d1" ? "1a travel journal2" : "12a travel journal"
         #expect(try room.sh(Self.files).components(separatedBy: "\n") == [paths, content])
     }
 

@@ -21,7 +21,7 @@ struct StoreTests {
                 == StoreSettings(
                     app: "ev-charging-tracker", databasePath: "app/database.sqlite", mediaPath: nil, repositoryPath: "repository")
         )
-        #expect(try room.sh("ls -A $S | tr '\\n' ' '") == "app identity repository restore spool store.yaml ")
+        #expect(try room.sh("ls -A $S | tr '\\n' ' '") == "app identity last-backup repository restore spool store.yaml ")
         #expect(try room.sh("find $S -type d ! -perm 700 -o -type f ! -perm 600 ! -name '*-wal' ! -name '*-shm'") == "")
         #expect(try room.sh("ls -A $R") == "bin\nstore" || room.sh("ls $R") == "bin\nstore")
         #expect(try store.database.counts().map(\.count) == [0, 0, 0, 0])
@@ -97,7 +97,7 @@ struct StoreTests {
         #expect(store.mediaPath == room("theirs/photos"))
         #expect(
             try room.sh("sha256sum --quiet -c $R/sum; ls -A $S | tr '\\n' ' '")
-                == "app.yaml identity repository restore spool store.yaml "
+                == "app.yaml identity last-backup repository restore spool store.yaml "
         )
         #expect(
             try BackupOperation(store: store).run(label: "one", tag: nil, progress: nil).snapshot.record.root.totals.fileCount
@@ -111,6 +111,15 @@ struct StoreTests {
         try room.sh(
             "backupfs backup --label a --store $S; rm $R/elsewhere/one.jpg; backupfs restore a --yes --store $S; cat $R/elsewhere/one.jpg | grep -x one"
         )
+    }
+
+    /// A store keeps its definition under this very name.
+    @Test(arguments: ["app.yaml", "./app.yaml", "diary.yaml"])
+    func `a definition may have any name and lie in the current folder`(path: String) throws {
+        let room = try Room()
+        try room.write(PhotoDiary.definition, to: "app.yaml")
+        try room.sh("cd $R; cp app.yaml diary.yaml; backupfs init --store $S --app \(path)")
+        try room.sh("cmp $R/app.yaml $S/app.yaml; backupfs backup --store $S")
     }
 
     @Test func `an existing repository is gone on with`() throws {

@@ -8,7 +8,8 @@ struct RetryCommand: ParsableCommand {
         commandName: "retry",
         abstract: "Try again what failed last: a backup, or a restore that was asked for by a command.",
         discussion: """
-            Runs the command that stands in status.json as lastError.retry, and ends as that does. Does nothing when it has gone well since.
+            Runs the command that stands in status.json as lastError.retry, and ends as that does. Does nothing when it has gone well since, and in
+            a store that was copied or moved since.
 
             Example:
               backupfs retry
@@ -34,13 +35,50 @@ struct RetryCommand: ParsableCommand {
                 .notSupported, "what failed last was not asked for by a command that could be tried again: \(failure.name)",
                 path: path, remedy: "Copy the file into restore/ once more, or run the command that you want.")
         }
+        try Self.require(&words, areOf: path)
         // Standard output is for what the command has to say.
-        if !output.json { Terminal.complain("Trying again: \(line)") }
+        if !output.json {
+            Terminal.complain("Trying again: \(line)")
+            Terminal.complain(Self.age(of: failure))
+        }
         var options = store.passwords.arguments + store.log.arguments
         if output.json { options.append("--json") }
         if yes, verb == .restore { options.append("--yes") }
         words.insert(contentsOf: options, at: words.startIndex + 1)
         var command = try BackupFS.parseAsRoot(Array(words))
         try command.run()
+    }
+
+    /// The command names the store in which it failed by its path. In a copy of that store it would work on the data of the original, and in one that was
+    /// moved on that of whatever lies at the old place.
+    private static func require(_ words: inout ArraySlice<String>, areOf store: String) throws(BackupError) {
+        let option = "--store="
+        let end = words.firstIndex(of: "--") ?? words.endIndex
+        guard let index = words[..<end].firstIndex(where: { $0.hasPrefix(option) }) else {
+            return words.insert(option + store, at: words.startIndex + 1)
+        }
+        let recorded = String(words[index].dropFirst(option.count))
+        words[index] = option + store
+        let identity = try FileSystem.identityIfPresent(store)
+        guard identity == nil || (try? FileSystem.identityIfPresent(recorded)) != identity else { return }
+        throw BackupError(
+            .notPermitted, "what failed last, failed in another store: \(MessageText.shortened(recorded))", path: store,
+            remedy: "If you want it in this store, run: \(ShellWords.text(of: ["backupfs"] + words))")
+    }
+
+    /// What failed long ago may not be wanted any more.
+    private static func age(of failure: FailedOperation) -> Message {
+        let time = SystemClock.localTime(failure.at)
+        let minutes = max(0, SystemClock.now().seconds - failure.at.seconds) / 60
+        let (hours, days) = (minutes / 60, minutes / 1440)
+        if days > 0 {
+            return .plural(days, one: "It failed at \(time), \(days) day ago.", other: "It failed at \(time), \(days) days ago.")
+        }
+        if hours > 0 {
+            return .plural(
+                hours, one: "It failed at \(time), \(hours) hour ago.", other: "It failed at \(time), \(hours) hours ago.")
+        }
+        return .plural(
+            minutes, one: "It failed at \(time), \(minutes) minute ago.", other: "It failed at \(time), \(minutes) minutes ago.")
     }
 }

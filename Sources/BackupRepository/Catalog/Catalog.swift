@@ -55,6 +55,7 @@ final class Catalog: Sendable {
 
     /// Throws away what is in the catalog for an empty one.
     func replace() throws(BackupError) {
+        try layout.requireOpened()
         let fresh = try opening.replace(opened.withLock { $0 })
         opened.withLock { $0 = fresh }
     }
@@ -63,6 +64,8 @@ final class Catalog: Sendable {
     private func reopenIfMoved() throws(BackupError) {
         let old = opened.withLock { $0 }
         guard try CatalogDatabase.mapErrors(path: old.path, old.hasMoved) else { return }
+        // The disk may have been exchanged: what would be made now would lie in a foreign repository.
+        try layout.requireOpened()
         let (fresh, _) = try opening.open()
         opened.withLock { $0 = fresh }
     }

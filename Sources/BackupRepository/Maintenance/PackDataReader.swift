@@ -18,7 +18,7 @@ final class PackDataReader {
     }
 
     /// Calls `body` with each of the chunks and its bytes as they lie in the pack (sealed, in an encrypted repository), or with the error that kept them from being read.
-    /// - Parameter chunks: of one pack, in the order in which they lie there.
+    /// - Parameter chunks: of one pack, by their offsets. Those of a damaged pack may overlap, or end behind its end: of these an error is given on.
     /// - Throws: what opening the pack throws, and what `body` throws; `interrupted`, which says nothing of the chunk.
     func read(
         _ chunks: [StoredChunk], of pack: PackID,
@@ -43,7 +43,7 @@ final class PackDataReader {
         chunk.packOffset + UInt64(chunk.storedLength) + UInt64(overheadByteCount)
     }
 
-    /// As many chunks as lie close together and fit.
+    /// As many chunks as lie close together and fit. The first one alone may be longer.
     private func endOfRun(_ chunks: [StoredChunk], from first: Int) -> Int {
         let start = chunks[first].packOffset
         var end = first + 1
@@ -57,9 +57,9 @@ final class PackDataReader {
         _ run: ArraySlice<StoredChunk>, _ file: SharedFile,
         _ body: (StoredChunk, Result<UnsafeRawBufferPointer, BackupError>) throws(BackupError) -> Void
     ) throws(BackupError) {
-        guard let first = run.first, let last = run.last else { return }
-        let start = first.packOffset
-        let count = Int(end(of: last) - start)
+        guard let start = run.first?.packOffset, let runEnd = run.lazy.map(end(of:)).max() else { return }
+        // Where chunks overlap, the last one need not end last.
+        let count = Int(runEnd - start)
         if buffer.count < count { buffer = [UInt8](repeating: 0, count: max(count, Self.runByteCount)) }
         try buffer.withUnsafeMutableBytesThrowing { (bytes) throws(BackupError) in
             let all = UnsafeMutableRawBufferPointer(rebasing: bytes[..<count])

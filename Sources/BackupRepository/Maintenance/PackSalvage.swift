@@ -9,21 +9,32 @@ struct PackSalvage {
 
     let repository: Repository
 
-    /// Chunks that lie in the pack, or may do so: each has to be verified.
-    func candidates(_ pack: PackID) throws(BackupError) -> (kind: PackKind, chunks: [StoredChunk]) {
+    /// What was found of a pack.
+    struct Found {
+        let kind: PackKind
+        /// Chunks that lie in the pack, or may do so, by their offsets: each has to be verified.
+        let chunks: [StoredChunk]
+        /// The pack whose index lies in the file, if it is another one: the file has its bytes.
+        var otherPack: PackID?
+    }
+
+    func candidates(_ pack: PackID) throws(BackupError) -> Found {
         let file = try SharedFile(path: repository.layout.packPath(of: pack))
         var kind: PackKind?
         var chunks: [StoredChunk] = []
+        var otherPack: PackID?
         if file.size <= Self.packByteCountLimit {
             let bytes = try file.readExactly(at: 0, count: Int(file.size))
             // A sealed index looks like anything else: only the end or the catalog can say where it begins.
             if !repository.protection.isSealing, let index = findIndex(in: bytes, of: pack) {
-                return (index.kind, index.storedChunks(in: pack))
+                return Found(kind: index.kind, chunks: index.storedChunks(in: pack))
             }
             // An index with an error in it is right about most of its chunks.
             if let index = damagedIndex(in: bytes, of: pack) {
                 kind = index.kind
                 chunks = index.storedChunks(in: pack)
+                let name = PackID(SHA256Hasher.hash(index.encode()))
+                otherPack = name == pack ? nil : name
             }
         }
         let known = try repository.catalog.chunks(of: pack)
@@ -34,10 +45,12 @@ struct PackSalvage {
         }
         let end = file.size
         let overhead = UInt64(RepositoryProtection.overheadByteCount(isSealed: repository.protection.isSealing))
-        return (
-            kind ?? .data,
-            chunks.filter { $0.packOffset + UInt64($0.storedLength) + overhead <= end }.sorted { $0.packOffset < $1.packOffset }
-        )
+        return Found(
+            kind: kind ?? .data,
+            chunks: chunks.filter { $0.packOffset + UInt64($0.storedLength) + overhead <= end }.sorted {
+                $0.packOffset < $1.packOffset
+            },
+            otherPack: otherPack)
     }
 
     /// The index, by the pack's name, wherever it begins: the end that tells it may be damaged or gone.

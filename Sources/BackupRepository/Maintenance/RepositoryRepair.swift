@@ -79,8 +79,11 @@ private struct Execution {
     private func repairPacks() throws(BackupError) {
         let inventory = try PackInventory(repository, progress: progress)
         // Packs of a later version, or that only cannot be read now, are left as they are.
-        for damage in inventory.unreadable where damage.error.code == .repositoryDamaged {
+        let damaged = inventory.unreadable.filter { $0.error.code == .repositoryDamaged }
+        for damage in damaged {
             let salvage = try PackSalvage(repository: repository).candidates(damage.pack)
+            // The new pack must not take the place of a damaged one that holds something else and has not had its turn.
+            if let other = salvage.otherPack, damaged.contains(where: { $0.pack == other }) { try appendFiller(salvage.kind) }
             try replace(damage.pack, salvage.chunks, salvage.kind, damage.error)
         }
         let outcomes = findDamage(inventory)
@@ -88,6 +91,21 @@ private struct Execution {
         for outcome in outcomes {
             let index = try repository.packIndex(of: outcome.pack)
             try replace(outcome.pack, index.storedChunks(in: outcome.pack), index.kind, outcome.damaged[0].error)
+        }
+    }
+
+    /// Gives the next pack a name that no other one has, by a chunk that nothing refers to: a name follows from the chunks. A prune removes it.
+    private func appendFiller(_ kind: PackKind) throws(BackupError) {
+        let bytes = Array(RandomToken.make().utf8)
+        let checksum = CRC32.of(bytes)
+        let entry = PackEntry(
+            id: ChunkID(SHA256Hasher.hash(bytes)), codec: .raw, storedLength: UInt32(bytes.count),
+            plainLength: UInt32(bytes.count),
+            plainCRC32: checksum, storedCRC32: checksum, base: nil)
+        // The names of sealed packs are random anyway.
+        guard !repository.protection.isSealing else { return }
+        try bytes.withUnsafeBytesThrowing { (buffer) throws(BackupError) in
+            _ = try rewriter.append(entry.stored(in: PackID(entry.id.digest), at: 0), buffer, kind: kind)
         }
     }
 

@@ -5,7 +5,8 @@ import SystemIO
 
 /// Tells one listing of a folder from another, in eight bytes: names, and which file or folder has each.
 ///
-/// Logs and journals of databases are left out: an app makes and removes one with each of its commits, and they are stored with their databases.
+/// Logs and journals of SQLite databases are left out: an app makes and removes one with each of its commits, and they are stored with their databases.
+/// What only has such a name, as `notes-journal` beside the text `notes`, counts like any other file.
 struct FolderDigest: Equatable {
     private var sum: UInt64 = 0
 
@@ -29,7 +30,14 @@ struct FolderDigest: Equatable {
         }
         if !logs.isEmpty {
             let present = Set(names)
-            for log in logs where !present.contains(log.database) { digest.add(log.hash) }
+            var databases: [FileName: Bool] = [:]
+            for log in logs {
+                if databases[log.database] == nil {
+                    databases[log.database] =
+                        present.contains(log.database) && MediaDatabases.mayBeDatabase(log.database, in: folder)
+                }
+                if databases[log.database] != true { digest.add(log.hash) }
+            }
         }
         return (names, digest)
     }

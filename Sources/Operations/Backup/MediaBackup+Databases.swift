@@ -83,6 +83,9 @@ extension MediaBackup {
         for entry in entries { task.add(entry, isListed: listed.contains(entry.name)) }
         for problem in problems { note(problem.error, of: problem.name, in: task) }
         task.leaveOut(listed.subtracting(entries.map(\.name)).count)
+        // The log of a database goes with a commit. Another file was deleted or moved, and may have come back to where it was.
+        let gone = zip(names, before).filter { $0.1 == nil && listed.contains($0.0) }
+        if !gone.isEmpty, before[0] == nil || !MediaDatabases.mayBeDatabase(database, in: task.reader) { task.trace.noteGone() }
         return true
     }
 

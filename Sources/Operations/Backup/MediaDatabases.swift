@@ -49,6 +49,14 @@ struct MediaDatabases {
         [name] + DatabaseLogs.names(of: name).filter { !others.contains($0) && !amongMedia.hides($0) }
     }
 
+    /// Whether a file is an SQLite database, or is going to be one: a new one has 0 bytes until its first commit. One that cannot be read is none.
+    static func mayBeDatabase(_ name: FileName, in folder: borrowing DirectoryReader) -> Bool {
+        // A pipe must not be opened, and a link has no log.
+        guard isRegular(name, in: folder), let file = try? SharedFile(folder.openFile(name)) else { return false }
+        guard let start = try? file.bytes(at: 0, upTo: SQLiteHeader.magic.count) else { return false }
+        return start.isEmpty || start == SQLiteHeader.magic
+    }
+
     /// Whether a program uses it now. Where locks cannot be asked about it does not: then it is watched for changes.
     static func isInUse(_ name: FileName, in folder: borrowing DirectoryReader) -> Bool {
         guard let file = try? folder.openFile(name) else { return false }

@@ -43,10 +43,15 @@ public struct ExportOperation: Sendable {
     @discardableResult
     public func write(_ form: Form, to path: String?) throws(BackupError) -> String {
         try recorded(form.name) { (facts) throws(BackupError) in
-            let path = try write(form, to: path, &facts)
+            let path = try reading { () throws(BackupError) in try write(form, to: path, &facts) }
             if facts.sizeBytes == nil { facts.sizeBytes = FileSystem.statusIfPresent(path)?.size }
             return path
         }
+    }
+
+    /// The live data must not be half of before a restore and half of after it. A backup stays what it is.
+    private func reading<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
+        try snapshotName == nil ? store.readingWholeData(body) : body()
     }
 
     private func recorded<Result>(
@@ -104,10 +109,12 @@ public struct ExportOperation: Sendable {
     /// - Parameter descriptor: stays open.
     public func write(_ form: Form, toDescriptor descriptor: Int32) throws(BackupError) {
         try recorded(form.name) { (facts) throws(BackupError) in
-            let (table, _) = try table(form)
-            facts.sizeBytes = table.size
-            let file = OwnedDescriptor(owning: dup(descriptor), path: "standard output")
-            try copy(table) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
+            try reading { () throws(BackupError) in
+                let (table, _) = try table(form)
+                facts.sizeBytes = table.size
+                let file = OwnedDescriptor(owning: dup(descriptor), path: "standard output")
+                try copy(table) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
+            }
             progress.end()
         }
     }
@@ -116,7 +123,7 @@ public struct ExportOperation: Sendable {
     /// - Returns: the files' paths.
     public func writeCSV(to folder: String) throws(BackupError) -> [String] {
         try recorded("csv") { (facts) throws(BackupError) in
-            let paths = try writeFiles(to: folder)
+            let paths = try reading { () throws(BackupError) in try writeFiles(to: folder) }
             facts.fileCount = UInt64(paths.count)
             facts.sizeBytes = paths.reduce(0) { $0 + (FileSystem.statusIfPresent($1)?.size ?? 0) }
             return paths
@@ -124,10 +131,7 @@ public struct ExportOperation: Sendable {
     }
 
     private func writeFiles(to folder: String) throws(BackupError) -> [String] {
-        guard let snapshotName else {
-            try store.requireFinishedRestore()
-            return try writeCSV(of: store.database, to: folder)
-        }
+        guard let snapshotName else { return try writeCSV(of: store.database, to: folder) }
         // A backup's rows are in its database: the same as in its export, and read the same way as those of the live data.
         let root = try store.repository.rootDirectory(of: store.snapshot(named: snapshotName))
         let stored = root.entry(named: "media")?.storedDirectory
@@ -156,8 +160,6 @@ public struct ExportOperation: Sendable {
     /// the app waits for readers: a disk may be slow. And not into pipes, whose reader may take its time.
     private func content(_ form: Form) throws(BackupError) -> (Content, Timestamp) {
         if snapshotName == nil, case .json = form {
-            // The database may have changed because another process restored and died half way.
-            try store.requireFinishedRestore()
             try store.database.check()
             if try store.database.readersLetWritersPass() { return (.records, SystemClock.now()) }
         }

@@ -64,8 +64,15 @@ struct LiveArchives: Sendable {
     private func listingEntry(_ listing: LiveListing) -> LiveEntry {
         entry(
             Self.listingName, listing.size,
-            content: { () throws(BackupError) in ExtentTable(literal: try listing.text()) },
-            checksums: { () throws(BackupError) in ContentHasher.hash(try listing.text()) })
+            content: { () throws(BackupError) in ExtentTable(literal: try text(listing)) },
+            checksums: { () throws(BackupError) in ContentHasher.hash(try text(listing)) })
+    }
+
+    private func text(_ listing: LiveListing) throws(BackupError) -> [UInt8] {
+        try state.restores.requireNone()
+        let text = try listing.text()
+        try state.restores.requireNone()
+        return text
     }
 
     private func archive(_ format: ArchiveFormat, _ members: [LiveMember], _ size: UInt64) -> LiveEntry {
@@ -85,7 +92,9 @@ struct LiveArchives: Sendable {
 
     private func table(_ format: ArchiveFormat, _ members: [LiveMember]) throws(BackupError) -> ExtentTable {
         let listing = LiveListing(members, state.checksums)
-        return try format.layout.table { (body) throws(BackupError) in
+        // The records were read before the media were listed: a restore in between would give old records and new media.
+        try state.restores.requireNone()
+        let table = try format.layout.table { (body) throws(BackupError) in
             switch format {
             case .zip:
                 if hasListing { try body(member(listing, crc32: CRC32.of(try listing.text()))) }
@@ -99,6 +108,8 @@ struct LiveArchives: Sendable {
                 if hasListing { try body(member(listing, crc32: 0)) }
             }
         }
+        try state.restores.requireNone()
+        return table
     }
 
     // MARK: Members

@@ -10,6 +10,7 @@ public final class LiveData: Sendable {
         var databaseState: DatabaseChangeState?
         /// Of the media folder, when the records tell of it.
         var mediaState: String?
+        var restores: RestoreWatch?
     }
 
     private let store: Store
@@ -55,7 +56,11 @@ public final class LiveData: Sendable {
     public func letGo() { state.withLock { $0 = State() } }
 
     private func current(_ databaseState: DatabaseChangeState, _ mediaState: String?) -> LiveState? {
-        state.withLock { $0.databaseState == databaseState && $0.mediaState == mediaState ? $0.view : nil }
+        state.withLock { state in
+            guard state.databaseState == databaseState, state.mediaState == mediaState else { return nil }
+            // While a restore is under way the old view is shown: whoever lists it does not wait for the database.
+            return state.restores?.isCurrent == true || RestoreWatch.isUnderWay(store.paths) ? state.view : nil
+        }
     }
 
     private func mediaState() throws(BackupError) -> String? { try store.database.media?.state() }
@@ -64,6 +69,7 @@ public final class LiveData: Sendable {
         // The database may have changed because another process restored and died half way.
         try store.requireFinishedRestore()
         // Taken before reading: what is committed meanwhile makes the view old, never the other way round.
+        let restores = RestoreWatch(store)
         let databaseState = store.database.changeState()
         let mediaState = try mediaState()
         if let current = current(databaseState, mediaState) { return current }
@@ -72,8 +78,8 @@ public final class LiveData: Sendable {
         let made = try store.withWorkFolder { (folder) throws(BackupError) in
             try AppRendering(of: store.database, in: folder, createdAt: SystemClock.now().wholeSeconds)
         }
-        let view = LiveState(rendering: made, mediaView: media, checksums: checksums, of: store)
-        state.withLock { $0 = State(view: view, databaseState: databaseState, mediaState: mediaState) }
+        let view = LiveState(rendering: made, mediaView: media, checksums: checksums, of: store, restores)
+        state.withLock { $0 = State(view: view, databaseState: databaseState, mediaState: mediaState, restores: restores) }
         return view
     }
 }

@@ -11,11 +11,14 @@ final class LiveState: LiveView {
     let checksums: LiveChecksums
     /// Prefixes of paths, and what they are in the app's own archives.
     let archiveLayout: [String: String]
+    let restores: RestoreWatch
     private let media: (any MediaCatalog)?
     /// Checksums of the rendered files, by path.
     private let rendered = Mutex<[[FileName]: Checksums]>([:])
 
-    init(rendering: AppRendering, mediaView: LiveMediaView?, checksums: LiveChecksums, of store: Store) {
+    init(rendering: AppRendering, mediaView: LiveMediaView?, checksums: LiveChecksums, of store: Store, _ restores: RestoreWatch)
+    {
+        self.restores = restores
         archiveLayout = store.definition.archivePrefixes
         media = store.database.media
         self.rendering = rendering

@@ -21,9 +21,14 @@ public struct UndeleteOperation: Sendable {
     ///   - names: what the backups were called, or at least the first eight digits of their IDs. Of several that had one name, the one that was removed
     ///     last is taken.
     ///   - newName: what the backup is called from now on, if there is one only; `nil` for what it was called.
-    /// - Throws: `notFound`, `notPermitted` when it is not known which of several is meant, and then nothing is changed; `alreadyExists` when there is another backup of that name: those before it are back.
+    /// - Throws: `invalidArgument` for a name that a new backup could not have either; `notFound`, `notPermitted` when it is not known which of several is meant, and then nothing is changed; `alreadyExists` when there is another backup of that name: those before it are back.
     public func run(_ names: [String], as newName: FileName?) throws(BackupError) -> [Result] {
-        try store.recorded(.undelete) { (facts) throws(BackupError) in
+        if let newName, !newName.isSnapshotName {
+            throw BackupError(
+                .invalidArgument, "this cannot be the name of a backup", path: newName.description,
+                remedy: "Choose another name.")
+        }
+        return try store.recorded(.undelete) { (facts) throws(BackupError) in
             let lock = try store.lockForOperation()
             defer { withExtendedLifetime(lock) {} }
             try store.repository.refresh()

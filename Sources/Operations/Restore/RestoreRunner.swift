@@ -11,10 +11,10 @@ public struct RestoreRunner: Sendable {
     /// File and database together: up to it a preview runs all strategies.
     private static let cheapLimitBytes: UInt64 = 16 << 20
 
-    private let store: Store
+    let store: Store
     private let restoresSettings: Bool?
     private let allowsDamage: Bool
-    private let allowsOtherSources: Bool
+    let allowsOtherSources: Bool
 
     /// - Parameters:
     ///   - restoresSettings: whether settings are restored; `nil` for what the app's definition says.
@@ -239,7 +239,9 @@ public struct RestoreRunner: Sendable {
     ) throws(BackupError) -> CheckedImport {
         try requireOwn(source)
         do {
-            return try operation(source, in: folder).check(source, strategy: strategy)
+            let checked = try operation(source, in: folder).check(source, strategy: strategy)
+            if source.origin == .ownRepository { try requireAllFields(checked, of: source) }
+            return checked
         } catch {
             guard source.archiveLayout == nil, error.code == .invalidContent || error.code == .tooLarge,
                 let own = own(source)
@@ -270,7 +272,7 @@ public struct RestoreRunner: Sendable {
 
     /// Keeps the newest ones that the definition asks for, and the pinned ones.
     private func removeOldSafetyBackups() throws(BackupError) {
-        // Which ones are pinned is not known then.
+        // A label that is missing may have had a pin, and only the register knows which are missing.
         guard store.repository.registerError == nil else { return }
         let all = store.ownSnapshots(kind: .safety)
         let old = all.dropLast(store.definition.retention.safetyKeepLast).filter { store.mayRemoveByRule($0) }
@@ -280,78 +282,4 @@ public struct RestoreRunner: Sendable {
 
     /// Whether a file that is still being written is whole by now; says nothing of whether it is valid.
     public func isComplete(_ path: String) -> Bool { CompletenessCheck.isComplete(path) }
-
-    /// What is to be restored: the file of that name, or, if there is none, the backup of that name, as an archive of which nothing is copied.
-    /// - Throws: `notFound`, `isADirectory`, …
-    public func source(named source: String) throws(BackupError) -> ImportSource {
-        if let status = try FileSystem.look(source) {
-            guard status.kind == .regular else {
-                throw BackupError(
-                    .isADirectory, "this is not a file", path: source, remedy: "Name a .json, .zip, .tar or .sqlite file.")
-            }
-            return try ImportSource(file: source)
-        }
-        guard !source.contains("/") else {
-            throw BackupError(.notFound, "there is no such file", path: source, remedy: "Check the path.")
-        }
-        // The newest may be one that the other store has made, of its own data.
-        if source == "latest" { try store.requireNoSuccessor() }
-        let snapshot = try backup(named: source)
-        try require(snapshot, named: source)
-        let layout = SnapshotArchive.layoutForRestore(of: snapshot)
-        // A ZIP archive has times of whole seconds from 1980 to 2107 only.
-        let table = try SnapshotArchive.table(of: snapshot, .tar, layout: layout, in: store.repository)
-        var content = ImportSource(
-            stored: StoredSource(table, in: store.repository), sizeBytes: table.size, name: snapshot.name.description,
-            isSafetyBackup: snapshot.kind == .safety, archiveLayout: layout)
-        content.prefersDatabase = InexactValues(of: snapshot) != nil
-        content.unreadFileCount = snapshot.unreadFileCount
-        return content
-    }
-
-    /// A backup by its name, or one of the store's own safety backups.
-    private func backup(named name: String) throws(BackupError) -> Snapshot {
-        do {
-            return try store.snapshot(named: name)
-        } catch let error where error.code == .notFound {
-            guard let found = store.safetyBackup(named: name, among: store.ownSnapshots(kind: .safety)) else { throw error }
-            return found
-        }
-    }
-
-    /// The backup of another app, or of another machine, replaces all data just as the store's own does, which must not happen by mistake.
-    private func require(_ snapshot: Snapshot, named name: String) throws(BackupError) {
-        guard !allowsOtherSources, !store.owns(snapshot) else { return }
-        let app = MessageText.shortened(snapshot.record.attributes[Snapshot.appAttribute] ?? "")
-        throw BackupError(
-            .notPermitted,
-            store.ownership.isOfThisApp(snapshot)
-                ? "another store made this backup" : "another store made this backup, of the app \(app)",
-            path: name,
-            remedy: "If you want its data in this app, restore it with: backupfs restore --other-source")
-    }
-
-    /// The same for an archive of such a backup, wherever it was copied from.
-    private func requireOwn(_ source: ImportSource) throws(BackupError) {
-        guard !allowsOtherSources, store.definition.coversWholeDatabase else { return }
-        let others = store.repository.snapshots().filter {
-            !store.owns($0) && !store.ownership.isOfThisApp($0) && $0.record.archiveSizeBytes == source.sizeBytes
-        }
-        guard let other = try OwnArchive(repository: store.repository).snapshot(of: source, among: others) else { return }
-        try require(other, named: source.name)
-    }
-
-    /// Runs `body` with what standard input gives.
-    public func withStandardInput(_ body: (ImportSource) throws -> Void) throws {
-        let folder = try WorkFolder(in: store.paths.spool)
-        defer { folder.remove() }
-        let path = "\(folder.path)/input"
-        try StandardInput.copy(to: OwnedDescriptor.open(path, O_WRONLY | O_CREAT | O_EXCL))
-        try body(ImportSource(file: path, name: "standard input"))
-    }
-
-    /// A file that the repository serves.
-    public func stored(_ table: ExtentTable, name: String) -> ImportSource {
-        ImportSource(stored: StoredSource(table, in: store.repository), sizeBytes: table.size, name: name)
-    }
 }

@@ -1,8 +1,9 @@
 import BackupCore
 import Glibc
+import Restore
 import SystemIO
 
-/// Keeps the backups of one store and the restores of another one apart, where both have one media folder. A restore brings the records first and the media
+/// Keeps backups and exports apart from restores, also those of another store that has the same media folder. A restore brings the records first and the media
 /// after them: a backup in between would have the new records with the old media, and so would one that has read the records before. The mark in the
 /// database does not tell that a restore has begun and ended meanwhile.
 ///
@@ -19,9 +20,16 @@ extension Store {
         try lockMedia(exclusive: false, "another store is restoring into the media folder")
     }
 
-    /// For a restore: keeps backups and restores by other stores away.
+    /// For an export of the data of now: keeps restores away, those of this store too.
+    func lockMediaForExport() throws(BackupError) -> FolderLock? {
+        try lockMedia(exclusive: false, "a restore into the media folder is under way")
+    }
+
+    /// For a restore: keeps exports, and backups and restores by other stores away.
     func lockMediaForRestore() throws(BackupError) -> FolderLock? {
-        try lockMedia(exclusive: true, "another store is backing up the media folder, or restoring into it")
+        try lockMedia(
+            exclusive: true, "another store is backing up the media folder, or restoring into it, or the folder is being exported"
+        )
     }
 
     private func lockMedia(exclusive: Bool, _ refusal: Message) throws(BackupError) -> FolderLock? {
@@ -54,6 +62,29 @@ extension Store {
     /// is locked or lost by now says nothing against what was read of it.
     func requireNoRestoreMeanwhile() throws(BackupError) {
         guard (try? database.restoreMarker()) ?? nil != nil else { return }
+        try requireNoOtherRestore()
+    }
+
+    /// Reads the app's data as it is now, for a file that is kept: all of it is of before a restore, or of after it. One that was interrupted is finished
+    /// first.
+    /// - Throws: `busy` when a restore goes on for too long, or cannot be finished now; what `body` throws.
+    func readingWholeData<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
+        try requireFinishedRestore()
+        let lock = try lockMediaForExport()
+        defer { lock?.release() }
+        try requireNoRestoreUnderWay()
+        let result = try body()
+        // There are folders that cannot be locked, and restores on other machines.
+        try requireNoRestoreUnderWay()
+        return result
+    }
+
+    private func requireNoRestoreUnderWay() throws(BackupError) {
+        guard !RestoreRecovery.isUnderWay(journalPath: paths.restoreJournal) else {
+            throw BackupError(
+                .busy, "a restore into the media folder is under way", path: mediaPath ?? paths.root,
+                remedy: "Wait until it has finished and try again.")
+        }
         try requireNoOtherRestore()
     }
 }

@@ -35,7 +35,8 @@ struct StoreDraft {
         if let app { appName = app } else { appName = try foundApp() }
         var settings = StoreSettings(
             app: appName, databasePath: "app/database.sqlite", mediaPath: nil, repositoryPath: "repository")
-        if let app, app.hasSuffix(".yaml"), app != Self.definitionName {
+        // That of an adopted store, or of a database, lies in the store already.
+        if let app = creation.app, app.hasSuffix(".yaml") {
             // From where it lies, so that an error names the file that its author knows.
             _ = try Store.definition(FileSystem.absolutePath(app), in: paths)
             settings.app = Self.definitionName

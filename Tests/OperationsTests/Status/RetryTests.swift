@@ -98,6 +98,30 @@ struct RetryTests {
         try room.sh("chmod o-w $S; backupfs retry --store $S")
     }
 
+    /// The command that stands in a store names that store by its path: in a copy it would restore into the data of the original.
+    @Test func `a store that was copied or moved runs nothing that failed in another one`() throws {
+        let room = try Room()
+        let later = ["BACKUPFS_NOW": "2026-01-14T13:00:00Z"]
+        try room.sh("backupfs init --sample --store $S >/dev/null; backupfs backup --label b1 --store $S >/dev/null")
+        let fault = ["BACKUPFS_FAULT": "restore.safety-made=fail", "BACKUPFS_NOW": "2026-01-11T12:00:00Z"]
+        #expect(try room.run("backupfs restore b1 --yes --store $S", fault).status == 1)
+        try room.sh("cp -a $S $R/copy; sqlite3 $S/app/database.sqlite 'delete from expenses where id > 1'")
+        let counts = "for s in $S $R/copy; do sqlite3 $s/app/database.sqlite 'select count(*) from expenses'; done"
+        let before = try room.sh(counts)
+        let refused = try room.run("backupfs retry --yes --store $R/copy", later)
+        #expect(refused.status == 1, "\(refused)")
+        #expect(refused.complaint.contains("what failed last, failed in another store: \(room.storePath)"), "\(refused)")
+        #expect(refused.complaint.contains("backupfs restore --store=\(room.path)/copy -- b1"), "\(refused)")
+        #expect(try room.sh(counts) == before)
+        // Moved, with nothing at the old place; and by another path to the same folder.
+        try room.sh("rm -r $R/copy; mv $S $R/copy")
+        #expect(try room.run("backupfs retry --yes --store $R/copy", later).status == 1)
+        try room.sh("mv $R/copy $S; ln -s $S $R/link")
+        let done = try room.run("cd $R; backupfs retry --yes --store link", later)
+        #expect(done.status == 0, "\(done)")
+        #expect(done.complaint.contains("It failed at 2026-01-11 12:00:00, 3 days ago."), "\(done)")
+    }
+
     @Test func `a store in which nothing has failed`() throws {
         let room = try Room()
         try room.sh("backupfs init --sample --store $S >/dev/null")

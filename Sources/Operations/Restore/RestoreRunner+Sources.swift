@@ -1,0 +1,105 @@
+import BackupCore
+import BackupRepository
+import Export
+import Glibc
+import Restore
+import SystemIO
+
+/// What is restored: a file, standard input or a backup, and whether it may be.
+extension RestoreRunner {
+    /// What is to be restored: the file of that name, or, if there is none, the backup of that name, as an archive of which nothing is copied.
+    /// - Throws: `notFound`, `isADirectory`, …
+    public func source(named source: String) throws(BackupError) -> ImportSource {
+        if let status = try FileSystem.look(source) {
+            guard status.kind == .regular else {
+                throw BackupError(
+                    .isADirectory, "this is not a file", path: source, remedy: "Name a .json, .zip, .tar or .sqlite file.")
+            }
+            return try ImportSource(file: source)
+        }
+        guard !source.contains("/") else {
+            throw BackupError(.notFound, "there is no such file", path: source, remedy: "Check the path.")
+        }
+        // The newest may be one that the other store has made, of its own data.
+        if source == "latest" { try store.requireNoSuccessor() }
+        let snapshot = try backup(named: source)
+        try require(snapshot, named: source)
+        let layout = SnapshotArchive.layoutForRestore(of: snapshot)
+        // A ZIP archive has times of whole seconds from 1980 to 2107 only.
+        let table = try SnapshotArchive.table(of: snapshot, .tar, layout: layout, in: store.repository)
+        var content = ImportSource(
+            stored: StoredSource(table, in: store.repository), sizeBytes: table.size, name: snapshot.name.description,
+            isSafetyBackup: snapshot.kind == .safety, archiveLayout: layout)
+        content.prefersDatabase = InexactValues(of: snapshot) != nil
+        content.unreadFileCount = snapshot.unreadFileCount
+        return content
+    }
+
+    /// A backup by its name, or one of the store's own safety backups.
+    private func backup(named name: String) throws(BackupError) -> Snapshot {
+        do {
+            return try store.snapshot(named: name)
+        } catch let error where error.code == .notFound {
+            guard let found = store.safetyBackup(named: name, among: store.ownSnapshots(kind: .safety)) else { throw error }
+            return found
+        }
+    }
+
+    /// The backup of another app, or of another machine, replaces all data just as the store's own does, which must not happen by mistake.
+    private func require(_ snapshot: Snapshot, named name: String) throws(BackupError) {
+        guard !allowsOtherSources, !store.owns(snapshot) else { return }
+        let app = MessageText.shortened(snapshot.record.attributes[Snapshot.appAttribute] ?? "")
+        throw BackupError(
+            .notPermitted,
+            store.ownership.isOfThisApp(snapshot)
+                ? "another store made this backup" : "another store made this backup, of the app \(app)",
+            path: name,
+            remedy: "If you want its data in this app, restore it with: backupfs restore --other-source")
+    }
+
+    /// The same for an archive of such a backup, wherever it was copied from.
+    func requireOwn(_ source: ImportSource) throws(BackupError) {
+        guard !allowsOtherSources, store.definition.coversWholeDatabase else { return }
+        let others = store.repository.snapshots().filter {
+            !store.owns($0) && !store.ownership.isOfThisApp($0) && $0.record.archiveSizeBytes == source.sizeBytes
+        }
+        guard let other = try OwnArchive(repository: store.repository).snapshot(of: source, among: others) else { return }
+        try require(other, named: source.name)
+    }
+
+    /// Runs `body` with what standard input gives.
+    public func withStandardInput(_ body: (ImportSource) throws -> Void) throws {
+        let folder = try WorkFolder(in: store.paths.spool)
+        defer { folder.remove() }
+        let path = "\(folder.path)/input"
+        try StandardInput.copy(to: OwnedDescriptor.open(path, O_WRONLY | O_CREAT | O_EXCL))
+        try body(ImportSource(file: path, name: "standard input"))
+    }
+
+    /// A file that the repository serves.
+    public func stored(_ table: ExtentTable, name: String) -> ImportSource {
+        ImportSource(stored: StoredSource(table, in: store.repository), sizeBytes: table.size, name: name)
+    }
+
+    /// The store has made the backup with a definition that knew all of it. What today's does not know would be dropped, and the data of now with it.
+    func requireAllFields(_ checked: CheckedImport, of source: ImportSource) throws(BackupError) {
+        // A database without a description has a rule of its own for columns that are gone; what the export says of itself is no data.
+        guard !store.definition.coversWholeDatabase else { return }
+        let metadata = store.definition.metadata.name + "."
+        let unknown = checked.summary.unknownFields.filter { !$0.key.hasPrefix(metadata) }.sorted { $0.key < $1.key }
+        guard !unknown.isEmpty else { return }
+        let shown =
+            unknown.prefix(Self.shownFieldCount).map { "\($0.key) (\($0.value))" }
+            + (unknown.count > Self.shownFieldCount ? ["…"] : [])
+        let name = ShellWords.text(of: [source.name])
+        throw BackupError(
+            .invalidContent,
+            "the app's definition does not know these fields of the backup: \(MessageText.shortened(shown.joined(separator: ", ")))",
+            path: source.name,
+            remedy:
+                "Put them back into the definition. To restore without them: backupfs export \(name) --zip --output FILE.zip, and then: backupfs restore FILE.zip"
+        )
+    }
+
+    private static let shownFieldCount = 5
+}

@@ -1,0 +1,129 @@
+import BackupCore
+import Foundation
+import SystemIO
+import TestSupport
+import Testing
+
+@testable import Operations
+
+/// While a restore brings in the media, the records are new and the media are not: no file that a user keeps may hold both.
+struct ExportDuringRestoreTests {
+    private static let points = ["restore.committed", "restore.file-brought-in", "restore.media-published"]
+
+    /// A diary with the backup `old`; the data of now says `changed` in the first record and in its photo.
+    private static func makeRoom() throws -> (Room, Store) {
+        let room = try Room()
+        let store = try room.makeDiary()
+        try room.sh(
+            """
+            sqlite3 $S/app/database.sqlite "update photos set caption = 'old' where id = 1"; printf old > $S/app/photos/one.jpg
+            printf old > $S/app/photos/2024/two.jpg; backupfs backup --label old --store $S
+            sqlite3 $S/app/database.sqlite "update photos set caption = 'changed' where id = 1"
+            printf changed > $S/app/photos/one.jpg; printf changed > $S/app/photos/2024/two.jpg
+            """)
+        return (room, store)
+    }
+
+    /// Waits in a script until a program has come to its fault point.
+    private static func reached(_ name: String) -> String {
+        "for i in $(seq 3000); do [ -e $R/\(name).reached ] && break; sleep 0.01; done; [ -e $R/\(name).reached ] || exit 99"
+    }
+
+    /// The caption and both photos of an archive.
+    private static let held =
+        "unzip -p $R/live.zip export.json | jq -r '.photos[0].caption'; unzip -p $R/live.zip media/one.jpg media/2024/two.jpg"
+
+    @Test(arguments: points) func `an export waits for a restore that ends soon, and has what it has brought`(point: String)
+        throws
+    {
+        let (room, _) = try Self.makeRoom()
+        let result = try room.run(
+            """
+            touch $R/a $R/b
+            BACKUPFS_FAULT=\(point)=pause:$R/a backupfs restore old --yes --store $S >$R/told-a 2>&1 & restore=$!
+            \(Self.reached("a"))
+            BACKUPFS_FAULT=media.waiting=pause:$R/b backupfs export --zip --output $R/live.zip --store $S >$R/told-b 2>&1 & export=$!
+            \(Self.reached("b"))
+            rm $R/a; wait $restore; echo restore $?; rm $R/b; wait $export; echo export $?
+            """)
+        #expect(result.output == "restore 0\nexport 0\n", "\(result)")
+        #expect(try room.sh(Self.held) == "old\noldold")
+    }
+
+    @Test func `an export does not wait for ever`() throws {
+        let (room, _) = try Self.makeRoom()
+        let result = try room.run(
+            """
+            touch $R/a; BACKUPFS_FAULT=restore.committed=pause:$R/a backupfs restore old --yes --store $S >$R/told-a 2>&1 & restore=$!
+            \(Self.reached("a"))
+            for form in --zip --json "--csv $R/csv"; do
+              backupfs export $form $([ "${form% *}" = --csv ] || echo --output $R/live.zip) --store $S 2>$R/told-b & pids="${pids-} $!"
+            done
+            for pid in $pids; do wait $pid; echo export $?; done
+            ls $R/live.zip $R/csv 2>/dev/null; cat $R/told-b
+            # A backup is what it was.
+            backupfs export old --zip --output $R/live.zip --store $S >/dev/null; echo backup $?
+            rm $R/a; wait $restore; echo restore $?
+            """)
+        #expect(result.output.hasPrefix("export 11\nexport 11\nexport 11\n"), "\(result)")
+        #expect(result.output.contains("a restore into the media folder is under way"), "\(result)")
+        #expect(result.output.hasSuffix("backup 0\nrestore 0\n"), "\(result)")
+    }
+
+    /// The media's lock goes with the process that had it.
+    @Test(arguments: points) func `an export ends a restore that died, and has what it has brought`(point: String) throws {
+        let (room, _) = try Self.makeRoom()
+        let died = try room.run("BACKUPFS_FAULT=\(point) backupfs restore old --yes --store $S")
+        #expect(died.status != 0)
+        try room.sh("backupfs export --zip --output $R/live.zip --store $S")
+        #expect(try room.sh(Self.held) == "old\noldold")
+    }
+
+    @Test func `a restore's commands may export what is there before it and after it`() throws {
+        let (room, _) = try Self.makeRoom()
+        try room.sh(
+            """
+            backupfs config set before-restore "$R/bin/backupfs export --zip --output $R/before.zip --store $S" --store $S
+            backupfs config set after-restore "$R/bin/backupfs export --zip --output $R/live.zip --store $S" --store $S
+            backupfs restore old --yes --store $S
+            """)
+        #expect(try room.sh(Self.held) == "old\noldold")
+        #expect(try room.sh("unzip -p $R/before.zip media/one.jpg media/2024/two.jpg") == "changedchanged")
+    }
+
+    /// A program that opened the folder before the restore began goes on with what it has seen.
+    @Test(arguments: points) func `a live archive does not open during a restore, and what is listed does not wait`(point: String)
+        throws
+    {
+        let (room, store) = try Self.makeRoom()
+        let live = try LiveData(store: store)
+        let before = try #require(try live.view().entry(at: ["archive.tar"]))
+        try room.sh("touch $R/a")
+        let restored = DispatchSemaphore(value: 0)
+        DispatchQueue.global().async {
+            _ = try? room.run("BACKUPFS_FAULT=\(point)=pause:$R/a backupfs restore old --yes --store $S >$R/told 2>&1")
+            restored.signal()
+        }
+        try room.sh(Self.reached("a"))
+        // Whatever it was looked up by, and when.
+        for name in ["archive.tar", "archive.zip", "SHA256SUMS"] as [FileName] {
+            let entry = try #require(try live.view().entry(at: [name]))
+            #expect(failure { _ = try entry.content() }?.code == .busy, "\(name)")
+        }
+        #expect(failure { _ = try before.content() }?.code == .busy)
+        #expect(try live.view().children(of: [])?.contains { $0.name == "archive.zip" } == true)
+        try room.sh("rm $R/a")
+        restored.wait()
+        // The one that was looked up before has other records than the folder has media now.
+        #expect(failure { _ = try before.content() }?.code == .busy)
+        let table = try #require(try live.view().entry(at: ["archive.tar"])).content()
+        var bytes = [UInt8](repeating: 0, count: Int(table.size))
+        _ = try bytes.withUnsafeMutableBytes { try TableSource(table).read(at: 0, into: $0) }
+        try Data(bytes).write(to: URL(fileURLWithPath: room("live.tar")))
+        #expect(
+            try room.sh(
+                "cd $R; tar xOf live.tar export.json | jq -r '.photos[0].caption'; tar xOf live.tar media/one.jpg media/2024/two.jpg"
+            )
+                == "old\noldold")
+    }
+}
