@@ -63,7 +63,7 @@ struct RetryCommand: ParsableCommand {
         guard identity == nil || (try? FileSystem.identityIfPresent(recorded)) != identity else { return }
         throw BackupError(
             .notPermitted, "what failed last, failed in another store: \(MessageText.shortened(recorded))", path: store,
-            remedy: "If you want it in this store, run: \(ShellWords.text(of: ["backupfs"] + words))")
+            remedy: "If you want it in this store, run: backupfs \(ShellWords.text(of: Array(words)))")
     }
 
     /// What failed long ago may not be wanted any more.
