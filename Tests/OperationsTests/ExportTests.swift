@@ -154,7 +154,8 @@ struct ExportTests {
         #expect(document["schedule"] as? String == "daily")
         let next = try room.sh(
             "backupfs status --json --store $S | jq -r .nextBackup", ["TZ": "UTC", "BACKUPFS_NOW": "2026-01-11T10:00:00Z"])
-        #expect(next == "2026-01-12T00:00:00Z")
+        // The backup is of the future by this clock, so when it was made is not known: the next one comes an hour later, and not at midnight.
+        #expect(next == "2026-01-11T11:00:00Z")
         try room.sh("backupfs config set keep-daily 7 --store $S; backupfs config set keep-within 1y --store $S")
         #expect(
             try room.sh("backupfs status --json --store $S | jq -c '.retention | [.keepLast, .settings]'")
