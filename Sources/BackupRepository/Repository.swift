@@ -211,7 +211,12 @@ extension Repository {
     }
 
     /// Why it is not known whether labels are missing; `nil` while it is.
-    public var registerError: BackupError? { snapshotStore.list.registerError }
+    public var registerError: BackupError? {
+        guard snapshotStore.list.registerError != nil else { return nil }
+        // The register of the first snapshot appears right after it: a look in between has missed it.
+        do throws(BackupError) { try refresh() } catch { return error }
+        return snapshotStore.list.registerError
+    }
 
     /// Takes a snapshot out of the repository, durably. Its space is given back when the repository is pruned; until then a new
     /// backup of the same data finds its chunks again.
