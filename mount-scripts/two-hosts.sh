@@ -19,8 +19,13 @@ if [ "${BACKUPFS_TWO_HOSTS_ROLE:-}" = host ]; then
     mount --bind "$root/$name.boot" /proc/sys/kernel/random/boot_id
     mount --bind "$root/$name.machine" /etc/machine-id
     hostname "$name"
-    sshfs -F "$root/ssh_config" -o dir_cache=no,attr_timeout=0,entry_timeout=0,negative_timeout=0,ac_attr_timeout=0 \
-        "loopback:$root/shared" "$root/$name"
+    # The server may not listen yet.
+    for attempt in $(seq 1 30); do
+        sshfs -F "$root/ssh_config" -o dir_cache=no,attr_timeout=0,entry_timeout=0,negative_timeout=0,ac_attr_timeout=0 \
+            "loopback:$root/shared" "$root/$name" && break
+        sleep 1
+    done
+    mountpoint -q "$root/$name"
     trap 'fusermount3 -u "$root/$name"' EXIT
     store=$root/store-$name
     log=$root/$name.log
