@@ -34,7 +34,8 @@ struct CancellationTests {
         #expect(try room.sh("find $S/repository/packs $S/repository/snapshots $S/spool -type f | sort") == state)
         #expect(
             try room.sh("ls $S")
-                == "app\napp.yaml\nbackupfs.log\nhistory.jsonl\nidentity\noperation.lock\nrepository\nrestore\nspool\nstore.yaml")
+                == "app\napp.yaml\nbackupfs.log\nhistory.jsonl\nidentity\nlast-backup\noperation.lock\nrepository\nrestore\nspool\nstore.yaml"
+        )
         #expect(
             try room.sh("backupfs backup --label two --store $S; backupfs check --read-data --store $S | tail -1")
                 == "two\nNo damage was found.")
