@@ -93,7 +93,11 @@ extension Store {
     private func claimAdoptedSource() throws(BackupError) {
         guard let adoption = identity.adoption else { return }
         var document = try sourceDocument()
-        if !isClaimedHere { try lastBackup.write(source, newest: ownSnapshots().last) }
+        if !isClaimedHere {
+            // A removed one may come back.
+            let backups = try ownSnapshots() + ownRemovedSnapshots().map(\.snapshot)
+            try lastBackup.write(source, newest: backups.max(by: Snapshot.wasMadeBefore))
+        }
         if try isCutOff(), let current = try? repository.source(source) { document.settings = current.settings }
         let isClaimed = try repository.write(document) { [document] current in
             current.map { $0.storeID == document.storeID || adoption.allowsClaiming($0) } ?? true

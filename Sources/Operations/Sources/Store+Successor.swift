@@ -16,20 +16,23 @@ extension Store {
     }
 
     /// Whether the newest backup of this store's line may be another store's.
-    public var hasSuccessor: Bool { successor != nil || (try? backupOfCopy()) ?? nil != nil }
+    public var hasSuccessor: Bool { successorNotice != nil }
 
     /// What to say before this store's backups are used or removed; `nil` while it continues its source itself.
     public var successorNotice: Message? {
         guard let successor else {
-            return ((try? backupOfCopy()) ?? nil).map {
-                "this store has not made the backup “\($0.name)” of \(SystemClock.localTime($0.creationTime)): a copy of the store has, the store was put back to an older state, or its file last-backup is damaged"
-            }
+            // Where it cannot be known, the newest backup may be another store's as well.
+            do throws(BackupError) { return try backupOfCopy().map(Self.notice) } catch { return error.summary }
         }
         let path = MessageText.shortened(successor.storePath)
         let host = MessageText.shortened(successor.hostName)
         return repository.sourceTime(source).map {
             "another store, \(path) on \(host), continues the backups of this store; it said so at \(SystemClock.localTime($0))"
         } ?? "another store, \(path) on \(host), continues the backups of this store"
+    }
+
+    private static func notice(_ backup: Snapshot) -> Message {
+        "this store has not made the backup “\(backup.name)” of \(SystemClock.localTime(backup.creationTime)): a copy of the store has, the store was put back to an older state, or its file last-backup is damaged"
     }
 
     /// - Throws: `notPermitted` when another store continues the source: what a rule keeps, and which is the newest, is then that one's business.
