@@ -140,6 +140,8 @@ public final class RecordBuffer {
     public func integer(_ index: Int) -> Int64 { slot(index).pointee.bits }
     /// For `real` only.
     public func real(_ index: Int) -> Double { Double(bitPattern: UInt64(bitPattern: slot(index).pointee.bits)) }
+    /// For `integer` and `real`, one of which each value of a `double` field is.
+    func number(_ index: Int) -> Double { kind(index) == .integer ? Double(integer(index)) : real(index) }
     /// For `boolean` only.
     public func boolean(_ index: Int) -> Bool { slot(index).pointee.bits != 0 }
 

@@ -51,9 +51,8 @@ public struct CollectionStatistics: Sendable {
         for (index, field) in definition.fields.enumerated() where index != definition.keyIndex && field.reference == nil {
             switch (field.type, record.kind(index)) {
             case (.boolean, .boolean): if record.boolean(index) { trueCounts[field.name, default: 0] += 1 }
-            case (.integer, .integer), (.double, .integer):
-                numbers[field.name, default: Numbers()].add(Double(record.integer(index)))
-            case (.double, .real): numbers[field.name, default: Numbers()].add(record.real(index))
+            case (.integer, .integer), (.double, .integer), (.double, .real):
+                numbers[field.name, default: Numbers()].add(record.number(index))
             case (.text, .text): addKind(record.bytes(index), field.name)
             default: continue
             }

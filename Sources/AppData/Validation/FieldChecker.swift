@@ -12,8 +12,7 @@ struct FieldChecker {
         case .boolean, .any: return nil
         case .integer: return limitProblem(Double(buffer.integer(index)), field)
         case .double:
-            let number = buffer.kind(index) == .integer ? Double(buffer.integer(index)) : buffer.real(index)
-            return number.isFinite ? limitProblem(number, field) : "\(field.name) is not finite"
+            return buffer.number(index).isFinite ? limitProblem(buffer.number(index), field) : "\(field.name) is not finite"
         case .decimalText: return decimalProblem(buffer.bytes(index), field)
         case .date: return dateProblem(buffer.bytes(index), field)
         case .epochMilliseconds:

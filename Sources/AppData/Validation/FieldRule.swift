@@ -44,9 +44,7 @@ struct FieldRule {
         switch type {
         case .boolean, .any: return true
         case .integer: return isAboveLimit(Double(buffer.integer(index)))
-        case .double:
-            let number = kind == .integer ? Double(buffer.integer(index)) : buffer.real(index)
-            return number.isFinite && isAboveLimit(number)
+        case .double: return buffer.number(index).isFinite && isAboveLimit(buffer.number(index))
         case .text: return !isChosen || chosen(index, buffer.bytes(index))
         case .date:
             guard let date = DateText.time(buffer.bytes(index)) else { return false }

@@ -138,11 +138,7 @@ struct RestoreCommand: ParsableCommand {
         let unreadCount = result.unreadFileCount
         guard unreadCount == 0 else {
             throw BackupError(
-                .sourceUnreadable,
-                .plural(
-                    unreadCount, one: "the backup lacks \(unreadCount) file or folder that could not be read when it was made",
-                    other: "the backup lacks \(unreadCount) files or folders that could not be read when it was made"),
-                path: content.name,
+                .sourceUnreadable, Snapshot.unreadFilesMessage(unreadCount), path: content.name,
                 remedy: "Everything else has been restored. Look for them in another backup, or in the safety backup.")
         }
         guard let count = result.checked?.leftOut.count, count > 0 else { return }

@@ -80,14 +80,7 @@ public struct RestoreDrill: Sendable {
             if findings.isEmpty { findings += try archiveFindings(snapshot, root, exportPath: "\(files)/export.json") }
             return findings
         }
-        if snapshot.unreadFileCount > 0 {
-            notes.append(
-                .plural(
-                    snapshot.unreadFileCount,
-                    one: "the backup lacks \(snapshot.unreadFileCount) file or folder that could not be read when it was made",
-                    other: "the backup lacks \(snapshot.unreadFileCount) files or folders that could not be read when it was made"
-                ))
-        }
+        if snapshot.unreadFileCount > 0 { notes.append(Snapshot.unreadFilesMessage(snapshot.unreadFileCount)) }
         var verifiedAt: Timestamp?
         if findings.isEmpty {
             let now = SystemClock.now()

@@ -8,18 +8,23 @@ extension Store {
     public func anySnapshot(named name: String) throws(BackupError) -> Snapshot {
         try repository.refresh()
         if name != "latest", let snapshot = repository.snapshot(named: FileName(name)) { return snapshot }
-        do {
-            return try snapshot(named: name)
-        } catch let error where error.code == .notFound {
-            guard let found = safetyBackup(named: name, among: repository.snapshots(kind: .safety)) else { throw error }
-            return found
-        }
+        return try snapshot(named: name, orSafetyBackupOf: repository.snapshots(kind: .safety))
     }
 
-    /// A safety backup by its own name, or its file's in `safety/`: of several this store's own, and of those the newest.
-    func safetyBackup(named name: String, among backups: [Snapshot]) -> Snapshot? {
-        let named = backups.filter { $0.name == FileName(name) || safetyFile(of: $0).name == name }
-        return named.last(where: owns) ?? named.last
+    /// A backup by its name, or else a safety backup by its own name or its file's in `safety/`: of several this store's own, and of those the newest.
+    /// - Parameter safetyBackups: asked for after a look at the repository.
+    /// - Throws: `notFound`.
+    func snapshot(
+        named name: String, orSafetyBackupOf safetyBackups: @autoclosure () -> [Snapshot]
+    ) throws(BackupError) -> Snapshot {
+        do throws(BackupError) {
+            return try snapshot(named: name)
+        } catch {
+            guard error.code == .notFound else { throw error }
+            let named = safetyBackups().filter { $0.name == FileName(name) || safetyFile(of: $0).name == name }
+            guard let found = named.last(where: owns) ?? named.last else { throw error }
+            return found
+        }
     }
 
     /// Changes a backup's tags in one step.

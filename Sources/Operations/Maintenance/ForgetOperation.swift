@@ -257,14 +257,7 @@ public struct ForgetOperation: Sendable {
 
     private func find(_ name: String) throws(BackupError) -> Snapshot {
         if name == "latest" { try store.requireNoSuccessor() }
-        do {
-            return try store.snapshot(named: name)
-        } catch let error where error.code == .notFound {
-            guard let found = store.safetyBackup(named: name, among: store.repository.snapshots(kind: .safety)) else {
-                throw error
-            }
-            return found
-        }
+        return try store.snapshot(named: name, orSafetyBackupOf: store.repository.snapshots(kind: .safety))
     }
 
     /// Removes what a plan says, each durably before the next; what has been pinned or removed meanwhile is passed over.

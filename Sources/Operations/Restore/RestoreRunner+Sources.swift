@@ -22,7 +22,7 @@ extension RestoreRunner {
         }
         // The newest may be one that the other store has made, of its own data.
         if source == "latest" { try store.requireNoSuccessor() }
-        let snapshot = try backup(named: source)
+        let snapshot = try store.snapshot(named: source, orSafetyBackupOf: store.ownSnapshots(kind: .safety))
         try require(snapshot, named: source)
         let layout = SnapshotArchive.layoutForRestore(of: snapshot)
         // A ZIP archive has times of whole seconds from 1980 to 2107 only.
@@ -33,16 +33,6 @@ extension RestoreRunner {
         content.prefersDatabase = InexactValues(of: snapshot) != nil
         content.unreadFileCount = snapshot.unreadFileCount
         return content
-    }
-
-    /// A backup by its name, or one of the store's own safety backups.
-    private func backup(named name: String) throws(BackupError) -> Snapshot {
-        do {
-            return try store.snapshot(named: name)
-        } catch let error where error.code == .notFound {
-            guard let found = store.safetyBackup(named: name, among: store.ownSnapshots(kind: .safety)) else { throw error }
-            return found
-        }
     }
 
     /// The backup of another app, or of another machine, replaces all data just as the store's own does, which must not happen by mistake.

@@ -26,9 +26,7 @@ public enum LeftDrops {
         for name in names where name.description.hasSuffix(noteSuffix) {
             let content = FileName(name.description.dropLast(noteSuffix.count))
             do throws(BackupError) {
-                guard try FileSystem.exists("\(spool)/\(content)"), try FileSystem.status("\(spool)/\(content)").size > 0 else {
-                    continue
-                }
+                guard let status = try FileSystem.look("\(spool)/\(content)"), status.size > 0 else { continue }
                 let note = FileName(bytes: try FileSystem.readFile("\(spool)/\(name)", limitBytes: FileName.byteCountLimit))
                 // A note that was damaged has no name for it; the file is kept all the same.
                 let kept = note.isSafeComponent ? note : content
