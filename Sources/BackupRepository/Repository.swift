@@ -213,7 +213,7 @@ extension Repository {
     /// Why it is not known whether labels are missing; `nil` while it is.
     public var registerError: BackupError? {
         guard snapshotStore.list.registerError != nil else { return nil }
-        // The register of the first snapshot appears right after it: a look in between has missed it.
+        // It may have been copied back, or there was no room for it when the first snapshot appeared.
         do throws(BackupError) { try refresh() } catch { return error }
         return snapshotStore.list.registerError
     }

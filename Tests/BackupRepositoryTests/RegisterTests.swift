@@ -49,6 +49,22 @@ import Testing
         #expect(try open().snapshots().map(\.id) == [ids[0], ids[2], ids[3]])
     }
 
+    /// Between record and register another process would refuse to remove anything, and a crash would leave it so.
+    @Test("the register is there before the first snapshot appears")
+    func theRegisterComesFirst() async throws {
+        let repository = try Repository.create(at: path)
+        #expect(!FileManager.default.fileExists(atPath: repository.layout.register))
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = folder("repository") as String] in
+            setenv("BACKUPFS_FAULT", "backup.record-written", 1)
+            try Repository.open(at: path).makeWriter().commit(named: "first", files: [("x", [1], .media)])
+        }
+        #expect(FileManager.default.fileExists(atPath: repository.layout.register))
+        #expect(try open().snapshots().isEmpty && open().registerError == nil)
+        let ids = try fill(open(), 1)
+        let bytes = try FileSystem.readFile(repository.layout.register, limitBytes: 1_000)
+        #expect(try SnapshotRegister(decoding: bytes).isLabelled == [ids[0]: false])
+    }
+
     @Test("F10: what backupfs removes is not reported, one by one or many at once, and labels with it")
     func removalsAreNotReported() throws {
         let repository = try Repository.create(at: path)

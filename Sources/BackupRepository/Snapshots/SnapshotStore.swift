@@ -119,7 +119,7 @@ final class SnapshotStore: Sendable {
                 if error.code != .notFound { damages.append(error) }
             }
         }
-        // The first snapshot of all may have come with its register since that was looked for.
+        // The first snapshot of all may have come, after its register, since that was looked for.
         if expectedLabels == nil, registerError == nil, Self.haveRegister(snapshots),
             FileSystem.statusIfPresent(layout.register) == nil
         {
@@ -203,6 +203,8 @@ extension SnapshotStore {
         let id = SnapshotID(SHA256Hasher.hash(bytes))
         let path = layout.snapshotPath(of: id)
         try synchronizeRemoved()
+        // Another process that saw the first record, or the next one after a crash, would take a register that is not there yet for a missing one.
+        if list.recorded.isEmpty { changeRegister { _ in } }
         var mayBeThere = false
         do {
             try OwnerOnly.publish(bytes, to: path, temporaryFolder: layout.temporary) { () throws(BackupError) in
