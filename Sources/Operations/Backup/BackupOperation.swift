@@ -166,6 +166,8 @@ public struct BackupOperation: Sendable {
         if kind == .snapshot { try store.requireNoRestoreMeanwhile() }
         try store.noteLastBackup(record)
         let snapshot = try writer.commit(record)
+        // A restore does not show what its safety backup warns of.
+        if otherStore != nil, kind == .snapshot { store.noteLineAnnounced() }
         progress.enter(.end)
         return BackupResult(
             snapshot: snapshot, storedBytes: storedBytes, unreadable: parts.unreadable + damage,

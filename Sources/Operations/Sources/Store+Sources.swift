@@ -81,7 +81,7 @@ extension Store {
             guard let current else { return true }
             return current.storeID == document.storeID && !isCutOff
         }
-        if isWritten || successor == nil { return nil }
+        if isWritten || successor == nil { return leftSourceNotice }
         let other = try repository.source(source)
         try beginSource()
         let host = other.map { MessageText.shortened($0.hostName) } ?? ""
@@ -105,8 +105,22 @@ extension Store {
         if isClaimed { try identityFile.change { $0.adoption = nil } }
     }
 
+    /// What a backup that failed after it had begun a line has not said.
+    private var leftSourceNotice: Message? {
+        identity.leftSource.map {
+            "the earlier backups of this store are in another line, \($0.short), which another store or a copy of this one may continue; this backup begins a line of its own"
+        }
+    }
+
+    /// After a backup has said that it begins a line.
+    func noteLineAnnounced() {
+        // An error costs one more notice.
+        try? identityFile.change { $0.leftSource = nil }
+    }
+
     private func beginSource() throws(BackupError) {
         try identityFile.change {
+            $0.leftSource = $0.source
             $0.source = .random()
             $0.storeID = RandomToken.make()
             $0.ownsUnmarked = false

@@ -19,6 +19,8 @@ struct StoreIdentity: Sendable, Equatable {
     var isQuiet: Bool
     /// What the store has adopted and not claimed yet.
     var adoption: SourceAdoption?
+    /// The line that this store has left for one of its own, until a backup has said so.
+    var leftSource: SourceID?
     /// Of the repository: its ID, whether it is encrypted, and its path as the settings had it.
     var repositoryID: String
     var isEncrypted: Bool
@@ -46,6 +48,7 @@ struct StoreIdentity: Sendable, Equatable {
             "encrypted: \(word(isEncrypted))", "repository-path: \(repositoryPath)",
         ]
         if let adoption { lines.append("adopted-from: \(adoption.text)") }
+        if let leftSource { lines.append("left-source: \(leftSource)") }
         return Array((lines.joined(separator: "\n") + "\n").utf8)
     }
 
@@ -85,6 +88,7 @@ struct StoreIdentity: Sendable, Equatable {
         self.ownsUnmarked = ownsUnmarked
         self.isQuiet = isQuiet
         adoption = values["adopted-from"].map { SourceAdoption($0) }
+        leftSource = values["left-source"].flatMap { SourceID(hexadecimal: $0) }
         self.repositoryID = repositoryID
         self.isEncrypted = isEncrypted
         self.repositoryPath = repositoryPath

@@ -47,6 +47,18 @@ struct CopiedStoreTests {
         #expect(try room.run("backupfs check --read-data --store $S").status == 0)
     }
 
+    @Test func `a backup that fails after it has begun a line leaves the notice to the next one`() throws {
+        let room = try Self.makeRoom()
+        try room.sh("backupfs backup --label c --store $S")
+        let failed = try room.run("BACKUPFS_FAULT=backup.catalog-updated=fail backupfs backup --label two1 --store $R/copy")
+        #expect(failed.status == 1, "\(failed)")
+        let next = try room.run("backupfs backup --label two2 --store $R/copy")
+        #expect(next.status == 0 && next.complaint.contains("this backup begins a line of its own"), "\(next)")
+        let last = try room.run("backupfs backup --label two3 --store $R/copy")
+        #expect(last.status == 0 && !last.complaint.contains("a line of its own"), "\(last)")
+        #expect(try room.sh("backupfs snapshots --json --store $R/copy | \(Self.names)") == "two2 two3")
+    }
+
     @Test func `two copies that make a backup at the same moment begin a line each, or one of them does`() throws {
         let room = try Self.makeRoom()
         // Both have looked at the line before either has made its backup.
