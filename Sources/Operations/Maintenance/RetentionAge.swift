@@ -10,7 +10,9 @@ enum RetentionAge {
     /// The creation times by which ages are counted: those of the clock, as long as backups follow one another within a week.
     ///
     /// Time passes between the backups of one clock only (`ClockLines`): each change from a wrong clock to the right one would count as a week otherwise.
-    /// The last backup of a clock is as old as the one that was made after it.
+    /// The last backup of a clock is as old as the one that was made after it. And no backup is older than a later one and the time between the two by
+    /// the clock: several jumps ahead would add up otherwise. So the right clock never counts too old what it has made itself; while the clock is ahead,
+    /// each jump since the last backup by the right clock counts as `longestGapSeconds` at most.
     /// - Parameter snapshots: of one source, in the order in which they were made.
     static func countedTimes(of snapshots: [Snapshot], now: Timestamp) -> [Timestamp] {
         countedTimes(of: snapshots.map(\.creationTime), now: now)
@@ -22,6 +24,8 @@ enum RetentionAge {
             for (index, next) in zip(line, line.dropFirst()) { nextOfLine[index] = next }
         }
         var ages: [Int64] = Array(repeating: 0, count: times.count)
+        var laterTimes = LaterTimes(times + [now])
+        laterTimes.insert(now, ageSeconds: 0)
         for index in times.indices.reversed() {
             if let next = nextOfLine[index] {
                 ages[index] = ages[next].addingSaturating(gapSeconds(from: times[index], to: times[next]))
@@ -30,6 +34,8 @@ enum RetentionAge {
             } else {
                 ages[index] = gapSeconds(from: times[index], to: now)
             }
+            if let limit = laterTimes.ageLimitSeconds(at: times[index]) { ages[index] = min(ages[index], limit) }
+            laterTimes.insert(times[index], ageSeconds: ages[index])
         }
         return times.indices.map {
             Timestamp(seconds: now.seconds.subtractingSaturating(ages[$0]), nanoseconds: times[$0].nanoseconds)
@@ -39,5 +45,49 @@ enum RetentionAge {
     /// 0 where the clock went back.
     private static func gapSeconds(from earlier: Timestamp, to later: Timestamp) -> Int64 {
         min(max(0, later.secondsSince(earlier)), longestGapSeconds)
+    }
+}
+
+/// What later backups, and the moment of counting, say of how old an earlier one can be. A tree of minima over the times (Fenwick, "A new data structure
+/// for cumulative frequency tables", 1994), so that ten thousand backups take no longer than their sorting.
+private struct LaterTimes {
+    /// All times, in descending order.
+    private let order: [Int64]
+    /// Least sums of time and age. Position 0 is not used.
+    private var sums: [Int64]
+
+    init(_ times: [Timestamp]) {
+        order = times.map(\.seconds).sorted(by: >)
+        sums = Array(repeating: .max, count: times.count + 1)
+    }
+
+    mutating func insert(_ time: Timestamp, ageSeconds: Int64) {
+        let sum = time.seconds.addingSaturating(ageSeconds)
+        var position = count(notBefore: time)
+        while position < sums.count {
+            sums[position] = min(sums[position], sum)
+            position += position & -position
+        }
+    }
+
+    /// The least of the ages of those that were inserted with a time that is not before this one, each with the time between the two.
+    func ageLimitSeconds(at time: Timestamp) -> Int64? {
+        var least = Int64.max
+        var position = count(notBefore: time)
+        while position > 0 {
+            least = min(least, sums[position])
+            position -= position & -position
+        }
+        return least == .max ? nil : max(0, least.subtractingSaturating(time.seconds))
+    }
+
+    /// How many of all times are not before this one.
+    private func count(notBefore time: Timestamp) -> Int {
+        var (low, high) = (0, order.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if order[middle] >= time.seconds { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 }

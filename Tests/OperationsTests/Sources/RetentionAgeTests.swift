@@ -48,6 +48,54 @@ struct RetentionAgeTests {
         for number in 0..<40 { #expect(others[2 * number] == Int64(39 - number)) }
     }
 
+    /// Histories of a machine whose clock is now and then wrong, by another amount each time (D15).
+    @Test(arguments: UInt64(1)...8) func `no backup by the right clock counts as too old`(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        let day = 86_400.0
+        for _ in 0..<400 {
+            var trueTime = 1_793_000_000.0
+            var trueTimes: [Double] = []
+            var times: [Timestamp] = []
+            let mode = Int.random(in: 0...3, using: &random)
+            for _ in 0..<Int.random(in: 5...60, using: &random) {
+                trueTime += day * [0.1, 0.5, 1, 1, 1, 2, 3, 9].randomElement(using: &random)!
+                var time = trueTime
+                if Double.random(in: 0...1, using: &random) < 0.4 {
+                    switch mode {
+                    case 0: time += day * Double.random(in: 1...31, using: &random)
+                    case 1: time += day * Double.random(in: -500...500, using: &random)
+                    case 2: time = 1_577_836_800 + Double.random(in: 0...day, using: &random)
+                    default: time += 400 * day
+                    }
+                }
+                trueTimes.append(trueTime)
+                times.append(Timestamp(seconds: Int64(time)))
+            }
+            let isRight = zip(times, trueTimes).map { $0.seconds == Int64($1) }
+            trueTime += day
+            // A clock that has jumped ahead and stays so cannot be told from time that passes: a week for each jump.
+            let jumpCount = Double(isRight.reversed().prefix { !$0 }.count + 1)
+            for (ahead, limit) in [(0.0, 1.0), (31 * day, jumpCount * 7 * day + 1), (400 * day, jumpCount * 7 * day + 1)] {
+                let now = Timestamp(seconds: Int64(trueTime + ahead))
+                let counted = RetentionAge.countedTimes(of: times, now: now)
+                for index in times.indices where isRight[index] {
+                    let age = Double(now.seconds - counted[index].seconds)
+                    #expect(age <= trueTime - trueTimes[index] + limit, "mode \(mode), \(index), ahead by \(ahead)")
+                }
+            }
+        }
+    }
+
+    @Test func `the right clock alone counts in full, gaps as a week at most`() {
+        let day: Int64 = 86_400
+        let days: [Int64] = [0, 1, 3, 3, 10, 40, 41, 41, 44]
+        let now = Timestamp(seconds: 1_793_000_000 + 45 * day)
+        let counted = RetentionAge.countedTimes(of: days.map { Timestamp(seconds: 1_793_000_000 + $0 * day) }, now: now)
+        #expect(counted.map { (now.seconds - $0.seconds) / day } == [22, 21, 19, 19, 12, 5, 4, 4, 1])
+        let ends = [Timestamp(seconds: .min), Timestamp(seconds: .max), Timestamp(seconds: 0), Timestamp(seconds: .min)]
+        for now in ends { #expect(RetentionAge.countedTimes(of: ends, now: now).count == 4) }
+    }
+
     @Test func `a media folder that is empty removes nothing`() throws {
         let room = try Room()
         try room.sh(
