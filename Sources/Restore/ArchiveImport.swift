@@ -103,24 +103,29 @@ struct ArchiveImport: Sendable {
         entries.reduce(0) { isMedia($1) ? $0 + $1.size * UInt64(max(1, targets(of: $1).count)) : $0 }
     }
 
+    /// Whether there is the database of the backup, beside the records or as the records.
+    var hasBackupDatabase: Bool { places.database != nil }
+
     /// Reads every entry through: CRC-32, and SHA-256 where the archive's own `SHA256SUMS` has it. The export, or the database
     /// (`hasDatabase`), goes to a file on the way.
+    /// - Parameter databasePath: where the backup's database goes if the records are not it; `nil` where it is not needed.
     /// - Throws: `damagedContent`, unless what is damaged may be left out. The records never are.
-    mutating func check(writingRecordsTo recordsPath: String) throws(BackupError) {
+    mutating func check(writingRecordsTo recordsPath: String, databaseTo databasePath: String? = nil) throws(BackupError) {
         var expected: [[UInt8]: SHA256Digest] = [:]
         do throws(BackupError) {
             expected = try listedDigests()
         } catch {
             try leaveOut(Array("SHA256SUMS".utf8), error)
         }
-        let records = try OwnedDescriptor.open(recordsPath, O_WRONLY | O_CREAT | O_EXCL)
+        var copies = [recordsEntry.path: recordsPath]
+        if let databasePath, let database = places.database, !hasDatabase { copies[database.path] = databasePath }
         try requireDepth()
         for entry in entries where !entry.isDirectory {
             let listed = expected.removeValue(forKey: entry.path)
             do throws(BackupError) {
-                try check(entry, listed, writingRecordsTo: records)
+                try check(entry, listed, copyingTo: copies[entry.path])
             } catch {
-                guard entry.path != recordsEntry.path else { throw error }
+                guard copies[entry.path] == nil else { throw error }
                 try leaveOut(entry.path, error)
             }
         }
@@ -142,13 +147,12 @@ struct ArchiveImport: Sendable {
     }
 
     private mutating func check(
-        _ entry: ArchiveEntry, _ listed: SHA256Digest?, writingRecordsTo records: borrowing OwnedDescriptor
+        _ entry: ArchiveEntry, _ listed: SHA256Digest?, copyingTo path: String?
     ) throws(BackupError) {
         if entry.isSymbolicLink {
             _ = try linkTarget(entry)
             return
         }
-        let isRecords = entry.path == recordsEntry.path
         let digest: SHA256Digest
         if hasManifest, entry.path.starts(with: mediaPrefix) {
             var hasher = ContentHasher()
@@ -158,9 +162,14 @@ struct ArchiveImport: Sendable {
             digest = checksums.sha256
         } else {
             var hasher = SHA256Hasher()
-            try reader.extract(entry) { (bytes) throws(BackupError) in
-                hasher.update(bytes)
-                if isRecords { try records.writeAll(bytes) }
+            if let path {
+                let copy = try OwnedDescriptor.open(path, O_WRONLY | O_CREAT | O_EXCL)
+                try reader.extract(entry) { (bytes) throws(BackupError) in
+                    hasher.update(bytes)
+                    try copy.writeAll(bytes)
+                }
+            } else {
+                try reader.extract(entry) { (bytes) throws(BackupError) in hasher.update(bytes) }
             }
             digest = hasher.finish()
         }
@@ -194,7 +203,8 @@ struct ArchiveImport: Sendable {
         let named = Set(found.entries.map(\.path))
         let others = mediaFiles.filter { !named.contains($0.entry.path) }.map { ($0.entry.path, $0.path) }
         let placement = MediaPlacement(
-            found.entries, others: others, mediaPrefix: mediaPrefix, pointer: pointer, digests: digests.mapValues(\.sha256))
+            found.entries, others: others, mediaPrefix: mediaPrefix, pointer: pointer, digests: digests.mapValues(\.sha256),
+            isOwn: origin == .ownRepository)
         self.placement = placement
         return (found.warnings, placement.recordPaths)
     }

@@ -17,6 +17,8 @@ struct ArchivePlaces {
     /// The export, or the database of an app that nobody has described.
     let records: ArchiveEntry
     let hasDatabase: Bool
+    /// The database of the backup, whether or not the records are it.
+    let database: ArchiveEntry?
     /// The media folder's path in the archive, with its slash.
     let mediaPrefix: [UInt8]
     /// Files that lie where nothing of a backup does. Only looked for if the app has media, of which they may be.
@@ -46,6 +48,7 @@ struct ArchivePlaces {
         }
         self.records = records
         hasDatabase = chosen.hasDatabase
+        database = chosen.database
         mediaPrefix = chosen.mediaPrefix
         hasMedia = chosen.hasMedia
         if definition.media != nil {
@@ -108,6 +111,7 @@ struct ArchivePlaces {
         let exportPath: String
         let records: ArchiveEntry?
         let hasDatabase: Bool
+        let database: ArchiveEntry?
         let mediaPrefix: [UInt8]
         let hasMedia: Bool
 
@@ -121,9 +125,10 @@ struct ArchivePlaces {
             }
             exportPath = String(decoding: path(ArchivePlaces.export), as: UTF8.self)
             // Its tables come with the database; an export needs them to be there.
-            let database = hasDatabase ? entry(ArchivePlaces.database) : nil
-            self.hasDatabase = database != nil
-            records = database ?? entry(ArchivePlaces.export)
+            let database = entry(ArchivePlaces.database)
+            self.database = database
+            self.hasDatabase = hasDatabase && database != nil
+            records = self.hasDatabase ? database : entry(ArchivePlaces.export)
             let prefix = path(ArchivePlaces.media)
             mediaPrefix = prefix
             hasMedia = entries.contains { $0.path.starts(with: prefix) }

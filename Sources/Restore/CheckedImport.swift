@@ -17,8 +17,12 @@ public struct CheckedImport: Sendable {
     public let summary: ImportSummary
     let records: Records
     let archive: ArchiveImport?
+    /// Of a backup's own archive: the rows of its database.
+    var rows: BackupRows?
     /// What was found of the archive's media.
     var mediaWarnings: [Message] = []
+    /// How many files the backup lacks, because they could not be read when it was made.
+    public internal(set) var unreadFileCount = 0
     /// What is to be said of the database that the records go into.
     var databaseWarning: Message?
 
@@ -44,7 +48,7 @@ public struct CheckedImport: Sendable {
 
     /// What lies in a database and is no part of its records.
     private var unexported: UnexportedData? {
-        guard case .database(let source) = records else { return nil }
+        guard rows == nil, case .database(let source) = records else { return nil }
         return source.unexported
     }
 }

@@ -14,6 +14,8 @@ public struct ImportSource: Sendable {
     public let isSafetyBackup: Bool
     /// Whether the records are to be read from the archive's database: its export has not all of them as they were.
     public var prefersDatabase = false
+    /// Of an export or a database of one of the store's own backups: the database of that backup.
+    public var backupDatabase: StoredDatabase?
     /// How many files the backup lacks, because they could not be read when it was made: its archive says nothing of them.
     public var unreadFileCount = 0
     /// The layout of the backup's own archive (`SnapshotRecord.archiveLayout`); `nil` where it is not known what the bytes are.
@@ -56,6 +58,7 @@ public struct ImportSource: Sendable {
         isSafetyBackup = other.isSafetyBackup
         prefersDatabase = other.prefersDatabase
         unreadFileCount = other.unreadFileCount
+        backupDatabase = other.backupDatabase
         self.archiveLayout = archiveLayout
         self.origin = origin
     }
@@ -88,5 +91,20 @@ public struct ImportSource: Sendable {
         let copy = try OwnedDescriptor.open(path, O_WRONLY | O_CREAT | O_TRUNC)
         try bytes.copy(sizeBytes, to: copy, named: name)
         return path
+    }
+}
+
+/// The database of a backup, as the repository has it.
+public struct StoredDatabase: Sendable {
+    private let bytes: any ByteSource
+    private let sizeBytes: UInt64
+
+    public init(bytes: any ByteSource, sizeBytes: UInt64) {
+        self.bytes = bytes
+        self.sizeBytes = sizeBytes
+    }
+
+    func write(to path: String) throws(BackupError) {
+        try bytes.copy(sizeBytes, to: OwnedDescriptor.open(path, O_WRONLY | O_CREAT | O_EXCL), named: path)
     }
 }

@@ -26,9 +26,11 @@ struct MediaPlacement: Sendable {
     ///   - entries: what the manifest says, with the paths in the archive at which the files are.
     ///   - others: files that no entry names.
     ///   - digests: of the entries' bytes.
+    ///   - isOwn: whether the records are of this very folder: they keep their paths where their files can lie there.
     init(
         _ entries: [(entry: ManifestEntry, path: [UInt8])], others: [(archivePath: [UInt8], path: [UInt8])],
-        mediaPrefix: [UInt8], pointer: MediaPointer?, digests: [[UInt8]: SHA256Digest]
+        mediaPrefix: [UInt8], pointer: MediaPointer?, digests: [[UInt8]: SHA256Digest],
+        isOwn: Bool = false
     ) {
         for (entry, archivePath) in entries {
             let content = Content(archivePath: archivePath, digest: digests[archivePath])
@@ -37,8 +39,9 @@ struct MediaPlacement: Sendable {
                 place(content, at: [entry.recordPath, usual])
                 continue
             }
-            let own = Self.ownPath(entry.recordPath, pointer)
+            let own = Self.ownPath(entry.recordPath, pointer) ?? (isOwn ? pointer.paths(entry.recordPath).first : nil)
             let target = place(content, at: (own.map { [$0] } ?? []) + [usual])
+            if isOwn, target == own { continue }
             let text = pointer.text(of: target)
             if text != entry.recordPath { recordPaths[entry.key] = text }
         }

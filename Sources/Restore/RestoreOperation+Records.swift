@@ -21,6 +21,7 @@ extension RestoreOperation {
         instructions.scratchPath = "\(workPath)/scratch-\(RandomToken.make()).sqlite"
         instructions.mediaNames = media.names
         instructions.restoresSettings = restoresSettings
+        instructions.rows = checked.rows
         switch checked.records {
         case .wire(let source):
             try database.run(

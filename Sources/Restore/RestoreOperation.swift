@@ -49,10 +49,14 @@ public struct RestoreOperation: Sendable {
     ) throws(BackupError) -> CheckedImport {
         // A database that is lost holds nothing.
         let hasDatabase = try database.exists()
-        if hasDatabase, strategy == .replace { try database.requireReplaceable() }
         let warning = hasDatabase ? try database.triggerWarning() : nil
+        if strategy == .replace, let backupDatabase = source.backupDatabase {
+            try backupDatabase.write(to: backupDatabasePath)
+        }
         var checked = try checkContent(source, strategy)
+        if hasDatabase, strategy == .replace { try database.requireReplaceable(copiesRows: checked.rows != nil) }
         checked.databaseWarning = warning
+        checked.unreadFileCount = source.unreadFileCount
         if hasDatabase, strategy != .replace { try database.requireSameFormat(as: checked.definition) }
         return checked
     }
@@ -61,21 +65,35 @@ public struct RestoreOperation: Sendable {
         _ source: ImportSource, _ strategy: ImportStrategy
     ) throws(BackupError) -> CheckedImport {
         let format = try DroppedFormat.detect(source.bytes)
+        let knownDatabasePath = source.backupDatabase == nil ? nil : backupDatabasePath
         switch format {
         case .json:
-            return try check(json: source.bytes, source, format: format, strategy, archive: nil)
+            return try copyingRows(ofDatabase: knownDatabasePath, format: format, archive: nil) {
+                () throws(BackupError) in
+                try check(json: source.bytes, source, format: format, strategy, archive: nil)
+            }
         case .sqlite:
-            return try check(database: source.database(in: workPath), source, format: format, strategy, archive: nil)
+            return try copyingRows(ofDatabase: knownDatabasePath, format: format, archive: nil) {
+                () throws(BackupError) in
+                try check(database: source.database(in: workPath), source, format: format, strategy, archive: nil)
+            }
         case .zip, .tar:
             let room = try FileSystem.space(at: workPath).availableBytes
             var archive = try ArchiveImport(
                 source, format, definition: definition, amongMedia: databaseAmongMedia(), roomBytes: room,
                 allowsDamage: allowsDamage)
             let recordsPath = "\(workPath)/records"
-            try archive.check(writingRecordsTo: recordsPath)
-            return archive.hasDatabase
-                ? try check(database: recordsPath, source, format: format, strategy, archive: archive)
-                : try check(json: SharedFile(path: recordsPath), source, format: format, strategy, archive: archive)
+            let isBackup = strategy == .replace && source.archiveLayout != nil && !definition.coversWholeDatabase
+            try archive.check(writingRecordsTo: recordsPath, databaseTo: isBackup ? backupDatabasePath : nil)
+            let isCopied = isBackup && archive.hasBackupDatabase
+            return try copyingRows(
+                ofDatabase: isCopied ? (archive.hasDatabase ? recordsPath : backupDatabasePath) : nil, format: format,
+                archive: archive
+            ) { () throws(BackupError) in
+                archive.hasDatabase
+                    ? try check(database: recordsPath, source, format: format, strategy, archive: archive)
+                    : try check(json: SharedFile(path: recordsPath), source, format: format, strategy, archive: archive)
+            }
         }
     }
 

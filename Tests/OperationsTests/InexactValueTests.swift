@@ -83,7 +83,7 @@ struct InexactValueTests {
             """)
         #expect(try room.sh(Self.rows) == Self.old)
         try room.sh("backupfs restore A --yes --store $S")
-        #expect(try room.sh(Self.rows).hasPrefix("1|78|text|1.0|real\n"))
+        #expect(try room.sh(Self.rows).hasPrefix("1|78|text|1|integer\n"))
         try room.sh("backupfs restore $(jq -r .safetyBackup $S/restore/last.json) --yes --store $S")
         #expect(try room.sh(Self.rows) == Self.old)
     }

@@ -5,10 +5,12 @@ import SystemIO
 
 extension AppDatabase {
     /// Whether a replacement would lose nothing but what it replaces.
+    /// - Parameter copiesRows: whether it copies the rows of a backup's database.
     /// - Throws: `notSupported` while a table holds what an export of the data does not have.
-    public func requireReplaceable() throws(BackupError) {
+    public func requireReplaceable(copiesRows: Bool = false) throws(BackupError) {
         try read { connection throws(BackupError) in
-            try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).requireNothingUnexported()
+            try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).requireNothingUnexported(
+                copiesRows: copiesRows)
         }
     }
 
@@ -66,11 +68,13 @@ struct DatabaseReplacement {
     func run(_ source: some RecordSource) throws(BackupError) -> ImportOutcome {
         try FaultInjection.reached("restore.transaction-begun")
         let check = DatabaseSchemaCheck(connection: connection, definition: definition, path: path)
-        try check.requireNothingUnexported()
+        try check.requireNothingUnexported(copiesRows: instructions.rows != nil)
         let format = source.definition
         try DatabaseSchemaCheck(connection: connection, definition: format, path: path).requireNoProblem()
         let formatOfPresent = try definition.format(ofDatabase: connection, path: path)
         let present = try countsOfPresent(formatOfPresent)
+        let references =
+            definition.coversWholeDatabase ? DanglingReferences() : try DanglingReferences(in: connection, path: path)
         // First of all: another connection looks at the schema.
         var suspended: SuspendedTriggers?
         if let effects = try check.triggerEffects() {
@@ -94,6 +98,10 @@ struct DatabaseReplacement {
             outcome = try merge.run(source, outcome, inserter)
         } else {
             inserter.takesSettings = takesSettings
+            if let rows = instructions.rows {
+                for note in try rows.copy(into: connection, path: path) { outcome.note(note) }
+                try inserter.records(areCopiedFrom: rows)
+            }
             try source.visit(with: inserter)
             for (index, count) in inserter.counts.enumerated() { outcome.collections[index].added = count }
         }
@@ -109,6 +117,8 @@ struct DatabaseReplacement {
             try requireReferencesOfKept(format)
         } else {
             try verify(inserter.counts, format, wasVisited: inserter.wasVisited)
+            // What nobody has described is as it was: SQLite lets references be broken unless the app asks for more.
+            if !format.coversWholeDatabase, let note = try requireReferences(since: references) { outcome.note(note) }
         }
         for (collection, count) in present {
             // Tables that the file does not know stay as they are.
@@ -183,13 +193,20 @@ struct DatabaseReplacement {
                     "Import failed: \(present) of \(expected) \(collection.plural) are in the database", path: path)
             }
         }
-        // What nobody has described is as it was: SQLite lets references be broken unless the app asks for more.
-        if format.coversWholeDatabase { return }
-        let broken = try DatabaseStatement(connection, "PRAGMA foreign_key_check", path: path)
-        if try broken.step() {
+    }
+
+    /// - Parameter before: the references to what is not there before anything was changed. They are the app's own, and so are those of the backup: a
+    ///   restore that was refused because of them could not be undone, or not be made.
+    /// - Returns: what is to be said of those that are left.
+    /// - Throws: `invalidContent` when the restore has broken any.
+    private func requireReferences(since before: DanglingReferences) throws(BackupError) -> Message? {
+        let now = try DanglingReferences(in: connection, path: path)
+        guard !now.isEmpty else { return nil }
+        let inBackup = try instructions.rows?.danglingReferences()
+        if let table = now.firstTable(beyond: before, inBackup) {
             throw BackupError(
-                .invalidContent, "Import failed: a record of the table \(broken.text(0)) refers to one that is not there",
-                path: path)
+                .invalidContent, "Import failed: a record of the table \(table) refers to one that is not there", path: path)
         }
+        return now.warning
     }
 }

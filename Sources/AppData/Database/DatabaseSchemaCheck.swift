@@ -44,10 +44,11 @@ struct DatabaseSchemaCheck {
     }
 
     /// A replacement writes the columns that the file's form names and no others, and empties the tables of all forms: what the form of the data does
-    /// not name would be lost.
+    /// not name would be lost. Where the rows of a backup are copied, its own columns take the place of those that are there, and an undo copies rows, too.
     /// - Throws: `notSupported` while there is any of that.
-    func requireNothingUnexported() throws(BackupError) {
-        if let found = try unexportedData() { throw found.refusal(path: path) }
+    func requireNothingUnexported(copiesRows: Bool) throws(BackupError) {
+        guard let found = try unexportedData() else { return }
+        if let lost = copiesRows ? found.withoutRows : found { throw lost.refusal(path: path) }
     }
 
     /// What triggers would do while a restore writes to the tables of the app. Of a whole database none runs.

@@ -74,6 +74,13 @@ final class DatabaseStatement {
         }
     }
 
+    /// The very value of a column of another statement's row, which may be another connection's: with its type and its bytes, whatever they are.
+    func bind(_ parameter: Int32, value column: Int32, of row: DatabaseStatement) throws(BackupError) {
+        guard sqlite3_bind_value(handle, parameter, sqlite3_column_value(row.handle, column)) == SQLITE_OK else {
+            throw DatabaseFailure.last(connection, path: path)
+        }
+    }
+
     /// SQLite keeps the bytes for itself.
     func bind(_ parameter: Int32, copying blob: UnsafeRawBufferPointer) throws(BackupError) {
         // SQLITE_TRANSIENT, which is a cast in C.

@@ -17,6 +17,9 @@ final class RecordInserter: RecordVisitor {
     let keyValues: KeyValueWriter
     /// Whether the source's settings are written.
     var takesSettings = true
+    /// Of collections whose rows were copied: what writes the value that a record has for the one column that differs; `nil` where none does.
+    private var copied: [Int: DatabaseStatement?] = [:]
+    private var rewrittenField: Int?
     /// Whether a collection was in the source, be it empty.
     private(set) var wasVisited: [Bool]
 
@@ -54,7 +57,33 @@ final class RecordInserter: RecordVisitor {
         return "INSERT INTO \(quotedIdentifier(collection.table)) (\(columns)) VALUES (\(marks))"
     }
 
+    /// From now on records of tables whose rows were copied are counted, and not inserted.
+    func records(areCopiedFrom rows: BackupRows) throws(BackupError) {
+        for (index, collection) in definition.collections.enumerated() where rows.has(collection.table) {
+            copied[index] = .some(nil)
+            guard let rewritten = rows.rewritten, rewritten.table == BackupRows.folded(collection.table),
+                let field = collection.fields.firstIndex(where: { $0.column == rewritten.column })
+            else { continue }
+            rewrittenField = field
+            copied[index] = try DatabaseStatement(
+                connection,
+                """
+                UPDATE \(quotedIdentifier(collection.table)) SET \(quotedIdentifier(rewritten.column)) = ?1
+                WHERE \(DatabaseRecordReader.expression(collection.keyField)) = ?2 AND \(quotedIdentifier(rewritten.column)) IS NOT ?1
+                """, path: path)
+        }
+    }
+
     func visit(record: RecordBuffer, of collection: Int) throws(BackupError) {
+        if let rewriting = copied[collection] {
+            if let rewriting, let field = rewrittenField {
+                try Self.bind(record, field, to: 1, of: rewriting)
+                try Self.bind(record, definition.collections[collection].keyIndex, to: 2, of: rewriting)
+                try rewriting.run()
+            }
+            counts[collection] += 1
+            return
+        }
         let lacksColumns = try check(record, of: collection)
         let rules = rules[collection]
         let statement = lacksColumns ? try shorterStatement(for: record, of: collection) : statements[collection]

@@ -96,7 +96,10 @@ struct TriggerEffects {
 
     /// What is not found is taken for an ordinary table, which nothing may change.
     private static func kind(of table: String, _ connection: OpaquePointer?, _ path: String) throws(BackupError) -> Kind {
-        let row = try first("SELECT type = 'view', rootpage FROM sqlite_schema WHERE name = ?1", table, connection, path) {
+        let row = try first(
+            "SELECT type = 'view', rootpage FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE",
+            table, connection, path
+        ) {
             ($0.integer(0), $0.integer(1))
         }
         guard let row else { return .ordinary }

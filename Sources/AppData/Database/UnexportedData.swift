@@ -12,6 +12,8 @@ public struct UnexportedData: Sendable, Equatable {
         let column: String?
         /// Whether another of the app's wire formats names it.
         let isNamedElsewhere: Bool
+        /// Whether a restore of a backup copies it with the rows of the backup's database (`BackupRows`).
+        var comesWithRows = false
 
         var name: String { column.map { "\(table).\($0)" } ?? table }
     }
@@ -27,13 +29,23 @@ public struct UnexportedData: Sendable, Equatable {
         return (names + (places.count > Self.shownPlaceLimit ? ["…"] : [])).joined(separator: ", ")
     }
 
-    /// What a backup says that holds it.
-    public var warning: Message {
-        "exports of this data do not have \(list), which hold data: only database.sqlite of the backup has it, and a restore would be refused"
+    /// What not even a restore of the backup itself brings back; `nil` for nothing.
+    var withoutRows: UnexportedData? {
+        let left = places.filter { !$0.comesWithRows }
+        return left.isEmpty ? nil : UnexportedData(places: left, version: version)
     }
 
-    /// What a look at such a backup finds.
-    public var finding: Message { "a restore would not bring back what is in \(list): the export does not have it" }
+    /// What a backup says that holds it.
+    public var warning: Message {
+        withoutRows == nil
+            ? "exports of this data do not have \(list), which hold data: a restore of the backup brings it back, and a restore of any other file would be refused"
+            : "exports of this data do not have \(list), which hold data: only database.sqlite of the backup has it, and a restore would be refused"
+    }
+
+    /// What a look at such a backup finds; `nil` where a restore of it brings back everything.
+    public var finding: Message? {
+        withoutRows.map { "a restore would not bring back what is in \($0.list): the export does not have it" }
+    }
 
     /// What a restore of a database says that holds it.
     public var restoreWarning: Message {
@@ -66,18 +78,22 @@ extension DatabaseSchemaCheck {
         guard !definition.coversWholeDatabase else { return nil }
         let present = try formatOfData()
         let collections = definition.formats.flatMap(\.collections).filter { $0.source == .table }
+        let comesWithRows = !definition.formats.flatMap(\.collections).contains { $0.rules.keepOnReplaceIndex != nil }
         var places: [UnexportedData.Place] = []
         for table in try replacedTables().sorted() {
             // Several collections may share a table.
             let exported = present.collections.filter { $0.source == .table && $0.table == table }
             guard !exported.isEmpty else {
-                if try hasRows(table) { places.append(.init(table: table, column: nil, isNamedElsewhere: true)) }
+                if try tables.hasRows(table) {
+                    places.append(.init(table: table, column: nil, isNamedElsewhere: true, comesWithRows: comesWithRows))
+                }
                 continue
             }
             let named = Self.columns(of: collections.filter { $0.table == table })
             let others = try tables.columns(of: table).subtracting(Self.columns(of: exported)).sorted()
-            for column in try columnsWithValues(among: others, of: table) {
-                places.append(.init(table: table, column: column, isNamedElsewhere: named.contains(column)))
+            for column in try tables.columnsWithValues(among: others, of: table) {
+                places.append(
+                    .init(table: table, column: column, isNamedElsewhere: named.contains(column), comesWithRows: comesWithRows))
             }
         }
         for object in [present.metadata] + (present.settings.map { [$0] } ?? []) { places += try ambiguousKeys(of: object) }
@@ -110,18 +126,5 @@ extension DatabaseSchemaCheck {
             if keys.contains(key) { places.append(.init(table: table, column: key, isNamedElsewhere: true)) }
         }
         return places
-    }
-
-    private func hasRows(_ table: String) throws(BackupError) -> Bool {
-        try DatabaseStatement(connection, "SELECT 1 FROM \(quotedIdentifier(table)) LIMIT 1", path: path).step()
-    }
-
-    /// All are looked for in one pass: most often there are none, and the table can be large.
-    private func columnsWithValues(among columns: [String], of table: String) throws(BackupError) -> [String] {
-        guard !columns.isEmpty else { return [] }
-        let tests = columns.map { "max(\(quotedIdentifier($0)) IS NOT NULL)" }.joined(separator: ", ")
-        let statement = try DatabaseStatement(connection, "SELECT \(tests) FROM \(quotedIdentifier(table))", path: path)
-        guard try statement.step() else { return [] }
-        return columns.indices.filter { statement.integer(Int32($0)) == 1 }.map { columns[$0] }
     }
 }

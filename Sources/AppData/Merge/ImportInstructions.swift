@@ -15,6 +15,9 @@ public struct ImportInstructions {
     /// New names of media files that records name.
     public var mediaNames: MediaNames?
 
+    /// The rows of the backup that is restored, which a replacement copies as they are; `nil` when the file is none of the store's own backups.
+    public var rows: BackupRows?
+
     /// Whether settings are restored; `nil` for what the definition says.
     public var restoresSettings: Bool?
 

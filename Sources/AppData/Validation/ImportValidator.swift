@@ -14,9 +14,15 @@ public struct ImportValidator: Sendable {
     /// What "in the future" is measured against.
     public let now: Timestamp
     private let limitsMetadata: Bool
+    private let acceptsValues: Bool
 
-    /// - Parameter limitsMetadata: not for what this program made of the app's own data: that comes back whatever it holds.
-    public init(definition: AppDefinition, now: Timestamp = SystemClock.now(), limitsMetadata: Bool = true) {
+    /// - Parameters:
+    ///   - limitsMetadata: not for what this program made of the app's own data: that comes back whatever it holds.
+    ///   - acceptsValues: whether values that the definition does not allow are a warning: they are rows of the app's own, which are copied.
+    public init(
+        definition: AppDefinition, now: Timestamp = SystemClock.now(), limitsMetadata: Bool = true, acceptsValues: Bool = false
+    ) {
+        self.acceptsValues = acceptsValues
         self.definition = definition
         self.now = now
         self.limitsMetadata = limitsMetadata
@@ -26,7 +32,8 @@ public struct ImportValidator: Sendable {
     ///   `unsupportedVersion` for a schema version that cannot be read; what the source throws when it cannot be read at all.
     public func validate(_ source: some RecordSource) throws(BackupError) -> ImportSummary {
         let visitor = ValidationVisitor(
-            definition: definition, now: now, metadataTextLimitBytes: limitsMetadata ? Self.metadataTextLimitBytes : .max)
+            definition: definition, now: now, metadataTextLimitBytes: limitsMetadata ? Self.metadataTextLimitBytes : .max,
+            acceptsValues: acceptsValues)
         try source.visit(with: visitor)
         return try visitor.finish()
     }

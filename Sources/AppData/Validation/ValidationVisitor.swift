@@ -31,8 +31,12 @@ final class ValidationVisitor: RecordVisitor {
     private var unknownFields: [String: Int] = [:]
     private var unknownFieldCount = 0
     private var missingColumns: Set<String> = []
+    private let acceptsValues: Bool
+    private var accepted: [Message] = []
+    private var acceptedCount = 0
 
-    init(definition: AppDefinition, now: Timestamp, metadataTextLimitBytes: Int) {
+    init(definition: AppDefinition, now: Timestamp, metadataTextLimitBytes: Int, acceptsValues: Bool = false) {
+        self.acceptsValues = acceptsValues
         self.definition = definition
         self.metadataTextLimitBytes = metadataTextLimitBytes
         checker = FieldChecker(now: now)
@@ -47,9 +51,16 @@ final class ValidationVisitor: RecordVisitor {
     }
 
     private func add(_ finding: Message) throws(BackupError) {
+        if acceptsValues, !isIncompatible {
+            acceptedCount += 1
+            if accepted.count < Self.shownAcceptedCount { accepted.append(finding) }
+            return
+        }
         findings.append(finding)
         if findings.count >= ImportValidator.findingLimit { throw failure() }
     }
+
+    private static let shownAcceptedCount = 5
 
     private func failure() -> BackupError {
         if isIncompatible {
@@ -237,6 +248,17 @@ final class ValidationVisitor: RecordVisitor {
         if let settings = definition.settings, settings.isRequired, !hasSettings { try add("missing field \(settings.name)") }
         try reportPendingReferences()
         guard findings.isEmpty, let schemaVersion else { throw failure() }
+        if acceptedCount > 0 {
+            let shown = accepted + (acceptedCount > accepted.count ? ["…"] : [])
+            warnings.append(
+                .plural(
+                    acceptedCount,
+                    one:
+                        "The app's definition does not allow \(acceptedCount) value of the backup. It comes back as it was: \(Message.joined(shown, separator: "; "))",
+                    other:
+                        "The app's definition does not allow \(acceptedCount) values of the backup. They come back as they were: \(Message.joined(shown, separator: "; "))"
+                ))
+        }
         if unknownFieldCount > 0 {
             let names = unknownFields.sorted { $0.key < $1.key }.map { "\($0.key) (\($0.value))" }
             warnings.append("Unknown fields were ignored: \(names.joined(separator: ", ")).")

@@ -97,7 +97,7 @@ struct RecordDrill {
             return try database.integrityProblems(limit: Self.findingLimit)
         }
         guard let problems else { return nil }
-        if let unexported { findings.append("database.sqlite: \(unexported.finding)") }
+        if let finding = unexported?.finding { findings.append("database.sqlite: \(finding)") }
         findings += problems.map { "database.sqlite: \($0)" }
         guard problems.isEmpty else { return nil }
         let database = try database()

@@ -22,17 +22,32 @@ struct OwnArchive {
     /// for the length of their metadata are looked at: each look reads a folder of each backup.
     func isStoredFile(_ file: ImportSource) throws(BackupError) -> Bool {
         guard file.sizeBytes > UInt64(ImportValidator.metadataTextLimitBytes) else { return false }
+        return try snapshot(withFile: file) != nil
+    }
+
+    /// The snapshot whose export or database the file is.
+    func snapshot(withFile file: ImportSource) throws(BackupError) -> Snapshot? {
         try repository.refresh()
         for snapshot in repository.snapshots().reversed() {
             guard let root = try? repository.rootDirectory(of: snapshot) else { continue }
-            for name in ["export.json", "database.sqlite"] as [FileName] {
+            for name in ["export.json", Self.database] as [FileName] {
                 guard let index = root.index(named: name), root.entries[index].size == file.sizeBytes,
                     let pieces = try? repository.pieces(of: root.entries[index].content)
                 else { continue }
-                if (try? isEqual(ExtentTable(plainContent: pieces), file.bytes)) == true { return true }
+                if (try? isEqual(ExtentTable(plainContent: pieces), file.bytes)) == true { return snapshot }
             }
         }
-        return false
+        return nil
+    }
+
+    private static let database: FileName = "database.sqlite"
+
+    /// The database of a snapshot.
+    func database(of snapshot: Snapshot) throws(BackupError) -> StoredDatabase? {
+        let root = try repository.rootDirectory(of: snapshot)
+        guard let index = root.index(named: Self.database) else { return nil }
+        let table = ExtentTable(plainContent: try repository.pieces(of: root.entries[index].content))
+        return StoredDatabase(bytes: StoredSource(table, in: repository), sizeBytes: table.size)
     }
 
     /// The snapshot whose archive the file is.

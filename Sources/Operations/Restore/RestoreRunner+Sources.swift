@@ -27,12 +27,10 @@ extension RestoreRunner {
         let layout = SnapshotArchive.layoutForRestore(of: snapshot)
         // A ZIP archive has times of whole seconds from 1980 to 2107 only.
         let table = try SnapshotArchive.table(of: snapshot, .tar, layout: layout, in: store.repository)
-        var content = ImportSource(
+        return ImportSource(
             stored: StoredSource(table, in: store.repository), sizeBytes: table.size, name: snapshot.name.description,
-            isSafetyBackup: snapshot.kind == .safety, archiveLayout: layout)
-        content.prefersDatabase = InexactValues(of: snapshot) != nil
-        content.unreadFileCount = snapshot.unreadFileCount
-        return content
+            isSafetyBackup: snapshot.kind == .safety, archiveLayout: layout
+        ).describing(snapshot)
     }
 
     /// The backup of another app, or of another machine, replaces all data just as the store's own does, which must not happen by mistake.
@@ -92,4 +90,14 @@ extension RestoreRunner {
     }
 
     private static let shownFieldCount = 5
+}
+
+extension ImportSource {
+    /// With what is known of the backup whose archive it is.
+    func describing(_ snapshot: Snapshot) -> ImportSource {
+        var source = self
+        source.prefersDatabase = InexactValues(of: snapshot) != nil
+        source.unreadFileCount = snapshot.unreadFileCount
+        return source
+    }
 }

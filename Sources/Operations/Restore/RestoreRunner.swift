@@ -54,7 +54,7 @@ public struct RestoreRunner: Sendable {
             do throws(BackupError) {
                 let checked = try check(source, strategy, in: folder)
                 report.checked = checked
-                report.unreadFileCount = Self.replacesMedia(checked, strategy) ? source.unreadFileCount : 0
+                report.unreadFileCount = Self.replacesMedia(checked, strategy) ? checked.unreadFileCount : 0
                 report.outcome = try operation(source, in: folder).rehearse(checked)
                 if comparesOthers, isCheap(source) { report.others = try others(source, than: strategy, in: folder) }
             } catch {
@@ -157,7 +157,7 @@ public struct RestoreRunner: Sendable {
                     try SafetyRoom(store: store).add(to: &room)
                     // What a restore does not replace may have holes in the backup.
                     let replacesMedia = Self.replacesMedia(checked, strategy)
-                    report.unreadFileCount = replacesMedia ? source.unreadFileCount : 0
+                    report.unreadFileCount = replacesMedia ? checked.unreadFileCount : 0
                     let end = try operation.run(
                         checked, fileName: source.name, report: steps.note, outcome: { report.outcome = $0 }, room: room,
                         prepare: { () throws(BackupError) in
@@ -239,7 +239,7 @@ public struct RestoreRunner: Sendable {
     ) throws(BackupError) -> CheckedImport {
         try requireOwn(source)
         do {
-            let checked = try operation(source, in: folder).check(source, strategy: strategy)
+            let checked = try operation(source, in: folder).check(identified(source, strategy), strategy: strategy)
             if source.origin == .ownRepository { try requireAllFields(checked, of: source) }
             return checked
         } catch {
@@ -251,6 +251,19 @@ public struct RestoreRunner: Sendable {
             try FileSystem.makeDirectories(folder)
             return try operation(source, in: folder).check(own, strategy: strategy)
         }
+    }
+
+    /// An archive of one of the store's own backups is restored as the backup is, wherever the file comes from, and so are the records of its export.
+    private func identified(_ source: ImportSource, _ strategy: ImportStrategy) -> ImportSource {
+        guard strategy == .replace, source.archiveLayout == nil else { return source }
+        let own = OwnArchive(repository: store.repository)
+        if let snapshot = try? own.snapshot(of: source) {
+            return source.asOwn(archiveLayout: snapshot.record.archiveLayout).describing(snapshot)
+        }
+        guard !store.definition.coversWholeDatabase, let snapshot = try? own.snapshot(withFile: source) else { return source }
+        var known = source
+        known.backupDatabase = try? own.database(of: snapshot)
+        return known
     }
 
     /// - Returns: the file as what it is of the store's own; `nil` when it is nothing of it.

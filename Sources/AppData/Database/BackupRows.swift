@@ -1,0 +1,232 @@
+import BackupCore
+import GRDBSQLite
+
+/// The rows of a backup's own database. A restore of the backup copies them as they are: an export has neither the columns that no field names, nor the
+/// numbers by which SQLite knows rows, nor each value in the very form that the app gave it (a date with its time zone, NULL in the place of a default).
+public struct BackupRows: Sendable {
+    /// Tables of collections, in lower case as SQLite compares them, whose rows the database has with all columns that the definition names. Those that
+    /// only another of the app's formats names are among them.
+    public let tables: Set<String>
+    public var rewritten: RewrittenColumn?
+    private let databasePath: String
+    /// Tables whose rows a restore leaves or writes by other means.
+    private let otherTables: Set<String>
+
+    /// A column that records have other values for than the backup's rows: where their files lie now.
+    public struct RewrittenColumn: Sendable {
+        let table: String
+        let column: String
+
+        /// - Parameter pointer: of the definition.
+        public init(_ pointer: MediaPointer, _ definition: AppDefinition) {
+            table = BackupRows.folded(definition.collections[pointer.collection].table)
+            column = definition.collections[pointer.collection].fields[pointer.field].column
+        }
+    }
+
+    /// - Parameters:
+    ///   - path: the database of one of the store's own backups.
+    ///   - definition: the app's.
+    ///   - format: the app's, in the form that the records of the restore have.
+    /// - Returns: `nil` where its rows are not to be copied: it is damaged, its data is of another form, or the app keeps rows in a restore.
+    /// - Throws: what opening and reading throws.
+    public init?(path: String, definition: AppDefinition, format: AppDefinition) throws(BackupError) {
+        guard !definition.coversWholeDatabase,
+            definition.formats.flatMap(\.collections).allSatisfy({ $0.rules.keepOnReplaceIndex == nil })
+        else { return nil }
+        var tables: Set<String> = []
+        try Self.withConnection(to: path) { connection throws(BackupError) in
+            guard try DroppedDatabase.firstProblem(connection, path: path) == nil else { return }
+            let check = DatabaseSchemaCheck(connection: connection, definition: definition, path: path)
+            guard try check.firstMissingObject() == nil,
+                try definition.format(ofDatabase: connection, path: path).schemaVersion == format.schemaVersion
+            else { return }
+            for collection in format.collections where collection.source == .table {
+                if try Self.hasColumns(of: collection, check.tables) { tables.insert(Self.folded(collection.table)) }
+            }
+            // Several collections may share a table.
+            for collection in format.collections where collection.source == .table {
+                if try !Self.hasColumns(of: collection, check.tables) { tables.remove(Self.folded(collection.table)) }
+            }
+            // A replacement empties the tables of all formats.
+            let own = Set(format.collections.map { Self.folded($0.table) })
+            for table in try check.replacedTables() where !own.contains(Self.folded(table)) { tables.insert(Self.folded(table)) }
+        }
+        let keyTables = definition.formats.flatMap { [$0.metadata.table, $0.settings?.table] }.compactMap(\.self)
+        otherTables = Set((keyTables + definition.secrets.map(\.table)).map(Self.folded))
+        self.tables = tables.subtracting(otherTables)
+        databasePath = path
+        guard !self.tables.isEmpty else { return nil }
+    }
+
+    private static func hasColumns(
+        of collection: CollectionDefinition, _ tables: DatabaseTables
+    ) throws(BackupError) -> Bool {
+        guard try tables.contains(collection.table) else { return false }
+        let present = Set(try tables.columns(of: collection.table).map(folded))
+        return collection.fields.flatMap { $0.keyColumns.isEmpty ? [$0.column] : $0.keyColumns }.map(folded).allSatisfy {
+            present.contains($0) || IntrospectedTable.rowNumberNames.contains($0)
+        }
+    }
+
+    /// What refers to nothing in the backup.
+    func danglingReferences() throws(BackupError) -> DanglingReferences {
+        var found: DanglingReferences?
+        try Self.withConnection(to: databasePath) { connection throws(BackupError) in
+            found = try DanglingReferences(in: connection, path: databasePath)
+        }
+        return found ?? DanglingReferences()
+    }
+
+    /// Whether no table of the format has to be filled by records.
+    public func hasAll(of format: AppDefinition) -> Bool {
+        format.collections.allSatisfy { $0.source != .table || has($0.table) }
+    }
+
+    func has(_ table: String) -> Bool { tables.contains(Self.folded(table)) }
+
+    /// Copies the rows of all tables into those of another database, which are empty, in its transaction.
+    /// - Returns: what is to be said of what the database has no place for.
+    func copy(into connection: OpaquePointer?, path: String) throws(BackupError) -> [Message] {
+        var left: [String] = []
+        try Self.withConnection(to: databasePath) { source throws(BackupError) in
+            let sourceTables = DatabaseTables(connection: source, path: databasePath)
+            let targetTables = DatabaseTables(connection: connection, path: path)
+            let names = try sourceTables.names()
+            for table in names where has(table) {
+                let copy = try RowCopy(table, from: sourceTables, to: targetTables)
+                try copy.run()
+                left += try copy.columnsLeft().map { "\(table).\($0)" }
+            }
+            for table in names where !has(table) && !otherTables.contains(Self.folded(table)) {
+                if try Self.isLeft(table, sourceTables, targetTables) { left.append(table) }
+            }
+        }
+        guard !left.isEmpty else { return [] }
+        let shown = left.prefix(Self.shownCount).map { MessageText.shortened($0) } + (left.count > Self.shownCount ? ["…"] : [])
+        return [
+            "the backup's database also holds \(shown.joined(separator: ", ")), which the app's database has no place or no rows for now: it is not restored. Get it with: backupfs restore --target"
+        ]
+    }
+
+    private static let shownCount = 10
+
+    /// Whether a table that no collection names has rows in the backup, and none or no place in the app's database.
+    private static func isLeft(
+        _ table: String, _ source: DatabaseTables, _ target: DatabaseTables
+    ) throws(BackupError) -> Bool {
+        // A virtual table's own tables are filled with it.
+        if try source.isShadow(table) { return false }
+        guard try source.hasRows(table) else { return false }
+        guard try target.contains(table) else { return true }
+        return try !target.hasRows(table)
+    }
+
+    private static func withConnection(
+        to path: String, _ body: (OpaquePointer?) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        try DroppedDatabase.withConnection(to: path, acceptsUnknownCollations: true, body)
+    }
+
+    /// SQLite compares names without regard to the case of ASCII letters.
+    static func folded(_ name: String) -> String {
+        String(decoding: name.utf8.map { $0 >= 0x41 && $0 <= 0x5A ? $0 + 0x20 : $0 }, as: UTF8.self)
+    }
+}
+
+/// The copy of one table's rows.
+private struct RowCopy {
+    private let table: String
+    private let source: DatabaseTables
+    private let target: DatabaseTables
+    /// Columns that both have, each by its name in the one and in the other.
+    private let columns: [(source: String, target: String)]
+    /// Columns that only the source has.
+    private let others: [String]
+    /// The name by which both can be asked for the number of a row; `nil` where it means nothing.
+    private let rowNumber: String?
+
+    init(_ table: String, from source: DatabaseTables, to target: DatabaseTables) throws(BackupError) {
+        self.table = table
+        self.source = source
+        self.target = target
+        let sourceColumns = try source.columns(of: table)
+        let targetColumns = try target.columns(of: table)
+        let byName = Dictionary(targetColumns.map { (BackupRows.folded($0), $0) }) { first, _ in first }
+        columns = sourceColumns.sorted().compactMap { name in byName[BackupRows.folded(name)].map { (name, $0) } }
+        others = sourceColumns.filter { byName[BackupRows.folded($0)] == nil }.sorted()
+        let used = Set((sourceColumns.union(targetColumns)).map(BackupRows.folded))
+        let free = ["rowid", "_rowid_", "oid"].first { !used.contains($0) }
+        // A row's number is its key in a table that has such a key in both.
+        if let free, try source.hasRowNumbers(table, free), try target.hasRowNumbers(table, free),
+            try source.primaryKey(of: table) == target.primaryKey(of: table)
+        {
+            rowNumber = free
+        } else {
+            rowNumber = nil
+        }
+    }
+
+    func run() throws(BackupError) {
+        let names = (rowNumber.map { [$0] } ?? [])
+        let selected = (names + columns.map { quotedIdentifier($0.source) }).joined(separator: ", ")
+        let written = (names + columns.map { quotedIdentifier($0.target) }).joined(separator: ", ")
+        let marks = Array(repeating: "?", count: names.count + columns.count).joined(separator: ", ")
+        guard !marks.isEmpty else { return }
+        let name = quotedIdentifier(table)
+        let rows = try DatabaseStatement(source.connection, "SELECT \(selected) FROM main.\(name)", path: source.path)
+        let insertion = try DatabaseStatement(
+            target.connection, "INSERT INTO main.\(name) (\(written)) VALUES (\(marks))", path: target.path)
+        let count = Int32(names.count + columns.count)
+        while try rows.step() {
+            for column in 0..<count { try insertion.bind(column + 1, value: column, of: rows) }
+            try insertion.run()
+        }
+    }
+
+    /// Columns that hold something and have no place in the other database.
+    func columnsLeft() throws(BackupError) -> [String] { try source.columnsWithValues(among: others, of: table) }
+}
+
+extension DatabaseTables {
+    func hasRows(_ table: String) throws(BackupError) -> Bool {
+        try DatabaseStatement(connection, "SELECT 1 FROM main.\(quotedIdentifier(table)) LIMIT 1", path: path).step()
+    }
+
+    fileprivate func isShadow(_ table: String) throws(BackupError) -> Bool {
+        let statement = try DatabaseStatement(connection, "PRAGMA main.table_list(\(quotedIdentifier(table)))", path: path)
+        return try statement.step() && statement.text(2) == "shadow"
+    }
+
+    /// Which of the columns hold a value in any row. All are looked for in one pass: most often there are none, and the table can be large.
+    func columnsWithValues(among columns: [String], of table: String) throws(BackupError) -> [String] {
+        guard !columns.isEmpty else { return [] }
+        let tests = columns.map { "max(\(quotedIdentifier($0)) IS NOT NULL)" }.joined(separator: ", ")
+        let statement = try DatabaseStatement(connection, "SELECT \(tests) FROM main.\(quotedIdentifier(table))", path: path)
+        guard try statement.step() else { return [] }
+        return columns.indices.filter { statement.integer(Int32($0)) == 1 }.map { columns[$0] }
+    }
+
+    /// Whether the table's rows have numbers that can be asked for by this name, which is no column's.
+    fileprivate func hasRowNumbers(_ table: String, _ name: String) throws(BackupError) -> Bool {
+        do throws(BackupError) {
+            _ = try DatabaseStatement(connection, "SELECT \(name) FROM main.\(quotedIdentifier(table))", path: path)
+            return true
+        } catch {
+            guard error.code == .invalidContent else { throw error }
+            return false
+        }
+    }
+
+    fileprivate func primaryKey(of table: String) throws(BackupError) -> [String] {
+        let statement = try DatabaseStatement(connection, "PRAGMA main.table_xinfo(\(quotedIdentifier(table)))", path: path)
+        var columns: [String] = []
+        while try statement.step() {
+            let position = statement.integer(5)
+            if position > 0 {
+                columns.append("\(position) \(BackupRows.folded(statement.text(1))) \(BackupRows.folded(statement.text(2)))")
+            }
+        }
+        return columns.sorted()
+    }
+}

@@ -1,0 +1,52 @@
+import AppData
+import BackupCore
+
+/// The rows of a backup's own database, which a restore of the backup copies as they are.
+extension RestoreOperation {
+    /// Checks the records of a file, and looks for the rows of the backup that it is of. Where these can be copied, values that the app's definition does
+    /// not allow are no reason to refuse the app's own data: the way back from a restore must be open, whatever the app had written before.
+    /// - Parameter path: the backup's database; `nil` when the file is of none.
+    func copyingRows(
+        ofDatabase path: String?, format: DroppedFormat, archive: ArchiveImport?,
+        _ check: () throws(BackupError) -> CheckedImport
+    ) throws(BackupError) -> CheckedImport {
+        guard let path else { return try check() }
+        do throws(BackupError) {
+            var checked = try check()
+            checked.rows = try rows(of: checked, inDatabase: path)
+            return checked
+        } catch {
+            // Which file is which record's, only an export says.
+            guard error.code == .invalidContent, !definition.tellsOfMedia,
+                let checked = try? asTheyAre(inDatabase: path, format: format, archive: archive)
+            else { throw error }
+            return checked
+        }
+    }
+
+    /// - Returns: `nil` when a table's rows cannot be copied.
+    private func asTheyAre(
+        inDatabase path: String, format: DroppedFormat, archive: ArchiveImport?
+    ) throws(BackupError) -> CheckedImport? {
+        let source = try DroppedDatabase(path: path, definition: definition, needsVersion: false)
+        guard let rows = try BackupRows(path: path, definition: definition, format: source.definition),
+            rows.hasAll(of: source.definition)
+        else { return nil }
+        let summary = try ImportValidator(definition: source.definition, limitsMetadata: false, acceptsValues: true).validate(
+            source)
+        return CheckedImport(
+            format: format, strategy: .replace, summary: summary, records: .database(source), archive: archive, rows: rows)
+    }
+
+    var backupDatabasePath: String { "\(workPath)/backup.sqlite" }
+
+    /// - Returns: the rows of the backup's database; `nil` where they are not to be copied, and the records of its export are restored.
+    private func rows(of checked: CheckedImport, inDatabase path: String) throws(BackupError) -> BackupRows? {
+        let format = checked.definition
+        var rows = try BackupRows(path: path, definition: definition, format: format)
+        if case .wire(let records) = checked.records, !records.paths.isEmpty, let pointer = MediaPointer(format) {
+            rows?.rewritten = BackupRows.RewrittenColumn(pointer, format)
+        }
+        return rows
+    }
+}
