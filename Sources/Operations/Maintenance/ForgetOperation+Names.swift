@@ -5,9 +5,9 @@ import BackupRepository
 extension ForgetOperation {
     /// All of this store but pinned ones and safety backups.
     /// - Parameter isFinal: whether those that were removed before are given up as well.
-    /// - Throws: `notPermitted` when another store continues the source.
+    /// - Throws: `notPermitted` when the source may be another store's.
     public func planAll(isFinal: Bool = false) throws(BackupError) -> Plan {
-        try store.requireNoSuccessor()
+        try store.requireClaimedSource()
         try store.repository.refresh()
         var plan = Plan(
             items: store.ownSnapshots(kind: .snapshot).map {
@@ -25,6 +25,7 @@ extension ForgetOperation {
     public func plan(
         names: [String], isFinal: Bool = false, allowsOtherSources: Bool = false
     ) throws(BackupError) -> Plan {
+        if isFinal, !allowsOtherSources { try requireClaimedSource() }
         var items: [Plan.Item] = []
         var givenUp: [Snapshot] = []
         for name in names {
@@ -50,6 +51,19 @@ extension ForgetOperation {
         var plan = Plan(items: items)
         plan.givenUp = givenUp
         return plan
+    }
+
+    /// Another store may still count on those that are in this store's line.
+    private func requireClaimedSource() throws(BackupError) {
+        do {
+            try store.requireClaimedSource()
+        } catch let error where error.code == .notPermitted {
+            throw BackupError(
+                .notPermitted, error.message,
+                remedy:
+                    "Leave out --now: then the backups that you name can be brought back. To delete them for good all the same, add --other-source."
+            )
+        }
     }
 
     /// A removed backup of this store, which comes before one of another store that has its name now.

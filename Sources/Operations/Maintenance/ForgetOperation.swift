@@ -44,9 +44,9 @@ public struct ForgetOperation: Sendable {
     public init(store: Store) { self.store = store }
 
     /// By what the store's settings ask for, or else the app's definition. Safety backups are not touched.
-    /// - Throws: `usage` when they ask for nothing; `notPermitted` when another store continues the source.
+    /// - Throws: `usage` when they ask for nothing; `notPermitted` when the source may be another store's.
     public func planByRule() throws(BackupError) -> Plan {
-        try store.requireNoSuccessor()
+        try store.requireClaimedSource()
         guard store.settings.hasEnd else { throw StoreSettings.cutOff(store.paths.settings) }
         guard let plan = try planByRuleIfAny() else {
             throw BackupError(
@@ -156,9 +156,9 @@ public struct ForgetOperation: Sendable {
     }
 
     /// By a policy. Safety backups are not touched, nor are those of other stores.
-    /// - Throws: `notPermitted` when another store continues the source.
+    /// - Throws: `notPermitted` when the source may be another store's.
     public func plan(_ policy: RetentionPolicy) throws(BackupError) -> Plan {
-        try store.requireNoSuccessor()
+        try store.requireClaimedSource()
         let now = SystemClock.now()
         let plan = try plan(
             Self.rule(policy), counting: .all,

@@ -30,7 +30,10 @@ public struct PruneOperation: Sendable {
     /// Other stores' backups keep their time whatever is given up here.
     private func grace() throws(BackupError) -> RemovalGrace {
         let grace = try store.removalGrace()
-        return givesUpRemoved ? grace.over { [store] in store.owns($0) } : grace
+        guard givesUpRemoved else { return grace }
+        // Another store may have taken the source over since the command began.
+        try store.requireClaimedSource()
+        return grace.over { [store] in store.owns($0) }
     }
 
     /// - Throws: `busy`; `repositoryDamaged` when it is not known which data is needed.
