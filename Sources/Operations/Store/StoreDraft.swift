@@ -68,7 +68,7 @@ struct StoreDraft {
         return repository
     }
 
-    private static let definitionName = "app.yaml"
+    private static let definitionName = FileSystem.lastComponent(StorePaths(root: "").appDefinition)
 
     // MARK: - What the repository holds
 
