@@ -68,8 +68,10 @@ struct DeleteCommand: ParsableCommand {
             report(removed, text: text, kept: plan.keptCount)
         }
         if now {
-            _ = try PruneOperation(store: store, allowsEmpty: isEmptied).run(
+            let summary = try PruneOperation(store: store, allowsEmpty: isEmptied).run(
                 maxUnused: .bytes(0), isDryRun: false, progress: printer.handler)
+            printer.finish()
+            if let notice = PruneReport.clockNotice(summary) { Terminal.complain("warning: \(notice)") }
         }
     }
 
