@@ -85,6 +85,7 @@ struct StoreDraft {
                 .usage, "there is a repository here already, which is encrypted or not as it was made", path: repositoryPath,
                 remedy: "Leave out --encrypt.")
         }
+        try Repository.requireNoKey(unlessEncrypted: Repository.facts(at: repositoryPath), at: repositoryPath)
         return try Repository.open(at: repositoryPath, secret: creation.secret, catalogHome: .folder(paths.catalogs))
     }
 
