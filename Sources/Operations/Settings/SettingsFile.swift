@@ -104,6 +104,7 @@ public struct SettingsFile: Sendable {
         if name == .app { _ = try Store.definition(settings.app, in: paths) }
         if name == .channel { _ = try Store.channel(settings.channel, Store.definition(settings.app, in: paths)) }
         if name == .schedule, let problem = scheduleProblem(settings, text.line(of: name)) { throw problem }
+        if name == .repository { try StorePaths.requireOneLine(paths.resolve(settings.repositoryPath)) }
         if name == .logFile, let problem = logProblem(settings) { throw problem }
         try FileSystem.writeFileAtomically(path, Array(text.text.utf8))
     }

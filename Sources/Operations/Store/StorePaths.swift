@@ -59,6 +59,14 @@ public struct StorePaths: Sendable {
         try StoreTrust.check(self)
     }
 
+    /// - Throws: `usage` for a path that the store could not write down: it stands in files of lines.
+    static func requireOneLine(_ path: String) throws(BackupError) {
+        guard path.utf8.contains(10) else { return }
+        throw BackupError(
+            .usage, "a line feed stands in this path, and neither a store nor a repository can lie there", path: path,
+            remedy: "Choose another path, or rename the folder.")
+    }
+
     /// Drafts of files that only the holder of the operation lock replaces.
     func operationDrafts() throws(BackupError) -> [String] {
         let names = [
