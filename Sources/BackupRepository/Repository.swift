@@ -85,6 +85,8 @@ extension Repository {
         let configuration = RepositoryConfiguration(
             repositoryID: RandomToken.make(), chunker: password == nil ? .standard : .standardEncrypted)
         var keys: RepositoryKeys?
+        // Those of nothing would make the config look like one that was changed.
+        for key in [layout.key, layout.keyCopy] { try FileSystem.removeFile(key) }
         if let password {
             let masterKey = try SecretBytes.random(count: KeyFile.masterKeyByteCount)
             keys = try RepositoryKeys(master: masterKey, repositoryID: configuration.repositoryID)

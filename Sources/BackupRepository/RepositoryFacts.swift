@@ -17,4 +17,16 @@ extension Repository {
         let configuration = try ConfigurationFiles(layout: layout).read().configuration
         return RepositoryFacts(id: configuration.repositoryID, isEncrypted: configuration.isEncrypted)
     }
+
+    /// Before a store believes the config of a repository that it has not used: who can write there could have switched the encryption off.
+    /// - Throws: `notPermitted` for a repository that is not encrypted by its config and has a key file.
+    public static func requireNoKey(unlessEncrypted facts: RepositoryFacts, at path: String) throws(BackupError) {
+        guard !facts.isEncrypted else { return }
+        let layout = RepositoryLayout(path: FileSystem.absolutePath(path))
+        for key in [layout.key, layout.keyCopy] where try FileSystem.exists(key) {
+            throw BackupError(
+                .notPermitted, "the repository has a key file, and its config says that it is not encrypted", path: key,
+                remedy: "Its config was changed by another program. Copy it back from another copy of the repository.")
+        }
+    }
 }

@@ -106,6 +106,36 @@ struct PasswordTests {
         #expect(try room.sh("backupfs init --json --store $R/plain").contains(#""encrypted":false,"#))
     }
 
+    /// Who can write to the repository puts a plain config in the place of its own. The store that knows it refuses it anyway.
+    @Test func `a new store does not believe that a repository with a key file is not encrypted`() throws {
+        let room = try makeRoom()
+        try room.sh(
+            """
+            cp -a $S/repository $R/nas; backupfs init --store $R/plain; backupfs backup --store $R/plain
+            sed "s/^id: .*/$(grep '^id: ' $R/nas/config)/" $R/plain/repository/config > $R/config
+            cp $R/config $R/nas/config; cp $R/config $R/nas/config.copy; find $R/nas -type f | sort | xargs sha256sum > $R/sums
+            """)
+        func refuse(_ command: String) throws {
+            let refused = try room.run("backupfs \(command)")
+            #expect(
+                refused.status == 1
+                    && refused.complaint.contains("the repository has a key file, and its config says that it is not encrypted"),
+                "\(command): \(refused)")
+        }
+        try refuse("init --repository $R/nas --store $R/other --new-source --sample")
+        try room.sh("rm $R/nas/key")
+        try refuse("init --repository $R/nas --store $R/other")
+        // A store that goes to another repository, and one that has lost its identity.
+        try room.sh("cp $R/nas/key.copy $R/nas/key; backupfs config set repository $R/nas --store $R/plain")
+        try refuse("backup --store $R/plain")
+        try room.sh("rm $R/plain/identity")
+        try refuse("backup --store $R/plain")
+        try room.sh("sha256sum --quiet -c $R/sums; [ ! -e $R/other ]; rm $R/nas/key $R/nas/key.copy")
+        // What an interrupted init leaves is no key of anything.
+        try room.sh("mkdir -p $R/new/packs; cp $S/repository/key $R/new; backupfs init --repository $R/new --store $R/first")
+        try room.sh("backupfs backup --store $R/first; backupfs init --repository $R/new --store $R/second --new-source")
+    }
+
     @Test func `check and repair know sealed packs`() throws {
         let room = try makeRoom()
         let environment = ["BACKUPFS_PASSWORD_FILE": room("password")]

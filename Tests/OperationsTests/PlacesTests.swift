@@ -35,6 +35,20 @@ struct PlacesTests {
         #expect(try room.sh("cd $R; find . | sort") == before)
     }
 
+    @Test(arguments: [
+        "--store $R/line$'\\n'feed", "--store $R/line$'\\n'feed/store", "--store $R/store --repository $R/line$'\\n'feed",
+    ])
+    func `a path with a line feed is refused before anything is made there`(options: String) throws {
+        let room = try Room()
+        let result = try room.run("backupfs init \(options)")
+        #expect(result.status == 2 && result.complaint.contains("a line feed stands in this path"), "\(result)")
+        #expect(try room.sh("ls $R") == "bin")
+        try room.sh("backupfs init --store $S")
+        let changed = try room.run("backupfs config set repository $R/line$'\\n'feed --store $S")
+        #expect(changed.status == 2, "\(changed)")
+        try room.sh("backupfs backup --store $S")
+    }
+
     @Test func `T-A3: a mountpoint in the media folder is refused, and one that hides the store`() throws {
         let room = try Room()
         try room.sh("\(Self.prepare); backupfs init --store $S --database $R/app.db --media $R/data")

@@ -32,6 +32,7 @@ enum PruneReport {
                 "Left alone, since they are younger than an hour and other hosts may write here: \(summary.youngPackCount) packs."
             )
         }
+        if let notice = clockNotice(summary) { lines.append(notice) }
         if let untimed = summary.untimedRemovals {
             let name = untimed.latest.name
             let time = Terminal.time(untimed.latest.creationTime)
@@ -50,6 +51,19 @@ enum PruneReport {
         return .joined(lines, separator: "\n")
     }
 
+    /// Why removed backups stay although the clock says that their time is over; `nil` when none does.
+    static func clockNotice(_ summary: PruneSummary) -> Message? {
+        let count = summary.clockHeldRemovalCount
+        guard count > 0 else { return nil }
+        return .joined(
+            [
+                .plural(
+                    count, one: "\(count) removed backup stays, though its time is over by the clock.",
+                    other: "\(count) removed backups stay, though their time is over by the clock."),
+                "For more than 31 days of it this store has made and removed no backup, so the clock may have jumped ahead. Is it right? If it is, they go after some more days with backups. To give up this store's own at once: backupfs prune --now",
+            ], separator: " ")
+    }
+
     static func json(_ summary: PruneSummary, isDryRun: Bool) -> OrderedJSON {
         .members([
             "message_type": .text("prune"), "dry_run": .boolean(isDryRun), "packs": .integer(summary.packCount),
@@ -61,6 +75,7 @@ enum PruneReport {
             "bytes_unused_remaining": .integer(summary.remainingUnusedByteCount),
             "packs_young": .integer(summary.youngPackCount),
             "removed_without_time": .integer(summary.untimedRemovals?.count ?? 0),
+            "removed_held_by_clock": .integer(summary.clockHeldRemovalCount),
             "left_alone": .array(summary.leftAlone.map { .text($0.description) }),
         ])
     }

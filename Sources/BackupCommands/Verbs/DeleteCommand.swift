@@ -12,7 +12,7 @@ struct DeleteCommand: ParsableCommand {
         discussion: """
             As rmdir does in the mounted folder. Pinned backups are not deleted by name, and --all leaves them and safety backups alone.
             Deleted backups can be brought back with undelete for 7 days (the setting undelete-days); prune gives their room back after that. With
-            --now they are gone at once, and so is what only they needed.
+            --now they are gone at once, and so is what only they needed; those of another store only with --other-source.
 
             Example:
               backupfs delete before-upgrade
@@ -27,6 +27,8 @@ struct DeleteCommand: ParsableCommand {
     var all = false
     @Flag(name: .long, help: "Delete for good and prune at once; also what was deleted before, by its name or with --all.")
     var now = false
+    @Flag(name: .long, help: "With --now, also delete backups of other stores that are named.")
+    var otherSource = false
     @Flag(name: .long, help: "Do not ask.")
     var yes = false
 
@@ -37,8 +39,12 @@ struct DeleteCommand: ParsableCommand {
     func run() throws {
         let store = try store.open()
         let operation = ForgetOperation(store: store)
-        let plan = all ? try operation.planAll(isFinal: now) : try operation.plan(names: names, isFinal: now)
+        let plan =
+            all
+            ? try operation.planAll(isFinal: now)
+            : try operation.plan(names: names, isFinal: now, allowsOtherSources: otherSource)
         SuccessorWarning.show(store)
+        OtherSourceWarning.show(plan.removed, store)
         guard !plan.isEmpty else {
             return report([], text: all ? "No backups found." : "Nothing was deleted.", kept: plan.keptCount)
         }
@@ -62,8 +68,10 @@ struct DeleteCommand: ParsableCommand {
             report(removed, text: text, kept: plan.keptCount)
         }
         if now {
-            _ = try PruneOperation(store: store, allowsEmpty: isEmptied).run(
+            let summary = try PruneOperation(store: store, allowsEmpty: isEmptied).run(
                 maxUnused: .bytes(0), isDryRun: false, progress: printer.handler)
+            printer.finish()
+            if let notice = PruneReport.clockNotice(summary) { Terminal.complain("warning: \(notice)") }
         }
     }
 

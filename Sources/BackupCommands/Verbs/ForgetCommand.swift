@@ -63,6 +63,7 @@ struct ForgetCommand: ParsableCommand {
             !names.isEmpty
             ? try operation.plan(names: names) : policy.isEmpty ? try operation.planByRule() : try operation.plan(policy)
         SuccessorWarning.show(store)
+        if !names.isEmpty { OtherSourceWarning.show(plan.removed, store) }
         if !output.json, !dryRun, !yes, !plan.removed.isEmpty { Terminal.complain(verbatim: Self.table(plan)) }
         if !dryRun, !yes, !plan.removed.isEmpty {
             try Consent.require(

@@ -36,7 +36,7 @@ struct PruneCommand: ParsableCommand {
     func run() throws {
         let limit = try UnusedLimit(parsing: maxUnused)
         let store = try store.open()
-        if now { try store.requireNoSuccessor() }
+        if now { try store.requireClaimedSource() }
         SuccessorWarning.show(store)
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }

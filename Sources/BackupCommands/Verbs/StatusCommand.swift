@@ -65,7 +65,7 @@ struct StatusCommand: ParsableCommand {
         if let maximumAge { return try report(HealthCheck(state, maximumAge: maximumAge)) }
         if prometheus {
             let metrics = PrometheusText(state, repository: try store.repository.totals())
-            if let operand { try metrics.write(to: operand) } else { Terminal.say(verbatim: metrics.text) }
+            if let operand { try metrics.write(to: operand, of: store) } else { Terminal.say(verbatim: metrics.text) }
         } else if output.json {
             Terminal.say(StatusDocument(state, of: store).json.prettyText)
         } else {

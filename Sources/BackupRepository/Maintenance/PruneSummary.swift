@@ -72,6 +72,8 @@ public struct PruneSummary: Sendable {
     public internal(set) var remainingUnusedByteCount: UInt64 = 0
     /// Removed snapshots that stay since it is not known when they were removed; `nil` when there are none.
     public internal(set) var untimedRemovals: UntimedRemovals?
+    /// Removed snapshots that stay since the clock may have jumped ahead: by it alone they could no longer be brought back.
+    public internal(set) var clockHeldRemovalCount = 0
     /// Packs that were left as they are since something in them is damaged, and damaged documents of sources, whose removed snapshots stay for the longest
     /// time of grace that there is: what is damaged.
     public internal(set) var leftAlone: [BackupError] = []

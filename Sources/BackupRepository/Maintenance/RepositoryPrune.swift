@@ -59,6 +59,7 @@ public struct RepositoryPrune {
 
     /// Why removed snapshots stay for longer than a user may expect.
     private func noteWhatKeeps(_ removed: [RemovedSnapshot], _ summary: inout PruneSummary) {
+        summary.clockHeldRemovalCount = removed.count(where: grace.isHeldByClock)
         summary.untimedRemovals = repository.snapshotStore.untimedRemovals(among: removed, at: grace.now)
         // The time of grace of a source whose document cannot be read is not known, and is the longest that there is.
         if !removed.isEmpty { summary.leftAlone += repository.damagedSources() }

@@ -33,12 +33,17 @@ public struct RemovalGrace: Sendable {
 
     /// The same, but a clock that jumps ahead does not end it at once: of a stretch in which the clock was not seen, a quarter of the time of grace
     /// counts at most, or two days.
-    /// - Parameter times: when the clock was seen, in any order.
-    public func counting(clockSeenAt times: [Timestamp]) -> RemovalGrace {
+    /// - Parameters:
+    ///   - times: when the clock was seen, in any order.
+    ///   - believedStepSeconds: how long a stretch may be that counts as a whole all the same.
+    public func counting(clockSeenAt times: [Timestamp], believedStepSeconds: Int64 = 0) -> RemovalGrace {
         var grace = self
-        grace.seenTime = SeenTime(times, now: now)
+        grace.seenTime = SeenTime(times, now: now, believedStepSeconds: believedStepSeconds)
         return grace
     }
+
+    /// Whether the time is over by the clock, and not by when the clock was seen.
+    func isHeldByClock(_ removed: RemovedSnapshot) -> Bool { end(of: removed) <= now && !isOver(for: removed) }
 
     /// Until when it can be brought back; when the time of the removal is not known, if a prune ran now.
     public func end(of removed: RemovedSnapshot) -> Timestamp { end(removed.removalTime, removed.snapshot) }

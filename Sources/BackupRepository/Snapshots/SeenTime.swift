@@ -7,17 +7,23 @@ struct SeenTime: Sendable {
 
     /// Ascending; the last one is now.
     private let times: [Timestamp]
+    private let believedStepSeconds: Int64
 
-    init(_ times: [Timestamp], now: Timestamp) { self.times = times.filter { $0 < now }.sorted() + [now] }
+    /// - Parameter believedStepSeconds: how long a step between two times may be to count as a whole, whatever is asked for.
+    init(_ times: [Timestamp], now: Timestamp, believedStepSeconds: Int64) {
+        self.times = times.filter { $0 < now }.sorted() + [now]
+        self.believedStepSeconds = believedStepSeconds
+    }
 
-    /// - Returns: whether so many seconds have passed, of each step between two times at most a quarter of them, or two days.
+    /// - Returns: whether so many seconds have passed, of each longer step between two times at most a quarter of them, or two days.
     func isPast(_ seconds: Int64, after start: Timestamp) -> Bool {
         let longestStep = max(Self.shortestStepSeconds, seconds / 4)
         var rest = seconds
         var previous = start
         for time in times[times.partitioningIndex { start < $0 }...] {
             guard rest > 0 else { return true }
-            rest = rest.subtractingSaturating(min(longestStep, time.secondsSince(previous)))
+            let step = time.secondsSince(previous)
+            rest = rest.subtractingSaturating(step <= believedStepSeconds ? step : min(longestStep, step))
             previous = time
         }
         return rest <= 0

@@ -40,6 +40,7 @@ public struct ExportOperation: Sendable {
     /// Writes a file, which is there as a whole or not at all. A device or a pipe is written to as it is.
     /// - Parameter path: the app's own file name in the current folder if not given.
     /// - Returns: the path.
+    /// - Throws: `usage` for a path that is the app's database or another one, or lies in the store, the repository or the media folder.
     @discardableResult
     public func write(_ form: Form, to path: String?) throws(BackupError) -> String {
         try recorded(form.name) { (facts) throws(BackupError) in
@@ -74,8 +75,10 @@ public struct ExportOperation: Sendable {
             progress.end()
             return path
         }
+        if let path { try store.requireWritable(path) }
         let (content, time) = try content(form)
         let target = path ?? defaultName(form, time)
+        if path == nil { try store.requireWritable(target) }
         let draft = "\(target).part-\(RandomToken.make())"
         do {
             let sink = DescriptorSink(try OwnedDescriptor.open(draft, O_WRONLY | O_CREAT | O_EXCL))
@@ -131,6 +134,8 @@ public struct ExportOperation: Sendable {
     }
 
     private func writeFiles(to folder: String) throws(BackupError) -> [String] {
+        try store.requireWritable(folder)
+        for collection in store.definition.collections { try store.requireWritable("\(folder)/\(collection.name).csv") }
         guard let snapshotName else { return try writeCSV(of: store.database, to: folder) }
         // A backup's rows are in its database: the same as in its export, and read the same way as those of the live data.
         let root = try store.repository.rootDirectory(of: store.snapshot(named: snapshotName))

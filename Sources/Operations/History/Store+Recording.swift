@@ -4,7 +4,9 @@ import SystemIO
 extension Store {
     /// The log as the settings have it now.
     public var log: OperationLog {
-        let settings = settings.log
+        var settings = settings.log
+        // Somebody has written it into the settings with an editor. A log makes no operation fail.
+        if let path = settings.path, (try? outputPlaces.check(paths.resolve(path), isLog: true)) == nil { settings.path = nil }
         return OperationLog(
             level: logOverrides.level ?? settings.level,
             sink: logOverrides.sink(settings, ownPath: paths.operationLog) { paths.resolve($0) }, app: definition.name)

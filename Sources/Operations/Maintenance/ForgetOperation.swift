@@ -39,14 +39,14 @@ public struct ForgetOperation: Sendable {
         public var keptCount: Int { items.count - removed.count }
     }
 
-    private let store: Store
+    let store: Store
 
     public init(store: Store) { self.store = store }
 
     /// By what the store's settings ask for, or else the app's definition. Safety backups are not touched.
-    /// - Throws: `usage` when they ask for nothing; `notPermitted` when another store continues the source.
+    /// - Throws: `usage` when they ask for nothing; `notPermitted` when the source may be another store's.
     public func planByRule() throws(BackupError) -> Plan {
-        try store.requireNoSuccessor()
+        try store.requireClaimedSource()
         guard store.settings.hasEnd else { throw StoreSettings.cutOff(store.paths.settings) }
         guard let plan = try planByRuleIfAny() else {
             throw BackupError(
@@ -156,9 +156,9 @@ public struct ForgetOperation: Sendable {
     }
 
     /// By a policy. Safety backups are not touched, nor are those of other stores.
-    /// - Throws: `notPermitted` when another store continues the source.
+    /// - Throws: `notPermitted` when the source may be another store's.
     public func plan(_ policy: RetentionPolicy) throws(BackupError) -> Plan {
-        try store.requireNoSuccessor()
+        try store.requireClaimedSource()
         let now = SystemClock.now()
         let plan = try plan(
             Self.rule(policy), counting: .all,
@@ -202,62 +202,6 @@ public struct ForgetOperation: Sendable {
         if let newest = snapshots.last, reasons[newest.id]?.isEmpty == true { reasons[newest.id] = ["newest backup"] }
         return Plan(
             items: snapshots.map { Plan.Item(snapshot: $0, reasons: reasons[$0.id] ?? [counted.reasonToKeepOthers]) }, rule: rule)
-    }
-
-    /// All of this store but pinned ones and safety backups.
-    /// - Parameter isFinal: whether those that were removed before are given up as well.
-    /// - Throws: `notPermitted` when another store continues the source.
-    public func planAll(isFinal: Bool = false) throws(BackupError) -> Plan {
-        try store.requireNoSuccessor()
-        try store.repository.refresh()
-        var plan = Plan(
-            items: store.ownSnapshots(kind: .snapshot).map {
-                Plan.Item(snapshot: $0, reasons: $0.isPinned ? ["pinned"] : [])
-            })
-        if isFinal { plan.givenUp = try store.ownRemovedSnapshots().map(\.snapshot) }
-        return plan
-    }
-
-    /// Just the named ones; a safety backup has the name that it has in `safety/`.
-    /// - Parameter isFinal: whether those that were removed before can be named as well.
-    /// - Throws: `notFound`; `notPermitted` for pinned ones, and when it is not known which of several removed ones is meant.
-    public func plan(names: [String], isFinal: Bool = false) throws(BackupError) -> Plan {
-        var items: [Plan.Item] = []
-        var givenUp: [Snapshot] = []
-        for name in names {
-            if isFinal, let removed = try findRemoved(name) {
-                if !givenUp.contains(removed) { givenUp.append(removed) }
-                continue
-            }
-            let snapshot = try find(name)
-            guard !snapshot.isPinned else {
-                throw BackupError(
-                    .notPermitted, "the backup is pinned; nothing was removed", path: name,
-                    remedy: "Let it go first with: backupfs unpin \(name)")
-            }
-            if !items.contains(where: { $0.snapshot.id == snapshot.id }) {
-                items.append(Plan.Item(snapshot: snapshot, reasons: []))
-            }
-        }
-        var plan = Plan(items: items)
-        plan.givenUp = givenUp
-        return plan
-    }
-
-    /// - Returns: a removed backup; `nil` when there is one of that name that was not removed, or none at all.
-    private func findRemoved(_ name: String) throws(BackupError) -> Snapshot? {
-        do {
-            _ = try find(name)
-            return nil
-        } catch {
-            guard error.code == .notFound else { throw error }
-            return try store.removedSnapshot(named: name, among: store.ownRemovedSnapshots())?.snapshot
-        }
-    }
-
-    private func find(_ name: String) throws(BackupError) -> Snapshot {
-        if name == "latest" { try store.requireNoSuccessor() }
-        return try store.snapshot(named: name, orSafetyBackupOf: store.repository.snapshots(kind: .safety))
     }
 
     /// Removes what a plan says, each durably before the next; what has been pinned or removed meanwhile is passed over.

@@ -29,8 +29,11 @@ public struct PruneOperation: Sendable {
 
     /// Other stores' backups keep their time whatever is given up here.
     private func grace() throws(BackupError) -> RemovalGrace {
-        let grace = try store.removalGrace()
-        return givesUpRemoved ? grace.over { [store] in store.owns($0) } : grace
+        let grace = try store.removalGraceOfSeenTime(isAutomatic: false)
+        guard givesUpRemoved else { return grace }
+        // Another store may have taken the source over since the command began.
+        try store.requireClaimedSource()
+        return grace.over { [store] in store.owns($0) }
     }
 
     /// - Throws: `busy`; `repositoryDamaged` when it is not known which data is needed.
@@ -48,7 +51,7 @@ public struct PruneOperation: Sendable {
     /// After an automatic backup. The caller holds the operation lock.
     func runAutomatically(maxUnused: UnusedLimit, progress: ProgressHandler?) throws(BackupError) -> PruneSummary {
         try store.recorded(.prune, isAutomatic: true) { (facts) throws(BackupError) in
-            try run(maxUnused, store.removalGraceOfSeenTime(), progress, &facts)
+            try run(maxUnused, store.removalGraceOfSeenTime(isAutomatic: true), progress, &facts)
         }
     }
 

@@ -8,7 +8,8 @@ import SystemIO
 struct RetentionGuard {
     /// A clock may be set back by hand or between two machines; more than this is wrong.
     static let behindSeconds: Int64 = 86_400
-    private static let aheadSeconds: Int64 = 31 * 86_400
+    /// More than this without a backup may be a clock that has jumped ahead.
+    static let aheadSeconds: Int64 = 31 * 86_400
 
     let store: Store
 

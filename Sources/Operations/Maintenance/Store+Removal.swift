@@ -43,12 +43,14 @@ extension Store {
         return try? SettingValue.number(value, in: RetentionSettings.undeleteDaysRange, of: "days")
     }
 
-    /// For a prune that runs by itself: the clock may have jumped ahead since the backup before, and jump back tomorrow. The backups and removals that this
-    /// store made say when it was seen.
-    func removalGraceOfSeenTime() throws(BackupError) -> RemovalGrace {
-        let made = SnapshotKind.allCases.flatMap { ownSnapshots(kind: $0) }.map(\.creationTime)
+    /// For a prune, which gives up what nobody has named: the clock may have jumped ahead since the backup before, and jump back tomorrow. The backups and
+    /// removals that this store made say when it was seen.
+    /// - Parameter isAutomatic: whether the prune runs by itself. For a user, a month without a backup is nothing unusual.
+    func removalGraceOfSeenTime(isAutomatic: Bool) throws(BackupError) -> RemovalGrace {
         let removed = try ownRemovedSnapshots().flatMap { [$0.snapshot.creationTime, $0.removalTime].compactMap(\.self) }
-        return try removalGrace().counting(clockSeenAt: made + removed)
+        let made = SnapshotKind.allCases.flatMap { ownSnapshots(kind: $0) }.map(\.creationTime)
+        return try removalGrace().counting(
+            clockSeenAt: made + removed, believedStepSeconds: isAutomatic ? 0 : RetentionGuard.aheadSeconds)
     }
 
     private static func seconds(_ days: Int) -> Int64 { Int64(days) * 86_400 }

@@ -35,13 +35,9 @@ extension RestoreRunner {
 
     /// The backup of another app, or of another machine, replaces all data just as the store's own does, which must not happen by mistake.
     private func require(_ snapshot: Snapshot, named name: String) throws(BackupError) {
-        guard !allowsOtherSources, !store.owns(snapshot) else { return }
-        let app = MessageText.shortened(snapshot.record.attributes[Snapshot.appAttribute] ?? "")
-        throw BackupError(
-            .notPermitted,
-            store.ownership.isOfThisApp(snapshot)
-                ? "another store made this backup" : "another store made this backup, of the app \(app)",
-            path: name,
+        guard !allowsOtherSources else { return }
+        try store.requireOwn(
+            snapshot, named: name,
             remedy: "If you want its data in this app, restore it with: backupfs restore --other-source")
     }
 

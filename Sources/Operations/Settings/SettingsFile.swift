@@ -104,7 +104,21 @@ public struct SettingsFile: Sendable {
         if name == .app { _ = try Store.definition(settings.app, in: paths) }
         if name == .channel { _ = try Store.channel(settings.channel, Store.definition(settings.app, in: paths)) }
         if name == .schedule, let problem = scheduleProblem(settings, text.line(of: name)) { throw problem }
+        if name == .repository { try StorePaths.requireOneLine(paths.resolve(settings.repositoryPath)) }
+        if name == .logFile, let problem = logProblem(settings) { throw problem }
         try FileSystem.writeFileAtomically(path, Array(text.text.utf8))
+    }
+
+    /// Why the log goes elsewhere than it should.
+    private func logProblem(_ settings: StoreSettings) -> BackupError? {
+        guard let log = settings.log.path else { return nil }
+        do throws(BackupError) {
+            try OutputPlaces(settings, paths).check(paths.resolve(log), isLog: true)
+            return nil
+        } catch {
+            return BackupError(
+                error.code, "\(SettingName.logFile.rawValue): \(error.message)", path: error.path, remedy: error.remedy)
+        }
     }
 
     /// Why the schedule makes no backups any more. A store opens with it all the same: the clock may be wrong.
@@ -179,6 +193,7 @@ public struct SettingsFile: Sendable {
             if let problem = try scheduleProblem(settings, SettingsText.read(path).line(of: .schedule)) {
                 problems.append(problem)
             }
+            if let problem = logProblem(settings) { problems.append(problem) }
             if let text = Environment.schedule { _ = try Schedule(parsing: text) }
             try Self.check("BACKUPFS_LOG", Environment.log, LogDestination.self)
             try Self.check("BACKUPFS_LOG_LEVEL", Environment.logLevel, LogLevel.self)

@@ -50,16 +50,21 @@ struct LastBackupRecord {
         return .place(Place(source: source, sequence: sequence, token: token))
     }
 
-    /// The newest backup in a source that the store with this record is not known to have made; `nil` where the file is missing.
-    /// - Parameter snapshots: in the order in which they were made.
-    func backupOfCopy(_ source: SourceID, among snapshots: [Snapshot]) throws(BackupError) -> Snapshot? {
+    /// The newest backup in a source that the store with this record is not known to have made; `nil` where the file is missing. One that was removed
+    /// may be the only one that tells.
+    func backupOfCopy(_ source: SourceID, in repository: Repository) throws(BackupError) -> Snapshot? {
+        let place: Place?
         switch try read() {
         case .missing: return nil
-        case .damaged: return snapshots.last { $0.source == source }
-        case .place(let place):
-            guard place.source == source else { return nil }
-            return snapshots.last { $0.source == source && place.precludes($0) }
+        case .damaged: place = nil
+        case .place(let read):
+            guard read.source == source else { return nil }
+            place = read
         }
+        // Where these cannot be read, the others tell.
+        let removed = ((try? repository.removedSnapshots()) ?? []).map(\.snapshot)
+        return (repository.snapshots() + removed).filter { $0.source == source && place?.precludes($0) != false }
+            .max(by: Snapshot.wasMadeBefore)
     }
 
     /// For a store that has made no backup in a source: a copy of it may make the first one. All that the source has by now counts as the store's.

@@ -14,7 +14,7 @@ struct SourceUpdate {
         guard !identity.isQuiet, identity.adoption == nil, settings.hasEnd else { return }
         // A copy of the store has made a backup: this one is to begin a source of its own.
         let record = LastBackupRecord(path: paths.lastBackup)
-        guard try record.backupOfCopy(identity.source, among: repository.snapshots()) == nil else { return }
+        guard try record.backupOfCopy(identity.source, in: repository) == nil else { return }
         let document = try SourceDocument(identity, settings: settings, definition: definition, paths)
         try repository.write(document) { $0?.storeID == document.storeID }
     }

@@ -57,11 +57,11 @@ extension Store {
     /// Until an adopted source is claimed, the store that it was adopted from may go on.
     func backupOfCopy() throws(BackupError) -> Snapshot? {
         if identity.adoption != nil, !isClaimedHere { return nil }
-        return try lastBackup.backupOfCopy(source, among: ownSnapshots())
+        return try lastBackup.backupOfCopy(source, in: repository)
     }
 
     /// Whether the repository names this store, or a copy of it, as the one that makes the source's backups.
-    private var isClaimedHere: Bool { (try? repository.source(source))?.storeID == identity.storeID }
+    var isClaimedHere: Bool { (try? repository.source(source))?.storeID == identity.storeID }
 
     /// Writes down in the repository what a new machine needs to continue this source. When another store has taken the source over, or a copy of this one
     /// makes backups in it, this one begins a source of its own: two stores must not remove each other's backups by one rule. A source that this store has

@@ -44,4 +44,26 @@ extension Store {
                 "Name the backups that you mean; see: backupfs snapshots. The next backup of this store begins a line of its own. To continue these backups here, make a new store with: backupfs init --adopt \(source.short)"
         )
     }
+    /// For what removes this store's backups by a rule, all of them, or for good.
+    /// - Throws: `notPermitted` when another store continues the source, and while this store has adopted it and not claimed it: the one that it was
+    ///   adopted from may be in use.
+    public func requireClaimedSource() throws(BackupError) {
+        try requireNoSuccessor()
+        guard identity.adoption != nil, !isClaimedHere else { return }
+        let message: Message
+        if let document = try? repository.source(source) {
+            let path = MessageText.shortened(document.storePath)
+            let host = MessageText.shortened(document.hostName)
+            message =
+                "this store has adopted the backups of another store, \(path) on \(host), and has not used them yet: they may still be that store's"
+        } else {
+            message =
+                "this store has adopted the backups of another store and has not used them yet: they may still be that store's"
+        }
+        throw BackupError(
+            .notPermitted, message,
+            remedy:
+                "If this store replaces that one, first make a backup or restore one: backupfs backup, or backupfs restore latest. Until then name the backups that you mean, without --now, so that they can be brought back."
+        )
+    }
 }

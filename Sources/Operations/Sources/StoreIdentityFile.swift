@@ -32,12 +32,14 @@ final class StoreIdentityFile: Sendable {
             identity = try StoreIdentity.read(path)
         } catch {
             guard error.code == .notFound else { throw error }
+            try Repository.requireNoKey(unlessEncrypted: repository, at: resolvedPath)
             identity = StoreIdentity(ownsUnmarked: true, repository: repository, repositoryPath: repositoryPath)
             identity = try Self.publish(identity, path)
             isNew = true
         }
         self.isNew = isNew
         if identity.repositoryPath != repositoryPath {
+            try Repository.requireNoKey(unlessEncrypted: repository, at: resolvedPath)
             if identity.repositoryID != repository.id { identity.ownsUnmarked = false }
             identity.repositoryID = repository.id
             identity.isEncrypted = repository.isEncrypted

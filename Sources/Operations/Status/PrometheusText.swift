@@ -78,7 +78,9 @@ public struct PrometheusText: Sendable {
     }
 
     /// Puts it where a collector looks for it, which never sees half of it, and may run as anybody.
-    public func write(to path: String) throws(BackupError) {
+    /// - Throws: `usage` for a path that must not be written.
+    public func write(to path: String, of store: Store) throws(BackupError) {
+        try store.requireWritable(path)
         try FileSystem.writeFileAtomically(path, Array(text.utf8), permissions: 0o644)
     }
 }

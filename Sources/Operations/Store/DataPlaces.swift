@@ -5,7 +5,7 @@ import SystemIO
 /// Where the data and the backups of a store lie. A backup reads all of the media folder and a restore replaces all of it, so nothing of the
 /// store's own may lie there; and a mount hides what lies below it. The database may: it is left out of the media (`DatabaseAmongMedia`).
 struct DataPlaces {
-    private struct Place {
+    struct Place {
         let name: Message
         let path: String
         /// Without links.
@@ -24,11 +24,11 @@ struct DataPlaces {
             return nil
         }
 
-        /// - Parameter isMountpoint: it is looked at from its parent only, since what is mounted there may not answer.
-        init(_ name: Message, _ path: String, isMountpoint: Bool = false) throws(BackupError) {
+        /// - Parameter isSeenFromParent: it is looked at from its parent only: what is mounted there may not answer, and a link there is not followed.
+        init(_ name: Message, _ path: String, isSeenFromParent: Bool = false) throws(BackupError) {
             self.name = name
             self.path = path
-            if isMountpoint {
+            if isSeenFromParent {
                 let parent = try FileSystem.realPath(FileSystem.parentPath(FileSystem.absolutePath(path)))
                 realPath = (parent == "/" ? "" : parent) + "/" + FileSystem.lastComponent(FileSystem.absolutePath(path))
                 identity = nil
@@ -37,7 +37,7 @@ struct DataPlaces {
                 identity = try FileSystem.identityIfPresent(realPath)
             }
             var identities: Set<FileIdentity> = []
-            var folder = isMountpoint ? FileSystem.parentPath(realPath) : realPath
+            var folder = isSeenFromParent ? FileSystem.parentPath(realPath) : realPath
             while true {
                 if let identity = try FileSystem.identityIfPresent(folder) { identities.insert(identity) }
                 if folder == "/" { break }
@@ -72,7 +72,7 @@ struct DataPlaces {
         spool = try Place("the store's spool", StorePaths(root: storePaths[0]).spool)
         if let media { self.media = try Place("the media folder", media) } else { self.media = nil }
         if let mountpoint {
-            self.mountpoint = try Place("the mountpoint", mountpoint, isMountpoint: true)
+            self.mountpoint = try Place("the mountpoint", mountpoint, isSeenFromParent: true)
         } else {
             self.mountpoint = nil
         }

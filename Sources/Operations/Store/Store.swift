@@ -72,6 +72,12 @@ public final class Store: Sendable {
         }
         // It may be lost or damaged: that is when the backups are needed.
         database = AppDatabase(at: databasePath, definition: definition, media: media)
+        // The settings have their own answer to that: see `log`.
+        if let path = log.path {
+            try OutputPlaces(
+                database: databasePath, media: mediaPath, store: paths, repository: repositoryPath
+            ).check(path, isLog: true)
+        }
         statusRecords = StatusRecords(database)
         monitor = OperationMonitor(recordPath: paths.operationRecord, errorPath: paths.lastErrorRecord)
         for folder in [paths.spool, paths.restoreReports] { try FileSystem.makeDirectories(folder) }

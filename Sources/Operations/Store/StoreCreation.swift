@@ -48,6 +48,9 @@ public struct StoreCreation {
 
     /// The same, with what was found.
     public func make(at path: String) throws(BackupError) -> Created {
+        for place in [path, repositoryPath].compactMap(\.self) {
+            try StorePaths.requireOneLine(FileSystem.absolutePath(place))
+        }
         if try FileSystem.exists(StorePaths(root: path).settings) {
             throw BackupError(.alreadyExists, "there is a backupfs store here already", path: path)
         }

@@ -68,7 +68,7 @@ struct StoreDraft {
         return repository
     }
 
-    private static let definitionName = "app.yaml"
+    private static let definitionName = FileSystem.lastComponent(StorePaths(root: "").appDefinition)
 
     // MARK: - What the repository holds
 
@@ -85,6 +85,7 @@ struct StoreDraft {
                 .usage, "there is a repository here already, which is encrypted or not as it was made", path: repositoryPath,
                 remedy: "Leave out --encrypt.")
         }
+        try Repository.requireNoKey(unlessEncrypted: Repository.facts(at: repositoryPath), at: repositoryPath)
         return try Repository.open(at: repositoryPath, secret: creation.secret, catalogHome: .folder(paths.catalogs))
     }
 

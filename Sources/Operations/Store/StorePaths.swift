@@ -10,6 +10,8 @@ public struct StorePaths: Sendable {
     var settings: String { "\(root)/store.yaml" }
     /// Which backups are this store's own, and what its repository is.
     var identity: String { "\(root)/identity" }
+    /// The definition of an app that is not built in.
+    var appDefinition: String { "\(root)/app.yaml" }
     /// Held by whoever runs an operation.
     var operationLock: String { "\(root)/operation.lock" }
     /// Held by whoever has the store mounted.
@@ -57,6 +59,14 @@ public struct StorePaths: Sendable {
         try StoreTrust.check(self)
     }
 
+    /// - Throws: `usage` for a path that the store could not write down: it stands in files of lines.
+    static func requireOneLine(_ path: String) throws(BackupError) {
+        guard path.utf8.contains(10) else { return }
+        throw BackupError(
+            .usage, "a line feed stands in this path, and neither a store nor a repository can lie there", path: path,
+            remedy: "Choose another path, or rename the folder.")
+    }
+
     /// Drafts of files that only the holder of the operation lock replaces.
     func operationDrafts() throws(BackupError) -> [String] {
         let names = [
@@ -66,6 +76,24 @@ public struct StorePaths: Sendable {
         ].map(FileSystem.lastComponent)
         return try FileSystem.drafts(of: names, in: root)
             + FileSystem.drafts(of: [lastRestoreJSON, lastRestoreText].map(FileSystem.lastComponent), in: restoreReports)
+    }
+
+    /// What the store keeps itself, at its top.
+    private var ownPaths: [String] {
+        [
+            settings, identity, operationLock, mountLock, mountRecord, mountLog, operationRecord, lastErrorRecord, spool,
+            catalogs,
+            restoreJournal, hookRecord, history, scheduleState, backupWarnings, lastBackup, mediaReadRecord, migrationRecord,
+            restoreReports, appDefinition,
+        ]
+    }
+
+    /// Whether a file that is none of the store's own may have a place in it.
+    /// - Parameter folder: the store's, as `path` has it.
+    func allowsOther(_ path: String, in folder: String) -> Bool {
+        guard path.hasPrefix("\(folder)/") else { return false }
+        let name = path.dropFirst(folder.utf8.count + 1).prefix { $0 != "/" }
+        return !ownPaths.contains { FileSystem.lastComponent($0) == name }
     }
 
     /// A path of the settings, seen from the store.

@@ -80,6 +80,41 @@ struct AdoptionTests {
         #expect(try room.run("backupfs status --check 1d --store $R/two").status == 0)
     }
 
+    /// The store that makes the backups may be in use; it has removed `c` and can bring it back.
+    @Test func `until it is used, a store that adopts backups removes none by a rule and none for good`() throws {
+        let (room, environment) = try Self.makeRoom()
+        try room.sh(
+            """
+            backupfs backup --label c --store $S; backupfs delete c --yes --store $S
+            backupfs init --store $R/new --repository $R/nas --adopt $SOURCE
+            """, environment)
+        let before = try room.sh("cd $R/nas; sha256sum snapshots/* removed/* packs/*/*")
+        for command in [
+            "forget --yes", "forget --keep-last 1 --yes", "delete --all --yes", "delete --all --now --yes",
+            "delete a --now --yes",
+            "delete c --now --yes", "prune --now --max-unused 0", "prune --max-unused 0",
+        ] {
+            let refused = try room.run("backupfs \(command) --store $R/new")
+            guard command != "prune --max-unused 0" else {
+                #expect(refused.status == 0, "\(refused)")
+                continue
+            }
+            #expect(
+                refused.status == 1
+                    && refused.complaint.contains("this store has adopted the backups of another store, \(room.storePath) on "),
+                "\(command): \(refused)")
+            #expect(refused.complaint.contains("and has not used them yet"), "\(command): \(refused)")
+        }
+        #expect(try room.sh("cd $R/nas; sha256sum snapshots/* removed/* packs/*/*") == before)
+        // What is named can be brought back.
+        try room.sh(
+            "backupfs delete a --yes --store $R/new; backupfs undelete a c --store $S; backupfs delete c --yes --store $S")
+        // From its first backup on they are its own, whatever became of the other store.
+        try room.sh("rm -r $S; backupfs backup --label d --store $R/new; backupfs prune --now --store $R/new")
+        try room.sh("backupfs forget --keep-last 1 --yes --store $R/new; backupfs delete --all --now --yes --store $R/new")
+        #expect(try room.sh("find $R/nas -name '*.pack' -o -name '*.snapshot'") == "")
+    }
+
     @Test(arguments: ["printf X | dd of=$DOCUMENT bs=1 seek=60 conv=notrunc status=none", "rm $DOCUMENT"])
     func `a source that the repository says nothing of is taken over all the same`(loss: String) throws {
         let (room, environment) = try Self.makeRoom()

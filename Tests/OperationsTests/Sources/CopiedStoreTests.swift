@@ -47,6 +47,26 @@ struct CopiedStoreTests {
         #expect(try room.run("backupfs check --read-data --store $S").status == 0)
     }
 
+    @Test func `a copy is noticed also where all that the store has made since was removed`() throws {
+        let room = try Self.makeRoom()
+        try room.sh(
+            """
+            for name in c d; do backupfs backup --label $name --store $S; done; backupfs delete c d --yes --store $S
+            cp -a $R/nas $R/before
+            """)
+        for command in ["prune --now --max-unused 0", "delete c --now --yes", "delete --all --now --yes"] {
+            let refused = try room.run("backupfs \(command) --store $R/copy")
+            #expect(refused.status == 1 && refused.complaint.contains("\(Self.notice) “d”"), "\(command): \(refused)")
+        }
+        #expect(try room.sh("cd $R; diff -r before/removed nas/removed; diff -r before/packs nas/packs") == "")
+        let first = try room.run("backupfs backup --label two1 --store $R/copy")
+        #expect(first.status == 0 && first.complaint.contains("begins a line of its own"), "\(first)")
+        try room.sh("for name in two2 two3 two4; do backupfs backup --label $name --store $R/copy; done")
+        try room.sh("backupfs undelete c --store $S; backupfs backup --label e --store $S")
+        #expect(try room.sh("backupfs snapshots --json --store $S | \(Self.names)") == "b c e")
+        #expect(try room.sh("backupfs snapshots --json --store $R/copy | \(Self.names)") == "two2 two3 two4")
+    }
+
     @Test func `a backup that fails after it has begun a line leaves the notice to the next one`() throws {
         let room = try Self.makeRoom()
         try room.sh("backupfs backup --label c --store $S")

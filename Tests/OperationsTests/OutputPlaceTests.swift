@@ -1,0 +1,85 @@
+import TestSupport
+import Testing
+
+/// A file that a user names for an export, for metrics or for the log takes the place of nothing that the store keeps or backs up.
+struct OutputPlaceTests {
+    /// A store with the backup `yesterday`, whose database and media lie beside it; `other.sqlite` is none of the app's.
+    private static func makeRoom() throws -> Room {
+        let room = try Room()
+        try room.sh(
+            """
+            cd $R; mkdir m; echo photo > m/p.jpg
+            for db in a.db other.sqlite; do sqlite3 $db "create table t(id integer primary key, x text); insert into t values (1, '$db')"; done
+            backupfs init --store $S --database a.db --media m --repository r; backupfs backup --store $S --label yesterday
+            sqlite3 a.db "insert into t values (2, 'in no backup')"
+            ln -s a.db link.db; ln a.db hard.db; ln -s m folder; ln -s $R/elsewhere.json m/link
+            """)
+        return room
+    }
+
+    private static let sums =
+        "cd $R; sha256sum a.db other.sqlite m/p.jpg $S/store.yaml $S/identity r/config r/register r/packs/*/*; ls -R m; readlink link.db m/link"
+
+    private static let places = [
+        "a.db", "a.db-wal", "a.db-journal", "link.db", "hard.db", "other.sqlite", "m/p.jpg", "m/new", "folder/new", "m/link",
+        "store/store.yaml", "store/identity", "store/history.jsonl", "store/spool/new", "r/config", "r/new",
+    ]
+
+    @Test func `no export, metrics or log take the place of data, settings or backups`() throws {
+        let room = try Self.makeRoom()
+        let before = try room.sh(Self.sums)
+        for place in Self.places {
+            for command in [
+                "export yesterday -o \(place)", "export --zip -o \(place)", "status --prometheus \(place)",
+                "snapshots --log-file \(place)", "config set log-file $R/\(place)",
+            ] {
+                let refused = try room.run("cd $R; backupfs \(command) --store $S")
+                #expect(refused.status == 2 && refused.complaint.contains("Name another file"), "\(command): \(refused)")
+            }
+        }
+        for folder in ["m", "m/new", "store", "store/new", "r"] {
+            let refused = try room.run("cd $R; backupfs export --csv \(folder) --store $S")
+            #expect(refused.status == 2, "\(folder): \(refused)")
+        }
+        #expect(try room.run("cd $S; backupfs export --store $S").status == 2)
+        #expect(try room.run("cd $R; BACKUPFS_LOG_FILE=a.db backupfs snapshots --store $S").status == 2)
+        #expect(try room.sh(Self.sums) == before)
+        #expect(try room.sh("cd $R; ls -A $S | grep -e part -e new -e csv || true; sqlite3 a.db 'select count(*) from t'") == "2")
+    }
+
+    @Test func `what was exported before, and a place elsewhere, can be written`() throws {
+        let room = try Self.makeRoom()
+        for command in [
+            "export yesterday -o $R/out", "export -o $R/out", "export --zip -o $R/out", "export yesterday --tar -o $R/out",
+            "export --json -o $R/out", "export --csv $R/csv", "export yesterday --csv $R/csv", "status --prometheus $R/out.prom",
+            "status --prometheus $R/out.prom", "snapshots --log-file $R/out.log", "snapshots --log-file $S/other.log",
+            "snapshots --log-file $S/backupfs.log", "config set log-file logs.txt", "export -o /dev/null",
+        ] {
+            let result = try room.run("cd $R; backupfs \(command) --store $S")
+            #expect(result.status == 0, "\(command): \(result)")
+        }
+        #expect(try room.sh("jq -r '.t[1].x' $R/out; ls $R/csv") == "in no backup\nt.csv")
+        // A mount of the store may lie in the store.
+        try room.sh("mkdir $S/mnt; printf %s $S/mnt > $S/mountpoint; backupfs export -o $S/mnt/x --store $S")
+    }
+
+    /// The disk of the media, or of the database, may be away.
+    @Test func `a backup can be exported while the app's data is not there`() throws {
+        let room = try Self.makeRoom()
+        try room.sh("cd $R; rm -r a.db hard.db link.db m; ln -s $R/none/m m; backupfs export yesterday -o $R/out --store $S")
+        #expect(try room.run("backupfs export yesterday -o $R/a.db --store $S").status == 2)
+        #expect(try room.run("backupfs export yesterday -o $R/m/x --store $S").status != 0)
+    }
+
+    @Test func `a log that the settings send into the database goes into the store`() throws {
+        let room = try Self.makeRoom()
+        try room.sh("sed -i \"s|^# log-file:.*|log-file: $R/a.db|\" $S/store.yaml; grep -q ^log-file $S/store.yaml")
+        let before = try room.sh(Self.sums)
+        let checked = try room.run("backupfs config check --store $S")
+        #expect(checked.status == 1 && checked.complaint.contains("log-file: this is a file of the app's database"), "\(checked)")
+        try room.sh("rm -f $S/backupfs.log; backupfs export -o $R/out --store $S")
+        #expect(try room.sh(Self.sums) == before)
+        #expect(try room.sh("jq -r .op $S/backupfs.log") == "export")
+        try room.sh("backupfs config unset log-file --store $S; backupfs config check --store $S")
+    }
+}
