@@ -79,7 +79,7 @@ public struct RepositoryCheck {
         }
         checkRemoved()
         checkRegister()
-        for damage in repository.damagedSources() { find(.source, damage) }
+        for damage in repository.sourceProblems() { find(.source, damage) }
     }
 
     /// Records of removed snapshots that cannot be read: these cannot be brought back.

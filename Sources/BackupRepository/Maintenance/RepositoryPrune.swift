@@ -60,8 +60,8 @@ public struct RepositoryPrune {
     /// Why removed snapshots stay for longer than a user may expect.
     private func noteWhatKeeps(_ removed: [RemovedSnapshot], _ summary: inout PruneSummary) {
         summary.untimedRemovals = repository.snapshotStore.untimedRemovals(among: removed, at: grace.now)
-        // The time of grace of a source whose document cannot be read is not known, and is the longest that there is.
-        if !removed.isEmpty { summary.leftAlone += repository.damagedSources() }
+        // The time of grace of a source whose document is missing or cannot be read is not known, and is the longest that there is.
+        if !removed.isEmpty { summary.leftAlone += repository.sourceProblems() }
     }
 
     private var pruneGuard: PruneGuard { PruneGuard(repository, allowsEmpty: allowsEmpty, forgetsMissing: forgetsMissing) }

@@ -50,6 +50,12 @@ extension Repository {
         }
     }
 
+    /// Sources of snapshots, removed ones too, that have no document, sorted. Whoever makes a snapshot with a source writes its document first.
+    public func sourcesWithoutDocument() throws(BackupError) -> [SourceID] {
+        let named = Set((snapshots() + (try removedSnapshots().map(\.snapshot))).compactMap(\.source))
+        return named.subtracting(try sourceIDs()).sorted()
+    }
+
     /// Writes what is known of a source, in one step and durably.
     /// - Parameter isWanted: given what is there now; writes nothing and returns `false` when it says no.
     @discardableResult

@@ -46,6 +46,25 @@ struct SharedGraceTests {
         #expect(try !stays(room, on: after))
     }
 
+    @Test func `a document that is missing does not cut the time short, and a check names it`() throws {
+        let room = try Self.makeRoom()
+        try room.sh(
+            """
+            backupfs config set undelete-days 365 --store $S; backupfs delete a --yes --store $S
+            backupfs check --store $R/other; rm $S/repository/sources/$(sed -n 's/^source: //p' $S/identity).source
+            """, Self.at("2026-01-02"))
+        let check = try room.run("backupfs check --store $R/other", Self.at("2026-01-03"))
+        #expect(
+            check.status == 1 && check.output.contains("what the repository knows of a source of backups is missing"), "\(check)")
+        #expect(try stays(room, on: "2035-12-01"))
+        // Its own store knows better.
+        #expect(
+            try room.sh(
+                "backupfs prune --store $S >/dev/null; backupfs snapshots --removed --json --store $S | jq length",
+                Self.at("2027-01-05"))
+                == "0")
+    }
+
     @Test func `a later format of the settings may mean something else by a time`() throws {
         let room = try Self.makeRoom()
         try room.sh(
