@@ -333,6 +333,16 @@ extension Repository {
     }
 
     func pieces(of elements: [FileContent.Element]) throws(BackupError) -> [ContentPiece] {
+        do throws(BackupError) {
+            return try locatedPieces(of: elements)
+        } catch {
+            // The catalog may be wrong.
+            guard error.code == .repositoryDamaged, catalog.mayInquire(), try mendCatalog() else { throw error }
+            return try locatedPieces(of: elements)
+        }
+    }
+
+    private func locatedPieces(of elements: [FileContent.Element]) throws(BackupError) -> [ContentPiece] {
         var ids: [ChunkID] = []
         for case .chunk(let id, _) in elements { ids.append(id) }
         var chunks = ids.isEmpty ? [][...] : try catalog.locate(ids)[...]

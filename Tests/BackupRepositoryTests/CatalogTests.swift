@@ -123,6 +123,61 @@ import Testing
         #expect(try query("SELECT count(*) > 0 FROM chunks") == "1")
     }
 
+    /// Pages of two times: chunks that were pruned are said to lie in a pack that is there.
+    private func mixTwoTimes() throws {
+        _ = try query("ATTACH '\(folder("old"))' AS old; CREATE TABLE old.chunks AS SELECT * FROM chunks")
+        let repository = try open()
+        try repository.makeWriter().commit(named: "b", files: [("other", Self.other, .media)])
+        try repository.removeSnapshot(try #require(repository.snapshot(named: "a")).id)
+        _ = try RepositoryPrune(repository).run()
+        _ = try query(
+            """
+            ATTACH '\(folder("old"))' AS old;
+            UPDATE old.chunks SET pack = (SELECT min(number) FROM packs WHERE kind = 0);
+            INSERT OR IGNORE INTO chunks SELECT * FROM old.chunks
+            """)
+    }
+
+    @Test func `a backup relies on no chunk that its pack does not hold`() throws {
+        try mixTwoTimes()
+        let repository = try open()
+        let commit = { try repository.makeWriter().commit(named: "c", files: [("photo", Self.photo, .media)]) }
+        #expect(errorCode { _ = try commit() } == .repositoryDamaged)
+        #expect(try repository.mendCatalog())
+        _ = try commit()
+        #expect(try repository.file("photo", in: "c") == Self.photo)
+        #expect(try open().file("photo", in: "c") == Self.photo)
+        #expect(try !repository.mendCatalog())
+    }
+
+    @Test func `a pack's index is read once, and again when its file has changed`() throws {
+        let repository = try open()
+        let commit = { (name: FileName) in
+            _ = try repository.makeWriter().commit(named: name, files: [("photo", Self.photo, .media)])
+        }
+        try commit("b")
+        let count = repository.catalog.proofs.readCount
+        #expect(count > 0)
+        try commit("c")
+        #expect(repository.catalog.proofs.readCount == count)
+        let pack = try #require(try repository.packs().first)
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSince1970: 7)], ofItemAtPath: repository.layout.packPath(of: pack))
+        try commit("d")
+        #expect(repository.catalog.proofs.readCount == count + 1)
+    }
+
+    /// What is in it is stored again, so a backup heals what it can.
+    @Test func `a backup does not rely on a pack whose index is damaged`() throws {
+        let repository = try open()
+        for pack in try repository.packs() {
+            let path = repository.layout.packPath(of: pack)
+            try Damage.flip(path, at: Int(try FileSystem.status(path).size) - 40)
+        }
+        try open().makeWriter().commit(named: "b", files: [("photo", Self.photo, .media)])
+        #expect(try open().file("photo", in: "b") == Self.photo)
+    }
+
     /// While others use the file, its first page cannot be put in order; whoever finds it so does without.
     @Test(arguments: [0, 16, 40]) func damageOfAFileInUseKeepsNobodyFromReading(offset: Int) throws {
         let repository = try open()

@@ -95,7 +95,7 @@ struct MovedMediaTests {
         let warning =
             "files were moved in the media folder while the backup was made, and it lacks them where they are now: Summer. "
             + "Back up again when nothing is being moved."
-        let removal = "files were moved while the backup was made, so no old backups were removed"
+        let removal = "no old backups were removed: files were moved while the backup was made"
         #expect(try room.sh("cat $R/complaint") == (moves ? "warning: \(warning)\nwarning: \(removal)" : ""))
         let status = try room.sh("backupfs status --store $S")
         #expect(status.contains(warning) == moves)

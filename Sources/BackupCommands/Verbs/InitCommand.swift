@@ -118,7 +118,7 @@ struct InitCommand: ParsableCommand {
             }
             if created.hasUnreadableSettings {
                 Terminal.say(
-                    "The settings of the store that made these backups cannot be read, so retention and prune are off: no old backups are removed by themselves. Say what is to be kept, with `backupfs config set keep-last 5` or the like, then switch them on: backupfs config set retention on; backupfs config set prune on"
+                    "The settings of the store that made these backups cannot be read, so retention and prune are off: no old backups are removed by themselves. What is removed by hand can be brought back for 3,650 days: backupfs config set undelete-days 30 says otherwise. Say what is to be kept, with `backupfs config set keep-last 5` or the like, then switch them on: backupfs config set retention on; backupfs config set prune on"
                 )
             }
             Terminal.say("Nothing is backed up or removed by itself until you restore or back up.")

@@ -8,17 +8,20 @@ import SystemIO
 ///
 /// It is not encrypted. Chunks' names are keyed in an encrypted repository, and their checksums are masked here.
 final class Catalog: Sendable {
-    private let layout: RepositoryLayout
+    let layout: RepositoryLayout
     private let opening: CatalogOpening
     let protection: RepositoryProtection
     private let opened: Mutex<OpenCatalog>
     /// Packs that cannot be read as a whole, and why. Their chunks are still found, but no backup relies on them.
     private let damaged = Mutex<[PackID: BackupError]>([:])
+    /// What packs say of themselves that somebody relies on.
+    let proofs = PackProofs()
     /// How often the packs themselves may still be asked for a chunk that the catalog does not know: that reads all of their indexes.
     private let remainingInquiries = Mutex(16)
     /// What packs and catalog were like when they were last compared.
     private let lastComparison = Mutex<(folders: PackFolderStamps, table: [Int64])?>(nil)
     private let comparisons = Mutex(0)
+    private let replacements = Mutex(0)
     /// Why the file that was found could not be used; it has been made anew then.
     private let replacementReason = Mutex<BackupError?>(nil)
 
@@ -47,6 +50,9 @@ final class Catalog: Sendable {
     /// How often packs and catalog were compared; for tests.
     var comparisonCount: Int { comparisons.withLock { $0 } }
 
+    /// How often it was thrown away for an empty one.
+    var replacementCount: Int { replacements.withLock { $0 } }
+
     /// The catalog's file, for messages.
     var path: String { opened.withLock { $0.path } }
 
@@ -58,6 +64,7 @@ final class Catalog: Sendable {
         try layout.requireOpened()
         let fresh = try opening.replace(opened.withLock { $0 })
         opened.withLock { $0 = fresh }
+        replacements.withLock { $0 += 1 }
     }
 
     /// Lets go of a file that somebody removed, or put another in the place of.
@@ -79,7 +86,7 @@ final class Catalog: Sendable {
     }
 
     /// Reads with many statements in one transaction: taking SQLite's locks for each of them would cost as much as the statement.
-    private func readTogether<Result>(_ count: Int, _ body: (Database) throws -> Result) throws(BackupError) -> Result {
+    func readTogether<Result>(_ count: Int, _ body: (Database) throws -> Result) throws(BackupError) -> Result {
         guard count > 2 else { return try read(body) }
         let catalog = current
         return try CatalogDatabase.mapErrors(path: catalog.path) { try catalog.writer.read(body) }
@@ -130,14 +137,17 @@ extension Catalog {
             remedy: "Copy the missing pack back from another copy of the repository, if there is one.")
     }
 
+    /// Whether all packs may be asked once more.
+    func mayInquire() -> Bool {
+        remainingInquiries.withLock { remaining in
+            remaining -= 1
+            return remaining >= 0
+        }
+    }
+
     /// Whether a pack says that it has one of the chunks.
     private func isInAnyPack(_ ids: Set<ChunkID>) throws(BackupError) -> Bool {
-        guard !ids.isEmpty,
-            remainingInquiries.withLock({ remaining in
-                remaining -= 1
-                return remaining >= 0
-            })
-        else { return false }
+        guard !ids.isEmpty, mayInquire() else { return false }
         return try PackFolder.names(layout).contains { pack in
             guard let file = try? SharedFile(path: layout.packPath(of: pack)),
                 let index = try? PackIndex.read(file, pack: pack, protection: protection)
@@ -197,33 +207,6 @@ extension Catalog {
     func chunkRowCount() throws(BackupError) -> Int {
         try read { database in
             try Row.fetchOne(database, sql: "SELECT count(*) FROM chunks").map { Int(try $0.integer(0)) } ?? 0
-        }
-    }
-
-    /// The chunk, if it lies in a pack that new backups may rely on; and its base too, if it needs one.
-    func findIntact(_ id: ChunkID) throws(BackupError) -> StoredChunk? { try findIntact([id])[0] }
-
-    /// The chunks, in the order of `ids`; `nil` for those that lie in no pack that new backups may rely on.
-    func findIntact(_ ids: [ChunkID]) throws(BackupError) -> [StoredChunk?] {
-        guard !ids.isEmpty else { return [] }
-        let damaged = self.damaged.withLock { $0 }
-        return try readTogether(ids.count) { database in
-            let query = try ChunkQuery(database, protection)
-            return try ids.map { id in
-                var whole: StoredChunk?
-                var differences: [StoredChunk] = []
-                try query.run(id) { chunk in
-                    guard damaged[chunk.pack] == nil else { return }
-                    if chunk.base == nil { whole = whole ?? chunk } else { differences.append(chunk) }
-                }
-                if let whole { return whole }
-                return try differences.first { chunk in
-                    guard let base = chunk.base else { return false }
-                    var isBaseIntact = false
-                    try query.run(base) { if $0.base == nil, damaged[$0.pack] == nil { isBaseIntact = true } }
-                    return isBaseIntact
-                }
-            }
         }
     }
 
@@ -318,7 +301,10 @@ extension Catalog {
         let present = try PackFolder.names(layout)
         try remove(known.keys.filter { !present.contains($0) })
         damaged.withLock { damaged in damaged = damaged.filter { present.contains($0.key) } }
-        if comparison == .lengths { try compareLengths(known) }
+        if comparison == .lengths {
+            try compareLengths(known)
+            proofs.begin()
+        }
         try index(present.filter { known[$0] == nil }.sorted())
         let state = try tableState()
         lastComparison.withLock { $0 = (folders, state) }
@@ -369,7 +355,7 @@ extension Catalog {
     }
 
     /// - Returns: `nil` for a pack that is gone or damaged.
-    private func readIndex(_ pack: PackID) throws(BackupError) -> (index: PackIndex, byteCount: UInt64)? {
+    func readIndex(_ pack: PackID) throws(BackupError) -> (index: PackIndex, byteCount: UInt64)? {
         do {
             let file = try SharedFile(path: layout.packPath(of: pack))
             return (try PackIndex.read(file, pack: pack, protection: protection), file.size)

@@ -33,6 +33,23 @@ extension Catalog {
         }
     }
 
+    /// The packs of which the catalog says something else than they do themselves.
+    /// - Throws: as `sums`.
+    func differing(from inventory: PackInventory) throws(BackupError) -> [PackInventory.Pack] {
+        func differing() throws(BackupError) -> [PackInventory.Pack] {
+            let sums = try sums()
+            return inventory.packs.filter { pack in
+                guard let known = sums[pack.id] else { return true }
+                return known.sum != pack.catalogSum || known.rowCount != pack.chunkCount
+            }
+        }
+        let found = try differing()
+        guard !found.isEmpty else { return [] }
+        // A backup may have published packs since the catalog was brought in line.
+        try reconcile()
+        return try differing()
+    }
+
     /// What the catalog knows of a pack; `nil` when it does not know it.
     func chunks(of pack: PackID) throws(BackupError) -> (kind: PackKind, chunks: [StoredChunk])? {
         try read { database in

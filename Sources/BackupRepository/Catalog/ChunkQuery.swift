@@ -27,8 +27,8 @@ struct ChunkQuery {
     }
 
     /// Calls `body` for each place where the chunk lies.
-    func run(_ id: ChunkID, _ body: (StoredChunk) -> Void) throws {
-        try statement.forEachRow(of: DigestKey(id.digest)) { handle in body(try Self.chunk(id, handle, protection)) }
+    func run(_ id: ChunkID, _ body: (StoredChunk) throws -> Void) throws {
+        try statement.forEachRow(of: DigestKey(id.digest)) { handle in try body(try Self.chunk(id, handle, protection)) }
     }
 
     static func chunk(

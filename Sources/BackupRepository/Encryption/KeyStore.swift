@@ -27,6 +27,18 @@ struct KeyStore {
         }
     }
 
+    /// The master key. Where the file and its copy are both whole and differ, either may be the newer one: the one that the password opens counts.
+    /// - Throws: `wrongPassword`; as `read`.
+    func masterKey(password: SecretBytes) throws(BackupError) -> SecretBytes {
+        let key = try read()
+        do throws(BackupError) {
+            return try key.masterKey(password: password)
+        } catch {
+            guard error.code == .wrongPassword, let copy = try? read(layout.keyCopy), copy != key else { throw error }
+            return try copy.masterKey(password: password)
+        }
+    }
+
     private func read(_ path: String) throws(BackupError) -> KeyFile {
         do throws(BackupError) {
             let bytes = try FileSystem.readFile(path, limitBytes: KeyFile.byteCountLimit)
@@ -48,8 +60,9 @@ struct KeyStore {
         try publish(key, to: layout.key)
     }
 
-    /// Puts another key file in place, durably: the copy first, and then the file itself, which counts until then. So a crash leaves the old password or
-    /// the new one, after an error the old one is valid, and after success nothing is left that the old one opens. For the holder of the lock on names.
+    /// Puts another key file in place, durably: the copy first, and then the file itself, which counts until then. So a crash leaves the old password,
+    /// both or the new one, after an error the old one is valid, and after success nothing is left that the old one opens. For the holder of the lock on
+    /// names.
     /// - Throws: what writing throws. Where even the old key cannot be put back, the message says that either password may be the right one.
     func replace(by key: KeyFile) throws(BackupError) {
         let old = try beginReplacement()
@@ -65,25 +78,33 @@ struct KeyStore {
         }
     }
 
-    /// - Returns: the key that counts, which then is in the file itself, since its copy goes first; `nil` where neither file can be read, as under a mount
-    ///   that has the master key in its memory.
-    private func beginReplacement() throws(BackupError) -> KeyFile? {
-        let old: KeyFile
+    /// What the two files held, to be put back after an error.
+    private struct Files {
+        let key: KeyFile
+        let copy: KeyFile
+    }
+
+    /// - Returns: the key that counts, which then is in the file itself, since its copy goes first, and what the copy held; `nil` where neither file can
+    ///   be read, as under a mount that has the master key in its memory.
+    private func beginReplacement() throws(BackupError) -> Files? {
+        let key: KeyFile
         do throws(BackupError) {
-            old = try read()
+            key = try read()
         } catch {
             guard error.code == .repositoryDamaged else { throw error }
             return nil
         }
-        if !holds(old, layout.key) { try publish(old, to: layout.key) }
-        return old
+        if !holds(key, layout.key) { try publish(key, to: layout.key) }
+        return Files(key: key, copy: (try? read(layout.keyCopy)) ?? key)
     }
 
     /// - Returns: what to say of it.
-    private func putBack(_ old: KeyFile, after error: BackupError) -> BackupError {
+    private func putBack(_ old: Files, after error: BackupError) -> BackupError {
         do throws(BackupError) {
             // It may have been renamed, and only the folder not be durable.
-            if !holds(old, layout.key) { try publish(old, to: layout.key) }
+            if !holds(old.key, layout.key) { try publish(old.key, to: layout.key) }
+            // The repository may have been opened by this one.
+            if old.copy != old.key, !holds(old.copy, layout.keyCopy) { try publish(old.copy, to: layout.keyCopy) }
         } catch {
             return BackupError(
                 error.code, "it is not certain whether the password was changed: \(error.message)", path: layout.key,
@@ -91,8 +112,8 @@ struct KeyStore {
                     "Keep both passwords. When the disk works again, see which one opens the repository, and run backupfs passwd again."
             )
         }
-        // Without that the next opening does it.
-        if !holds(old, layout.keyCopy) { try? publish(old, to: layout.keyCopy) }
+        // Without that the new password opens it, too; a check says so.
+        if !holds(old.copy, layout.keyCopy) { try? publish(old.copy, to: layout.keyCopy) }
         return BackupError(
             error.code, "the password has not been changed: \(error.message)", path: error.path, remedy: error.remedy)
     }
@@ -101,23 +122,51 @@ struct KeyStore {
 
     // MARK: Damage
 
-    /// What is wrong with one of the files, if anything is: a copy that was left behind may be opened by an older password.
-    func damage() -> BackupError? {
-        guard let key = try? read() else { return nil }
-        let path = holds(key, layout.key) ? layout.keyCopy : layout.key
-        guard !holds(key, path) else { return nil }
-        return BackupError(
-            .repositoryDamaged, "the key file and its copy differ: an older password may open this one", path: path,
-            remedy: "Make both equal with: backupfs check --repair")
+    /// - Returns: `nil` for a file that is missing or damaged. One of a later version is neither.
+    private func whole(_ path: String) throws(BackupError) -> KeyFile? {
+        do throws(BackupError) {
+            return try read(path)
+        } catch {
+            guard error.code != .unsupportedVersion else { throw error }
+            return nil
+        }
     }
 
-    /// Makes both files equal again after a crash or damage.
-    func repair() throws(BackupError) {
-        guard damage() != nil else { return }
+    /// What is wrong with the files, if anything is.
+    func damage() -> BackupError? {
+        if let path = damagedPath() {
+            return BackupError(
+                .repositoryDamaged, "this one of the key file and its copy is missing or damaged; the other is whole", path: path,
+                remedy: "Make both equal with: backupfs check --repair")
+        }
+        guard let key = try? read(layout.key), let copy = try? read(layout.keyCopy), key != copy else { return nil }
+        return BackupError(
+            .repositoryDamaged, "the key file and its copy differ, so two passwords may open the repository",
+            path: layout.keyCopy,
+            remedy: "Open it with the password that is to count, and set that one anew with: backupfs passwd")
+    }
+
+    /// The file that is missing or damaged, while the other one is whole.
+    private func damagedPath() -> String? {
+        do throws(BackupError) {
+            let isKeyWhole = try whole(layout.key) != nil
+            guard try isKeyWhole != (whole(layout.keyCopy) != nil) else { return nil }
+            return isKeyWhole ? layout.keyCopy : layout.key
+        } catch {
+            return nil
+        }
+    }
+
+    /// Puts the whole one of the files in place of the other, if that is missing or damaged. Of two that are whole and differ none replaces the other:
+    /// it is not known which password is to count.
+    /// - Returns: whether it had to be.
+    func repair() throws(BackupError) -> Bool {
+        guard damagedPath() != nil else { return false }
         let lock = try WaitingLock.acquire(path: layout.namesLock)
         defer { withExtendedLifetime(lock) {} }
-        // Read again: another process may have set another password just now.
-        let key = try read()
-        for path in [layout.key, layout.keyCopy] where !holds(key, path) { try publish(key, to: path) }
+        // Looked at again: another process may have set another password just now.
+        guard let path = damagedPath() else { return false }
+        try publish(try read(), to: path)
+        return true
     }
 }

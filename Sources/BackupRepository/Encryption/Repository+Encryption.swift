@@ -8,7 +8,7 @@ extension Repository {
     /// repository. To be kept in memory only.
     public var masterKey: SecretBytes? { protection.masterKey }
 
-    /// Wraps the master key with another password. No data is written anew. A crash leaves the old password or the new one valid, and an error the
+    /// Wraps the master key with another password. No data is written anew. A crash leaves the old password, both or the new one valid, and an error the
     /// old one.
     ///
     /// Whoever has a copy of the old key file and the old password can still open the repository: the master key stays the same.
@@ -48,14 +48,13 @@ extension Repository {
         switch try secret(layout.path) {
         case .masterKey(let key): masterKey = key
         case .password(let password):
-            let file = try store.read()
             do throws(BackupError) {
-                masterKey = try file.masterKey(password: password)
+                masterKey = try store.masterKey(password: password)
             } catch {
                 throw error.at(layout.path)
             }
             // Where nothing can be written, it stays a finding of the check.
-            try? store.repair()
+            _ = try? store.repair()
         }
         return try RepositoryKeys(master: masterKey, repositoryID: configuration.repositoryID)
     }

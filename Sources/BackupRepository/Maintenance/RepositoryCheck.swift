@@ -79,7 +79,7 @@ public struct RepositoryCheck {
         }
         checkRemoved()
         checkRegister()
-        for damage in repository.damagedSources() { find(.source, damage) }
+        for damage in repository.sourceProblems() { find(.source, damage) }
     }
 
     /// Records of removed snapshots that cannot be read: these cannot be brought back.
@@ -118,30 +118,12 @@ public struct RepositoryCheck {
         }
         var differing: [PackInventory.Pack] = []
         do {
-            differing = Self.differing(inventory, try repository.catalog.sums())
-            if !differing.isEmpty {
-                // A backup may have published packs since the catalog was brought in line.
-                try repository.catalog.reconcile()
-                differing = Self.differing(inventory, try repository.catalog.sums())
-            }
+            differing = try repository.catalog.differing(from: inventory)
         } catch {
             find(.catalog, BackupError(error.code, error.message, path: path, remedy: remedy))
         }
         for pack in differing {
-            find(
-                .catalog,
-                BackupError(
-                    .repositoryDamaged, "the catalog says something else of pack \(pack.id) than the pack itself", path: path,
-                    remedy: remedy), pack: pack.id)
-        }
-    }
-
-    private static func differing(
-        _ inventory: PackInventory, _ sums: [PackID: (sum: UInt64, rowCount: Int)]
-    ) -> [PackInventory.Pack] {
-        inventory.packs.filter { pack in
-            guard let known = sums[pack.id] else { return true }
-            return known.sum != pack.catalogSum || known.rowCount != pack.chunkCount
+            find(.catalog, Catalog.difference(from: pack.id, path: path, remedy: remedy), pack: pack.id)
         }
     }
 

@@ -61,8 +61,8 @@ public struct RepositoryPrune {
     private func noteWhatKeeps(_ removed: [RemovedSnapshot], _ summary: inout PruneSummary) {
         summary.clockHeldRemovalCount = removed.count(where: grace.isHeldByClock)
         summary.untimedRemovals = repository.snapshotStore.untimedRemovals(among: removed, at: grace.now)
-        // The time of grace of a source whose document cannot be read is not known, and is the longest that there is.
-        if !removed.isEmpty { summary.leftAlone += repository.damagedSources() }
+        // The time of grace of a source whose document is missing or cannot be read is not known, and is the longest that there is.
+        if !removed.isEmpty { summary.leftAlone += repository.sourceProblems() }
     }
 
     private var pruneGuard: PruneGuard { PruneGuard(repository, allowsEmpty: allowsEmpty, forgetsMissing: forgetsMissing) }

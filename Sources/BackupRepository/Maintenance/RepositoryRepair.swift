@@ -69,7 +69,7 @@ private struct Execution {
 
     private func repairKey() throws(BackupError) {
         guard repository.isEncrypted, let damage = repository.keyStore.damage() else { return }
-        try repository.keyStore.repair()
+        guard try repository.keyStore.repair() else { return }
         report(.finding(CheckFinding(.config, damage, isRepaired: true)))
         report(.repaired("The key file and its copy were made equal again."))
     }

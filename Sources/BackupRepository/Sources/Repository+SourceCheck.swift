@@ -3,9 +3,13 @@ import SystemIO
 
 extension Repository {
     /// What is wrong with the documents of sources. One that a later version wrote says nothing to this one, and is no damage.
-    func damagedSources() -> [BackupError] {
+    func sourceProblems() -> [BackupError] {
         do throws(BackupError) {
-            return try readSources().failures.filter { $0.error.code != .unsupportedVersion }.map { id, error in
+            let damaged = try readSources().failures.filter { $0.error.code != .unsupportedVersion }
+            let missing = try sourcesWithoutDocument().map { id in
+                (id: id, error: BackupError(.repositoryDamaged, "what the repository knows of a source of backups is missing"))
+            }
+            return (damaged + missing).map { id, error in
                 BackupError(
                     error.code, error.message, path: layout.sourcePath(of: id),
                     remedy:

@@ -50,7 +50,13 @@ extension Repository {
         }
     }
 
-    /// Writes what is known of a source, in one step and durably.
+    /// Sources of snapshots, removed ones too, that have no document, sorted. Whoever makes a snapshot with a source writes its document first.
+    public func sourcesWithoutDocument() throws(BackupError) -> [SourceID] {
+        let named = Set((snapshots() + (try removedSnapshots().map(\.snapshot))).compactMap(\.source))
+        return named.subtracting(try sourceIDs()).sorted()
+    }
+
+    /// Writes what is known of a source, in one step and durably. A damaged document is kept in `damaged/`: something of it may still be read there.
     /// - Parameter isWanted: given what is there now; writes nothing and returns `false` when it says no.
     @discardableResult
     public func write(
@@ -67,14 +73,21 @@ extension Repository {
         defer { withExtendedLifetime(lock) {} }
         try layout.requireOpened()
         var current: SourceDocument?
+        var damaged: [UInt8]?
         do throws(BackupError) {
             current = try source(document.id)
         } catch {
             // A damaged document is replaced; one that a later version wrote, or that cannot be read now, is not.
             guard error.code == .repositoryDamaged else { throw error }
+            damaged = try FileSystem.readFile(
+                layout.sourcePath(of: document.id), limitBytes: SourceDocument.byteCountLimit)
         }
         guard isWanted(current) else { return false }
         if current == document { return true }
+        if let damaged {
+            try DamagedFolder(layout: layout) { () throws(BackupError) in }.keepCopy(
+                damaged, of: layout.sourcePath(of: document.id))
+        }
         try OwnerOnly.makeFolder(layout.sources)
         try OwnerOnly.publish(bytes, to: layout.sourcePath(of: document.id), temporaryFolder: layout.temporary)
         return true

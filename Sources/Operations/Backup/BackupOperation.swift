@@ -91,6 +91,25 @@ public struct BackupOperation: Sendable {
         _ kind: SnapshotKind, label: String?, tag: String?, unlessAs unchanged: Snapshot?, requiresAllFiles: Bool = false,
         _ report: @escaping ProgressHandler
     ) throws(BackupError) -> BackupResult? {
+        func make() throws(BackupError) -> BackupResult? {
+            try makeOnce(kind, label: label, tag: tag, unlessAs: unchanged, requiresAllFiles: requiresAllFiles, report)
+        }
+        let replacementCount = store.repository.catalogReplacementCount
+        do throws(BackupError) {
+            return try make()
+        } catch {
+            // The packs may be whole, and only the catalog say something else. What the first try wrote is gone again.
+            guard error.code == .repositoryDamaged,
+                store.repository.catalogReplacementCount != replacementCount || (try? store.repository.mendCatalog()) == true
+            else { throw error }
+            return try make()
+        }
+    }
+
+    private func makeOnce(
+        _ kind: SnapshotKind, label: String?, tag: String?, unlessAs unchanged: Snapshot?, requiresAllFiles: Bool,
+        _ report: @escaping ProgressHandler
+    ) throws(BackupError) -> BackupResult? {
         // A safety backup is made by a restore, which has locked the media folder.
         let media = kind == .snapshot ? try store.lockMediaForBackup() : nil
         defer { withExtendedLifetime(media) {} }

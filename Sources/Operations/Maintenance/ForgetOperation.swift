@@ -128,23 +128,25 @@ public struct ForgetOperation: Sendable {
         var warnings: [BackupWarning] = []
     }
 
-    /// Removes what the rule no longer keeps after a backup. For the holder of the operation lock.
+    /// Removes what the rule no longer keeps after a backup, and tells what seems to be wrong, also where there is no rule. For the holder of the
+    /// operation lock.
     func removeOld(after result: BackupResult, _ report: ProgressHandler) throws(BackupError) -> Removal {
-        guard store.settings.retention.isOn, !store.isQuiet else { return Removal() }
-        if let problem = registerProblem { return Removal(warnings: [BackupWarning(.labels, problem.summary)]) }
-        guard let plan = try planByRuleIfAny(justMade: result.snapshot.id) else { return Removal() }
-        // Another store may have taken the source over while the backup was made.
-        if let notice = store.successorNotice { return Removal(warnings: [BackupWarning(.successor, notice)]) }
-        guard store.settings.hasEnd else {
-            return Removal(warnings: [BackupWarning(.settings, StoreSettings.cutOff(store.paths.settings).summary)])
-        }
         let retentionGuard = RetentionGuard(store: store)
-        // What is wrong is worth a warning also where nothing would go.
-        if let reason = retentionGuard.clockProblem(after: result.snapshot, now: SystemClock.now()) {
-            return Removal(warnings: [BackupWarning(.clock, reason)])
+        let problem = retentionGuard.problem(after: result, now: SystemClock.now())
+        func removingNothing(_ warning: BackupWarning? = nil) -> Removal {
+            Removal(warnings: [problem, warning].compactMap { $0 })
         }
-        if let reason = retentionGuard.contentProblem(of: result) {
-            return Removal(warnings: [BackupWarning(.content, reason)])
+        guard store.settings.retention.isOn, !store.isQuiet else { return removingNothing() }
+        if let problem = registerProblem { return removingNothing(BackupWarning(.labels, problem.summary)) }
+        guard let plan = try planByRuleIfAny(justMade: result.snapshot.id) else { return removingNothing() }
+        // Another store may have taken the source over while the backup was made.
+        if let notice = store.successorNotice { return removingNothing(BackupWarning(.successor, notice)) }
+        guard store.settings.hasEnd else {
+            return removingNothing(BackupWarning(.settings, StoreSettings.cutOff(store.paths.settings).summary))
+        }
+        // What is wrong is worth a warning also where nothing would go.
+        if let reason = problem ?? retentionGuard.incompleteness(of: result) {
+            return Removal(warnings: [BackupWarning(reason.kind, "no old backups were removed: \(reason.message)")])
         }
         let warnings =
             plan.held.map { BackupWarning(.held, RetentionGuard.notice(ofHeld: $0)) }

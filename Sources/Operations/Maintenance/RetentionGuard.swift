@@ -3,8 +3,8 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// When a rule must not remove anything after a backup: because the clock cannot be believed, or because the backup that was just made may be worse
-/// than those that would go.
+/// Whether something seems to be wrong after a backup: the clock cannot be believed, or the backup that was just made may be worse than those before
+/// it. It is told after each backup, and no rule removes anything then.
 struct RetentionGuard {
     /// A clock may be set back by hand or between two machines; more than this is wrong.
     static let behindSeconds: Int64 = 86_400
@@ -13,53 +13,52 @@ struct RetentionGuard {
 
     let store: Store
 
+    /// What seems to be wrong after a backup, so that a rule must not remove anything; `nil` when nothing does.
+    func problem(after result: BackupResult, now: Timestamp) -> BackupWarning? {
+        if let reason = clockProblem(after: result.snapshot, now: now) { return BackupWarning(.clock, reason) }
+        // That it is not whole is told in any case.
+        guard incompleteness(of: result) == nil else { return nil }
+        return contentProblem(of: result.snapshot).map { BackupWarning(.content, $0) }
+    }
+
+    /// Why the rule must not remove anything, though the backup says so already; `nil` when it may.
+    func incompleteness(of result: BackupResult) -> BackupWarning? {
+        if !result.unreadable.isEmpty { return BackupWarning(.content, "some files could not be read") }
+        guard result.warnings.contains(where: { $0.kind == .moved }) else { return nil }
+        return BackupWarning(.content, "files were moved while the backup was made")
+    }
+
     /// - Returns: why the clock cannot be believed; `nil` when it can.
     func clockProblem(after made: Snapshot, now: Timestamp) -> Message? {
         guard let earlier = store.ownSnapshots(kind: .snapshot).last(where: { $0.id != made.id }) else { return nil }
         let seconds = now.secondsSince(earlier.creationTime)
         let time = SystemClock.localTime(earlier.creationTime)
-        if seconds < -Self.behindSeconds {
-            return "the clock is behind the backup before, of \(time), so no old backups were removed. Is the clock right?"
-        }
-        if seconds > Self.aheadSeconds {
-            return
-                "the backup before is of \(time), more than a month ago, so no old backups were removed this time. Is the clock right?"
-        }
+        if seconds < -Self.behindSeconds { return "the clock is behind the backup before, of \(time). Is the clock right?" }
+        if seconds > Self.aheadSeconds { return "the backup before is of \(time), more than a month ago. Is the clock right?" }
         return nil
     }
 
-    /// - Returns: why the backup may be worse than those that would go; `nil` when it is not.
-    func contentProblem(of result: BackupResult) -> Message? {
-        guard result.unreadable.isEmpty else {
-            return "some files could not be read, so no old backups were removed"
-        }
-        guard !result.warnings.contains(where: { $0.kind == .moved }) else {
-            return "files were moved while the backup was made, so no old backups were removed"
-        }
-        let made = result.snapshot
+    /// - Returns: why the backup may be worse than those before it; `nil` when it is not.
+    private func contentProblem(of made: Snapshot) -> Message? {
         let others = store.ownSnapshots(kind: .snapshot).filter { $0.id != made.id && $0.channel == made.channel }
         guard let before = others.last else { return nil }
         let amount = amount(of: made)
         if amount.isMuchLess(than: self.amount(of: before)) {
-            return
-                "this backup holds much less than the one before, \(before.name), so no old backups were removed. Is all data there?"
+            return "this backup holds much less than the one before, \(before.name). Is all data there?"
         }
         // The disk may have been missing for days: then the backup before holds no more than this one.
         if let fuller = others.last(where: { amount.hasMuchLessMedia(than: self.amount(of: $0)) }) {
             if amount.mediaFiles == 0 {
                 return
-                    "the media folder is empty, and at the backup \(fuller.name) it was not, so no old backups were removed. Is its disk mounted? If the media were deleted on purpose, remove old backups with: backupfs forget; then this one with: backupfs delete \(fuller.name)"
+                    "the media folder is empty, and at the backup \(fuller.name) it was not. Is its disk mounted? If the media were deleted on purpose, remove old backups with: backupfs forget; then this one with: backupfs delete \(fuller.name)"
             }
             if isOnOtherFileSystem(made, than: fuller) {
                 return
-                    "the media folder is on another file system than at the backup \(fuller.name) and holds much less, so no old backups were removed. Is its disk mounted? If the media were deleted on purpose, remove old backups with: backupfs forget; then this one with: backupfs delete \(fuller.name)"
+                    "the media folder is on another file system than at the backup \(fuller.name) and holds much less. Is its disk mounted? If the media were deleted on purpose, remove old backups with: backupfs forget; then this one with: backupfs delete \(fuller.name)"
             }
         }
-        if isOnOtherFileSystem(made, than: before) {
-            return
-                "the media folder is on another file system than at the backup before, so no old backups were removed this time. Is its disk mounted?"
-        }
-        return nil
+        guard isOnOtherFileSystem(made, than: before) else { return nil }
+        return "the media folder is on another file system than at the backup before. Is its disk mounted?"
     }
 
     private func isOnOtherFileSystem(_ made: Snapshot, than earlier: Snapshot) -> Bool {

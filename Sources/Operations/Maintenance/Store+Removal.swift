@@ -7,20 +7,24 @@ import SystemIO
 extension Store {
     /// For this store's own backups it is what its settings say, for those of another source what that one's settings say. Where those are not known it
     /// is the longer of this store's time and the standard one: a store must not cut another one's time short. That one may have taken this store's source
-    /// over, and while the settings here may be cut off, those that the repository has count. A source whose document cannot be read, or whose
-    /// settings do not say it in a way that is known here, may have the longest time that there is. A damaged record may be of any source: the longest
-    /// time of all counts.
+    /// over, and while the settings here may be cut off, those that the repository has count. A source whose document is missing or cannot be read, or
+    /// whose settings do not say it in a way that is known here, may have the longest time that there is. A damaged record may be of any source: the
+    /// longest time of all counts.
     public func removalGrace() throws(BackupError) -> RemovalGrace {
         let own = Self.seconds(settings.retention.undeleteDays)
         let isKnown = settings.hasEnd
         let longer = max(own, RemovalGrace.standardSeconds)
+        let longestOfAll = Self.seconds(RetentionSettings.undeleteDaysRange.upperBound)
         var others: [SourceID: Int64] = [:]
         let (documents, failures) = try repository.readSources()
         for document in documents where document.storeID != identity.storeID || !isKnown {
             others[document.id] = Self.seconds(Self.undeleteDays(of: document) ?? RetentionSettings.undeleteDaysRange.upperBound)
         }
         for failure in failures where failure.id != source || !isKnown || identity.adoption != nil {
-            others[failure.id] = Self.seconds(RetentionSettings.undeleteDaysRange.upperBound)
+            others[failure.id] = longestOfAll
+        }
+        for missing in try repository.sourcesWithoutDocument() where missing != source || !isKnown {
+            others[missing] = longestOfAll
         }
         // Until this store has claimed it, what both stores say counts.
         if identity.adoption != nil { others[source] = max(own, others[source] ?? own) }
@@ -29,7 +33,7 @@ extension Store {
         return RemovalGrace(now: SystemClock.now()) { [others] snapshot in
             guard let snapshot else { return longest }
             guard let named = snapshot.source else { return longer }
-            return others[named] ?? (named == source ? own : longer)
+            return others[named] ?? (named == source ? own : longestOfAll)
         }
     }
 

@@ -244,6 +244,7 @@ struct StoreDraft {
         var text = try SettingsText(text, path: path)
         try text.set(.retention, "off")
         try text.set(.prune, "off")
+        try text.set(.undeleteDays, String(RetentionSettings.undeleteDaysRange.upperBound))
         return text.text
     }
 

@@ -150,7 +150,7 @@ struct RetentionAgeTests {
         for day in 4...9 {
             let result = try room.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-0\(day)T10:00:00Z"])
             #expect(result.status == 0 && result.complaint.contains("2026-01-03_10-00-00"), "\(result.complaint)")
-            #expect(result.complaint.contains("so no old backups were removed"), "\(result.complaint)")
+            #expect(result.complaint.contains("no old backups were removed: "), "\(result.complaint)")
         }
         #expect(try days(room) == "01 02 03 04 05 06 07 08 09")
         // With the disk back, the rule goes on.
@@ -158,6 +158,38 @@ struct RetentionAgeTests {
         let whole = try room.run("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-10T10:00:00Z"])
         #expect(whole.complaint == "", "\(whole.complaint)")
         #expect(try days(room) == "06 07 08 09 10")
+    }
+
+    /// What `init` makes for most apps: who keeps everything must be told as well.
+    @Test func `an empty media folder, an empty database and a wrong clock are told without a rule`() throws {
+        let room = try Room()
+        try room.sh(
+            """
+            mkdir $R/media; for i in 1 2 3; do head -c 3000 /dev/urandom > $R/media/$i.jpg; done
+            sqlite3 $R/a.db "CREATE TABLE t (id INTEGER PRIMARY KEY, x TEXT);
+                WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 500) INSERT INTO t SELECT i, 'row ' || i FROM c"
+            backupfs init --store $S --database $R/a.db --media $R/media --repository $R/repository
+            """, ["BACKUPFS_NOW": "2026-01-01T09:00:00Z"])
+        func backUp(_ day: String) throws -> String {
+            let result = try room.run("backupfs backup --store $S", ["BACKUPFS_NOW": "\(day)T10:00:00Z"])
+            #expect(result.status == 0, "\(result.complaint)")
+            #expect(!result.complaint.contains("old backups were removed"), "\(result.complaint)")
+            let status = try room.sh("backupfs status --check 26h --store $S", ["BACKUPFS_NOW": "\(day)T11:00:00Z"])
+            #expect(status.contains("Warning: ") == !result.complaint.isEmpty, "\(status)")
+            return result.complaint
+        }
+        #expect(try backUp("2026-01-01") == "")
+        try room.sh("mv $R/media $R/disk; mkdir $R/media")
+        let first = try backUp("2026-01-02")
+        #expect(first.contains("holds much less than the one before, 2026-01-01_10-00-00. Is all data there?"), "\(first)")
+        let second = try backUp("2026-01-03")
+        #expect(second.contains("the media folder is empty, and at the backup 2026-01-01_10-00-00 it was not."), "\(second)")
+        try room.sh("rmdir $R/media; mv $R/disk $R/media")
+        #expect(try backUp("2026-01-04") == "")
+        try room.sh("sqlite3 $R/a.db 'DELETE FROM t'")
+        #expect(try backUp("2026-01-05").contains("this backup holds much less than the one before, 2026-01-04_10-00-00"))
+        #expect(try backUp("2026-03-05").contains("more than a month ago. Is the clock right?"))
+        #expect(try backUp("2026-03-06") == "")
     }
 
     @Test func `most media deleted on purpose: one full backup stays, and the warning says how to remove it`() throws {

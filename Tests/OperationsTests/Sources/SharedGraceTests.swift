@@ -57,6 +57,47 @@ struct SharedGraceTests {
         #expect(try !stays(room, on: after))
     }
 
+    @Test func `a document that is missing does not cut the time short, and a check names it`() throws {
+        let room = try Self.makeRoom()
+        try room.sh(
+            """
+            backupfs config set undelete-days 365 --store $S; backupfs delete a --yes --store $S
+            backupfs check --store $R/other; rm $S/repository/sources/$(sed -n 's/^source: //p' $S/identity).source
+            """, Self.at("2026-01-02"))
+        let check = try room.run("backupfs check --store $R/other", Self.at("2026-01-03"))
+        #expect(
+            check.status == 1 && check.output.contains("what the repository knows of a source of backups is missing"), "\(check)")
+        #expect(try stays(room, on: "2035-12-01"))
+        // Its own store knows better.
+        #expect(
+            try room.sh(
+                "backupfs prune --store $S >/dev/null; backupfs snapshots --removed --json --store $S | jq length",
+                Self.at("2027-01-05"))
+                == "0")
+    }
+
+    /// Nobody may ever learn what the lost settings said.
+    @Test func `a store that adopts backups with unreadable settings keeps removed ones for the longest time`() throws {
+        let room = try Self.makeRoom()
+        try room.sh(
+            "backupfs config set undelete-days 365 --store $S; backupfs delete a --yes --store $S", Self.at("2026-01-02"))
+        let told = try room.sh(
+            """
+            source=$(sed -n 's/^source: //p' $S/identity); mv $S/repository $R/repository
+            printf X | dd of=$R/repository/sources/$source.source bs=1 seek=300 conv=notrunc status=none
+            cp $R/repository/sources/$source.source $R/damaged; rm -r $S
+            backupfs init --store $S --repository $R/repository --adopt $source --app ev-charging-tracker
+            backupfs config get undelete-days --store $S
+            backupfs backup --label new --store $S >/dev/null; cmp $R/damaged $R/repository/damaged/$source.source
+            """, Self.at("2026-01-03"))
+        #expect(told.contains("can be brought back for 3,650 days") && told.hasSuffix("3650"), "\(told)")
+        #expect(
+            try room.sh(
+                "backupfs prune --store $S >/dev/null; backupfs snapshots --removed --json --store $S | jq length",
+                Self.at("2035-12-01"))
+                == "1")
+    }
+
     @Test func `a later format of the settings may mean something else by a time`() throws {
         let room = try Self.makeRoom()
         try room.sh(

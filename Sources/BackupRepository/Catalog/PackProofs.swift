@@ -1,0 +1,80 @@
+import BackupCore
+import Synchronization
+import SystemIO
+
+/// What packs say of themselves, for whoever is about to rely on what the catalog says of them. Eight bytes for each chunk.
+final class PackProofs: Sendable {
+    /// How a pack's file looked when its index was read.
+    struct Stamp: Equatable {
+        let byteCount: UInt64
+        let modificationTime: Timestamp
+
+        init(_ status: FileStatus) {
+            byteCount = status.size
+            modificationTime = status.modificationTime
+        }
+    }
+
+    /// The rows that the catalog must have of a pack.
+    struct Rows {
+        /// `CatalogRowSum` of each, sorted.
+        private let sums: [UInt64]
+
+        init(_ index: PackIndex, of pack: PackID) { sums = index.storedChunks(in: pack).map(CatalogRowSum.of).sorted() }
+
+        func contains(_ chunk: StoredChunk) -> Bool {
+            let sum = CatalogRowSum.of(chunk)
+            let position = sums.partitioningIndex { $0 >= sum }
+            return position < sums.count && sums[position] == sum
+        }
+    }
+
+    private struct Proof {
+        let stamp: Stamp
+        /// `nil` for a pack that cannot be read.
+        let rows: Rows?
+        /// When the file was last looked at.
+        var round: Int
+    }
+
+    private struct State {
+        var round = 0
+        var readCount = 0
+        var proofs: [PackID: Proof] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// How many indexes were read; for tests.
+    var readCount: Int { state.withLock { $0.readCount } }
+
+    /// From now on each pack's file is looked at again, once. Those that could not be read are read again.
+    func begin() {
+        state.withLock { state in
+            state.round += 1
+            state.proofs = state.proofs.filter { $0.value.rows != nil }
+        }
+    }
+
+    /// - Parameters:
+    ///   - path: of the pack's file.
+    ///   - read: reads the pack's index; `nil` when it cannot be read.
+    /// - Returns: `nil` for a pack that is gone, or cannot be read.
+    func rows(
+        of pack: PackID, path: String, _ read: () throws(BackupError) -> PackIndex?
+    ) throws(BackupError) -> Rows? {
+        let (round, known) = state.withLock { ($0.round, $0.proofs[pack]) }
+        if let known, known.round == round { return known.rows }
+        guard let stamp = try FileSystem.look(path).map({ Stamp($0) }) else { return nil }
+        var proof: Proof
+        if let known, known.stamp == stamp {
+            proof = known
+            proof.round = round
+        } else {
+            proof = Proof(stamp: stamp, rows: try read().map { Rows($0, of: pack) }, round: round)
+            state.withLock { $0.readCount += 1 }
+        }
+        state.withLock { $0.proofs[pack] = proof }
+        return proof.rows
+    }
+}
