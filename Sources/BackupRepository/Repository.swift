@@ -333,19 +333,17 @@ extension Repository {
     }
 
     func pieces(of elements: [FileContent.Element]) throws(BackupError) -> [ContentPiece] {
-        do throws(BackupError) {
-            return try locatedPieces(of: elements)
-        } catch {
-            // The catalog may be wrong.
-            guard error.code == .repositoryDamaged, catalog.mayInquire(), try mendCatalog() else { throw error }
-            return try locatedPieces(of: elements)
-        }
-    }
-
-    private func locatedPieces(of elements: [FileContent.Element]) throws(BackupError) -> [ContentPiece] {
         var ids: [ChunkID] = []
-        for case .chunk(let id, _) in elements { ids.append(id) }
+        var lengths: [UInt32] = []
+        for case .chunk(let id, let plainLength) in elements {
+            ids.append(id)
+            lengths.append(plainLength)
+        }
         var chunks = ids.isEmpty ? [][...] : try catalog.locate(ids)[...]
+        // Then the catalog may be wrong.
+        if zip(chunks, lengths).contains(where: { $0.plainLength != $1 }), catalog.mayInquire(), try mendCatalog() {
+            chunks = try catalog.locate(ids)[...]
+        }
         var pieces: [ContentPiece] = []
         pieces.reserveCapacity(elements.count)
         for element in elements {

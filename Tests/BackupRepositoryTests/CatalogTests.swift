@@ -150,6 +150,11 @@ import Testing
         #expect(try !repository.mendCatalog())
     }
 
+    @Test func `a catalog with other lengths than the contents is made anew`() throws {
+        _ = try query("UPDATE chunks SET stored_length = stored_length + 1, plain_length = plain_length + 1 WHERE codec = 0")
+        #expect(try open().file("photo", in: "a") == Self.photo)
+    }
+
     @Test func `a pack's index is read once, and again when its file has changed`() throws {
         let repository = try open()
         let commit = { (name: FileName) in
