@@ -73,9 +73,12 @@ public struct RestoreOperation: Sendable {
                 try check(json: source.bytes, source, format: format, strategy, archive: nil)
             }
         case .sqlite:
-            return try copyingRows(ofDatabase: knownDatabasePath, format: format, archive: nil) {
+            let path = try source.database(in: workPath)
+            // With what its log holds it is no longer the backup's.
+            let isAlone = source.filePath == nil || path == source.filePath
+            return try copyingRows(ofDatabase: isAlone ? knownDatabasePath : nil, format: format, archive: nil) {
                 () throws(BackupError) in
-                try check(database: source.database(in: workPath), source, format: format, strategy, archive: nil)
+                try check(database: path, source, format: format, strategy, archive: nil)
             }
         case .zip, .tar:
             let room = try FileSystem.space(at: workPath).availableBytes
