@@ -85,8 +85,11 @@ extension Repository {
         let configuration = RepositoryConfiguration(
             repositoryID: RandomToken.make(), chunker: password == nil ? .standard : .standardEncrypted)
         var keys: RepositoryKeys?
-        // Those of nothing would make the config look like one that was changed.
-        for key in [layout.key, layout.keyCopy] { try FileSystem.removeFile(key) }
+        // An interrupted creation has left them, or the rest of a repository is lost: then nothing else opens what may be found of it.
+        let damaged = DamagedFolder(layout: layout) { () throws(BackupError) in }
+        for key in [layout.key, layout.keyCopy] {
+            if try FileSystem.exists(key) { try damaged.setAside(key) }
+        }
         if let password {
             let masterKey = try SecretBytes.random(count: KeyFile.masterKeyByteCount)
             keys = try RepositoryKeys(master: masterKey, repositoryID: configuration.repositoryID)

@@ -151,8 +151,9 @@ struct PasswordTests {
         try room.sh("rm $R/plain/identity")
         try refuse("backup --store $R/plain")
         try room.sh("sha256sum --quiet -c $R/sums; [ ! -e $R/other ]; rm $R/nas/key $R/nas/key.copy")
-        // What an interrupted init leaves is no key of anything.
+        // What an interrupted init leaves, or a lost repository, is set aside: it may open what is found of that one.
         try room.sh("mkdir -p $R/new/packs; cp $S/repository/key $R/new; backupfs init --repository $R/new --store $R/first")
+        try room.sh("cmp $S/repository/key $R/new/damaged/key")
         try room.sh("backupfs backup --store $R/first; backupfs init --repository $R/new --store $R/second --new-source")
     }
 
