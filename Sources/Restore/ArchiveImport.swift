@@ -103,8 +103,8 @@ struct ArchiveImport: Sendable {
         entries.reduce(0) { isMedia($1) ? $0 + $1.size * UInt64(max(1, targets(of: $1).count)) : $0 }
     }
 
-    /// Whether there is the database of the backup, beside the records or as the records.
-    var hasBackupDatabase: Bool { places.database != nil }
+    /// Whether there is the database of the backup, beside the records or as the records, and it was not left out.
+    var hasBackupDatabase: Bool { places.database.map { !damagedPaths.contains($0.path) } ?? false }
 
     /// Reads every entry through: CRC-32, and SHA-256 where the archive's own `SHA256SUMS` has it. The export, or the database
     /// (`hasDatabase`), goes to a file on the way.
@@ -125,7 +125,7 @@ struct ArchiveImport: Sendable {
             do throws(BackupError) {
                 try check(entry, listed, copyingTo: copies[entry.path])
             } catch {
-                guard copies[entry.path] == nil else { throw error }
+                guard entry.path != recordsEntry.path else { throw error }
                 try leaveOut(entry.path, error)
             }
         }

@@ -23,8 +23,8 @@ public struct CheckedImport: Sendable {
     var mediaWarnings: [Message] = []
     /// How many files the backup lacks, because they could not be read when it was made.
     public internal(set) var unreadFileCount = 0
-    /// What is to be said of the database that the records go into.
-    var databaseWarning: Message?
+    /// What is to be said of the database that the records go into, and of the one that rows were to be copied from.
+    var databaseWarnings: [Message] = []
 
     /// What is damaged or missing and was left out on demand, each with the reason.
     public var leftOut: [Message] { archive?.leftOut ?? [] }
@@ -42,7 +42,7 @@ public struct CheckedImport: Sendable {
 
     /// Everything that should be said, though it does not stop a restore.
     public var warnings: [Message] {
-        summary.warnings + (archive?.warnings ?? []) + mediaWarnings + (databaseWarning.map { [$0] } ?? [])
+        summary.warnings + (archive?.warnings ?? []) + mediaWarnings + databaseWarnings
             + (unexported.map { [$0.restoreWarning] } ?? [])
     }
 

@@ -13,7 +13,13 @@ extension RestoreOperation {
         guard let path else { return try check() }
         do throws(BackupError) {
             var checked = try check()
-            checked.rows = try rows(of: checked, inDatabase: path)
+            do throws(BackupError) {
+                checked.rows = try rows(of: checked, inDatabase: path)
+            } catch {
+                guard error.code == .damagedContent else { throw error }
+                checked.databaseWarnings.append(
+                    "the database of the backup is damaged: what only it holds is not restored")
+            }
             return checked
         } catch {
             // Which file is which record's, only an export says.
@@ -39,6 +45,21 @@ extension RestoreOperation {
     }
 
     var backupDatabasePath: String { "\(workPath)/backup.sqlite" }
+
+    /// Copies the database of the backup that a file is of. Where the repository has it no more, the file is restored as one that anybody made.
+    /// - Returns: what is to be said of that.
+    func copyBackupDatabase(of source: inout ImportSource) throws(BackupError) -> Message? {
+        guard let backupDatabase = source.backupDatabase else { return nil }
+        do throws(BackupError) {
+            try backupDatabase.write(to: backupDatabasePath)
+            return nil
+        } catch {
+            guard error.code == .repositoryDamaged else { throw error }
+            source.backupDatabase = nil
+            return
+                "the database of the backup that the file is of is damaged in the repository: what the file does not have of it is not restored"
+        }
+    }
 
     /// - Returns: the rows of the backup's database; `nil` where they are not to be copied, and the records of its export are restored.
     private func rows(of checked: CheckedImport, inDatabase path: String) throws(BackupError) -> BackupRows? {

@@ -49,13 +49,13 @@ public struct RestoreOperation: Sendable {
     ) throws(BackupError) -> CheckedImport {
         // A database that is lost holds nothing.
         let hasDatabase = try database.exists()
-        let warning = hasDatabase ? try database.triggerWarning() : nil
-        if strategy == .replace, let backupDatabase = source.backupDatabase {
-            try backupDatabase.write(to: backupDatabasePath)
-        }
+        var warnings: [Message] = []
+        if hasDatabase, let warning = try database.triggerWarning() { warnings.append(warning) }
+        var source = source
+        if strategy == .replace, let warning = try copyBackupDatabase(of: &source) { warnings.append(warning) }
         var checked = try checkContent(source, strategy)
         if hasDatabase, strategy == .replace { try database.requireReplaceable(copiesRows: checked.rows != nil) }
-        checked.databaseWarning = warning
+        checked.databaseWarnings += warnings
         checked.unreadFileCount = source.unreadFileCount
         if hasDatabase, strategy != .replace { try database.requireSameFormat(as: checked.definition) }
         return checked

@@ -76,6 +76,21 @@ struct BackupRowsTests {
         #expect(try room.sh(Self.dump) == changed)
     }
 
+    /// SQLite takes a name in quotes that it does not know for a text.
+    @Test func `a column whose name is not UTF-8 is never filled with its name`() throws {
+        let room = try Self.makeRoom()
+        try room.sh(
+            #"python3 -c "import sys; sys.stdout.buffer.write(b'alter table notes add column \"\\xff\"; alter table notes add column \"\\xfe\" default 4;')" | sqlite3 $R/a.db"#
+        )
+        let rows = "sqlite3 $R/a.db 'select * from notes order by id' | sha256sum"
+        let before = try room.sh(rows)
+        let backup = try room.run("backupfs backup --label A --store $S")
+        #expect(backup.complaint.contains("only database.sqlite of the backup has it, and a restore would be refused"), "\(backup)")
+        let result = try room.run("backupfs restore A --yes --store $S")
+        #expect(result.status == 1 && result.complaint.contains("a restore would lose its values"), "\(result)")
+        #expect(try room.sh(rows) == before)
+    }
+
     @Test func `columns that came later take their defaults, and do not stand in the way of the next restore`() throws {
         let room = try Self.makeRoom()
         try room.sh(

@@ -6,7 +6,7 @@ import GRDBSQLite
 public struct BackupRows: Sendable {
     /// Tables of collections, in lower case as SQLite compares them, whose rows the database has with all columns that the definition names. Those that
     /// only another of the app's formats names are among them.
-    public let tables: Set<String>
+    private let tables: Set<String>
     public var rewritten: RewrittenColumn?
     private let databasePath: String
     /// Tables whose rows a restore leaves or writes by other means.
@@ -41,32 +41,21 @@ public struct BackupRows: Sendable {
             guard try check.firstMissingObject() == nil,
                 try definition.format(ofDatabase: connection, path: path).schemaVersion == format.schemaVersion
             else { return }
-            for collection in format.collections where collection.source == .table {
-                if try Self.hasColumns(of: collection, check.tables) { tables.insert(Self.folded(collection.table)) }
-            }
-            // Several collections may share a table.
-            for collection in format.collections where collection.source == .table {
-                if try !Self.hasColumns(of: collection, check.tables) { tables.remove(Self.folded(collection.table)) }
-            }
             // A replacement empties the tables of all formats.
-            let own = Set(format.collections.map { Self.folded($0.table) })
-            for table in try check.replacedTables() where !own.contains(Self.folded(table)) { tables.insert(Self.folded(table)) }
+            for table in try check.replacedTables() where try check.tables.canNameColumns(of: table) { tables.insert(Self.folded(table)) }
+            for collection in format.collections where collection.source == .table {
+                if try check.firstProblem(of: collection) != nil { tables.remove(Self.folded(collection.table)) }
+            }
         }
         let keyTables = definition.formats.flatMap { [$0.metadata.table, $0.settings?.table] }.compactMap(\.self)
-        otherTables = Set((keyTables + definition.secrets.map(\.table)).map(Self.folded))
-        self.tables = tables.subtracting(otherTables)
+        let keptTables = Set((keyTables + definition.secrets.map(\.table)).map(Self.folded))
+        tables.subtract(keptTables)
+        // The others of the form are filled by records.
+        let ofRecords = Set(format.collections.lazy.filter { $0.source == .table }.map { Self.folded($0.table) }).subtracting(tables)
+        otherTables = keptTables.union(ofRecords)
+        self.tables = tables
         databasePath = path
         guard !self.tables.isEmpty else { return nil }
-    }
-
-    private static func hasColumns(
-        of collection: CollectionDefinition, _ tables: DatabaseTables
-    ) throws(BackupError) -> Bool {
-        guard try tables.contains(collection.table) else { return false }
-        let present = Set(try tables.columns(of: collection.table).map(folded))
-        return collection.fields.flatMap { $0.keyColumns.isEmpty ? [$0.column] : $0.keyColumns }.map(folded).allSatisfy {
-            present.contains($0) || IntrospectedTable.rowNumberNames.contains($0)
-        }
     }
 
     /// What refers to nothing in the backup.
@@ -103,9 +92,9 @@ public struct BackupRows: Sendable {
             }
         }
         guard !left.isEmpty else { return [] }
-        let shown = left.prefix(Self.shownCount).map { MessageText.shortened($0) } + (left.count > Self.shownCount ? ["…"] : [])
+        let shown = MessageText.list(left, limit: Self.shownCount)
         return [
-            "the backup's database also holds \(shown.joined(separator: ", ")), which the app's database has no place or no rows for now: it is not restored. Get it with: backupfs restore --target"
+            "the backup's database also holds \(shown), which the app's database has no place or no rows for now: it is not restored. Get it with: backupfs restore --target"
         ]
     }
 
@@ -199,7 +188,13 @@ extension DatabaseTables {
     }
 
     /// Which of the columns hold a value in any row. All are looked for in one pass: most often there are none, and the table can be large.
+    /// One whose name is not UTF-8 cannot be asked for: it counts as soon as there is a row.
     func columnsWithValues(among columns: [String], of table: String) throws(BackupError) -> [String] {
+        let unnameable = columns.filter { !DatabaseTables.canName($0) }
+        if !unnameable.isEmpty {
+            let found = try columnsWithValues(among: columns.filter { !unnameable.contains($0) }, of: table)
+            return try hasRows(table) ? (found + unnameable).sorted() : found
+        }
         guard !columns.isEmpty else { return [] }
         let tests = columns.map { "max(\(quotedIdentifier($0)) IS NOT NULL)" }.joined(separator: ", ")
         let statement = try DatabaseStatement(connection, "SELECT \(tests) FROM main.\(quotedIdentifier(table))", path: path)

@@ -18,10 +18,16 @@ struct DatabaseSchemaCheck {
     /// - Returns: "there is no table cars", "the table cars has no column name", or `nil`.
     func firstProblem() throws(BackupError) -> Message? {
         try firstProblem(
-            objects
-                + definition.collections.filter { $0.source == .table }.map {
-                    ($0.table, $0.fields.flatMap { $0.keyColumns.isEmpty ? [$0.column] : $0.keyColumns })
-                })
+            objects + definition.collections.filter { $0.source == .table }.map(Self.needs))
+    }
+
+    /// The same for the table of one collection.
+    func firstProblem(of collection: CollectionDefinition) throws(BackupError) -> Message? {
+        try firstProblem([Self.needs(collection)])
+    }
+
+    private static func needs(_ collection: CollectionDefinition) -> (table: String, columns: [String]) {
+        (collection.table, collection.fields.flatMap { $0.keyColumns.isEmpty ? [$0.column] : $0.keyColumns })
     }
 
     /// The same for the tables of metadata and settings alone.

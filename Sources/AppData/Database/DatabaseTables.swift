@@ -36,6 +36,12 @@ struct DatabaseTables {
         return names
     }
 
+    /// Whether a column can be named in SQL, as its name was read: one that is not UTF-8 cannot, and SQLite may take a name in quotes that it does not
+    /// know for a text.
+    static func canName(_ column: String) -> Bool { !column.unicodeScalars.contains("\u{FFFD}") }
+
+    func canNameColumns(of table: String) throws(BackupError) -> Bool { try columns(of: table).allSatisfy(Self.canName) }
+
     private func withBoundText<Result>(
         _ text: String, _ statement: DatabaseStatement, _ body: () throws(BackupError) -> Result
     ) throws(BackupError) -> Result {

@@ -17,9 +17,10 @@ final class RecordInserter: RecordVisitor {
     let keyValues: KeyValueWriter
     /// Whether the source's settings are written.
     var takesSettings = true
-    /// Of collections whose rows were copied: what writes the value that a record has for the one column that differs; `nil` where none does.
-    private var copied: [Int: DatabaseStatement?] = [:]
-    private var rewrittenField: Int?
+    /// Collections whose rows were copied: their records are counted only.
+    private var copied: Set<Int> = []
+    /// Writes what the records of a copied collection have for the one column that differs.
+    private var rewriting: (collection: Int, field: Int, statement: DatabaseStatement)?
     /// Whether a collection was in the source, be it empty.
     private(set) var wasVisited: [Bool]
 
@@ -60,27 +61,31 @@ final class RecordInserter: RecordVisitor {
     /// From now on records of tables whose rows were copied are counted, and not inserted.
     func records(areCopiedFrom rows: BackupRows) throws(BackupError) {
         for (index, collection) in definition.collections.enumerated() where rows.has(collection.table) {
-            copied[index] = .some(nil)
+            copied.insert(index)
             guard let rewritten = rows.rewritten, rewritten.table == BackupRows.folded(collection.table),
                 let field = collection.fields.firstIndex(where: { $0.column == rewritten.column })
             else { continue }
-            rewrittenField = field
-            copied[index] = try DatabaseStatement(
+            let column = quotedIdentifier(rewritten.column)
+            let statement = try DatabaseStatement(
                 connection,
                 """
-                UPDATE \(quotedIdentifier(collection.table)) SET \(quotedIdentifier(rewritten.column)) = ?1
-                WHERE \(DatabaseRecordReader.expression(collection.keyField)) = ?2 AND \(quotedIdentifier(rewritten.column)) IS NOT ?1
+                UPDATE \(quotedIdentifier(collection.table)) SET \(column) = ?1
+                WHERE \(DatabaseRecordReader.expression(collection.keyField)) = ?2 AND \(column) IS NOT ?1
                 """, path: path)
+            rewriting = (index, field, statement)
         }
     }
 
+    private func rewrite(_ record: RecordBuffer, of collection: Int) throws(BackupError) {
+        guard let rewriting, rewriting.collection == collection else { return }
+        try Self.bind(record, rewriting.field, to: 1, of: rewriting.statement)
+        try Self.bind(record, definition.collections[collection].keyIndex, to: 2, of: rewriting.statement)
+        try rewriting.statement.run()
+    }
+
     func visit(record: RecordBuffer, of collection: Int) throws(BackupError) {
-        if let rewriting = copied[collection] {
-            if let rewriting, let field = rewrittenField {
-                try Self.bind(record, field, to: 1, of: rewriting)
-                try Self.bind(record, definition.collections[collection].keyIndex, to: 2, of: rewriting)
-                try rewriting.run()
-            }
+        if copied.contains(collection) {
+            try rewrite(record, of: collection)
             counts[collection] += 1
             return
         }

@@ -24,10 +24,7 @@ public struct UnexportedData: Sendable, Equatable {
     let version: Int
 
     /// The names of the places, for a message.
-    private var list: String {
-        let names = places.prefix(Self.shownPlaceLimit).map { MessageText.shortened($0.name) }
-        return (names + (places.count > Self.shownPlaceLimit ? ["…"] : [])).joined(separator: ", ")
-    }
+    private var list: String { MessageText.list(places.map(\.name), limit: Self.shownPlaceLimit) }
 
     /// What not even a restore of the backup itself brings back; `nil` for nothing.
     var withoutRows: UnexportedData? {
@@ -78,11 +75,12 @@ extension DatabaseSchemaCheck {
         guard !definition.coversWholeDatabase else { return nil }
         let present = try formatOfData()
         let collections = definition.formats.flatMap(\.collections).filter { $0.source == .table }
-        let comesWithRows = !definition.formats.flatMap(\.collections).contains { $0.rules.keepOnReplaceIndex != nil }
+        let copiesRows = !definition.formats.flatMap(\.collections).contains { $0.rules.keepOnReplaceIndex != nil }
         var places: [UnexportedData.Place] = []
         for table in try replacedTables().sorted() {
             // Several collections may share a table.
             let exported = present.collections.filter { $0.source == .table && $0.table == table }
+            let comesWithRows = copiesRows ? try tables.canNameColumns(of: table) : false
             guard !exported.isEmpty else {
                 if try tables.hasRows(table) {
                     places.append(.init(table: table, column: nil, isNamedElsewhere: true, comesWithRows: comesWithRows))

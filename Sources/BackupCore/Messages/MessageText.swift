@@ -26,6 +26,11 @@ public enum MessageText {
         shortened(String(decoding: bytes.prefix((limit + 1) * longestScalarBytes), as: UTF8.self), limit: limit)
     }
 
+    /// The first of several texts, each shortened, and "…" when there are more.
+    public static func list(_ texts: [String], limit: Int) -> String {
+        (texts.prefix(limit).map { shortened($0) } + (texts.count > limit ? ["…"] : [])).joined(separator: ", ")
+    }
+
     /// A name or a path.
     public static func name(_ bytes: some Collection<UInt8>) -> String { shortened(bytes, limit: nameLimit) }
 

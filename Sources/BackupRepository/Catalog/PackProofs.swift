@@ -4,17 +4,6 @@ import SystemIO
 
 /// What packs say of themselves, for whoever is about to rely on what the catalog says of them. Eight bytes for each chunk.
 final class PackProofs: Sendable {
-    /// How a pack's file looked when its index was read.
-    struct Stamp: Equatable {
-        let byteCount: UInt64
-        let modificationTime: Timestamp
-
-        init(_ status: FileStatus) {
-            byteCount = status.size
-            modificationTime = status.modificationTime
-        }
-    }
-
     /// The rows that the catalog must have of a pack.
     struct Rows {
         /// `CatalogRowSum` of each, sorted.
@@ -30,7 +19,8 @@ final class PackProofs: Sendable {
     }
 
     private struct Proof {
-        let stamp: Stamp
+        /// Of the pack when its index was read.
+        let file: FileStatus
         /// `nil` for a pack that cannot be read.
         let rows: Rows?
         /// When the file was last looked at.
@@ -65,13 +55,13 @@ final class PackProofs: Sendable {
     ) throws(BackupError) -> Rows? {
         let (round, known) = state.withLock { ($0.round, $0.proofs[pack]) }
         if let known, known.round == round { return known.rows }
-        guard let stamp = try FileSystem.look(path).map({ Stamp($0) }) else { return nil }
+        guard let file = try FileSystem.look(path) else { return nil }
         var proof: Proof
-        if let known, known.stamp == stamp {
+        if let known, known.file == file {
             proof = known
             proof.round = round
         } else {
-            proof = Proof(stamp: stamp, rows: try read().map { Rows($0, of: pack) }, round: round)
+            proof = Proof(file: file, rows: try read().map { Rows($0, of: pack) }, round: round)
             state.withLock { $0.readCount += 1 }
         }
         state.withLock { $0.proofs[pack] = proof }

@@ -238,13 +238,14 @@ public struct RestoreRunner: Sendable {
         _ source: ImportSource, _ strategy: ImportStrategy, in folder: String
     ) throws(BackupError) -> CheckedImport {
         try requireOwn(source)
+        let known = identified(source, strategy)
         do {
-            let checked = try operation(source, in: folder).check(identified(source, strategy), strategy: strategy)
+            let checked = try operation(source, in: folder).check(known, strategy: strategy)
             if source.origin == .ownRepository { try requireAllFields(checked, of: source) }
             return checked
         } catch {
-            guard source.archiveLayout == nil, error.code == .invalidContent || error.code == .tooLarge,
-                let own = own(source)
+            guard known.archiveLayout == nil, error.code == .invalidContent || error.code == .tooLarge,
+                let own = own(known)
             else { throw error }
             // The first look may have left an export in the folder.
             let folder = "\(folder)/own"

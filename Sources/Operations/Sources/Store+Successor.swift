@@ -44,6 +44,7 @@ extension Store {
                 "Name the backups that you mean; see: backupfs snapshots. The next backup of this store begins a line of its own. To continue these backups here, make a new store with: backupfs init --adopt \(source.short)"
         )
     }
+
     /// For what removes this store's backups by a rule, all of them, or for good.
     /// - Throws: `notPermitted` when another store continues the source, and while this store has adopted it and not claimed it: the one that it was
     ///   adopted from may be in use.
