@@ -46,7 +46,7 @@ extension RestoreOperation {
 
     var backupDatabasePath: String { "\(workPath)/backup.sqlite" }
 
-    /// Copies the database of the backup that a file is of. Where the repository has it no more, the file is restored as one that anybody made.
+    /// Copies the database of the backup that a file is of. Where the repository has it no more, the file is restored as a foreign one is.
     /// - Returns: what is to be said of that.
     func copyBackupDatabase(of source: inout ImportSource) throws(BackupError) -> Message? {
         guard let backupDatabase = source.backupDatabase else { return nil }

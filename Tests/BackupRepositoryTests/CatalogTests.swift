@@ -150,7 +150,7 @@ import Testing
         #expect(try !repository.mendCatalog())
     }
 
-    @Test func `a catalog with other lengths than the contents is made anew`() throws {
+    @Test func `a catalog with other lengths than the contents is rebuilt`() throws {
         _ = try query("UPDATE chunks SET stored_length = stored_length + 1, plain_length = plain_length + 1 WHERE codec = 0")
         #expect(try open().file("photo", in: "a") == Self.photo)
     }

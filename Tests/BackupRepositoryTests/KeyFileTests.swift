@@ -70,7 +70,7 @@ import Testing
         return paths
     }
 
-    /// An older copy of the repository brings an older key file back: which of the two is the newer one cannot be told.
+    /// An older copy of the repository brings an older key file back: which of the two is the newer one cannot be known.
     @Test(arguments: ["key", "key.copy"])
     func `of two key files that differ each is opened by its password, and none replaces the other`(older: String) throws {
         let repository = try create()

@@ -117,7 +117,7 @@ struct DatabaseReplacement {
             try requireReferencesOfKept(format)
         } else {
             try verify(inserter.counts, format, wasVisited: inserter.wasVisited)
-            // What nobody has described is as it was: SQLite lets references be broken unless the app asks for more.
+            // An app without a definition keeps what it had: SQLite lets references be broken unless the app asks for more.
             if !format.coversWholeDatabase, let note = try requireReferences(since: references) { outcome.note(note) }
         }
         for (collection, count) in present {

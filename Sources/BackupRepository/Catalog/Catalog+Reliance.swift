@@ -59,10 +59,10 @@ extension Catalog {
 }
 
 extension Repository {
-    /// How often the catalog was made anew since the repository was opened.
+    /// How often the catalog was rebuilt since the repository was opened.
     public var catalogReplacementCount: Int { catalog.replacementCount }
 
-    /// Makes the catalog anew from the packs if it says something else than they do, or cannot be read.
+    /// Rebuilds the catalog from the packs if it says something else than they do, or cannot be read.
     /// - Returns: whether it had to be.
     public func mendCatalog() throws(BackupError) -> Bool {
         guard try isCatalogWrong() else { return false }

@@ -14,7 +14,7 @@ final class Catalog: Sendable {
     private let opened: Mutex<OpenCatalog>
     /// Packs that cannot be read as a whole, and why. Their chunks are still found, but no backup relies on them.
     private let damaged = Mutex<[PackID: BackupError]>([:])
-    /// What packs say of themselves that somebody relies on.
+    /// What the packs that a writer relies on say of themselves.
     let proofs = PackProofs()
     /// How often the packs themselves may still be asked for a chunk that the catalog does not know: that reads all of their indexes.
     private let remainingInquiries = Mutex(16)

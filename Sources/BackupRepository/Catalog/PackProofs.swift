@@ -2,7 +2,7 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// What packs say of themselves, for whoever is about to rely on what the catalog says of them. Eight bytes for each chunk.
+/// What packs say of themselves, for a writer that is about to rely on what the catalog says of them. Eight bytes for each chunk.
 final class PackProofs: Sendable {
     /// The rows that the catalog must have of a pack.
     struct Rows {

@@ -143,7 +143,7 @@ struct KeyStore {
         return BackupError(
             .repositoryDamaged, "the key file and its copy differ, so two passwords may open the repository",
             path: layout.keyCopy,
-            remedy: "Open it with the password that is to count, and set that one anew with: backupfs passwd")
+            remedy: "Open it with the password that is to count, and set it again with: backupfs passwd")
     }
 
     /// The file that is missing or damaged, while the other one is whole.

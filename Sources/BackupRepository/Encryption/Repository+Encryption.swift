@@ -8,7 +8,7 @@ extension Repository {
     /// repository. To be kept in memory only.
     public var masterKey: SecretBytes? { protection.masterKey }
 
-    /// Wraps the master key with another password. No data is written anew. A crash leaves the old password, both or the new one valid, and an error the
+    /// Wraps the master key with another password. No data is written again. A crash leaves the old password, both or the new one valid, and an error the
     /// old one.
     ///
     /// Whoever has a copy of the old key file and the old password can still open the repository: the master key stays the same.

@@ -50,7 +50,7 @@ extension Repository {
         }
     }
 
-    /// Sources of snapshots, removed ones too, that have no document, sorted. Whoever makes a snapshot with a source writes its document first.
+    /// Sources of snapshots, removed ones too, that have no document, sorted. A writer of a snapshot with a source writes its document first.
     public func sourcesWithoutDocument() throws(BackupError) -> [SourceID] {
         let named = Set((snapshots() + (try removedSnapshots().map(\.snapshot))).compactMap(\.source))
         return named.subtracting(try sourceIDs()).sorted()

@@ -5,7 +5,7 @@ extension Store {
     /// The log as the settings have it now.
     public var log: OperationLog {
         var settings = settings.log
-        // Somebody has written it into the settings with an editor. A log makes no operation fail.
+        // An editor may have written it into the settings. A log makes no operation fail.
         if let path = settings.path, (try? outputPlaces.check(paths.resolve(path), isLog: true)) == nil { settings.path = nil }
         return OperationLog(
             level: logOverrides.level ?? settings.level,

@@ -20,7 +20,7 @@ extension ForgetOperation {
     /// Just the named ones; a safety backup has the name that it has in `safety/`.
     /// - Parameters:
     ///   - isFinal: whether they cannot be brought back; those of this store that were removed before can be named as well then.
-    ///   - allowsOtherSources: whether backups of other stores may go for good. What can be brought back may be anybody's.
+    ///   - allowsOtherSources: whether backups of other stores may go for good. What can be brought back may be any store's.
     /// - Throws: `notFound`; `notPermitted` for pinned ones and those of other stores, and when it is not known which of several is meant.
     public func plan(
         names: [String], isFinal: Bool = false, allowsOtherSources: Bool = false

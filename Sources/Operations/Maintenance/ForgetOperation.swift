@@ -128,7 +128,7 @@ public struct ForgetOperation: Sendable {
         var warnings: [BackupWarning] = []
     }
 
-    /// Removes what the rule no longer keeps after a backup, and tells what seems to be wrong, also where there is no rule. For the holder of the
+    /// Removes what the rule no longer keeps after a backup, and reports what seems to be wrong, also where there is no rule. For the holder of the
     /// operation lock.
     func removeOld(after result: BackupResult, _ report: ProgressHandler) throws(BackupError) -> Removal {
         let retentionGuard = RetentionGuard(store: store)

@@ -4,7 +4,7 @@ import BackupRepository
 import SystemIO
 
 /// Whether something seems to be wrong after a backup: the clock cannot be believed, or the backup that was just made may be worse than those before
-/// it. It is told after each backup, and no rule removes anything then.
+/// it. It is reported after each backup, and no rule removes anything then.
 struct RetentionGuard {
     /// A clock may be set back by hand or between two machines; more than this is wrong.
     static let behindSeconds: Int64 = 86_400
@@ -16,7 +16,7 @@ struct RetentionGuard {
     /// What seems to be wrong after a backup, so that a rule must not remove anything; `nil` when nothing does.
     func problem(after result: BackupResult, now: Timestamp) -> BackupWarning? {
         if let reason = clockProblem(after: result.snapshot, now: now) { return BackupWarning(.clock, reason) }
-        // That it is not whole is told in any case.
+        // That it is not whole is reported in any case.
         guard incompleteness(of: result) == nil else { return nil }
         return contentProblem(of: result.snapshot).map { BackupWarning(.content, $0) }
     }

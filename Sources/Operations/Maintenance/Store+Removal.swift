@@ -47,7 +47,7 @@ extension Store {
         return try? SettingValue.number(value, in: RetentionSettings.undeleteDaysRange, of: "days")
     }
 
-    /// For a prune, which gives up what nobody has named: the clock may have jumped ahead since the backup before, and jump back tomorrow. The backups and
+    /// For a prune, which gives up backups without naming them: the clock may have jumped ahead since the backup before, and jump back tomorrow. The backups and
     /// removals that this store made say when it was seen.
     /// - Parameter isAutomatic: whether the prune runs by itself. For a user, a month without a backup is nothing unusual.
     func removalGraceOfSeenTime(isAutomatic: Bool) throws(BackupError) -> RemovalGrace {

@@ -33,7 +33,7 @@ struct OutputPlaces {
     private static func resolved(_ path: String) -> String { (try? FileSystem.stops(onTheWayTo: path).last?.path) ?? path }
 
     /// - Parameter isLog: a log may lie in the store, but not in place of the store's own files.
-    /// - Throws: `usage` for a file that must not be written. A device or a pipe may be, and what cannot be looked at is told by whoever writes to it.
+    /// - Throws: `usage` for a file that must not be written. A device or a pipe may be, and what cannot be looked at is an error of the write that follows.
     func check(_ path: String, isLog: Bool = false) throws(BackupError) {
         // A log goes where a link leads to, and an export takes the link's place.
         for isSeenFromParent in [false, true] {

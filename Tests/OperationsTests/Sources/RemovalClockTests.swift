@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Prunes that a user starts while the clock is far ahead: what nobody has named can be brought back afterwards.
+/// Prunes that a user starts while the clock is far ahead: what was not named can be brought back afterwards.
 struct RemovalClockTests {
     private static func at(_ day: String) -> [String: String] { ["BACKUPFS_NOW": "\(day)T12:00:00Z"] }
     private static let start = at("2026-06-01")

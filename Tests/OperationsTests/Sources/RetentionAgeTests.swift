@@ -73,7 +73,7 @@ struct RetentionAgeTests {
             }
             let isRight = zip(times, trueTimes).map { $0.seconds == Int64($1) }
             trueTime += day
-            // A clock that has jumped ahead and stays so cannot be told from time that passes: a week for each jump.
+            // A clock that has jumped ahead and stays so cannot be distinguished from time that passes: a week for each jump.
             let jumpCount = Double(isRight.reversed().prefix { !$0 }.count + 1)
             for (ahead, limit) in [(0.0, 1.0), (31 * day, jumpCount * 7 * day + 1), (400 * day, jumpCount * 7 * day + 1)] {
                 let now = Timestamp(seconds: Int64(trueTime + ahead))
@@ -160,8 +160,8 @@ struct RetentionAgeTests {
         #expect(try days(room) == "06 07 08 09 10")
     }
 
-    /// What `init` makes for most apps: who keeps everything must be told as well.
-    @Test func `an empty media folder, an empty database and a wrong clock are told without a rule`() throws {
+    /// What `init` makes for most apps: users who keep everything must see it as well.
+    @Test func `an empty media folder, an empty database and a wrong clock are reported without a rule`() throws {
         let room = try Room()
         try room.sh(
             """
