@@ -99,7 +99,10 @@ extension Repository {
         try OwnerOnly.publish(configuration.encode(), to: layout.config, temporaryFolder: layout.temporary)
         let files = ConfigurationFiles(layout: layout)
         try files.write(ConfigurationCopy(of: configuration.encode(), keys: keys))
-        return try Repository(layout: layout, files.read(), keys: keys, catalogHome: catalogHome)
+        let repository = try Repository(layout: layout, files.read(), keys: keys, catalogHome: catalogHome)
+        // Without room for it the first backup makes it.
+        try? repository.snapshotStore.makeFirstRegister { true }
+        return repository
     }
 
     /// Whoever made the folders above may have died before their names were durable.

@@ -23,10 +23,23 @@ extension SnapshotStore {
 
     /// Whether the register is missing: programs that name the source of a snapshot keep one. A copy of the repository may not be complete then, and a
     /// register of what is there would say that it is.
-    /// - Parameter published: as in `changeRegister`.
-    func isRegisterMissing(published: SnapshotID? = nil) throws(BackupError) -> Bool {
+    func isRegisterMissing() throws(BackupError) -> Bool {
         guard try readRegister() == nil else { return false }
-        return Self.haveRegister(list.recorded.filter { $0.id != published })
+        return Self.haveRegister(list.recorded)
+    }
+
+    /// Makes the register of a repository that has no snapshot yet: another process that saw the first one without it would take the register for
+    /// missing. One that is damaged is left as it is.
+    /// - Parameter isNew: asked where there are neither records nor a register, whether there have never been any: in a copy that is not complete they
+    ///   may come later, and a register of what is there would let a prune take their data.
+    /// - Throws: `locked`, `noSpace`, …: without a register there must be no first snapshot.
+    func makeFirstRegister(isNew: () throws(BackupError) -> Bool) throws(BackupError) {
+        guard list.recorded.isEmpty, FileSystem.statusIfPresent(layout.register) == nil, try isNew() else { return }
+        let lock = try NamesLock(layout)
+        defer { withExtendedLifetime(lock) {} }
+        try scan()
+        guard list.recorded.isEmpty, try !FileSystem.exists(layout.register) else { return }
+        try writeRegister { _ in }
     }
 
     /// Whether there must be a register with these snapshots.
@@ -38,7 +51,11 @@ extension SnapshotStore {
         published: SnapshotID? = nil, _ change: (inout SnapshotRegister) -> Void
     ) throws(BackupError) {
         let register = try readRegister()
-        if register == nil, try isRegisterMissing(published: published) { return }
+        if register == nil {
+            let others = list.recorded.filter { $0.id != published }
+            // A new repository has had one from the start. Without one, this may be the first snapshot in a copy that is not complete.
+            if Self.haveRegister(others) || others.isEmpty && published != nil { return }
+        }
         var changed: SnapshotRegister
         if let register { changed = register } else { changed = try registerOfWhatIsThere() }
         // Those of older programs are entered with the first of this one.

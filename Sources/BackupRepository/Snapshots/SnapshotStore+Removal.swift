@@ -147,7 +147,7 @@ extension SnapshotStore {
         try move(id, layout.removedPath(of: id), layout.snapshotPath(of: id), removed.record.creationTime, lock)
         try scan()
         let isLabelled = (try? FileSystem.exists(layout.labelPath(of: id))) == true
-        changeRegister { if isLabelled { $0.enterLabel(of: id) } }
+        changeRegister(published: id) { if isLabelled { $0.enterLabel(of: id) } }
     }
 
     /// Removes records of removed snapshots, and their labels, for good. Those that are damaged are set aside.

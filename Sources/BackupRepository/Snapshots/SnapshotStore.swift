@@ -203,8 +203,9 @@ extension SnapshotStore {
         let id = SnapshotID(SHA256Hasher.hash(bytes))
         let path = layout.snapshotPath(of: id)
         try synchronizeRemoved()
-        // Another process that saw the first record, or the next one after a crash, would take a register that is not there yet for a missing one.
-        if list.recorded.isEmpty { changeRegister { _ in } }
+        // Where only older programs have made snapshots. Another process that saw the record before the register, or the next one after a crash, would
+        // take a register that is not there yet for a missing one.
+        if !list.recorded.isEmpty, !Self.haveRegister(list.recorded) { changeRegister { _ in } }
         var mayBeThere = false
         do {
             try OwnerOnly.publish(bytes, to: path, temporaryFolder: layout.temporary) { () throws(BackupError) in
@@ -221,6 +222,8 @@ extension SnapshotStore {
         }
         show(Snapshot(id: id, record: record, label: nil))
         changeRegister(published: id) { _ in }
+        // From now on it is known that the register is missing.
+        if FileSystem.statusIfPresent(layout.register) == nil { _ = try? scan() }
         try FaultInjection.reached("backup.published")
         return Snapshot(id: id, record: record, label: nil)
     }

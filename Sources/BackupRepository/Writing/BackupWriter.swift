@@ -17,7 +17,7 @@ public final class BackupWriter: Sendable {
     /// Of the operation that makes the backup: other threads work for it as well.
     private let cancellation = Cancellation.current
 
-    init(repository: Repository, packSizeBytes: UInt64) throws(BackupError) {
+    init(repository: Repository, packSizeBytes: UInt64, expectsSnapshots: Bool) throws(BackupError) {
         self.repository = repository
         let held = try RepositoryLock(repository.layout, .writing, operation: "backup")
         lock = Mutex(held)
@@ -34,6 +34,9 @@ public final class BackupWriter: Sendable {
         // What is no longer there must not be taken for stored, nor be taken over from a snapshot that was removed since the last look.
         try repository.catalog.reconcile()
         try repository.snapshotStore.rescan()
+        try repository.snapshotStore.makeFirstRegister { () throws(BackupError) in
+            expectsSnapshots ? false : try repository.packs().isEmpty
+        }
     }
 
     deinit { abandon() }
@@ -241,13 +244,15 @@ public final class BackupWriter: Sendable {
 
 extension Repository {
     /// Starts a backup.
+    /// - Parameter expectsSnapshots: whether there must be snapshots, removed ones included: a repository that has none is then no new one, but one that
+    ///   is not complete.
     /// - Throws: `busy` when another is being written, by whatever process.
-    public func makeWriter() throws(BackupError) -> BackupWriter {
-        try makeWriter(packSizeBytes: OpenPack.standardSizeBytes)
+    public func makeWriter(expectsSnapshots: Bool = false) throws(BackupError) -> BackupWriter {
+        try makeWriter(packSizeBytes: OpenPack.standardSizeBytes, expectsSnapshots: expectsSnapshots)
     }
 
     /// - Parameter packSizeBytes: a pack is published when it has reached this length.
-    func makeWriter(packSizeBytes: UInt64) throws(BackupError) -> BackupWriter {
-        try BackupWriter(repository: self, packSizeBytes: packSizeBytes)
+    func makeWriter(packSizeBytes: UInt64, expectsSnapshots: Bool = false) throws(BackupError) -> BackupWriter {
+        try BackupWriter(repository: self, packSizeBytes: packSizeBytes, expectsSnapshots: expectsSnapshots)
     }
 }

@@ -119,7 +119,7 @@ public struct BackupOperation: Sendable {
         let channel = try kind == .snapshot ? store.channel(channel) : nil
         let createdAt = SystemClock.now()
         let name = try snapshotName(kind, label, createdAt)
-        let writer = try store.repository.makeWriter()
+        let writer = try store.repository.makeWriter(expectsSnapshots: store.hasMadeBackups)
         let otherStore = try store.claimSource()
         let parent = store.ownSnapshots(kind: .snapshot).last
         let earlier = EarlierBackup(of: store)

@@ -136,8 +136,9 @@ public struct ForgetOperation: Sendable {
         func removingNothing(_ warning: BackupWarning? = nil) -> Removal {
             Removal(warnings: [problem, warning].compactMap { $0 })
         }
-        guard store.settings.retention.isOn, !store.isQuiet else { return removingNothing() }
+        // Without a rule as well: the repository may not be complete.
         if let problem = registerProblem { return removingNothing(BackupWarning(.labels, problem.summary)) }
+        guard store.settings.retention.isOn, !store.isQuiet else { return removingNothing() }
         guard let plan = try planByRuleIfAny(justMade: result.snapshot.id) else { return removingNothing() }
         // Another store may have taken the source over while the backup was made.
         if let notice = store.successorNotice { return removingNothing(BackupWarning(.successor, notice)) }

@@ -53,6 +53,12 @@ extension Store {
 
     private var lastBackup: LastBackupRecord { LastBackupRecord(path: paths.lastBackup) }
 
+    /// Whether this store is known to have made backups in its source, or to continue some.
+    var hasMadeBackups: Bool {
+        guard case .place(let place)? = try? lastBackup.read() else { return false }
+        return place.source == source && place.sequence > 0
+    }
+
     /// The newest backup in this store's line that this store is not known to have made: a copy of it has, or the store itself in a later state than this.
     /// Until an adopted source is claimed, the store that it was adopted from may go on.
     func backupOfCopy() throws(BackupError) -> Snapshot? {
