@@ -103,8 +103,10 @@ struct ArchiveImport: Sendable {
         entries.reduce(0) { isMedia($1) ? $0 + $1.size * UInt64(max(1, targets(of: $1).count)) : $0 }
     }
 
-    /// Whether there is the database of the backup, beside the records or as the records, and it was not left out.
-    var hasBackupDatabase: Bool { places.database.map { !damagedPaths.contains($0.path) } ?? false }
+    /// Whether there is the database of the backup, beside the records or as the records. The layout of an app's archives may have no place for it.
+    var hasBackupDatabase: Bool { places.database != nil }
+    /// Whether it is damaged, and was left out.
+    var isBackupDatabaseDamaged: Bool { places.database.map { damagedPaths.contains($0.path) } ?? false }
 
     /// Reads every entry through: CRC-32, and SHA-256 where the archive's own `SHA256SUMS` has it. The export, or the database
     /// (`hasDatabase`), goes to a file on the way.
@@ -175,6 +177,12 @@ struct ArchiveImport: Sendable {
         }
         guard let listed, listed != digest else { return }
         throw damaged("the SHA-256 of \(MessageText.name(entry.path)) is not the one in SHA256SUMS")
+    }
+
+    /// Of a backup in whose archive there is no place for its database.
+    /// - Throws: the error itself, unless it is damage and may be left out.
+    mutating func leaveOutDatabase(_ error: BackupError) throws(BackupError) {
+        try leaveOut(Array("database.sqlite".utf8), error)
     }
 
     /// - Throws: the error itself, unless it is damage and may be left out.

@@ -14,8 +14,10 @@ public struct ImportSource: Sendable {
     public let isSafetyBackup: Bool
     /// Whether the records are to be read from the archive's database: its export has not all of them as they were.
     public var prefersDatabase = false
-    /// Of an export or a database of one of the store's own backups: the database of that backup.
+    /// Of one of the store's own backups, or of an archive, an export or a database of one: the database of that backup.
     public var backupDatabase: StoredDatabase?
+    /// What is to be said of where it comes from.
+    public var warning: Message?
     /// How many files the backup lacks, because they could not be read when it was made: its archive says nothing of them.
     public var unreadFileCount = 0
     /// The layout of the backup's own archive (`SnapshotRecord.archiveLayout`); `nil` where it is not known what the bytes are.
@@ -59,6 +61,7 @@ public struct ImportSource: Sendable {
         prefersDatabase = other.prefersDatabase
         unreadFileCount = other.unreadFileCount
         backupDatabase = other.backupDatabase
+        warning = other.warning
         self.archiveLayout = archiveLayout
         self.origin = origin
     }
@@ -96,15 +99,16 @@ public struct ImportSource: Sendable {
 
 /// The database of a backup, as the repository has it.
 public struct StoredDatabase: Sendable {
-    private let bytes: any ByteSource
-    private let sizeBytes: UInt64
+    public typealias Content = (bytes: any ByteSource, sizeBytes: UInt64)
+    private let find: @Sendable () throws(BackupError) -> Content?
 
-    public init(bytes: any ByteSource, sizeBytes: UInt64) {
-        self.bytes = bytes
-        self.sizeBytes = sizeBytes
-    }
+    /// - Parameter find: finds it when it is needed; `nil` where the backup has none.
+    public init(_ find: @escaping @Sendable () throws(BackupError) -> Content?) { self.find = find }
 
-    func write(to path: String) throws(BackupError) {
+    /// - Returns: whether there is one.
+    func write(to path: String) throws(BackupError) -> Bool {
+        guard let (bytes, sizeBytes) = try find() else { return false }
         try bytes.copy(sizeBytes, to: OwnedDescriptor.open(path, O_WRONLY | O_CREAT | O_EXCL), named: path)
+        return true
     }
 }

@@ -46,18 +46,39 @@ extension RestoreOperation {
 
     var backupDatabasePath: String { "\(workPath)/backup.sqlite" }
 
-    /// Copies the database of the backup that a file is of. Where the repository has it no more, the file is restored as a foreign one is.
-    /// - Returns: what is to be said of that.
-    func copyBackupDatabase(of source: inout ImportSource) throws(BackupError) -> Message? {
-        guard let backupDatabase = source.backupDatabase else { return nil }
+    /// The same for an export or a database. Where the repository has the backup's database no more, the file is restored as a foreign one is.
+    /// - Parameter source: `nil` for what is known to be of no backup.
+    func copyingRows(
+        ofBackupOf source: ImportSource?, format: DroppedFormat, _ check: () throws(BackupError) -> CheckedImport
+    ) throws(BackupError) -> CheckedImport {
+        guard let database = source?.backupDatabase else { return try check() }
         do throws(BackupError) {
-            try backupDatabase.write(to: backupDatabasePath)
-            return nil
+            guard try database.write(to: backupDatabasePath) else { return try check() }
         } catch {
             guard error.code == .repositoryDamaged else { throw error }
-            source.backupDatabase = nil
-            return
+            var checked = try check()
+            checked.databaseWarnings.append(
                 "the database of the backup that the file is of is damaged in the repository: what the file does not have of it is not restored"
+            )
+            return checked
+        }
+        return try copyingRows(ofDatabase: backupDatabasePath, format: format, archive: nil, check)
+    }
+
+    /// Where the database of the backup is whose archive was checked: in the archive, or else in the repository.
+    /// - Returns: `nil` where there is none, or it is damaged and was left out.
+    func backupDatabasePath(
+        of source: ImportSource, _ archive: inout ArchiveImport, recordsPath: String
+    ) throws(BackupError) -> String? {
+        if archive.hasBackupDatabase {
+            if archive.isBackupDatabaseDamaged { return nil }
+            return archive.hasDatabase ? recordsPath : backupDatabasePath
+        }
+        do throws(BackupError) {
+            return try source.backupDatabase?.write(to: backupDatabasePath) == true ? backupDatabasePath : nil
+        } catch {
+            try archive.leaveOutDatabase(error)
+            return nil
         }
     }
 
@@ -66,7 +87,7 @@ extension RestoreOperation {
         let format = checked.definition
         var rows = try BackupRows(path: path, definition: definition, format: format)
         if case .wire(let records) = checked.records, !records.paths.isEmpty, let pointer = MediaPointer(format) {
-            rows?.rewritten = BackupRows.RewrittenColumn(pointer, format)
+            rows?.rewritten.append(BackupRows.RewrittenColumn(pointer, format))
         }
         return rows
     }

@@ -49,13 +49,10 @@ public struct RestoreOperation: Sendable {
     ) throws(BackupError) -> CheckedImport {
         // A database that is lost holds nothing.
         let hasDatabase = try database.exists()
-        var warnings: [Message] = []
-        if hasDatabase, let warning = try database.triggerWarning() { warnings.append(warning) }
-        var source = source
-        if strategy == .replace, let warning = try copyBackupDatabase(of: &source) { warnings.append(warning) }
+        let warning = hasDatabase ? try database.triggerWarning() : nil
         var checked = try checkContent(source, strategy)
         if hasDatabase, strategy == .replace { try database.requireReplaceable(copiesRows: checked.rows != nil) }
-        checked.databaseWarnings += warnings
+        checked.databaseWarnings += [warning, source.warning].compactMap(\.self)
         checked.unreadFileCount = source.unreadFileCount
         if hasDatabase, strategy != .replace { try database.requireSameFormat(as: checked.definition) }
         return checked
@@ -65,18 +62,17 @@ public struct RestoreOperation: Sendable {
         _ source: ImportSource, _ strategy: ImportStrategy
     ) throws(BackupError) -> CheckedImport {
         let format = try DroppedFormat.detect(source.bytes)
-        let knownDatabasePath = source.backupDatabase == nil ? nil : backupDatabasePath
+        let knowsBackup = strategy == .replace && !definition.coversWholeDatabase
         switch format {
         case .json:
-            return try copyingRows(ofDatabase: knownDatabasePath, format: format, archive: nil) {
-                () throws(BackupError) in
+            return try copyingRows(ofBackupOf: knowsBackup ? source : nil, format: format) { () throws(BackupError) in
                 try check(json: source.bytes, source, format: format, strategy, archive: nil)
             }
         case .sqlite:
             let path = try source.database(in: workPath)
             // With what its log holds it is no longer the backup's.
             let isAlone = source.filePath == nil || path == source.filePath
-            return try copyingRows(ofDatabase: isAlone ? knownDatabasePath : nil, format: format, archive: nil) {
+            return try copyingRows(ofBackupOf: knowsBackup && isAlone ? source : nil, format: format) {
                 () throws(BackupError) in
                 try check(database: path, source, format: format, strategy, archive: nil)
             }
@@ -86,13 +82,10 @@ public struct RestoreOperation: Sendable {
                 source, format, definition: definition, amongMedia: databaseAmongMedia(), roomBytes: room,
                 allowsDamage: allowsDamage)
             let recordsPath = "\(workPath)/records"
-            let isBackup = strategy == .replace && source.archiveLayout != nil && !definition.coversWholeDatabase
+            let isBackup = knowsBackup && source.archiveLayout != nil
             try archive.check(writingRecordsTo: recordsPath, databaseTo: isBackup ? backupDatabasePath : nil)
-            let isCopied = isBackup && archive.hasBackupDatabase
-            return try copyingRows(
-                ofDatabase: isCopied ? (archive.hasDatabase ? recordsPath : backupDatabasePath) : nil, format: format,
-                archive: archive
-            ) { () throws(BackupError) in
+            let databasePath = isBackup ? try backupDatabasePath(of: source, &archive, recordsPath: recordsPath) : nil
+            return try copyingRows(ofDatabase: databasePath, format: format, archive: archive) { () throws(BackupError) in
                 archive.hasDatabase
                     ? try check(database: recordsPath, source, format: format, strategy, archive: archive)
                     : try check(json: SharedFile(path: recordsPath), source, format: format, strategy, archive: archive)

@@ -1,5 +1,6 @@
 import BackupCore
 import Glibc
+import SystemIO
 import TestSupport
 import Testing
 import VirtualTree

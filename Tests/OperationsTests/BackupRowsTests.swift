@@ -4,7 +4,10 @@ import Testing
 /// A restore of a backup of an app with a definition copies the rows of the backup's database: what no export holds comes back as well (reviews F1 to F8).
 struct BackupRowsTests {
     /// Notes with columns that no field names, keyed by texts, and a table that refers to the numbers of their rows.
-    private static func makeRoom() throws -> Room {
+    /// - Parameters:
+    ///   - more: of the definition.
+    ///   - createdAt: whether an export says when it was made.
+    static func makeRoom(_ more: String = "", createdAt: Bool = true) throws -> Room {
         let room = try Room()
         try room.write(
             """
@@ -20,7 +23,7 @@ struct BackupRowsTests {
               name: about
               table: about
               fields:
-                - {name: createdAt, source: creationTime, type: date}
+                \(createdAt ? "- {name: createdAt, source: creationTime, type: date}" : "")
                 - {name: version, source: schemaVersion, type: integer}
             collections:
               - name: notes
@@ -33,6 +36,7 @@ struct BackupRowsTests {
                   - {name: body, column: body, type: text, default: "untitled"}
                   - {name: at, column: at, type: date, nullable: true}
                   - {name: size, column: size, type: double, nullable: true}
+            \(more)
             """, to: "diary.yaml")
         try room.sh(
             """
@@ -49,8 +53,8 @@ struct BackupRowsTests {
         return room
     }
 
-    private static let dump = "sqlite3 $R/a.db '.dump --preserve-rowids'"
-    private static let undo = "backupfs restore $(jq -r .safetyBackup $S/restore/last.json) --yes --store $S"
+    static let dump = "sqlite3 $R/a.db '.dump --preserve-rowids'"
+    static let undo = "backupfs restore $(jq -r .safetyBackup $S/restore/last.json) --yes --store $S"
 
     @Test(arguments: ["A", "$R/a.json", "$R/a.zip", "$R/a.tar", "$R/files/database.sqlite"])
     func `a restore of a backup, or of its files, brings back each row as it was`(what: String) throws {

@@ -27,6 +27,8 @@ struct IncompleteCopyTests {
         let room = try Self.makeRoom(rule)
         try room.sh("cp -a $R/whole/packs $R/r/")
         #expect(try room.run("backupfs prune --store $S").complaint.contains("nothing was pruned"))
+        let check = try room.run("backupfs check --store $S")
+        #expect(check.status == 1 && check.output.contains("the register of backups is missing"), "\(check)")
         for label in ["new", "newer"] {
             let backup = try room.run("\(Self.addBackup) \(label)")
             #expect(

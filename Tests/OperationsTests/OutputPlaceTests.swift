@@ -41,10 +41,26 @@ struct OutputPlaceTests {
             let refused = try room.run("cd $R; backupfs export --csv \(folder) --store $S")
             #expect(refused.status == 2, "\(folder): \(refused)")
         }
+        for folder in ["m/new", "store/restore/new", "r/new"] {
+            let refused = try room.run("cd $R; backupfs restore yesterday --target \(folder) --store $S")
+            #expect(refused.status == 2, "\(folder): \(refused)")
+        }
         #expect(try room.run("cd $S; backupfs export --store $S").status == 2)
         #expect(try room.run("cd $R; BACKUPFS_LOG_FILE=a.db backupfs snapshots --store $S").status == 2)
         #expect(try room.sh(Self.sums) == before)
         #expect(try room.sh("cd $R; ls -A $S | grep -e part -e new -e csv || true; sqlite3 a.db 'select count(*) from t'") == "2")
+    }
+
+    @Test func `a photo that a mount shows by another path is not replaced`() throws {
+        let room = try Self.makeRoom()
+        let refused = try room.run(
+            """
+            cd $R; mkdir bound; unshare -m --propagation private sh -c 'mount --bind m bound
+              for option in "-o bound/p.jpg" "--zip -o bound/p.jpg" "--csv bound"; do backupfs export yesterday $option --store $S && exit 0; done
+              backupfs export yesterday -o bound/../out --store $S && exit 5'
+            """)
+        #expect(refused.status == 5 && refused.complaint.contains("the file lies in the media folder"), "\(refused)")
+        #expect(try room.sh("cat $R/m/p.jpg; ls $R/m") == "photo\nlink\np.jpg")
     }
 
     @Test func `what was exported before, and a place elsewhere, can be written`() throws {

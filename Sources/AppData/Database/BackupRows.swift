@@ -4,23 +4,27 @@ import GRDBSQLite
 /// The rows of a backup's own database. A restore of the backup copies them as they are: an export has neither the columns that no field names, nor the
 /// numbers by which SQLite knows rows, nor each value in the very form that the app gave it (a date with its time zone, NULL in the place of a default).
 public struct BackupRows: Sendable {
-    /// Tables of collections, in lower case as SQLite compares them, whose rows the database has with all columns that the definition names. Those that
+    /// Tables of collections, in lower case as SQLite compares them, whose rows the database has with all columns that no record may lack. Those that
     /// only another of the app's formats names are among them.
     private let tables: Set<String>
-    public var rewritten: RewrittenColumn?
+    public var rewritten: [RewrittenColumn] = []
     private let databasePath: String
     /// Tables whose rows a restore leaves or writes by other means.
     private let otherTables: Set<String>
 
-    /// A column that records have other values for than the backup's rows: where their files lie now.
+    /// A column that records have other values for than the backup's rows: where their files lie now, or what a field is when a record lacks it.
     public struct RewrittenColumn: Sendable {
         let table: String
         let column: String
 
         /// - Parameter pointer: of the definition.
         public init(_ pointer: MediaPointer, _ definition: AppDefinition) {
-            table = BackupRows.folded(definition.collections[pointer.collection].table)
-            column = definition.collections[pointer.collection].fields[pointer.field].column
+            self.init(definition.collections[pointer.collection], pointer.field)
+        }
+
+        init(_ collection: CollectionDefinition, _ field: Int) {
+            table = BackupRows.folded(collection.table)
+            column = collection.fields[field].column
         }
     }
 
@@ -35,6 +39,7 @@ public struct BackupRows: Sendable {
             definition.formats.flatMap(\.collections).allSatisfy({ $0.rules.keepOnReplaceIndex == nil })
         else { return nil }
         var tables: Set<String> = []
+        var lacking: [RewrittenColumn] = []
         try Self.withConnection(to: path) { connection throws(BackupError) in
             guard try DroppedDatabase.firstProblem(connection, path: path) == nil else { return }
             let check = DatabaseSchemaCheck(connection: connection, definition: definition, path: path)
@@ -44,16 +49,20 @@ public struct BackupRows: Sendable {
             // A replacement empties the tables of all formats.
             for table in try check.replacedTables() where try check.tables.canNameColumns(of: table) { tables.insert(Self.folded(table)) }
             for collection in format.collections where collection.source == .table {
-                if try check.firstProblem(of: collection) != nil { tables.remove(Self.folded(collection.table)) }
+                if let missing = try check.missingFields(of: collection) {
+                    lacking += missing.map { RewrittenColumn(collection, $0) }
+                } else {
+                    tables.remove(Self.folded(collection.table))
+                }
             }
         }
-        let keyTables = definition.formats.flatMap { [$0.metadata.table, $0.settings?.table] }.compactMap(\.self)
-        let keptTables = Set((keyTables + definition.secrets.map(\.table)).map(Self.folded))
-        tables.subtract(keptTables)
+        let keyTables = definition.keyTables
+        tables.subtract(keyTables)
         // The others of the form are filled by records.
         let ofRecords = Set(format.collections.lazy.filter { $0.source == .table }.map { Self.folded($0.table) }).subtracting(tables)
-        otherTables = keptTables.union(ofRecords)
+        otherTables = keyTables.union(ofRecords)
         self.tables = tables
+        rewritten = lacking
         databasePath = path
         guard !self.tables.isEmpty else { return nil }
     }
@@ -120,6 +129,14 @@ public struct BackupRows: Sendable {
     /// SQLite compares names without regard to the case of ASCII letters.
     static func folded(_ name: String) -> String {
         String(decoding: name.utf8.map { $0 >= 0x41 && $0 <= 0x5A ? $0 + 0x20 : $0 }, as: UTF8.self)
+    }
+}
+
+extension AppDefinition {
+    /// Tables, in lower case, whose rows a restore writes key by key, or leaves, and never copies.
+    var keyTables: Set<String> {
+        let objects = formats.flatMap { [$0.metadata.table, $0.settings?.table] }.compactMap(\.self)
+        return Set((objects + secrets.map(\.table)).map(BackupRows.folded))
     }
 }
 

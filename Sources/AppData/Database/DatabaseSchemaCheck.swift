@@ -21,9 +21,23 @@ struct DatabaseSchemaCheck {
             objects + definition.collections.filter { $0.source == .table }.map(Self.needs))
     }
 
-    /// The same for the table of one collection.
-    func firstProblem(of collection: CollectionDefinition) throws(BackupError) -> Message? {
-        try firstProblem([Self.needs(collection)])
+    /// The fields of a collection whose columns its table does not have, as before the app's definition named them.
+    /// - Returns: `nil` where there is no table, or a field that no record may lack has no column.
+    func missingFields(of collection: CollectionDefinition) throws(BackupError) -> [Int]? {
+        guard try tables.contains(collection.table) else { return nil }
+        let present = try tables.columns(of: collection.table)
+        var missing: [Int] = []
+        for (index, field) in collection.fields.enumerated() {
+            let columns = field.keyColumns.isEmpty ? [field.column] : field.keyColumns
+            if columns.allSatisfy({ Self.has($0, present) }) { continue }
+            guard field.mayBeMissing, field.keyColumns.isEmpty, index != collection.keyIndex else { return nil }
+            missing.append(index)
+        }
+        return missing
+    }
+
+    private static func has(_ column: String, _ present: Set<String>) -> Bool {
+        present.contains(column) || IntrospectedTable.rowNumberNames.contains(column.lowercased())
     }
 
     private static func needs(_ collection: CollectionDefinition) -> (table: String, columns: [String]) {
@@ -41,8 +55,7 @@ struct DatabaseSchemaCheck {
         for (table, columns) in needed {
             guard try tables.contains(table) else { return "there is no table \(table)" }
             let present = try tables.columns(of: table)
-            for column in columns
-            where !present.contains(column) && !IntrospectedTable.rowNumberNames.contains(column.lowercased()) {
+            for column in columns where !Self.has(column, present) {
                 return "the table \(table) has no column \(column)"
             }
         }

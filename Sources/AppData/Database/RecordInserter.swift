@@ -19,8 +19,8 @@ final class RecordInserter: RecordVisitor {
     var takesSettings = true
     /// Collections whose rows were copied: their records are counted only.
     private var copied: Set<Int> = []
-    /// Writes what the records of a copied collection have for the one column that differs.
-    private var rewriting: (collection: Int, field: Int, statement: DatabaseStatement)?
+    /// Write what the records of a copied collection have for the columns that differ.
+    private var rewriting: [(collection: Int, field: Int, statement: DatabaseStatement)] = []
     /// Whether a collection was in the source, be it empty.
     private(set) var wasVisited: [Bool]
 
@@ -62,25 +62,28 @@ final class RecordInserter: RecordVisitor {
     func records(areCopiedFrom rows: BackupRows) throws(BackupError) {
         for (index, collection) in definition.collections.enumerated() where rows.has(collection.table) {
             copied.insert(index)
-            guard let rewritten = rows.rewritten, rewritten.table == BackupRows.folded(collection.table),
-                let field = collection.fields.firstIndex(where: { $0.column == rewritten.column })
-            else { continue }
-            let column = quotedIdentifier(rewritten.column)
-            let statement = try DatabaseStatement(
-                connection,
-                """
-                UPDATE \(quotedIdentifier(collection.table)) SET \(column) = ?1
-                WHERE \(DatabaseRecordReader.expression(collection.keyField)) = ?2 AND \(column) IS NOT ?1
-                """, path: path)
-            rewriting = (index, field, statement)
+            for rewritten in rows.rewritten where rewritten.table == BackupRows.folded(collection.table) {
+                guard let field = collection.fields.firstIndex(where: { $0.column == rewritten.column }) else { continue }
+                let column = quotedIdentifier(rewritten.column)
+                let statement = try DatabaseStatement(
+                    connection,
+                    """
+                    UPDATE \(quotedIdentifier(collection.table)) SET \(column) = ?1
+                    WHERE \(DatabaseRecordReader.expression(collection.keyField)) = ?2 AND \(column) IS NOT ?1
+                    """, path: path)
+                rewriting.append((index, field, statement))
+            }
         }
     }
 
     private func rewrite(_ record: RecordBuffer, of collection: Int) throws(BackupError) {
-        guard let rewriting, rewriting.collection == collection else { return }
-        try Self.bind(record, rewriting.field, to: 1, of: rewriting.statement)
-        try Self.bind(record, definition.collections[collection].keyIndex, to: 2, of: rewriting.statement)
-        try rewriting.statement.run()
+        for (_, field, statement) in rewriting.filter({ $0.collection == collection }) {
+            // The table's own default stays.
+            if rules[collection][field].type == .any, record.kind(field) == .missing { continue }
+            try Self.bind(record, field, to: 1, of: statement)
+            try Self.bind(record, definition.collections[collection].keyIndex, to: 2, of: statement)
+            try statement.run()
+        }
     }
 
     func visit(record: RecordBuffer, of collection: Int) throws(BackupError) {

@@ -80,7 +80,8 @@ extension DatabaseSchemaCheck {
         for table in try replacedTables().sorted() {
             // Several collections may share a table.
             let exported = present.collections.filter { $0.source == .table && $0.table == table }
-            let comesWithRows = copiesRows ? try tables.canNameColumns(of: table) : false
+            let comesWithRows =
+                copiesRows && !definition.keyTables.contains(BackupRows.folded(table)) ? try tables.canNameColumns(of: table) : false
             guard !exported.isEmpty else {
                 if try tables.hasRows(table) {
                     places.append(.init(table: table, column: nil, isNamedElsewhere: true, comesWithRows: comesWithRows))

@@ -179,6 +179,7 @@ struct RestoreCommand: ParsableCommand {
 
     private func write(_ store: Store, to target: String, _ printer: ProgressPrinter) throws {
         let snapshot = try store.anySnapshot(named: source)
+        try store.requireWritable(target)
         let restore = FolderRestore(store: store)
         if dryRun {
             try restore.check(snapshot, to: target)

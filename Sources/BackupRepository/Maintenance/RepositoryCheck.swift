@@ -95,7 +95,9 @@ public struct RepositoryCheck {
     private mutating func checkRegister() {
         let missing: SnapshotStore.MissingSnapshots
         do throws(BackupError) {
-            if try repository.snapshotStore.isRegisterMissing() { find(.record, MissingFinding.register(repository.layout)) }
+            if try repository.snapshotStore.isRegisterMissing() ? true : isWithoutRecords() {
+                find(.record, MissingFinding.register(repository.layout))
+            }
             missing = try repository.snapshotStore.missingSnapshots()
         } catch {
             // A later version's register says nothing to this one.
@@ -103,6 +105,12 @@ public struct RepositoryCheck {
             return
         }
         for finding in MissingFinding.all(missing, repository.layout) { find(finding.kind, finding.error) }
+    }
+
+    /// Whether there is data, and neither a register nor a record: a copy that is not complete.
+    private func isWithoutRecords() throws(BackupError) -> Bool {
+        guard repository.snapshotStore.list.recorded.isEmpty, try repository.snapshotStore.readRegister() == nil else { return false }
+        return try !repository.packs().isEmpty
     }
 
     /// Compares what the catalog says with what the packs say of themselves.

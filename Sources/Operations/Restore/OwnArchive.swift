@@ -22,32 +22,45 @@ struct OwnArchive {
     /// for the length of their metadata are looked at: each look reads a folder of each backup.
     func isStoredFile(_ file: ImportSource) throws(BackupError) -> Bool {
         guard file.sizeBytes > UInt64(ImportValidator.metadataTextLimitBytes) else { return false }
-        return try snapshot(withFile: file) != nil
+        return try !snapshots(withFile: file).isEmpty
     }
 
-    /// The snapshot whose export or database the file is.
-    func snapshot(withFile file: ImportSource) throws(BackupError) -> Snapshot? {
+    /// The backups whose export or database a file is.
+    /// - Returns: one for each database that they have, the newest first: exports that do not say when they were made can be the same of different data.
+    func snapshots(withFile file: ImportSource) throws(BackupError) -> [Snapshot] {
         try repository.refresh()
+        var found: [Snapshot] = []
+        var databases: Set<SHA256Digest?> = []
+        var compared: [FileContent: Bool] = [:]
         for snapshot in repository.snapshots().reversed() {
             guard let root = try? repository.rootDirectory(of: snapshot) else { continue }
             for name in ["export.json", Self.database] as [FileName] {
-                guard let index = root.index(named: name), root.entries[index].size == file.sizeBytes,
-                    let pieces = try? repository.pieces(of: root.entries[index].content)
-                else { continue }
-                if (try? isEqual(ExtentTable(plainContent: pieces), file.bytes)) == true { return snapshot }
+                guard let entry = root.entry(named: name), entry.size == file.sizeBytes else { continue }
+                let isSame = compared[entry.content] ?? isFile(entry.content, file)
+                compared[entry.content] = isSame
+                guard isSame else { continue }
+                if databases.insert(root.entry(named: Self.database)?.checksums?.sha256).inserted { found.append(snapshot) }
+                break
             }
         }
-        return nil
+        return found
+    }
+
+    private func isFile(_ content: FileContent, _ file: ImportSource) -> Bool {
+        guard let pieces = try? repository.pieces(of: content) else { return false }
+        return (try? isEqual(ExtentTable(plainContent: pieces), file.bytes)) == true
     }
 
     private static let database: FileName = "database.sqlite"
 
     /// The database of a snapshot.
-    func database(of snapshot: Snapshot) throws(BackupError) -> StoredDatabase? {
-        let root = try repository.rootDirectory(of: snapshot)
-        guard let index = root.index(named: Self.database) else { return nil }
-        let table = ExtentTable(plainContent: try repository.pieces(of: root.entries[index].content))
-        return StoredDatabase(bytes: StoredSource(table, in: repository), sizeBytes: table.size)
+    func database(of snapshot: Snapshot) -> StoredDatabase {
+        StoredDatabase { [repository] () throws(BackupError) in
+            let root = try repository.rootDirectory(of: snapshot)
+            guard let index = root.index(named: Self.database) else { return nil }
+            let table = ExtentTable(plainContent: try repository.pieces(of: root.entries[index].content))
+            return (StoredSource(table, in: repository), table.size)
+        }
     }
 
     /// The snapshot whose archive the file is.

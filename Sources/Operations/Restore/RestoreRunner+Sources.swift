@@ -30,7 +30,7 @@ extension RestoreRunner {
         return ImportSource(
             stored: StoredSource(table, in: store.repository), sizeBytes: table.size, name: snapshot.name.description,
             isSafetyBackup: snapshot.kind == .safety, archiveLayout: layout
-        ).describing(snapshot)
+        ).describing(snapshot, in: store.repository)
     }
 
     /// The backup of another app, or of another machine, replaces all data just as the store's own does, which must not happen by mistake.
@@ -90,8 +90,9 @@ extension RestoreRunner {
 
 extension ImportSource {
     /// With what is known of the backup whose archive it is.
-    func describing(_ snapshot: Snapshot) -> ImportSource {
+    func describing(_ snapshot: Snapshot, in repository: Repository) -> ImportSource {
         var source = self
+        source.backupDatabase = OwnArchive(repository: repository).database(of: snapshot)
         source.prefersDatabase = InexactValues(of: snapshot) != nil
         source.unreadFileCount = snapshot.unreadFileCount
         return source

@@ -10,6 +10,8 @@ import SystemIO
 public struct RestoreRunner: Sendable {
     /// File and database together: up to it a preview runs all strategies.
     private static let cheapLimitBytes: UInt64 = 16 << 20
+    /// In a message.
+    private static let shownSnapshotCount = 5
 
     let store: Store
     private let restoresSettings: Bool?
@@ -259,11 +261,17 @@ public struct RestoreRunner: Sendable {
         guard strategy == .replace, source.archiveLayout == nil else { return source }
         let own = OwnArchive(repository: store.repository)
         if let snapshot = try? own.snapshot(of: source) {
-            return source.asOwn(archiveLayout: snapshot.record.archiveLayout).describing(snapshot)
+            return source.asOwn(archiveLayout: snapshot.record.archiveLayout).describing(snapshot, in: store.repository)
         }
-        guard !store.definition.coversWholeDatabase, let snapshot = try? own.snapshot(withFile: source) else { return source }
+        guard !store.definition.coversWholeDatabase, let snapshots = try? own.snapshots(withFile: source), !snapshots.isEmpty
+        else { return source }
         var known = source
-        known.backupDatabase = try? own.database(of: snapshot)
+        if snapshots.count == 1 {
+            known.backupDatabase = own.database(of: snapshots[0])
+        } else {
+            known.warning =
+                "several backups have this file, with different databases: what only their databases hold is not restored. To restore one of them, name it: \(MessageText.list(snapshots.map { $0.name.description }, limit: Self.shownSnapshotCount))"
+        }
         return known
     }
 

@@ -15,7 +15,7 @@ struct OutputPlaces {
     private let repositoryPath: String
 
     /// All paths are absolute. The app's data are found by their paths without being looked at: their disk may not answer, and a backup can be exported all
-    /// the same.
+    /// the same. Only where a file of their disk is to be replaced, the media folder is looked at: a mount may lead into it by another path.
     init(database: String, media: String?, store: StorePaths, repository: String) {
         let database = Self.resolved(database)
         databaseFiles = ([""] + DatabaseLogs.suffixes).map { database + $0 }
@@ -47,7 +47,10 @@ struct OutputPlaces {
         let status = FileSystem.statusIfPresent(place.realPath)
         if let status, status.kind != .regular, status.kind != .directory { return }
         if isOfApp(place, status) { throw Self.refusal("this is a file of the app's database", path) }
-        if let mediaPath, place.realPath == mediaPath || place.realPath.hasPrefix("\(mediaPath)/") {
+        if let mediaPath,
+            place.realPath == mediaPath || place.realPath.hasPrefix("\(mediaPath)/")
+                || status.map({ isInMedia(place, $0, mediaPath) }) == true
+        {
             throw Self.lies(in: "the media folder", mediaPath, path)
         }
         if let repository = try? DataPlaces.Place("the repository", repositoryPath), place.isIn(repository), !isInMount(place) {
@@ -75,6 +78,14 @@ struct OutputPlaces {
         return databaseFiles.contains { FileSystem.statusIfPresent($0).map(FileIdentity.init) == FileIdentity(status) }
     }
 
+    /// Whether what is there lies in the media folder, by whatever path. A disk that answers for the one does so for the other.
+    private func isInMedia(_ place: DataPlaces.Place, _ status: FileStatus, _ mediaPath: String) -> Bool {
+        guard let mount = try? MountTable.current().entry(holding: mediaPath), mount.isOf(device: status.device),
+            let media = try? DataPlaces.Place("the media folder", mediaPath)
+        else { return false }
+        return place.isIn(media)
+    }
+
     /// A mountpoint may lie in the store.
     private func isInMount(_ place: DataPlaces.Place) -> Bool {
         guard let bytes = try? FileSystem.readFile(paths.mountRecord, limitBytes: 1 << 16), !bytes.isEmpty else { return false }
@@ -99,7 +110,7 @@ struct OutputPlaces {
 extension Store {
     /// Before a file is written that a user has named.
     /// - Throws: `usage` where it would take the place of the app's data, or lie in the backups.
-    func requireWritable(_ path: String) throws(BackupError) { try outputPlaces.check(path) }
+    public func requireWritable(_ path: String) throws(BackupError) { try outputPlaces.check(path) }
 
     var outputPlaces: OutputPlaces {
         OutputPlaces(database: database.path, media: mediaPath, store: paths, repository: repository.path)

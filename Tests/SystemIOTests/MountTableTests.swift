@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FUSEBridge
+@testable import SystemIO
 
 @Suite struct MountTableTests {
     @Test func lines() {

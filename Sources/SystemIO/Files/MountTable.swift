@@ -1,6 +1,5 @@
 import BackupCore
 import Glibc
-import SystemIO
 
 /// What is mounted where, as this process sees it (`/proc/self/mountinfo`). Reading it touches none of the mounts, so it does
 /// not hang on one whose daemon is dead.
@@ -15,6 +14,12 @@ public struct MountTable: Sendable {
         /// Device numbers, as in `st_dev` and below `/sys/class/bdi`.
         public let major: UInt32
         public let minor: UInt32
+
+        /// - Parameter device: as `st_dev` has it, which holds both numbers in the way of makedev(3).
+        public func isOf(device: UInt64) -> Bool {
+            let (major, minor) = (UInt64(major), UInt64(minor))
+            return device == minor & 0xff | (major & 0xfff) << 8 | (minor & ~0xff) << 12 | (major & ~0xfff) << 32
+        }
 
         public var isFUSE: Bool {
             fileSystemType == "fuse" || fileSystemType == "fuseblk" || fileSystemType.hasPrefix("fuse.")
@@ -51,6 +56,17 @@ public struct MountTable: Sendable {
     /// The mount that is seen at `path`, if it is a mountpoint.
     /// - Parameter path: absolute, without symbolic links.
     public func entry(at path: String) -> Entry? { entries.last { $0.path == path } }
+
+    /// The mount that a path lies in.
+    /// - Parameter path: absolute, without symbolic links.
+    public func entry(holding path: String) -> Entry? {
+        var path = path
+        while true {
+            if let entry = entry(at: path) { return entry }
+            if path == "/" { return nil }
+            path = FileSystem.parentPath(path)
+        }
+    }
 
     public func entries(ofType type: String) -> [Entry] { entries.filter { $0.fileSystemType == type } }
 

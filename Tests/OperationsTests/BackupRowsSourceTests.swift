@@ -1,0 +1,79 @@
+import TestSupport
+import Testing
+
+/// Where the rows come from that a restore copies, and which are not copied (review H: H6, H7, H8, H11).
+struct BackupRowsSourceTests {
+    private static let dump = BackupRowsTests.dump
+    private static let undo = BackupRowsTests.undo
+
+    /// The layouts of most apps have no place for the database.
+    @Test(arguments: ["A", "$R/a.zip", "$R/a.tar"])
+    func `the rows come from the repository where the archive has no database`(what: String) throws {
+        let room = try BackupRowsTests.makeRoom(#"archiveLayout:\#n  - {from: "export.json", to: "notes.json"}"#)
+        let before = try room.sh(Self.dump)
+        try room.sh("backupfs backup --label A --store $S; backupfs verify A --store $S")
+        for name in ["zip", "tar"] { try room.sh("backupfs export A --\(name) --output $R/a.\(name) --store $S") }
+        #expect(try room.sh("unzip -Z1 $R/a.zip | grep -c sqlite || true") == "0")
+        try room.sh("sqlite3 $R/a.db \"update notes set body = 'x', at = 'y', size = 'many', archived = 5\"")
+        let changed = try room.sh(Self.dump)
+        try room.sh("backupfs restore \(what) --yes --store $S")
+        #expect(try room.sh(Self.dump) == before)
+        try room.sh(Self.undo)
+        #expect(try room.sh(Self.dump) == changed)
+    }
+
+    @Test func `a field that the definition has got since is no reason to leave the rows`() throws {
+        let room = try BackupRowsTests.makeRoom()
+        try room.sh("backupfs backup --label A --store $S; sqlite3 $R/a.db 'alter table notes add column stars integer'")
+        try room.sh("sqlite3 $R/a.db 'update notes set stars = 5, archived = 7'")
+        try room.sh("echo '      - {name: stars, column: stars, type: integer, default: \"3\"}' >> $S/app.yaml")
+        let changed = try room.sh(Self.dump)
+        let result = try room.run("backupfs restore A --yes --store $S")
+        #expect(result.status == 0 && !result.output.contains("is not restored"), "\(result)")
+        #expect(
+            try room.sh("sqlite3 $R/a.db 'select rowid, id, body, at, archived, added, stars from notes order by id'")
+                == "3|ape||2024-01-02 03:04:05Z|0|once|3\n7|zebra|one|2024-01-02T23:30:00-05:00|||3")
+        try room.sh(Self.undo)
+        #expect(try room.sh(Self.dump) == changed)
+    }
+
+    @Test func `an export that several backups have brings the rows of none of them`() throws {
+        let room = try BackupRowsTests.makeRoom(createdAt: false)
+        try room.sh("backupfs backup --label A --store $S; backupfs export A --output $R/a.json --store $S")
+        // Their own database is the same: it does not matter whose it is.
+        let before = try room.sh(Self.dump)
+        try room.sh("backupfs restore $R/a.json --yes --store $S")
+        #expect(try room.sh(Self.dump) == before)
+        try room.sh("sqlite3 $R/a.db 'update notes set archived = 9'; backupfs backup --label B --store $S")
+        try room.sh("backupfs export B --output $R/b.json --store $S; cmp $R/a.json $R/b.json")
+        let changed = try room.sh(Self.dump)
+        let refused = try room.run("backupfs restore $R/a.json --yes --store $S")
+        #expect(refused.status == 1 && refused.complaint.contains("a restore would lose its values"), "\(refused)")
+        #expect(try room.sh(Self.dump) == changed)
+        try room.sh("sqlite3 $R/a.db 'delete from notes'")
+        let result = try room.run("backupfs restore $R/a.json --yes --store $S")
+        #expect(
+            result.status == 0
+                && result.output.contains("several backups have this file, with different databases: what only their databases hold is not restored"),
+            "\(result)")
+        try room.sh("backupfs restore A --yes --store $S")
+        #expect(try room.sh(Self.dump) == before)
+    }
+
+    @Test func `a collection in the table of the metadata is not copied, and its further columns refuse a restore`() throws {
+        let room = try BackupRowsTests.makeRoom()
+        try room.sh(
+            """
+            sqlite3 $R/a.db "alter table about add column device text; insert into about values ('lang', 'en', 'pc')"
+            cd $S; sed -i 's/^envelope: .*/envelope: [about, notes, items]/' app.yaml
+            printf '  - name: items\\n    table: about\\n    key: key\\n    singular: item\\n    plural: items\\n    fields:\\n' >> app.yaml
+            printf '      - {name: key, column: key, type: text}\\n      - {name: value, column: value, type: text}\\n' >> app.yaml
+            """)
+        let before = try room.sh(Self.dump)
+        let backup = try room.run("backupfs backup --label A --store $S")
+        #expect(backup.complaint.contains("about.device") && backup.complaint.contains("and a restore would be refused"), "\(backup)")
+        let refused = try room.run("backupfs restore A --yes --store $S")
+        #expect(refused.status == 1 && refused.complaint.contains("a restore would lose its values"), "\(refused)")
+        #expect(try room.sh(Self.dump) == before)
+    }
+}
