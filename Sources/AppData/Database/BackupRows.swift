@@ -55,7 +55,8 @@ public struct BackupRows: Sendable {
         otherTables = keptTables.union(ofRecords)
         self.tables = tables
         databasePath = path
-        guard !self.tables.isEmpty else { return nil }
+        // An app without any such table may still have keys.
+        guard !tables.isEmpty || !definition.hasTables else { return nil }
     }
 
     /// What refers to nothing in the backup.
@@ -109,6 +110,13 @@ public struct BackupRows: Sendable {
         guard try source.hasRows(table) else { return false }
         guard try target.contains(table) else { return true }
         return try !target.hasRows(table)
+    }
+
+    /// Opens the backup's database.
+    func withDatabase(_ body: (DatabaseTables) throws(BackupError) -> Void) throws(BackupError) {
+        try Self.withConnection(to: databasePath) { connection throws(BackupError) in
+            try body(DatabaseTables(connection: connection, path: databasePath))
+        }
     }
 
     private static func withConnection(

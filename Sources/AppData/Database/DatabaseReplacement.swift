@@ -101,6 +101,8 @@ struct DatabaseReplacement {
             if let rows = instructions.rows {
                 for note in try rows.copy(into: connection, path: path) { outcome.note(note) }
                 try inserter.records(areCopiedFrom: rows)
+                let objects = definition.formats.flatMap { [$0.metadata, takesSettings ? $0.settings : nil] }.compactMap(\.self)
+                try inserter.keyValues.copy(from: rows, of: objects)
             }
             try source.visit(with: inserter)
             for (index, count) in inserter.counts.enumerated() { outcome.collections[index].added = count }

@@ -139,6 +139,8 @@ final class RecordInserter: RecordVisitor {
 
     private func insert(_ buffer: RecordBuffer, of object: ObjectDefinition) throws(BackupError) {
         for (index, field) in object.fields.enumerated() where field.source == .stored && field.isRestored {
+            // The app's own value is back, whatever it is.
+            if keyValues.hasCopied(field, of: object) { continue }
             guard let problem = FieldConformance.problem(buffer, index, field) else { continue }
             throw refusal(object.isInline ? problem : "\(object.name): \(problem)")
         }
