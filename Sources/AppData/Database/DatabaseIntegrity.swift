@@ -41,8 +41,8 @@ extension DroppedDatabase {
                 let text = pages.text(0)
                 if text != "ok" { problems.append(text) }
             }
-            let keys = try DatabaseStatement(connection, "PRAGMA foreign_key_check", path: path)
-            while problems.count < limit, try keys.step() {
+            try DanglingReferences.forEach(in: DatabaseTables(connection: connection, path: path)) { keys in
+                guard problems.count < limit else { return }
                 problems.append(
                     "row \(keys.text(1)) of the table \(keys.text(0)) refers to a row of \(keys.text(2)) that is not there")
             }
