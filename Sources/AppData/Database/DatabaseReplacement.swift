@@ -99,10 +99,13 @@ struct DatabaseReplacement {
         } else {
             inserter.takesSettings = takesSettings
             if let rows = instructions.rows {
-                for note in try rows.copy(into: connection, path: path) { outcome.note(note) }
-                try inserter.records(areCopiedFrom: rows)
                 let objects = definition.formats.flatMap { [$0.metadata, takesSettings ? $0.settings : nil] }.compactMap(\.self)
-                try inserter.keyValues.copy(from: rows, of: objects)
+                let notes = try DatabaseTables(connection: connection, path: path).withoutChecks { () throws(BackupError) in
+                    try inserter.keyValues.copy(from: rows, of: objects)
+                    return try rows.copy(into: connection, path: path)
+                }
+                for note in notes { outcome.note(note) }
+                try inserter.records(areCopiedFrom: rows)
             }
             try source.visit(with: inserter)
             for (index, count) in inserter.counts.enumerated() { outcome.collections[index].added = count }

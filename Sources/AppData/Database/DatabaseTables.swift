@@ -42,6 +42,21 @@ struct DatabaseTables {
 
     func canNameColumns(of table: String) throws(BackupError) -> Bool { try columns(of: table).allSatisfy(Self.canName) }
 
+    /// Rows that an app has written without regard to its CHECK constraints, or before it had them, are its own.
+    func withoutChecks<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
+        let pragma = "PRAGMA ignore_check_constraints"
+        try DatabaseStatement(connection, "\(pragma) = ON", path: path).run()
+        let result: Result
+        do throws(BackupError) {
+            result = try body()
+        } catch {
+            try? DatabaseStatement(connection, "\(pragma) = OFF", path: path).run()
+            throw error
+        }
+        try DatabaseStatement(connection, "\(pragma) = OFF", path: path).run()
+        return result
+    }
+
     private func withBoundText<Result>(
         _ text: String, _ statement: DatabaseStatement, _ body: () throws(BackupError) -> Result
     ) throws(BackupError) -> Result {
