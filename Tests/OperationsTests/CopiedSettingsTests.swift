@@ -89,8 +89,10 @@ struct CopiedSettingsTests {
     @Test(arguments: ["'abc'", "''", "3.7", "x'00ff'", "null"])
     func `a setting that the definition does not allow refuses no undo`(value: String) throws {
         let room = try Self.makeRoom()
-        try room.sh("sqlite3 $R/a.db \"update about set value = 'phone' where key = 'device'\"; backupfs backup --label A --store $S")
-        try room.sh("sqlite3 $R/a.db \"update settings set value = \(value) where key = 'size'; insert into notes values (2, 'after')\"")
+        try room.sh(
+            "sqlite3 $R/a.db \"update about set value = 'phone' where key = 'device'\"; backupfs backup --label A --store $S")
+        try room.sh(
+            "sqlite3 $R/a.db \"update settings set value = \(value) where key = 'size'; insert into notes values (2, 'after')\"")
         let changed = try room.sh(Self.dump)
         try room.sh("backupfs restore A --yes --store $S >/dev/null")
         #expect(try room.sh("sqlite3 $R/a.db \"select value from settings where key = 'size'\"") == "007")
@@ -110,7 +112,8 @@ struct CopiedSettingsTests {
         let settings = "sqlite3 $R/a.db 'select value from settings'"
         try room.sh("backupfs restore A --no-settings --yes --store $S >/dev/null")
         #expect(try room.sh(settings) == "9\n9\n9\n9\n9")
-        #expect(try room.sh("sqlite3 $R/a.db \"select hex(value), typeof(value) from about where key = 'device'\"") == "61FF|blob")
+        #expect(
+            try room.sh("sqlite3 $R/a.db \"select hex(value), typeof(value) from about where key = 'device'\"") == "61FF|blob")
         try room.sh("backupfs restore A --yes --store $S >/dev/null")
         #expect(try room.sh(Self.dump) == before.replacing("'own','o'", with: "'own',9"))
     }

@@ -52,6 +52,13 @@ struct UncommonSchemaTests {
         #expect(try room.sh(dump) == changed)
     }
 
+    @Test func `columns whose names differ by the normal form of Unicode only are two`() throws {
+        let room = try Self.makeRoom(
+            "create table notes (id integer primary key, body text, \"caf\u{e9}\" text, \"cafe\u{301}\" text); insert into notes values (1, 'one', 'nfc', 'nfd')"
+        )
+        try Self.expectSameAfterRestoreAndUndo(room, "update notes set body = 'x', \"caf\u{e9}\" = 'y', \"cafe\u{301}\" = 'z'")
+    }
+
     @Test func `a foreign key that SQLite cannot check refuses no restore`() throws {
         let room = try Self.makeRoom(
             "create table notes (id integer primary key, body text); create table drawings (n references notes(body)); insert into notes values (1, 'one'); insert into drawings values ('one')"

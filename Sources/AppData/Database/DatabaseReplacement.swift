@@ -151,7 +151,7 @@ struct DatabaseReplacement {
 
     /// All rows but those that the file's form of the data wants kept.
     private func delete(from table: String, _ format: AppDefinition) throws(BackupError) {
-        let keeping = format.collections.first { $0.table == table && $0.rules.keepOnReplaceIndex != nil }
+        let keeping = format.collections.first { SchemaName($0.table) == SchemaName(table) && $0.rules.keepOnReplaceIndex != nil }
         let column = keeping.flatMap { collection in collection.rules.keepOnReplaceIndex.map { collection.fields[$0].column } }
         let condition = column.map { " WHERE \(quotedIdentifier($0)) IS NOT 1" } ?? ""
         try execute("DELETE FROM \(quotedIdentifier(table))\(condition)")

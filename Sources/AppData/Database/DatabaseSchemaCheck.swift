@@ -42,7 +42,9 @@ struct DatabaseSchemaCheck {
             guard try tables.contains(table) else { return "there is no table \(table)" }
             let present = try tables.columns(of: table)
             for column in columns
-            where !present.contains(column) && !IntrospectedTable.rowNumberNames.contains(column.lowercased()) {
+            where !present.contains(where: { $0.utf8.elementsEqual(column.utf8) })
+                && !IntrospectedTable.rowNumberNames.contains(column.lowercased())
+            {
                 return "the table \(table) has no column \(column)"
             }
         }
@@ -62,7 +64,9 @@ struct DatabaseSchemaCheck {
         guard !definition.coversWholeDatabase else { return nil }
         var tables = try replacedTables()
         for object in definition.formats.flatMap({ [$0.metadata, $0.settings] }) {
-            if let table = object?.table, !tables.contains(table) { tables.append(table) }
+            if let table = object?.table, !tables.contains(where: { SchemaName($0) == SchemaName(table) }) {
+                tables.append(table)
+            }
         }
         return try TriggerEffects(of: tables, in: connection, path: path)
     }
@@ -71,7 +75,7 @@ struct DatabaseSchemaCheck {
     func replacedTables() throws(BackupError) -> [String] {
         var tables: [String] = []
         for collection in definition.formats.flatMap(\.collections)
-        where collection.source == .table && !tables.contains(collection.table) {
+        where collection.source == .table && !tables.contains(where: { SchemaName($0) == SchemaName(collection.table) }) {
             if try self.tables.contains(collection.table) { tables.append(collection.table) }
         }
         return tables

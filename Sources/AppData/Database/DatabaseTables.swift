@@ -27,11 +27,12 @@ struct DatabaseTables {
         }
     }
 
-    func columns(of table: String) throws(BackupError) -> Set<String> {
+    /// Not a set of texts: to Swift two of them may be the same (`SchemaName`).
+    func columns(of table: String) throws(BackupError) -> [String] {
         let statement = try DatabaseStatement(connection, "PRAGMA table_xinfo(\(quotedIdentifier(table)))", path: path)
-        var names: Set<String> = []
+        var names: [String] = []
         while try statement.step() {
-            if statement.integer(6) == 0 { names.insert(statement.text(1)) }
+            if statement.integer(6) == 0 { names.append(statement.text(1)) }
         }
         return names
     }

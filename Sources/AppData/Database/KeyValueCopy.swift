@@ -19,8 +19,10 @@ struct KeyValueCopy {
         // A key is compared by its bytes, as it is when it is read, whatever order its column has. Where several rows have it, the last counts.
         let isKey = "\"key\" = ?1 COLLATE BINARY"
         rows = try DatabaseStatement(
-            source.connection, "SELECT \"value\" FROM main.\(name) WHERE \(isKey) AND typeof(\"key\") = 'text'", path: source.path)
-        update = try DatabaseStatement(target.connection, "UPDATE main.\(name) SET \"value\" = ?2 WHERE \(isKey)", path: target.path)
+            source.connection, "SELECT \"value\" FROM main.\(name) WHERE \(isKey) AND typeof(\"key\") = 'text'", path: source.path
+        )
+        update = try DatabaseStatement(
+            target.connection, "UPDATE main.\(name) SET \"value\" = ?2 WHERE \(isKey)", path: target.path)
         insertion = try DatabaseStatement(
             target.connection, "INSERT INTO main.\(name) (\"key\", \"value\") VALUES (?1, ?2)", path: target.path)
     }

@@ -33,7 +33,8 @@ final class KeyValueWriter {
         guard let table = object.table else { return }
         let rows = try reader.keyValues(of: object)
         let present = try reader.object(object, creationTime: nil, schemaVersion: nil)
-        for (index, field) in object.fields.enumerated() where field.source == .stored && field.isRestored && !hasCopied(field, of: object) {
+        for (index, field) in object.fields.enumerated()
+        where field.source == .stored && field.isRestored && !hasCopied(field, of: object) {
             guard let text = Self.text(buffer, index, like: rows[field.column]) else { continue }
             given.insert(Place(table, field.column))
             guard buffer.value(index) != present.value(index) else { continue }
@@ -136,7 +137,9 @@ final class KeyValueWriter {
         var notes: [Message] = []
         let row = KeyValueRow(connection: connection, table: table, path: path)
         for field in object.fields
-        where field.source == .stored && field.isRestored && !given.contains(Place(table, field.column)) && !hasCopied(field, of: object) {
+        where field.source == .stored && field.isRestored && !given.contains(Place(table, field.column))
+            && !hasCopied(field, of: object)
+        {
             guard let column = try row.columnToKeep(of: field.column) else {
                 let statement = try DatabaseStatement(
                     connection, "DELETE FROM \(quotedIdentifier(table)) WHERE \"key\" = ?1 COLLATE BINARY", path: path)

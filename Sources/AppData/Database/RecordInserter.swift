@@ -62,8 +62,8 @@ final class RecordInserter: RecordVisitor {
     func records(areCopiedFrom rows: BackupRows) throws(BackupError) {
         for (index, collection) in definition.collections.enumerated() where rows.has(collection.table) {
             copied.insert(index)
-            guard let rewritten = rows.rewritten, rewritten.table == BackupRows.folded(collection.table),
-                let field = collection.fields.firstIndex(where: { $0.column == rewritten.column })
+            guard let rewritten = rows.rewritten, rewritten.table == SchemaName(collection.table),
+                let field = collection.fields.firstIndex(where: { SchemaName($0.column) == SchemaName(rewritten.column) })
             else { continue }
             let column = quotedIdentifier(rewritten.column)
             let statement = try DatabaseStatement(
