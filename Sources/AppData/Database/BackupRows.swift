@@ -4,17 +4,17 @@ import GRDBSQLite
 /// The rows of a backup's own database. A restore of the backup copies them as they are: an export has neither the columns that no field names, nor the
 /// numbers by which SQLite knows rows, nor each value in the very form that the app gave it (a date with its time zone, NULL in the place of a default).
 public struct BackupRows: Sendable {
-    /// Tables of collections, in lower case as SQLite compares them, whose rows the database has with all columns that no record may lack. Those that
+    /// Tables of collections whose rows the database has with all columns that no record may lack. Those that
     /// only another of the app's formats names are among them.
-    private let tables: Set<String>
+    private let tables: Set<SchemaName>
     public var rewritten: [RewrittenColumn] = []
     private let databasePath: String
     /// Tables whose rows a restore leaves or writes by other means.
-    private let otherTables: Set<String>
+    private let otherTables: Set<SchemaName>
 
     /// A column that records have other values for than the backup's rows: where their files lie now, or what a field is when a record lacks it.
     public struct RewrittenColumn: Sendable {
-        let table: String
+        let table: SchemaName
         let column: String
 
         /// - Parameter pointer: of the definition.
@@ -23,7 +23,7 @@ public struct BackupRows: Sendable {
         }
 
         init(_ collection: CollectionDefinition, _ field: Int) {
-            table = BackupRows.folded(collection.table)
+            table = SchemaName(collection.table)
             column = collection.fields[field].column
         }
     }
@@ -38,7 +38,7 @@ public struct BackupRows: Sendable {
         guard !definition.coversWholeDatabase,
             definition.formats.flatMap(\.collections).allSatisfy({ $0.rules.keepOnReplaceIndex == nil })
         else { return nil }
-        var tables: Set<String> = []
+        var tables: Set<SchemaName> = []
         var lacking: [RewrittenColumn] = []
         try Self.withConnection(to: path) { connection throws(BackupError) in
             guard try DroppedDatabase.firstProblem(connection, path: path) == nil else { return }
@@ -47,24 +47,28 @@ public struct BackupRows: Sendable {
                 try definition.format(ofDatabase: connection, path: path).schemaVersion == format.schemaVersion
             else { return }
             // A replacement empties the tables of all formats.
-            for table in try check.replacedTables() where try check.tables.canNameColumns(of: table) { tables.insert(Self.folded(table)) }
+            for table in try check.replacedTables() where try check.tables.canNameColumns(of: table) {
+                tables.insert(SchemaName(table))
+            }
             for collection in format.collections where collection.source == .table {
                 if let missing = try check.missingFields(of: collection) {
                     lacking += missing.map { RewrittenColumn(collection, $0) }
                 } else {
-                    tables.remove(Self.folded(collection.table))
+                    tables.remove(SchemaName(collection.table))
                 }
             }
         }
         let keyTables = definition.keyTables
         tables.subtract(keyTables)
         // The others of the form are filled by records.
-        let ofRecords = Set(format.collections.lazy.filter { $0.source == .table }.map { Self.folded($0.table) }).subtracting(tables)
+        let ofRecords = Set(format.collections.lazy.filter { $0.source == .table }.map { SchemaName($0.table) }).subtracting(
+            tables)
         otherTables = keyTables.union(ofRecords)
         self.tables = tables
         rewritten = lacking
         databasePath = path
-        guard !self.tables.isEmpty else { return nil }
+        // An app without any such table may still have keys.
+        guard !tables.isEmpty || !definition.hasTables else { return nil }
     }
 
     /// What refers to nothing in the backup.
@@ -81,7 +85,7 @@ public struct BackupRows: Sendable {
         format.collections.allSatisfy { $0.source != .table || has($0.table) }
     }
 
-    func has(_ table: String) -> Bool { tables.contains(Self.folded(table)) }
+    func has(_ table: String) -> Bool { tables.contains(SchemaName(table)) }
 
     /// Copies the rows of all tables into those of another database, which are empty, in its transaction.
     /// - Returns: what is to be said of what the database has no place for.
@@ -96,7 +100,7 @@ public struct BackupRows: Sendable {
                 try copy.run()
                 left += try copy.columnsLeft().map { "\(table).\($0)" }
             }
-            for table in names where !has(table) && !otherTables.contains(Self.folded(table)) {
+            for table in names where !has(table) && !otherTables.contains(SchemaName(table)) {
                 if try Self.isLeft(table, sourceTables, targetTables) { left.append(table) }
             }
         }
@@ -120,23 +124,25 @@ public struct BackupRows: Sendable {
         return try !target.hasRows(table)
     }
 
+    /// Opens the backup's database.
+    func withDatabase(_ body: (DatabaseTables) throws(BackupError) -> Void) throws(BackupError) {
+        try Self.withConnection(to: databasePath) { connection throws(BackupError) in
+            try body(DatabaseTables(connection: connection, path: databasePath))
+        }
+    }
+
     private static func withConnection(
         to path: String, _ body: (OpaquePointer?) throws(BackupError) -> Void
     ) throws(BackupError) {
         try DroppedDatabase.withConnection(to: path, acceptsUnknownCollations: true, body)
     }
-
-    /// SQLite compares names without regard to the case of ASCII letters.
-    static func folded(_ name: String) -> String {
-        String(decoding: name.utf8.map { $0 >= 0x41 && $0 <= 0x5A ? $0 + 0x20 : $0 }, as: UTF8.self)
-    }
 }
 
 extension AppDefinition {
-    /// Tables, in lower case, whose rows a restore writes key by key, or leaves, and never copies.
-    var keyTables: Set<String> {
+    /// Tables whose rows a restore writes key by key, or leaves, and never copies.
+    var keyTables: Set<SchemaName> {
         let objects = formats.flatMap { [$0.metadata.table, $0.settings?.table] }.compactMap(\.self)
-        return Set((objects + secrets.map(\.table)).map(BackupRows.folded))
+        return Set((objects + secrets.map(\.table)).map(SchemaName.init))
     }
 }
 
@@ -158,11 +164,11 @@ private struct RowCopy {
         self.target = target
         let sourceColumns = try source.columns(of: table)
         let targetColumns = try target.columns(of: table)
-        let byName = Dictionary(targetColumns.map { (BackupRows.folded($0), $0) }) { first, _ in first }
-        columns = sourceColumns.sorted().compactMap { name in byName[BackupRows.folded(name)].map { (name, $0) } }
-        others = sourceColumns.filter { byName[BackupRows.folded($0)] == nil }.sorted()
-        let used = Set((sourceColumns.union(targetColumns)).map(BackupRows.folded))
-        let free = ["rowid", "_rowid_", "oid"].first { !used.contains($0) }
+        let byName = Dictionary(targetColumns.map { (SchemaName($0), $0) }) { first, _ in first }
+        columns = sourceColumns.sorted().compactMap { name in byName[SchemaName(name)].map { (name, $0) } }
+        others = sourceColumns.filter { byName[SchemaName($0)] == nil }.sorted()
+        let used = Set((sourceColumns + targetColumns).map(SchemaName.init))
+        let free = ["rowid", "_rowid_", "oid"].first { !used.contains(SchemaName($0)) }
         // A row's number is its key in a table that has such a key in both.
         if let free, try source.hasRowNumbers(table, free), try target.hasRowNumbers(table, free),
             try source.primaryKey(of: table) == target.primaryKey(of: table)
@@ -209,7 +215,7 @@ extension DatabaseTables {
     func columnsWithValues(among columns: [String], of table: String) throws(BackupError) -> [String] {
         let unnameable = columns.filter { !DatabaseTables.canName($0) }
         if !unnameable.isEmpty {
-            let found = try columnsWithValues(among: columns.filter { !unnameable.contains($0) }, of: table)
+            let found = try columnsWithValues(among: columns.filter(DatabaseTables.canName), of: table)
             return try hasRows(table) ? (found + unnameable).sorted() : found
         }
         guard !columns.isEmpty else { return [] }
@@ -230,15 +236,16 @@ extension DatabaseTables {
         }
     }
 
-    fileprivate func primaryKey(of table: String) throws(BackupError) -> [String] {
+    /// Place, name and type of each of its columns.
+    fileprivate func primaryKey(of table: String) throws(BackupError) -> Set<[SchemaName]> {
         let statement = try DatabaseStatement(connection, "PRAGMA main.table_xinfo(\(quotedIdentifier(table)))", path: path)
-        var columns: [String] = []
+        var columns: Set<[SchemaName]> = []
         while try statement.step() {
             let position = statement.integer(5)
             if position > 0 {
-                columns.append("\(position) \(BackupRows.folded(statement.text(1))) \(BackupRows.folded(statement.text(2)))")
+                columns.insert([SchemaName(String(position)), SchemaName(statement.text(1)), SchemaName(statement.text(2))])
             }
         }
-        return columns.sorted()
+        return columns
     }
 }

@@ -15,9 +15,30 @@ struct DanglingReferences {
     init() {}
 
     init(in connection: OpaquePointer?, path: String) throws(BackupError) {
-        let statement = try DatabaseStatement(connection, "PRAGMA foreign_key_check", path: path)
-        while try statement.step() {
-            counts[Reference(table: statement.text(0), parent: statement.text(2)), default: 0] += 1
+        try Self.forEach(in: DatabaseTables(connection: connection, path: path)) { row in
+            counts[Reference(table: row.text(0), parent: row.text(2)), default: 0] += 1
+        }
+    }
+
+    /// How many there are.
+    var count: Int { counts.values.reduce(0, +) }
+
+    /// Each by a row of `PRAGMA foreign_key_check`. SQLite cannot check a table that refers to columns without a unique index, which it takes as long as
+    /// nothing asks for a check: there is nothing to check in such a table.
+    static func forEach(
+        in tables: DatabaseTables, _ body: (DatabaseStatement) throws(BackupError) -> Void
+    ) throws(BackupError) {
+        for table in try tables.names() {
+            let rows: DatabaseStatement
+            do throws(BackupError) {
+                rows = try DatabaseStatement(
+                    tables.connection, "PRAGMA main.foreign_key_check(\(quotedIdentifier(table)))", path: tables.path)
+                guard try rows.step() else { continue }
+            } catch {
+                guard error.code == .invalidContent else { throw error }
+                continue
+            }
+            repeat { try body(rows) } while try rows.step()
         }
     }
 
@@ -28,7 +49,7 @@ struct DanglingReferences {
 
     var warning: Message? {
         guard let table = counts.keys.map(\.table).min() else { return nil }
-        let count = counts.values.reduce(0, +)
+        let count = count
         return .plural(
             count,
             one: "\(count) record refers to one that is not there, as before: in the table \(MessageText.shortened(table))",

@@ -37,8 +37,8 @@ public struct DatabaseFit: Sendable, Equatable {
                 continue
             }
             let columns = try present.columns(of: table.name)
-            let named = Set(tables.filter { $0.name == table.name }.flatMap { $0.columns.map(\.name) })
-            let unnamed = columns.subtracting(named).sorted()
+            let named = Set(tables.filter { $0.name == table.name }.flatMap { $0.columns.map { SchemaName($0.name) } })
+            let unnamed = columns.filter { !named.contains(SchemaName($0)) }.sorted()
             for column in table.columns where !columns.contains(column.name) {
                 problems.append(
                     DefinitionProblem(

@@ -19,7 +19,14 @@ extension DroppedDatabase {
 
     /// The quick check takes the primary key of a table WITHOUT ROWID for null where it is not in the order of the columns (SQLite 3.40): then the
     /// whole check decides, which takes longer.
+    /// Rows that break a CHECK are the app's own, and no damage.
     static func firstProblem(_ connection: OpaquePointer?, path: String) throws(BackupError) -> String? {
+        try DatabaseTables(connection: connection, path: path).withoutChecks { () throws(BackupError) in
+            try firstProblemOfPages(connection, path: path)
+        }
+    }
+
+    private static func firstProblemOfPages(_ connection: OpaquePointer?, path: String) throws(BackupError) -> String? {
         for check in ["quick_check", "integrity_check"] {
             let statement = try DatabaseStatement(connection, "PRAGMA \(check)(1)", path: path)
             let found = try statement.step() ? statement.text(0) : "no answer"
@@ -41,8 +48,8 @@ extension DroppedDatabase {
                 let text = pages.text(0)
                 if text != "ok" { problems.append(text) }
             }
-            let keys = try DatabaseStatement(connection, "PRAGMA foreign_key_check", path: path)
-            while problems.count < limit, try keys.step() {
+            try DanglingReferences.forEach(in: DatabaseTables(connection: connection, path: path)) { keys in
+                guard problems.count < limit else { return }
                 problems.append(
                     "row \(keys.text(1)) of the table \(keys.text(0)) refers to a row of \(keys.text(2)) that is not there")
             }

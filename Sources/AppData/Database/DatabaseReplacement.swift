@@ -99,7 +99,12 @@ struct DatabaseReplacement {
         } else {
             inserter.takesSettings = takesSettings
             if let rows = instructions.rows {
-                for note in try rows.copy(into: connection, path: path) { outcome.note(note) }
+                let objects = definition.formats.flatMap { [$0.metadata, takesSettings ? $0.settings : nil] }.compactMap(\.self)
+                let notes = try DatabaseTables(connection: connection, path: path).withoutChecks { () throws(BackupError) in
+                    try inserter.keyValues.copy(from: rows, of: objects)
+                    return try rows.copy(into: connection, path: path)
+                }
+                for note in notes { outcome.note(note) }
                 try inserter.records(areCopiedFrom: rows)
             }
             try source.visit(with: inserter)
@@ -146,7 +151,7 @@ struct DatabaseReplacement {
 
     /// All rows but those that the file's form of the data wants kept.
     private func delete(from table: String, _ format: AppDefinition) throws(BackupError) {
-        let keeping = format.collections.first { $0.table == table && $0.rules.keepOnReplaceIndex != nil }
+        let keeping = format.collections.first { SchemaName($0.table) == SchemaName(table) && $0.rules.keepOnReplaceIndex != nil }
         let column = keeping.flatMap { collection in collection.rules.keepOnReplaceIndex.map { collection.fields[$0].column } }
         let condition = column.map { " WHERE \(quotedIdentifier($0)) IS NOT 1" } ?? ""
         try execute("DELETE FROM \(quotedIdentifier(table))\(condition)")

@@ -36,8 +36,8 @@ struct DatabaseSchemaCheck {
         return missing
     }
 
-    private static func has(_ column: String, _ present: Set<String>) -> Bool {
-        present.contains(column) || IntrospectedTable.rowNumberNames.contains(column.lowercased())
+    private static func has(_ column: String, _ present: [String]) -> Bool {
+        present.contains { $0.utf8.elementsEqual(column.utf8) } || IntrospectedTable.rowNumberNames.contains(column.lowercased())
     }
 
     private static func needs(_ collection: CollectionDefinition) -> (table: String, columns: [String]) {
@@ -75,7 +75,9 @@ struct DatabaseSchemaCheck {
         guard !definition.coversWholeDatabase else { return nil }
         var tables = try replacedTables()
         for object in definition.formats.flatMap({ [$0.metadata, $0.settings] }) {
-            if let table = object?.table, !tables.contains(table) { tables.append(table) }
+            if let table = object?.table, !tables.contains(where: { SchemaName($0) == SchemaName(table) }) {
+                tables.append(table)
+            }
         }
         return try TriggerEffects(of: tables, in: connection, path: path)
     }
@@ -84,7 +86,7 @@ struct DatabaseSchemaCheck {
     func replacedTables() throws(BackupError) -> [String] {
         var tables: [String] = []
         for collection in definition.formats.flatMap(\.collections)
-        where collection.source == .table && !tables.contains(collection.table) {
+        where collection.source == .table && !tables.contains(where: { SchemaName($0) == SchemaName(collection.table) }) {
             if try self.tables.contains(collection.table) { tables.append(collection.table) }
         }
         return tables

@@ -27,11 +27,12 @@ struct DatabaseTables {
         }
     }
 
-    func columns(of table: String) throws(BackupError) -> Set<String> {
+    /// Not a set of texts: to Swift two of them may be the same (`SchemaName`).
+    func columns(of table: String) throws(BackupError) -> [String] {
         let statement = try DatabaseStatement(connection, "PRAGMA table_xinfo(\(quotedIdentifier(table)))", path: path)
-        var names: Set<String> = []
+        var names: [String] = []
         while try statement.step() {
-            if statement.integer(6) == 0 { names.insert(statement.text(1)) }
+            if statement.integer(6) == 0 { names.append(statement.text(1)) }
         }
         return names
     }
@@ -41,6 +42,21 @@ struct DatabaseTables {
     static func canName(_ column: String) -> Bool { !column.unicodeScalars.contains("\u{FFFD}") }
 
     func canNameColumns(of table: String) throws(BackupError) -> Bool { try columns(of: table).allSatisfy(Self.canName) }
+
+    /// Rows that an app has written without regard to its CHECK constraints, or before it had them, are its own.
+    func withoutChecks<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
+        let pragma = "PRAGMA ignore_check_constraints"
+        try DatabaseStatement(connection, "\(pragma) = ON", path: path).run()
+        let result: Result
+        do throws(BackupError) {
+            result = try body()
+        } catch {
+            try? DatabaseStatement(connection, "\(pragma) = OFF", path: path).run()
+            throw error
+        }
+        try DatabaseStatement(connection, "\(pragma) = OFF", path: path).run()
+        return result
+    }
 
     private func withBoundText<Result>(
         _ text: String, _ statement: DatabaseStatement, _ body: () throws(BackupError) -> Result

@@ -6,7 +6,12 @@ import GRDBSQLite
 final class KeyValueWriter {
     private struct Place: Hashable {
         let table: String
-        let key: String
+        let key: [UInt8]
+
+        init(_ table: String, _ key: String) {
+            self.table = table
+            self.key = Array(key.utf8)
+        }
     }
 
     private let reader: DatabaseRecordReader
@@ -14,6 +19,10 @@ final class KeyValueWriter {
     private var path: String { reader.path }
     /// What the source has a value for.
     private var given: Set<Place> = []
+    /// What has the very value of a backup's row. Nothing else is written there.
+    private var copied: Set<Place> = []
+    /// Whether the version that is there is the backup's.
+    private var hasVersionOfBackup = false
 
     init(connection: OpaquePointer?, definition: AppDefinition, path: String) {
         reader = DatabaseRecordReader(connection: connection, definition: definition, path: path)
@@ -24,17 +33,50 @@ final class KeyValueWriter {
         guard let table = object.table else { return }
         let rows = try reader.keyValues(of: object)
         let present = try reader.object(object, creationTime: nil, schemaVersion: nil)
-        for (index, field) in object.fields.enumerated() where field.source == .stored && field.isRestored {
+        for (index, field) in object.fields.enumerated()
+        where field.source == .stored && field.isRestored && !hasCopied(field, of: object) {
             guard let text = Self.text(buffer, index, like: rows[field.column]) else { continue }
-            given.insert(Place(table: table, key: field.column))
+            given.insert(Place(table, field.column))
             guard buffer.value(index) != present.value(index) else { continue }
             try write(Self.value(text, like: rows[field.column]), for: field.column, in: table)
         }
     }
 
+    /// Copies the values that a backup's rows have for the keys of the app's forms. What the backup has no row for is left to `write`.
+    /// - Parameters:
+    ///   - rows: of a backup whose data is of the reader's form.
+    ///   - objects: of which values are restored.
+    func copy(from rows: BackupRows, of objects: [ObjectDefinition]) throws(BackupError) {
+        try rows.withDatabase { source throws(BackupError) in
+            let reader = DatabaseRecordReader(connection: source.connection, definition: reader.definition, path: source.path)
+            let version = try reader.storedVersion()
+            let presentVersion = try self.reader.storedVersion()
+            hasVersionOfBackup = version == presentVersion || version == reader.definition.writtenVersion
+            let target = DatabaseTables(connection: connection, path: path)
+            for object in objects {
+                guard let table = object.table, let copy = try KeyValueCopy(of: table, from: source, to: target) else { continue }
+                for field in object.fields where takes(field) && !copied.contains(Place(table, field.column)) {
+                    if try copy.copy(field.column) { copied.insert(Place(table, field.column)) }
+                }
+            }
+        }
+    }
+
+    private func takes(_ field: FieldDefinition) -> Bool {
+        switch field.source {
+        case .stored: field.isRestored
+        case .schemaVersion: hasVersionOfBackup && !field.column.isEmpty
+        case .creationTime, .constant: false
+        }
+    }
+
+    func hasCopied(_ field: FieldDefinition, of object: ObjectDefinition) -> Bool {
+        object.table.map { copied.contains(Place($0, field.column)) } ?? false
+    }
+
     /// The version that the data is of from now on.
     func write(version: Int, for key: String, of object: ObjectDefinition) throws(BackupError) {
-        guard let table = object.table else { return }
+        guard let table = object.table, !hasVersionOfBackup else { return }
         let old = try reader.keyValues(of: object)[key]
         let value = Self.value(String(version), like: old)
         if value != old { try write(value, for: key, in: table) }
@@ -95,7 +137,9 @@ final class KeyValueWriter {
         var notes: [Message] = []
         let row = KeyValueRow(connection: connection, table: table, path: path)
         for field in object.fields
-        where field.source == .stored && field.isRestored && !given.contains(Place(table: table, key: field.column)) {
+        where field.source == .stored && field.isRestored && !given.contains(Place(table, field.column))
+            && !hasCopied(field, of: object)
+        {
             guard let column = try row.columnToKeep(of: field.column) else {
                 let statement = try DatabaseStatement(
                     connection, "DELETE FROM \(quotedIdentifier(table)) WHERE \"key\" = ?1 COLLATE BINARY", path: path)

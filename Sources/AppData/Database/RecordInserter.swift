@@ -62,8 +62,9 @@ final class RecordInserter: RecordVisitor {
     func records(areCopiedFrom rows: BackupRows) throws(BackupError) {
         for (index, collection) in definition.collections.enumerated() where rows.has(collection.table) {
             copied.insert(index)
-            for rewritten in rows.rewritten where rewritten.table == BackupRows.folded(collection.table) {
-                guard let field = collection.fields.firstIndex(where: { $0.column == rewritten.column }) else { continue }
+            for rewritten in rows.rewritten where rewritten.table == SchemaName(collection.table) {
+                guard let field = collection.fields.firstIndex(where: { SchemaName($0.column) == SchemaName(rewritten.column) })
+                else { continue }
                 let column = quotedIdentifier(rewritten.column)
                 let statement = try DatabaseStatement(
                     connection,
@@ -142,6 +143,8 @@ final class RecordInserter: RecordVisitor {
 
     private func insert(_ buffer: RecordBuffer, of object: ObjectDefinition) throws(BackupError) {
         for (index, field) in object.fields.enumerated() where field.source == .stored && field.isRestored {
+            // The app's own value is back, whatever it is.
+            if keyValues.hasCopied(field, of: object) { continue }
             guard let problem = FieldConformance.problem(buffer, index, field) else { continue }
             throw refusal(object.isInline ? problem : "\(object.name): \(problem)")
         }

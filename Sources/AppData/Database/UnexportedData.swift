@@ -79,28 +79,31 @@ extension DatabaseSchemaCheck {
         var places: [UnexportedData.Place] = []
         for table in try replacedTables().sorted() {
             // Several collections may share a table.
-            let exported = present.collections.filter { $0.source == .table && $0.table == table }
+            let exported = present.collections.filter { $0.source == .table && SchemaName($0.table) == SchemaName(table) }
             let comesWithRows =
-                copiesRows && !definition.keyTables.contains(BackupRows.folded(table)) ? try tables.canNameColumns(of: table) : false
+                copiesRows && !definition.keyTables.contains(SchemaName(table)) ? try tables.canNameColumns(of: table) : false
             guard !exported.isEmpty else {
                 if try tables.hasRows(table) {
                     places.append(.init(table: table, column: nil, isNamedElsewhere: true, comesWithRows: comesWithRows))
                 }
                 continue
             }
-            let named = Self.columns(of: collections.filter { $0.table == table })
-            let others = try tables.columns(of: table).subtracting(Self.columns(of: exported)).sorted()
+            let named = Self.columns(of: collections.filter { SchemaName($0.table) == SchemaName(table) })
+            let exportedColumns = Self.columns(of: exported)
+            let others = try tables.columns(of: table).filter { !exportedColumns.contains(SchemaName($0)) }.sorted()
             for column in try tables.columnsWithValues(among: others, of: table) {
                 places.append(
-                    .init(table: table, column: column, isNamedElsewhere: named.contains(column), comesWithRows: comesWithRows))
+                    .init(
+                        table: table, column: column, isNamedElsewhere: named.contains(SchemaName(column)),
+                        comesWithRows: comesWithRows))
             }
         }
         for object in [present.metadata] + (present.settings.map { [$0] } ?? []) { places += try ambiguousKeys(of: object) }
         return places.isEmpty ? nil : UnexportedData(places: places, version: present.schemaVersion)
     }
 
-    private static func columns(of collections: [CollectionDefinition]) -> Set<String> {
-        Set(collections.flatMap { $0.fields.flatMap { [$0.column] + $0.keyColumns } })
+    private static func columns(of collections: [CollectionDefinition]) -> Set<SchemaName> {
+        Set(collections.flatMap { $0.fields.flatMap { [$0.column] + $0.keyColumns } }.map(SchemaName.init))
     }
 
     /// Without a table that could remember it, it is the first: what else is missing there others say.

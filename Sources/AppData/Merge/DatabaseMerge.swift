@@ -86,7 +86,6 @@ struct DatabaseMerge {
 
     /// What SQLite finds of the references that the tables declare; there may be broken ones that nobody has cared for.
     private func brokenReferenceCount() throws(BackupError) -> Int {
-        let statement = try DatabaseStatement(connection, "SELECT count(*) FROM pragma_foreign_key_check", path: path)
-        return try statement.step() ? Int(statement.integer(0)) : 0
+        try DanglingReferences(in: connection, path: path).count
     }
 }

@@ -1,0 +1,69 @@
+import BackupCore
+import GRDBSQLite
+
+/// Copies the values of named keys out of a backup's table of keys and values, with type and bytes as they are: a date keeps its time zone, a number its
+/// spelling, and NULL is a value too.
+struct KeyValueCopy {
+    private let target: DatabaseTables
+    private let table: String
+    private let rows: DatabaseStatement
+    private let update: DatabaseStatement
+    private let insertion: DatabaseStatement
+
+    /// - Returns: `nil` when one of the databases does not have the table.
+    init?(of table: String, from source: DatabaseTables, to target: DatabaseTables) throws(BackupError) {
+        guard try source.hasKeysAndValues(table), try target.hasKeysAndValues(table) else { return nil }
+        self.target = target
+        self.table = table
+        let name = quotedIdentifier(table)
+        // A key is compared by its bytes, as it is when it is read, whatever order its column has. Where several rows have it, the last counts.
+        let isKey = "\"key\" = ?1 COLLATE BINARY"
+        rows = try DatabaseStatement(
+            source.connection, "SELECT \"value\" FROM main.\(name) WHERE \(isKey) AND typeof(\"key\") = 'text'", path: source.path
+        )
+        update = try DatabaseStatement(
+            target.connection, "UPDATE main.\(name) SET \"value\" = ?2 WHERE \(isKey)", path: target.path)
+        insertion = try DatabaseStatement(
+            target.connection, "INSERT INTO main.\(name) (\"key\", \"value\") VALUES (?1, ?2)", path: target.path)
+    }
+
+    /// A row that is there stays where it is, and only its value is written.
+    /// - Returns: whether the backup has the key, with a value that the table takes.
+    func copy(_ key: String) throws(BackupError) -> Bool {
+        let text = RecordBuffer(fieldCount: 1)
+        text.set(0, text: key)
+        return try withExtendedLifetime(text) { () throws(BackupError) in
+            for statement in [rows, update, insertion] { try statement.bind(1, text: text.bytes(0)) }
+            defer { rows.reset() }
+            var isCopied = false
+            while try rows.step() {
+                if rows.columnType(0) == SQLITE_NULL, try !KeyValueRow(target, table).mayBeNull() { continue }
+                isCopied = true
+                try write()
+            }
+            return isCopied
+        }
+    }
+
+    private func write() throws(BackupError) {
+        for statement in [update, insertion] {
+            try statement.bind(2, value: 0, of: rows)
+            try statement.run()
+            if sqlite3_changes(target.connection) > 0 { return }
+        }
+    }
+}
+
+extension DatabaseTables {
+    fileprivate func hasKeysAndValues(_ table: String) throws(BackupError) -> Bool {
+        guard try contains(table) else { return false }
+        let names = try columns(of: table).map { $0.lowercased() }
+        return names.contains("key") && names.contains("value")
+    }
+}
+
+extension KeyValueRow {
+    fileprivate init(_ tables: DatabaseTables, _ table: String) {
+        self.init(connection: tables.connection, table: table, path: tables.path)
+    }
+}
