@@ -54,7 +54,8 @@ struct BackupRowsSourceTests {
         let result = try room.run("backupfs restore $R/a.json --yes --store $S")
         #expect(
             result.status == 0
-                && result.output.contains("several backups have this file, with different databases: what only their databases hold is not restored"),
+                && result.output.contains(
+                    "several backups have this file, with different databases: what only their databases hold is not restored"),
             "\(result)")
         try room.sh("backupfs restore A --yes --store $S")
         #expect(try room.sh(Self.dump) == before)
@@ -71,7 +72,8 @@ struct BackupRowsSourceTests {
             """)
         let before = try room.sh(Self.dump)
         let backup = try room.run("backupfs backup --label A --store $S")
-        #expect(backup.complaint.contains("about.device") && backup.complaint.contains("and a restore would be refused"), "\(backup)")
+        #expect(
+            backup.complaint.contains("about.device") && backup.complaint.contains("and a restore would be refused"), "\(backup)")
         let refused = try room.run("backupfs restore A --yes --store $S")
         #expect(refused.status == 1 && refused.complaint.contains("a restore would lose its values"), "\(refused)")
         #expect(try room.sh(Self.dump) == before)

@@ -89,7 +89,8 @@ struct BackupRowsTests {
         let rows = "sqlite3 $R/a.db 'select * from notes order by id' | sha256sum"
         let before = try room.sh(rows)
         let backup = try room.run("backupfs backup --label A --store $S")
-        #expect(backup.complaint.contains("only database.sqlite of the backup has it, and a restore would be refused"), "\(backup)")
+        #expect(
+            backup.complaint.contains("only database.sqlite of the backup has it, and a restore would be refused"), "\(backup)")
         let result = try room.run("backupfs restore A --yes --store $S")
         #expect(result.status == 1 && result.complaint.contains("a restore would lose its values"), "\(result)")
         #expect(try room.sh(rows) == before)

@@ -141,7 +141,8 @@ struct DamagedRestoreTests {
         try room.sh("sqlite3 $S/app/database.sqlite 'delete from photos'")
         let export = try room.run("backupfs restore $R/a.json --yes --store $S")
         #expect(export.status == 0, "\(export)")
-        #expect(export.output.contains("the database of the backup that the file is of is damaged in the repository"), "\(export)")
+        #expect(
+            export.output.contains("the database of the backup that the file is of is damaged in the repository"), "\(export)")
         #expect(try room.sh("sqlite3 $S/app/database.sqlite 'select count(*) from photos'") == "3")
     }
 

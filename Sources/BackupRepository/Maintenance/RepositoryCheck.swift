@@ -109,7 +109,9 @@ public struct RepositoryCheck {
 
     /// Whether there is data, and neither a register nor a record: a copy that is not complete.
     private func isWithoutRecords() throws(BackupError) -> Bool {
-        guard repository.snapshotStore.list.recorded.isEmpty, try repository.snapshotStore.readRegister() == nil else { return false }
+        guard repository.snapshotStore.list.recorded.isEmpty, try repository.snapshotStore.readRegister() == nil else {
+            return false
+        }
         return try !repository.packs().isEmpty
     }
 
