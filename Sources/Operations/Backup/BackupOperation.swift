@@ -144,7 +144,7 @@ public struct BackupOperation: Sendable {
         var entries = parts.entries
         entries.append(try file("schema.json", ExportSchema(records.facts.definition).json.prettyText, writer, createdAt))
         let changes = try changes(since: parent, entries, records, writer)
-        entries.append(try file("changes.json", changes.prettyText, writer, createdAt))
+        entries.append(try file("changes.json", changes.json.prettyText, writer, createdAt))
         let manifest = ManifestDocument(
             store: store, facts: records.facts, parent: parent, label: name, tag: tag, createdAt: createdAt,
             content: try Directory(entries: entries).totals, unreadable: parts.unreadable + damage)
@@ -196,6 +196,7 @@ public struct BackupOperation: Sendable {
                 places.problemInMedia().map { BackupWarning(.places, $0.message) },
                 records.facts.unexported.map { BackupWarning(.unexported, $0.warning) },
                 records.inexact.map { BackupWarning(.inexact, $0.warning) },
+                changes.warning.map { BackupWarning(.inexact, $0) },
                 records.facts.triggerProblem.map { BackupWarning(.triggers, "a restore would be refused: \($0)") },
                 parts.moved.isEmpty ? nil : MediaMoves.warning(parts.moved),
             ].compactMap { $0 })
@@ -224,17 +225,22 @@ public struct BackupOperation: Sendable {
         ]
     }
 
-    /// A parent that can no longer be read is none: that must not keep a new backup from being made.
+    /// A parent that can no longer be read is none: that must not keep a new backup from being made. Nor is one that has two records of one name: older
+    /// programs gave files one name whose names were not UTF-8.
     private func changes(
         since parent: Snapshot?, _ entries: [TreeEntry], _ records: StoredRecords, _ writer: BackupWriter
-    ) throws(BackupError) -> OrderedJSON {
-        do {
-            return try ChangesDocument(from: parent, to: entries, records, records.facts.definition, writer, in: store.repository)
-                .json
+    ) throws(BackupError) -> ChangesDocument {
+        func document(_ parent: Snapshot?) throws(BackupError) -> ChangesDocument {
+            try ChangesDocument(from: parent, to: entries, records, records.facts.definition, writer, in: store.repository)
+        }
+        do throws(BackupError) {
+            let changes = try document(parent)
+            guard parent != nil, !changes.incomparable.isEmpty else { return changes }
+            let all = try document(nil)
+            return all.incomparable.isEmpty ? all : changes
         } catch {
-            // Nor one that has two records of one name: older programs gave files one name whose names were not UTF-8.
-            guard parent != nil, error.code == .repositoryDamaged || error.code == .damagedContent else { throw error }
-            return try changes(since: nil, entries, records, writer)
+            guard parent != nil, error.code == .repositoryDamaged else { throw error }
+            return try document(nil)
         }
     }
 

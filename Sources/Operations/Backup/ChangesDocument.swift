@@ -7,6 +7,9 @@ import Export
 /// first 10,000 are named.
 struct ChangesDocument {
     let json: OrderedJSON
+    /// Collections whose changes are not known (`null` in the document), since a key of theirs is missing, is neither a whole number nor a text, or occurs
+    /// twice.
+    let incomparable: [String]
 
     /// - Parameters:
     ///   - parent: the snapshot before; everything is added without one.
@@ -22,28 +25,26 @@ struct ChangesDocument {
         let newRoot = try Directory(entries: entries)
         let oldData = try Self.folder("data", in: oldRoot, repository)
 
-        var collections: [OrderedJSON.Member] = []
+        var collections = Comparisons()
         for new in records.collections {
             let name = new.collection
             let old = oldData?.entry(named: new.entry.name)
-            let comparison: CollectionComparison?
             if let old, old.checksums == new.entry.checksums {
-                comparison = nil
-            } else {
-                let key = definition.keyName(ofCollection: name)
-                if let old {
-                    if new.entry.content.hasLists { try writer.publishChunks() }
-                    comparison = try CollectionComparison.compare(
-                        old: StoredSource(try repository.extents(of: old.content), in: repository), new: new.source,
-                        knownKey: key,
-                        commonRanges: try repository.commonRanges(old: old.content, new: new.entry.content))
-                } else {
-                    comparison = try CollectionComparison.compare(
+                collections.members.append(.init(name, Self.describe(nil)))
+                continue
+            }
+            let key = definition.keyName(ofCollection: name)
+            try collections.append(name) { () throws(BackupError) in
+                guard let old else {
+                    return try CollectionComparison.compare(
                         old: nil, new: new.source, knownKey: key,
                         newCount: records.facts.counts.first { $0.name == name }?.count)
                 }
+                if new.entry.content.hasLists { try writer.publishChunks() }
+                return try CollectionComparison.compare(
+                    old: StoredSource(try repository.extents(of: old.content), in: repository), new: new.source, knownKey: key,
+                    commonRanges: try repository.commonRanges(old: old.content, new: new.entry.content))
             }
-            collections.append(.init(name, Self.describe(comparison)))
         }
 
         // In another wire format a collection may be none.
@@ -51,21 +52,51 @@ struct ChangesDocument {
         for old in oldData?.entries ?? [] where old.kind == .file && old.name.description.hasSuffix(".json") {
             let name = String(old.name.description.dropLast(5))
             guard !known.contains(name) else { continue }
-            let all = try CollectionComparison.compare(
-                old: StoredSource(try repository.extents(of: old.content), in: repository), new: nil,
-                knownKey: definition.keyName(ofCollection: name))
-            collections.append(.init(name, Self.describe(all)))
+            try collections.append(name) { () throws(BackupError) in
+                try CollectionComparison.compare(
+                    old: StoredSource(try repository.extents(of: old.content), in: repository), new: nil,
+                    knownKey: definition.keyName(ofCollection: name))
+            }
         }
 
+        incomparable = collections.incomparable
         var media = TreeComparison(repository: repository)
         try media.compare(
             Self.folder("media", in: oldRoot, repository), Self.folder("media", in: newRoot, repository), prefix: [])
         json = .members([
             "since": parent.map { .members(["id": .text($0.id.hexadecimal), "name": .text($0.name.description)]) } ?? .null,
-            "records": .object(collections),
+            "records": .object(collections.members),
             "files": Self.describe(media),
         ])
     }
+
+    private struct Comparisons {
+        var members: [OrderedJSON.Member] = []
+        var incomparable: [String] = []
+
+        /// A row of the app's whose key is none must not keep its data from being backed up.
+        mutating func append(
+            _ name: String, _ compare: () throws(BackupError) -> CollectionComparison
+        ) throws(BackupError) {
+            do throws(BackupError) {
+                members.append(.init(name, ChangesDocument.describe(try compare())))
+            } catch {
+                guard error.code == .damagedContent else { throw error }
+                members.append(.init(name, .null))
+                incomparable.append(name)
+            }
+        }
+    }
+
+    /// What a backup says of it.
+    var warning: Message? {
+        guard !incomparable.isEmpty else { return nil }
+        let names = MessageText.list(incomparable, limit: Self.shownCollectionCount)
+        return
+            "some records cannot be told apart, since their key is missing, is neither a whole number nor a text, or occurs twice; what changed is not known, and only database.sqlite of the backup is sure to have them. Collections: \(names)"
+    }
+
+    private static let shownCollectionCount = 10
 
     private static func folder(
         _ name: FileName, in root: Directory?, _ repository: Repository
