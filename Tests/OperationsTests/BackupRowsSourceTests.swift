@@ -98,4 +98,21 @@ struct BackupRowsSourceTests {
         try room.sh("sqlite3 $R/a.db 'delete from notes where rowid not in (3, 7)'; backupfs backup --label C --store $S")
         #expect(try room.sh("backupfs restore C --target $R/fc --store $S >/dev/null; jq -c .since $R/fc/changes.json") == "null")
     }
+
+    @Test(arguments: ["lower(size)", "size) where (lower(size) > 'a'"])
+    func `an index whose entries are computed stays right in a database of UTF-16`(index: String) throws {
+        let room = try BackupRowsTests.makeRoom()
+        try room.sh(
+            """
+            cd $R; sqlite3 a.db .dump > a.sql; rm a.db; sqlite3 a.db "PRAGMA encoding = 'UTF-16le'; create table x(x); drop table x"
+            sqlite3 a.db < a.sql; sqlite3 a.db "create index computed on notes(\(index)); update notes set size = x'414263'; reindex"
+            backupfs backup --label A --store $S
+            """)
+        let check = "sqlite3 $R/a.db 'pragma encoding; pragma integrity_check'"
+        #expect(try room.sh(check) == "UTF-16le\nok")
+        for name in ["A", "$(jq -r .safetyBackup $S/restore/last.json)"] {
+            try room.sh("backupfs restore \(name) --yes --store $S")
+            #expect(try room.sh(check) == "UTF-16le\nok")
+        }
+    }
 }

@@ -117,6 +117,9 @@ struct DatabaseReplacement {
         }
         try inserter.insertSchemaVersion()
         try suspended?.end()
+        if !format.coversWholeDatabase {
+            try DatabaseTables(connection: connection, path: path).rebuildComputedIndexes(of: check.replacedTables())
+        }
         try FaultInjection.reached("restore.rows-inserted")
         if isKeeping {
             try requireReferencesOfKept(format)
