@@ -89,7 +89,9 @@ struct BackupRowsSourceTests {
         #expect(
             backup.status == 0 && backup.complaint.contains("some records cannot be told apart")
                 && backup.complaint.contains("Collections: notes"), "\(backup)")
-        #expect(try room.sh("backupfs restore B --target $R/fb --store $S >/dev/null; jq -c .records $R/fb/changes.json") == #"{"notes":null}"#)
+        #expect(
+            try room.sh("backupfs restore B --target $R/fb --store $S >/dev/null; jq -c .records $R/fb/changes.json")
+                == #"{"notes":null}"#)
         try room.sh("backupfs restore A --yes --store $S")
         #expect(try room.sh(Self.dump) == before)
         try room.sh("backupfs restore B --yes --store $S")
