@@ -49,10 +49,11 @@ struct ChangesBesideTests {
             try room.mount()
             try room.sh(
                 "for i in 1 2 3 4 5 6; do backupfs backup --label b$i --store $S >/dev/null; done; find $M/snapshots >/dev/null")
+            // Asked before a command runs: one of a lower number would be taken for the mount.
+            let daemon = try #require(room.daemons.first)
             let remover = try room.start(
                 "for i in 1 2 3 4 5; do backupfs forget b$i --yes --store $S >/dev/null || exit 1; done")
             let lister = try room.start("for i in $(seq 40); do ls -lR $M/snapshots >/dev/null 2>&1; done; true")
-            let daemon = try #require(room.daemons.first)
             try room.sh("sleep 0.2")
             #expect(kill(daemon, SIGTERM) == 0)
             #expect(try remover.wait(limitSeconds: 60).exitCode == 0)
