@@ -95,6 +95,52 @@ import Testing
         try expectWhole(0..<3)
     }
 
+    @Test func `a copy without the folder of removed backups is not whole, and they can still be brought back`() throws {
+        let repository = try make()
+        let id = try #require(repository.snapshot(named: "s1")).id
+        try repository.setPinned(id, true)
+        try repository.setPinned(id, false)
+        try repository.withdrawSnapshots([id], at: Timestamp(seconds: Self.day))
+        #expect(try prune(at: 2).run().removedPackCount == 0)
+        let layout = repository.layout
+        try move(layout.removed, to: folder("removed"))
+        for days in [2, 30] as [Int64] { try expectRefusal(at: days, naming: "the record of 1 backup is missing", "day \(days)") }
+        var findings: [CheckFinding] = []
+        var check = RepositoryCheck(try Repository.open(at: path), readData: nil) {
+            if case .finding(let finding) = $0 { findings.append(finding) }
+        }
+        _ = try check.run()
+        #expect(findings.map(\.kind) == [.record])
+        // Neither a backup nor another removal forgets it.
+        _ = try Repository.open(at: path).makeWriter().commit(named: "s3", files: [("x", Self.data(3), .media)], seconds: 9)
+        try Repository.open(at: path).withdrawSnapshots(
+            [try #require(repository.snapshot(named: "s2")).id], at: Timestamp(seconds: Self.day))
+        try expectRefusal(at: 2, naming: "the record of 1 backup is missing")
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder("removed")) {
+            try move(folder("removed") + "/" + name, to: layout.removed + "/" + name)
+        }
+        #expect(try prune(at: 2).run().removedPackCount == 0)
+        #expect(try Repository.open(at: path).bringBackSnapshot(id).problems.isEmpty)
+        try expectWhole(0..<2)
+        // What was given up is not expected any more.
+        #expect(try prune(at: 30).run().removedPackCount == 2)
+        #expect(try prune(at: 31).run().removedPackCount == 0)
+        try expectWhole(0..<2)
+        try expectWhole(3..<4)
+    }
+
+    @Test func `what an older program removed, which struck it out, is expected from the next change on`() throws {
+        let repository = try make()
+        let id = try #require(repository.snapshot(named: "s1")).id
+        try repository.withdrawSnapshots([id], at: Timestamp(seconds: Self.day))
+        var register = SnapshotRegister()
+        register.enter(repository.snapshots().map(\.id))
+        try writeFile(path + "/register", register.encode())
+        _ = try Repository.open(at: path).makeWriter().commit(named: "s3", files: [("x", Self.data(3), .media)], seconds: 9)
+        try move(repository.layout.removed, to: folder("removed"))
+        try expectRefusal(at: 2, naming: "the record of 1 backup is missing")
+    }
+
     @Test func `when all backups were removed, and that is known, a prune gives their room back`() throws {
         let repository = try make()
         try repository.withdrawSnapshots(repository.snapshots().map(\.id), at: Timestamp(seconds: Self.day))
@@ -130,12 +176,10 @@ import Testing
         let opened = try Repository.open(at: path)
         try opened.withdrawSnapshots([ids[1]], at: Timestamp(seconds: Self.day))
         let register = try #require(try opened.snapshotStore.readRegister())
-        #expect(register.isLabelled == [ids[0]: true, ids[2]: false])
+        #expect(register.isLabelled == [ids[0]: true, ids[1]: false, ids[2]: false])
         try expectRefusal(at: 30, naming: "the record of 1 backup is missing")
         try move(folder("record"), to: repository.layout.snapshotPath(of: ids[0]))
         #expect(try Repository.open(at: path).snapshot(id: ids[0])?.isPinned == true)
-        // As a removal leaves it that had no room to write the register.
-        repository.snapshotStore.changeRegister { $0.enter([ids[1]]) }
         #expect(try prune(at: 30).run().removedPackCount == 2)
         #expect(try prune(at: 31).run().removedPackCount == 0)
         try expectWhole(0..<1)

@@ -52,7 +52,7 @@ struct UndeleteCommand: ParsableCommand {
             Terminal.complain(
                 BackupError(
                     .repositoryDamaged,
-                    "some of the backup's data is no longer in the repository: an older version of backupfs may have pruned it: \(first.message)",
+                    "some of the backup's data is not in the repository: the repository may be only half copied, or an older version of backupfs may have pruned it: \(first.message)",
                     path: result.snapshot.name.description, remedy: "See what is hurt with: backupfs check"))
         }
         if results.contains(where: { !$0.problems.isEmpty }) { throw ExitCode(ExitStatus.failure.rawValue) }

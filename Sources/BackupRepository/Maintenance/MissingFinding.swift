@@ -6,7 +6,7 @@ struct MissingFinding {
     let error: BackupError
 
     static let recordRemedy: Message =
-        "Copy this file back from another copy of the repository. If the backup was removed on purpose, by an older backupfs for example, give it up: backupfs prune --forget-missing"
+        "Copy the repository's folders snapshots and removed back from another copy of it. If there is none, give the backup up: backupfs prune --forget-missing"
 
     static func register(_ layout: RepositoryLayout) -> BackupError {
         BackupError(
@@ -22,7 +22,7 @@ struct MissingFinding {
             MissingFinding(
                 kind: .record,
                 error: BackupError(
-                    .repositoryDamaged, "the backup’s record is missing, and backupfs has not removed it",
+                    .repositoryDamaged, "the backup’s record is missing, in snapshots and in removed",
                     path: layout.snapshotPath(of: snapshot), remedy: recordRemedy))
         }
             + missing.labels.map { snapshot in

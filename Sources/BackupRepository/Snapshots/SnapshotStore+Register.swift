@@ -58,8 +58,9 @@ extension SnapshotStore {
         }
         var changed: SnapshotRegister
         if let register { changed = register } else { changed = try registerOfWhatIsThere() }
-        // Those of older programs are entered with the first of this one.
+        // Those of older programs are entered with the first of this one; and what they removed, which they struck out.
         changed.enter(list.recorded.map(\.id))
+        changed.enter(try ids(in: layout.removed, RepositoryLayout.snapshotExtension))
         // There may have been no room for the register when they were removed.
         changed.strikeOut(removedForGood.filter { list[$0] == nil })
         change(&changed)
@@ -71,12 +72,11 @@ extension SnapshotStore {
     /// Names every snapshot of which there is a trace: a record that can be read or not, a label, or a record that a repair has set aside. A snapshot
     /// whose record was not copied yet, or was lost, may have left a label.
     private func registerOfWhatIsThere() throws(BackupError) -> SnapshotRegister {
-        let removed = try ids(in: layout.removed, RepositoryLayout.snapshotExtension)
-        let labelled = try ids(in: layout.labels, RepositoryLayout.labelExtension).subtracting(removed)
         var register = SnapshotRegister()
-        register.enter(try ids(in: layout.snapshots, RepositoryLayout.snapshotExtension))
-        register.enter(try ids(in: layout.damaged, RepositoryLayout.snapshotExtension).subtracting(removed))
-        for snapshot in labelled { register.enterLabel(of: snapshot) }
+        for folder in [layout.snapshots, layout.removed, layout.damaged] {
+            register.enter(try ids(in: folder, RepositoryLayout.snapshotExtension))
+        }
+        for snapshot in try ids(in: layout.labels, RepositoryLayout.labelExtension) { register.enterLabel(of: snapshot) }
         return register
     }
 
@@ -165,8 +165,8 @@ extension SnapshotStore {
     private func compareWithRegister() throws(BackupError) -> MissingSnapshots {
         guard let register = try readRegister() else { return MissingSnapshots() }
         var records = try ids(in: layout.snapshots, RepositoryLayout.snapshotExtension)
-        // Removed on purpose, when there was no room for the register perhaps.
         records.formUnion(try ids(in: layout.removed, RepositoryLayout.snapshotExtension))
+        // There may have been no room for the register when they were.
         records.formUnion(removedForGood)
         let labels = try ids(in: layout.labels, RepositoryLayout.labelExtension)
         var missing = MissingSnapshots()

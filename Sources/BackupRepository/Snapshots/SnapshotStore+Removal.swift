@@ -3,7 +3,8 @@ import Glibc
 import SystemIO
 
 /// Removing snapshots so that they can be brought back: the record moves to `removed/`, with the time of the removal as its modification time. The
-/// label stays where it is. A snapshot that has a record in `snapshots/` as well, as after copying a repository, counts as not removed.
+/// label stays where it is. A snapshot that has a record in `snapshots/` as well, as after copying a repository, counts as not removed. The register
+/// names it until it is removed for good: a copy of the repository without `removed/` is not whole.
 extension SnapshotStore {
     /// How many are removed under one lock.
     private static let batchCount = 500
@@ -21,7 +22,7 @@ extension SnapshotStore {
         try OwnerOnly.makeFolder(layout.removed)
         try scan()
         let time = snapshotAhead(of: time) == nil ? time : Self.unknownRemovalTime
-        try takeOut(ids, willRemove, didRemove) { (id, lock) throws(BackupError) in
+        try takeOut(ids, isForGood: false, willRemove, didRemove) { (id, lock) throws(BackupError) in
             try move(id, layout.snapshotPath(of: id), layout.removedPath(of: id), time, lock)
         }
     }
@@ -46,7 +47,7 @@ extension SnapshotStore {
         didRemove: (SnapshotID) throws(BackupError) -> Void
     ) throws(BackupError) {
         try synchronizeRemoved()
-        try takeOut(ids, willRemove, didRemove) { (id, lock) throws(BackupError) in
+        try takeOut(ids, isForGood: true, willRemove, didRemove) { (id, lock) throws(BackupError) in
             try lock.requireHeld()
             // There is such a copy when a removal was interrupted.
             try FileSystem.removeFile(layout.removedPath(of: id))
@@ -57,9 +58,11 @@ extension SnapshotStore {
         }
     }
 
-    /// - Parameter remove: takes one out, durably.
+    /// - Parameters:
+    ///   - isForGood: whether the register must not name them any more.
+    ///   - remove: takes one out, durably.
     private func takeOut(
-        _ ids: [SnapshotID], _ willRemove: (SnapshotID) throws(BackupError) -> Void,
+        _ ids: [SnapshotID], isForGood: Bool, _ willRemove: (SnapshotID) throws(BackupError) -> Void,
         _ didRemove: (SnapshotID) throws(BackupError) -> Void,
         remove: (SnapshotID, borrowing NamesLock) throws(BackupError) -> Void
     ) throws(BackupError) {
@@ -72,12 +75,13 @@ extension SnapshotStore {
             defer { withExtendedLifetime(lock) {} }
             try scan()
             let going = batch.filter { list[$0]?.isPinned == false }
-            changeRegister { $0.strikeOut(going) }
+            // Those that an older program made are entered.
+            changeRegister { if isForGood { $0.strikeOut(going) } }
             // What is gone must be seen to be gone, also when a later one fails; and what stayed is entered again.
             defer {
                 _ = try? scan()
                 changeRegister { register in
-                    register.strikeOut(going.filter { list[$0] == nil })
+                    if isForGood { register.strikeOut(going.filter { list[$0] == nil }) }
                     for id in going where list[id] != nil && (try? FileSystem.exists(layout.labelPath(of: id))) == true {
                         register.enterLabel(of: id)
                     }
@@ -164,8 +168,9 @@ extension SnapshotStore {
         let all = try readRemoved()
         let ids = all.snapshots.filter { grace.isOver(for: $0) }.map(\.snapshot.id)
         let damaged = all.damages.filter { grace.isOver(for: $0) }.map(\.id)
-        // Where there was no room for the register at the removal, it names them still.
         if !(ids + damaged).isEmpty { changeRegister { $0.strikeOut(ids + damaged) } }
+        // On a full disk there may be room for the register only afterwards.
+        defer { changeRegister { _ in } }
         for id in ids {
             try requireHeld()
             try unlinkRemoved(id, lock)
