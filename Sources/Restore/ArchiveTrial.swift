@@ -20,7 +20,9 @@ public struct ArchiveTrial {
         if hasMedia { try archive.requireMedia() }
         try archive.requireDepth()
         guard definition.tellsOfMedia else { return }
-        let wire = try WireImport(SharedFile(path: exportPath), definition: definition, limitsMetadata: false)
+        // What values it may have is not asked here.
+        let wire = try WireImport(
+            SharedFile(path: exportPath), definition: definition, limitsMetadata: false, acceptsValues: true)
         let manifest = ManifestVisitor(wire.reader.definition)
         try wire.reader.visit(with: manifest)
         _ = try archive.place(

@@ -5,14 +5,16 @@ import BackupCore
 extension RestoreOperation {
     /// Checks the records of a file, and looks for the rows of the backup that it is of. Where these can be copied, values that the app's definition does
     /// not allow are no reason to refuse the app's own data: the way back from a restore must be open, whatever the app had written before.
-    /// - Parameter path: the backup's database; `nil` when the file is of none.
+    /// - Parameters:
+    ///   - path: the backup's database; `nil` when the file is of none.
+    ///   - check: checks the records, with whether values that the definition does not allow are a warning.
     func copyingRows(
         ofDatabase path: String?, format: DroppedFormat, archive: ArchiveImport?,
-        _ check: () throws(BackupError) -> CheckedImport
+        _ check: (_ acceptsValues: Bool) throws(BackupError) -> CheckedImport
     ) throws(BackupError) -> CheckedImport {
-        guard let path else { return try check() }
+        guard let path else { return try check(false) }
         do throws(BackupError) {
-            var checked = try check()
+            var checked = try check(false)
             do throws(BackupError) {
                 checked.rows = try rows(of: checked, inDatabase: path)
             } catch {
@@ -22,22 +24,33 @@ extension RestoreOperation {
             }
             return checked
         } catch {
+            guard error.code == .invalidContent else { throw error }
             // Which file is which record's, only an export says.
-            guard error.code == .invalidContent, !definition.tellsOfMedia,
-                let checked = try? asTheyAre(inDatabase: path, format: format, archive: archive)
-            else { throw error }
+            let checked =
+                definition.tellsOfMedia
+                ? try? withRows(ofDatabase: path, { () throws(BackupError) in try check(true) })
+                : try? asTheyAre(inDatabase: path, format: format, archive: archive)
+            guard let checked else { throw error }
             return checked
         }
+    }
+
+    /// - Parameter check: accepts all values.
+    /// - Returns: `nil` when a table's rows cannot be copied: its records would have to be valid.
+    private func withRows(
+        ofDatabase path: String, _ check: () throws(BackupError) -> CheckedImport
+    ) throws(BackupError) -> CheckedImport? {
+        guard try BackupRows.ofAllRecords(path: path, definition: definition) != nil else { return nil }
+        var checked = try check()
+        checked.rows = try rows(of: checked, inDatabase: path)
+        return checked.rows == nil ? nil : checked
     }
 
     /// - Returns: `nil` when a table's rows cannot be copied.
     private func asTheyAre(
         inDatabase path: String, format: DroppedFormat, archive: ArchiveImport?
     ) throws(BackupError) -> CheckedImport? {
-        let source = try DroppedDatabase(path: path, definition: definition, needsVersion: false)
-        guard let rows = try BackupRows(path: path, definition: definition, format: source.definition),
-            rows.hasAll(of: source.definition)
-        else { return nil }
+        guard let (rows, source) = try BackupRows.ofAllRecords(path: path, definition: definition) else { return nil }
         let summary = try ImportValidator(definition: source.definition, limitsMetadata: false, acceptsValues: true).validate(
             source)
         return CheckedImport(
@@ -49,14 +62,15 @@ extension RestoreOperation {
     /// The same for an export or a database. Where the repository has the backup's database no more, the file is restored as a foreign one is.
     /// - Parameter source: `nil` for what is known to be of no backup.
     func copyingRows(
-        ofBackupOf source: ImportSource?, format: DroppedFormat, _ check: () throws(BackupError) -> CheckedImport
+        ofBackupOf source: ImportSource?, format: DroppedFormat,
+        _ check: (_ acceptsValues: Bool) throws(BackupError) -> CheckedImport
     ) throws(BackupError) -> CheckedImport {
-        guard let database = source?.backupDatabase else { return try check() }
+        guard let database = source?.backupDatabase else { return try check(false) }
         do throws(BackupError) {
-            guard try database.write(to: backupDatabasePath) else { return try check() }
+            guard try database.write(to: backupDatabasePath) else { return try check(false) }
         } catch {
             guard error.code == .repositoryDamaged else { throw error }
-            var checked = try check()
+            var checked = try check(false)
             checked.databaseWarnings.append(
                 "the database of the backup that the file is of is damaged in the repository: what the file does not have of it is not restored"
             )

@@ -65,15 +65,16 @@ public struct RestoreOperation: Sendable {
         let knowsBackup = strategy == .replace && !definition.coversWholeDatabase
         switch format {
         case .json:
-            return try copyingRows(ofBackupOf: knowsBackup ? source : nil, format: format) { () throws(BackupError) in
-                try check(json: source.bytes, source, format: format, strategy, archive: nil)
+            return try copyingRows(ofBackupOf: knowsBackup ? source : nil, format: format) {
+                (acceptsValues) throws(BackupError) in
+                try check(json: source.bytes, source, format: format, strategy, archive: nil, acceptsValues: acceptsValues)
             }
         case .sqlite:
             let path = try source.database(in: workPath)
             // With what its log holds it is no longer the backup's.
             let isAlone = source.filePath == nil || path == source.filePath
             return try copyingRows(ofBackupOf: knowsBackup && isAlone ? source : nil, format: format) {
-                () throws(BackupError) in
+                (_) throws(BackupError) in
                 try check(database: path, source, format: format, strategy, archive: nil)
             }
         case .zip, .tar:
@@ -85,10 +86,13 @@ public struct RestoreOperation: Sendable {
             let isBackup = knowsBackup && source.archiveLayout != nil
             try archive.check(writingRecordsTo: recordsPath, databaseTo: isBackup ? backupDatabasePath : nil)
             let databasePath = isBackup ? try backupDatabasePath(of: source, &archive, recordsPath: recordsPath) : nil
-            return try copyingRows(ofDatabase: databasePath, format: format, archive: archive) { () throws(BackupError) in
+            return try copyingRows(ofDatabase: databasePath, format: format, archive: archive) {
+                (acceptsValues) throws(BackupError) in
                 archive.hasDatabase
                     ? try check(database: recordsPath, source, format: format, strategy, archive: archive)
-                    : try check(json: SharedFile(path: recordsPath), source, format: format, strategy, archive: archive)
+                    : try check(
+                        json: SharedFile(path: recordsPath), source, format: format, strategy, archive: archive,
+                        acceptsValues: acceptsValues)
             }
         }
     }
@@ -111,9 +115,10 @@ public struct RestoreOperation: Sendable {
             archive: archive)
     }
 
+    /// - Parameter acceptsValues: whether values that the definition does not allow are a warning.
     private func check(
         json bytes: any ByteSource, _ dropped: ImportSource, format: DroppedFormat, _ strategy: ImportStrategy,
-        archive: ArchiveImport?
+        archive: ArchiveImport?, acceptsValues: Bool = false
     ) throws(BackupError) -> CheckedImport {
         if definition.coversWholeDatabase, try !database.exists() {
             throw BackupError(
@@ -124,7 +129,8 @@ public struct RestoreOperation: Sendable {
         try database.requireKnownCollations()
         // What tables there are, if nobody has described them, is for the database to say.
         let known = definition.coversWholeDatabase ? try database.currentFormat() : definition
-        let wire = try WireImport(bytes, definition: known, limitsMetadata: dropped.origin == .foreign)
+        let wire = try WireImport(
+            bytes, definition: known, limitsMetadata: dropped.origin == .foreign, acceptsValues: acceptsValues)
         guard var archive, definition.tellsOfMedia else {
             try requireTables(dropped.name)
             return CheckedImport(

@@ -28,6 +28,10 @@ struct BackupRowsSourceTests {
         try room.sh("sqlite3 $R/a.db 'update notes set stars = 5, archived = 7'")
         try room.sh("echo '      - {name: stars, column: stars, type: integer, default: \"3\"}' >> $S/app.yaml")
         let changed = try room.sh(Self.dump)
+        let verified = try room.run("backupfs verify A --store $S")
+        #expect(
+            verified.status == 0 && verified.output.contains("the app's definition has got fields since the backup was made"),
+            "\(verified)")
         let result = try room.run("backupfs restore A --yes --store $S")
         #expect(result.status == 0 && !result.output.contains("is not restored"), "\(result)")
         #expect(
@@ -35,6 +39,101 @@ struct BackupRowsSourceTests {
                 == "3|ape||2024-01-02 03:04:05Z|0|once|3\n7|zebra|one|2024-01-02T23:30:00-05:00|||3")
         try room.sh(Self.undo)
         #expect(try room.sh(Self.dump) == changed)
+    }
+
+    @Test func `verify says of values that the definition does not allow what a restore does with them`() throws {
+        let room = try BackupRowsTests.makeRoom()
+        try room.sh("sqlite3 $R/a.db \"update notes set size = 'many', at = 'y'\"; backupfs backup --label A --store $S")
+        let before = try room.sh(Self.dump)
+        let verified = try room.run("backupfs verify A --store $S")
+        #expect(
+            verified.status == 0 && verified.output.contains("A: can be restored")
+                && verified.output.contains("does not allow 4 values of the backup. They come back as they were: note ape"),
+            "\(verified)")
+        try room.sh("sqlite3 $R/a.db 'delete from notes'; backupfs restore A --yes --store $S")
+        #expect(try room.sh(Self.dump) == before)
+    }
+
+    @Test func `verify and a restore refuse a backup with fields that the definition has lost`() throws {
+        let room = try BackupRowsTests.makeRoom()
+        try room.sh(
+            "backupfs backup --label A --store $S; sed -i /size/d $S/app.yaml; sqlite3 $R/a.db 'alter table notes drop column size'"
+        )
+        let problem = "the app's definition does not know these fields of the backup: notes.size (2)"
+        for command in ["verify A", "restore A --yes"] {
+            let refused = try room.run("backupfs \(command) --store $S")
+            #expect(refused.status == 1 && (refused.output + refused.complaint).contains(problem), "\(refused)")
+        }
+    }
+
+    /// Which file is which record's, only the export says: it is read, whatever its values are.
+    @Test(arguments: ["stars = 'many'", "is_built_in = 2", "title = cast(x'ff41' as text)", "stars = x'00'", "file = 5"])
+    func `an app that tells of its media gets back values that its definition does not allow`(change: String) throws {
+        let room = try Room()
+        try room.write(
+            """
+            format: "1"
+            name: piles
+            title: Piles of Photos
+            schemaVersion: "1"
+            minimumSchemaVersion: "1"
+            fileNames: {export: "p_{stamp}.zip", backup: "p_{stamp}.zip", safety: "p_before_{stamp}.zip"}
+            retention: {safetyKeepLast: "9"}
+            envelope: [version, photos, files]
+            metadata:
+              table: about
+              fields: [{name: version, source: schemaVersion, type: integer}]
+            collections:
+              - name: photos
+                table: photos
+                key: id
+                singular: photo
+                plural: photos
+                mediaUnless: isBuiltIn
+                fields:
+                  - {name: id, column: id, type: integer}
+                  - {name: file, column: file, type: text, media: true}
+                  - {name: title, column: title, type: text, nullable: true}
+                  - {name: stars, column: stars, type: integer, nullable: true}
+                  - {name: isBuiltIn, column: is_built_in, type: boolean, default: "false"}
+              - name: files
+                source: manifest
+                key: photo
+                singular: file
+                plural: files
+                required: false
+                fields:
+                  - {name: photo, value: recordKey, type: integer, references: photos.id}
+                  - {name: was, value: recordPath, type: text}
+                  - {name: entry, value: archivePath, type: text}
+                  - {name: bytes, value: size, type: integer}
+                  - {name: md5, value: md5, type: text, nullable: true}
+            media: {folder: photos, archiveNames: keyed}
+            archiveLayout:
+              - {from: "export.json", to: "piles.json"}
+              - {from: "media/", to: "photos/"}
+            """, to: "piles.yaml")
+        try room.sh(
+            """
+            mkdir $R/photos; printf beach > $R/photos/beach.jpg; printf sun > $R/photos/sun.png
+            sqlite3 $R/a.db <<'Q'
+            create table about (key text primary key not null, value text not null);
+            create table photos (id integer primary key, file not null, title text, stars, is_built_in integer not null default 0);
+            insert into photos values (7, 'photos/beach.jpg', 't', 3, 0), (8, 'photos/sun.png', null, null, 0);
+            Q
+            backupfs init --store $S --app $R/piles.yaml --database $R/a.db --media $R/photos >/dev/null
+            backupfs backup --label A --store $S
+            """)
+        let state = "\(Self.dump); cd $R/photos; sha256sum *"
+        let before = try room.sh(state)
+        try room.sh("sqlite3 $R/a.db 'update photos set \(change.replacing("'", with: "'\\''")) where id = 7'")
+        try room.sh("printf more > $R/photos/more.jpg; printf other > $R/photos/beach.jpg")
+        let changed = try room.sh(state)
+        try room.sh("backupfs restore A --yes --store $S")
+        #expect(try room.sh(state) == before)
+        try room.sh(Self.undo)
+        #expect(try room.sh(state) == changed)
+        try room.sh("backupfs verify $(jq -r .safetyBackup $S/restore/last.json) --store $S")
     }
 
     @Test func `an export that several backups have brings the rows of none of them`() throws {
@@ -89,6 +188,7 @@ struct BackupRowsSourceTests {
         #expect(
             backup.status == 0 && backup.complaint.contains("some records cannot be told apart")
                 && backup.complaint.contains("Collections: notes"), "\(backup)")
+        try room.sh("backupfs verify B --store $S")
         #expect(
             try room.sh("backupfs restore B --target $R/fb --store $S >/dev/null; jq -c .records $R/fb/changes.json")
                 == #"{"notes":null}"#)

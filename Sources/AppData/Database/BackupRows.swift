@@ -71,6 +71,22 @@ public struct BackupRows: Sendable {
         guard !tables.isEmpty || !definition.hasTables else { return nil }
     }
 
+    /// The rows of a backup none of whose tables has to be filled by records: these need not be valid.
+    /// - Parameters:
+    ///   - path: the database of one of the store's own backups.
+    ///   - definition: the app's.
+    /// - Returns: the rows and the database; `nil` when a table has to be filled by records.
+    /// - Throws: what opening and reading throws.
+    public static func ofAllRecords(
+        path: String, definition: AppDefinition
+    ) throws(BackupError) -> (rows: BackupRows, database: DroppedDatabase)? {
+        let database = try DroppedDatabase(path: path, definition: definition, needsVersion: false)
+        guard let rows = try BackupRows(path: path, definition: definition, format: database.definition),
+            rows.hasAll(of: database.definition)
+        else { return nil }
+        return (rows, database)
+    }
+
     /// What refers to nothing in the backup.
     func danglingReferences() throws(BackupError) -> DanglingReferences {
         var found: DanglingReferences?
@@ -81,7 +97,7 @@ public struct BackupRows: Sendable {
     }
 
     /// Whether no table of the format has to be filled by records.
-    public func hasAll(of format: AppDefinition) -> Bool {
+    private func hasAll(of format: AppDefinition) -> Bool {
         format.collections.allSatisfy { $0.source != .table || has($0.table) }
     }
 
@@ -143,6 +159,26 @@ extension AppDefinition {
     var keyTables: Set<SchemaName> {
         let objects = formats.flatMap { [$0.metadata.table, $0.settings?.table] }.compactMap(\.self)
         return Set((objects + secrets.map(\.table)).map(SchemaName.init))
+    }
+}
+
+extension DroppedDatabase {
+    /// Whether the database of a backup is whole, and lacks nothing but columns of fields that the definition has got since and that records may lack.
+    public static func lacksOnlyFields(path: String, definition: AppDefinition) throws(BackupError) -> Bool {
+        var lacksFields = false
+        var lacksMore = true
+        try withConnection(to: path, acceptsUnknownCollations: true) { connection throws(BackupError) in
+            guard try firstProblem(connection, path: path) == nil else { return }
+            let check = DatabaseSchemaCheck(connection: connection, definition: definition, path: path)
+            guard try check.firstMissingObject() == nil else { return }
+            for collection in try definition.format(ofDatabase: connection, path: path).collections
+            where collection.source == .table {
+                guard let missing = try check.missingFields(of: collection) else { return }
+                if !missing.isEmpty { lacksFields = true }
+            }
+            lacksMore = false
+        }
+        return lacksFields && !lacksMore
     }
 }
 

@@ -31,6 +31,8 @@ public struct ImportSummary: Sendable {
     public let counts: [CollectionCount]
     public let dateRange: DateRange?
     public let warnings: [Message]
+    /// The warning of values that the definition does not allow and that were accepted.
+    public let acceptedValues: Message?
     /// How often each member that the definition does not know occurs: `cars.color`. At most 100 names.
     public let unknownFields: [String: Int]
 

@@ -22,7 +22,7 @@ struct MissingFinding {
             MissingFinding(
                 kind: .record,
                 error: BackupError(
-                    .repositoryDamaged, "the backup’s record is missing, in snapshots and in removed",
+                    .repositoryDamaged, "the backup’s record is missing: it is in neither snapshots nor removed",
                     path: layout.snapshotPath(of: snapshot), remedy: recordRemedy))
         }
             + missing.labels.map { snapshot in

@@ -10,17 +10,19 @@ public struct WireImport: Sendable {
     /// Reads a file whole.
     /// - Parameters:
     ///   - now: what "in the future" is measured against.
-    ///   - limitsMetadata: as `ImportValidator` has it.
+    ///   - limitsMetadata, acceptsValues: as `ImportValidator` has them.
     /// - Throws: as `ImportValidator.validate(_:)`.
     public init(
         _ source: any ByteSource, definition: AppDefinition, now: Timestamp = SystemClock.now(), limitsMetadata: Bool = true,
-        bufferSizeBytes: Int = 256 << 10
+        acceptsValues: Bool = false, bufferSizeBytes: Int = 256 << 10
     ) throws(BackupError) {
         let version = definition.otherFormats.isEmpty ? nil : try WireVersionScan.version(in: source, definition: definition)
         let format = version.map { definition.format(ofVersion: $0) } ?? definition
         let reader = WireReader(source, definition: format, bufferSizeBytes: bufferSizeBytes)
         do throws(BackupError) {
-            summary = try ImportValidator(definition: format, now: now, limitsMetadata: limitsMetadata).validate(reader)
+            summary = try ImportValidator(
+                definition: format, now: now, limitsMetadata: limitsMetadata, acceptsValues: acceptsValues
+            ).validate(reader)
             self.reader = reader
         } catch let error where error.code == .invalidContent && format.formatVersions != definition.formatVersions {
             // A later version of the main format, perhaps. If it is not valid as that either, what is wrong with it is told of the format that it

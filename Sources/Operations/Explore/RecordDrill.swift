@@ -14,6 +14,8 @@ struct RecordDrill {
     private(set) var findings: [Message] = []
     private(set) var notes: [Message] = []
     private(set) var recordCount = 0
+    /// The rows of the backup's database, which a restore copies whatever their values are; `nil` where records are restored.
+    private var rows: BackupRows?
 
     /// - Parameters:
     ///   - files: where the backup's files are.
@@ -30,11 +32,21 @@ struct RecordDrill {
             notes.append("the records were not looked at: the backup is of another app")
             return
         }
+        rows = try copiedRows()
         let export = try validateExport()
         let manifest = try readManifest()
         if let export {
+            if let problem = UnknownFields.problem(export, definition) {
+                findings.append("export.json: \(problem)")
+                return
+            }
             recordCount = export.toldCounts.reduce(0) { $0 + $1.count }
             if let manifest { compare("export.json", export.toldCounts.map { ($0.name, $0.count) }, with: manifest) }
+        }
+        if export != nil, try lacksOnlyFields() {
+            notes.append(
+                "the database was not compared with the export: the app's definition has got fields since the backup was made")
+            return
         }
         guard let counts = try checkDatabase() else { return }
         if let manifest { compare("database.sqlite", counts.map { ($0.name, $0.count) }, with: manifest) }
@@ -45,6 +57,21 @@ struct RecordDrill {
             return
         }
         try compareDatabase(root, createdAt: export.createdAt ?? snapshot.creationTime)
+    }
+
+    private func copiedRows() throws(BackupError) -> BackupRows? {
+        guard try FileSystem.exists(path("database.sqlite")) else { return nil }
+        do throws(BackupError) {
+            return try BackupRows.ofAllRecords(path: path("database.sqlite"), definition: definition)?.rows
+        } catch let error where [.invalidContent, .damagedContent, .unsupportedVersion, .tooLarge].contains(error.code) {
+            // It is looked at further on, and what is wrong is a finding then.
+            return nil
+        }
+    }
+
+    private func lacksOnlyFields() throws(BackupError) -> Bool {
+        guard !definition.coversWholeDatabase, try FileSystem.exists(path("database.sqlite")) else { return false }
+        return (try? DroppedDatabase.lacksOnlyFields(path: path("database.sqlite"), definition: definition)) ?? false
     }
 
     private func path(_ name: String) -> String { "\(files)/\(name)" }
@@ -72,9 +99,14 @@ struct RecordDrill {
             }
             format = found ?? definition
         }
-        return try looking(at: "export.json") { [format] (path) throws(BackupError) in
-            try WireImport(SharedFile(path: path), definition: format, limitsMetadata: false).summary
+        let isCopied = rows != nil
+        let summary = try looking(at: "export.json") { [format] (path) throws(BackupError) in
+            try WireImport(
+                SharedFile(path: path), definition: format, limitsMetadata: false, acceptsValues: isCopied
+            ).summary
         }
+        if let values = summary?.acceptedValues { notes.append(values) }
+        return summary
     }
 
     private mutating func readManifest() throws(BackupError) -> [String: Int]? {

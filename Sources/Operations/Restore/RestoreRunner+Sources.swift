@@ -67,25 +67,14 @@ extension RestoreRunner {
 
     /// The store has made the backup with a definition that knew all of it. What today's does not know would be dropped, and the data of now with it.
     func requireAllFields(_ checked: CheckedImport, of source: ImportSource) throws(BackupError) {
-        // A database without a description has a rule of its own for columns that are gone; what the export says of itself is no data.
-        guard !store.definition.coversWholeDatabase else { return }
-        let metadata = store.definition.metadata.name + "."
-        let unknown = checked.summary.unknownFields.filter { !$0.key.hasPrefix(metadata) }.sorted { $0.key < $1.key }
-        guard !unknown.isEmpty else { return }
-        let shown =
-            unknown.prefix(Self.shownFieldCount).map { "\($0.key) (\($0.value))" }
-            + (unknown.count > Self.shownFieldCount ? ["…"] : [])
+        guard let problem = UnknownFields.problem(checked.summary, store.definition) else { return }
         let name = ShellWords.text(of: [source.name])
         throw BackupError(
-            .invalidContent,
-            "the app's definition does not know these fields of the backup: \(MessageText.shortened(shown.joined(separator: ", ")))",
-            path: source.name,
+            .invalidContent, problem, path: source.name,
             remedy:
                 "Put them back into the definition. To restore without them: backupfs export \(name) --zip --output FILE.zip, and then: backupfs restore FILE.zip"
         )
     }
-
-    private static let shownFieldCount = 5
 }
 
 extension ImportSource {

@@ -1,0 +1,20 @@
+import AppData
+import BackupCore
+
+/// Fields of a backup that the app's definition does not name: it did when the backup was made, and a restore would drop them.
+enum UnknownFields {
+    private static let shownCount = 5
+
+    /// - Returns: `nil` where there are none.
+    static func problem(_ summary: ImportSummary, _ definition: AppDefinition) -> Message? {
+        // A database without a description has a rule of its own for columns that are gone; what the export says of itself is no data.
+        guard !definition.coversWholeDatabase else { return nil }
+        let metadata = definition.metadata.name + "."
+        let unknown = summary.unknownFields.filter { !$0.key.hasPrefix(metadata) }.sorted { $0.key < $1.key }
+        guard !unknown.isEmpty else { return nil }
+        let shown =
+            unknown.prefix(shownCount).map { "\($0.key) (\($0.value))" } + (unknown.count > shownCount ? ["…"] : [])
+        return
+            "the app's definition does not know these fields of the backup: \(MessageText.shortened(shown.joined(separator: ", ")))"
+    }
+}
