@@ -36,7 +36,7 @@ extension DroppedDatabase {
         return nil
     }
 
-    /// Lets SQLite look at every page, index and row (`PRAGMA integrity_check`), and at every foreign key, which a restore would check as well.
+    /// Lets SQLite look at every page, index and row (`PRAGMA integrity_check`).
     /// - Parameter limit: problems after which it stops looking for more.
     /// - Returns: what is wrong, in SQLite's words; nothing when nothing is.
     /// - Throws: `damagedContent` when it cannot be read at all.
@@ -48,12 +48,20 @@ extension DroppedDatabase {
                 let text = pages.text(0)
                 if text != "ok" { problems.append(text) }
             }
+        }
+        return problems
+    }
+
+    /// The rows that refer to rows which are not there, at most `limit` of them.
+    public func danglingReferences(limit: Int) throws(BackupError) -> [String] {
+        var found: [String] = []
+        try withConnection { connection throws(BackupError) in
             try DanglingReferences.forEach(in: DatabaseTables(connection: connection, path: path)) { keys in
-                guard problems.count < limit else { return }
-                problems.append(
+                guard found.count < limit else { return }
+                found.append(
                     "row \(keys.text(1)) of the table \(keys.text(0)) refers to a row of \(keys.text(2)) that is not there")
             }
         }
-        return problems
+        return found
     }
 }

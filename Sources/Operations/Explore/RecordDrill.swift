@@ -7,6 +7,7 @@ import SystemIO
 /// Looks at the records of a backup that was written as files: the export as a restore would, the database, and whether both hold the same.
 struct RecordDrill {
     private static let findingLimit = 100
+    private static let shownReferenceCount = 3
 
     private let files: String
     private let workPath: String
@@ -123,10 +124,20 @@ struct RecordDrill {
     private mutating func checkDatabase() throws(BackupError) -> [RecordCount]? {
         let definition = definition
         var unexported: UnexportedData?
-        let problems = try looking(at: "database.sqlite") { (path) throws(BackupError) in
+        var dangling: [String] = []
+        var problems = try looking(at: "database.sqlite") { (path) throws(BackupError) in
             let database = try DroppedDatabase(path: path, definition: definition)
             unexported = database.unexported
+            dangling = try database.danglingReferences(limit: Self.findingLimit)
             return try database.integrityProblems(limit: Self.findingLimit)
+        }
+        // Where rows are copied, or the whole database is, they come back as they are.
+        if rows == nil, !definition.coversWholeDatabase {
+            problems? += dangling
+        } else if !dangling.isEmpty {
+            notes.append(
+                "database.sqlite: \(MessageText.list(dangling, limit: Self.shownReferenceCount)). A restore brings such rows back as they are"
+            )
         }
         guard let problems else { return nil }
         if let finding = unexported?.finding { findings.append("database.sqlite: \(finding)") }
