@@ -58,7 +58,10 @@ public struct UnexportedData: Sendable, Equatable {
                 Import failed: the table \(place.table) has the column \(column), which the app's definition does not name; \
                 a restore would lose its values
                 """,
-                path: path, remedy: "Add the column to the definition. Backups hold it: database.sqlite is always whole.")
+                path: path,
+                remedy: withoutRows == nil
+                    ? "To bring back a backup, restore it by its name instead of by a file. For any other file, add the column to the definition."
+                    : "Add the column to the definition. Backups hold it: database.sqlite is always whole.")
         }
         return BackupError(
             .notSupported,
