@@ -77,6 +77,22 @@ import Testing
         }
     }
 
+    /// Another host that took over the lock of a suspended one has removed its temporary files: the lock is what the user must learn of.
+    @Test func `a writer whose lock and files another host has taken says that it lost the lock`() throws {
+        for isHeld in [true, false] {
+            let writer = try PackWriter(kind: .data, temporaryFolder: repository.layout.temporary, protection: .none)
+            for name in try FileManager.default.contentsOfDirectory(atPath: repository.layout.temporary) {
+                try FileManager.default.removeItem(atPath: repository.layout.temporary + "/" + name)
+            }
+            let error = errorCode {
+                _ = try writer.publish(in: repository.layout, repository.catalog) { () throws(BackupError) in
+                    if !isHeld { throw BackupError(.locked, "the lock was lost") }
+                }
+            }
+            #expect(error == (isHeld ? .notFound : .locked))
+        }
+    }
+
     @Test func aWriterRefusesUseAfterItsEnd() throws {
         let writer = try PackWriter(kind: .data, temporaryFolder: repository.layout.temporary, protection: .none)
         let bytes: [UInt8] = [1, 2, 3]

@@ -102,6 +102,8 @@ final class PackWriter: @unchecked Sendable {
             return finished
         } catch {
             discard(requireHeld: requireHeld)
+            // The process that has taken over the lock has removed this writer's temporary files as well.
+            if error.code == .notFound { try requireHeld() }
             throw error
         }
     }
