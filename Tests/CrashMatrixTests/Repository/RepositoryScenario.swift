@@ -54,11 +54,11 @@ struct RepositoryScenario: Sendable, CustomTestStringConvertible {
         prune,
     ]
 
-    /// The second one's time in which it could be brought back is over; the first can still be.
+    /// The second one is gone for good, but for its packs; the first can still be brought back.
     static let prune = RepositoryScenario(
         name: "prune",
         preparation:
-            "$B delete second --yes --store $S; rm $Q/removed/*.snapshot; $B delete first --yes --store $S",
+            "BACKUPFS_FAULT=prune.removed-given-up=fail $B delete second --now --yes --store $S || [ $? = 1 ]; $B delete first --yes --store $S",
         arguments: ["prune", "--max-unused", "0"], kept: ["third"], whole: ["first", "third"])
 
     private static func repair(
