@@ -124,6 +124,19 @@ struct LostLabelTests {
         """
 
     /// As `rsync --ignore-existing` copies the rest: a label that is there stays.
+    @Test func `a label that is written where one may still be copied keeps the pin`() throws {
+        let room = try Self.makeRoom()
+        try room.sh(
+            """
+            backupfs pin keepme --store $S; mkdir $R/lost; mv $R/r/labels/* $R/r/register $R/lost
+            backupfs tag keepme --add t --store $S; mv $R/lost/register $R/r; cp -n $R/lost/* $R/r/labels
+            """)
+        #expect(try room.sh("backupfs snapshots --json --store $S | jq -c 'map(.pinned)'") == "[true]")
+        // A user who says otherwise is heard.
+        try room.sh("rm $R/r/labels/* $R/r/register; backupfs unpin keepme --store $S")
+        #expect(try room.sh("backupfs snapshots --json --store $S | jq -c 'map(.pinned)'") == "[false]")
+    }
+
     @Test func `verify writes no label that one still to be copied would have to replace`() throws {
         let room = try Self.makeRoom()
         try room.sh(

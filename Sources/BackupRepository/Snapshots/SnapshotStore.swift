@@ -238,6 +238,8 @@ extension SnapshotStore {
         if try saveLabel(id, lock) { try scan() }
         let snapshot = try require(id)
         var label = snapshot.label
+        // Without the register it is not known whether it has a label that is still to be copied: what is written now must not take its pin.
+        if list.registerError != nil, try !FileSystem.exists(layout.labelPath(of: id)) { label.isPinned = true }
         try change(&label)
         if label.name != snapshot.name { try requireFree(label.name, in: list) }
         try write(label, of: id, lock)
