@@ -137,6 +137,24 @@ struct LostLabelTests {
         #expect(try room.sh("backupfs snapshots --json --store $S | jq -c 'map(.pinned)'") == "[false]")
     }
 
+    /// Neither its label nor the register, which says that it has one, are there: both may still be copied.
+    @Test(arguments: ["delete keepme --yes", "delete keepme --now --yes", "delete --all --yes", "delete --all --now --yes"])
+    func `a backup that may be pinned is not deleted`(command: String) throws {
+        let room = try Self.makeRoom()
+        try room.sh("backupfs pin keepme --store $S; cp -a $R/r $R/whole; rm $R/r/register $R/r/labels/*")
+        let deletion = try room.run("backupfs \(command) --store $S")
+        #expect(deletion.status == (command.contains("--all") ? 0 : 1), "\(deletion)")
+        #expect((deletion.output + deletion.complaint).contains("pinned"), "\(deletion)")
+        #expect(
+            try room.sh(
+                "cp -an $R/whole/. $R/r/ || true; diff -r --exclude=tmp --exclude=catalog.sqlite* $R/whole $R/r; \(Self.names)")
+                == "keepme")
+        #expect(try room.sh("backupfs snapshots --json --store $S | jq -c 'map(.pinned)'") == "[true]")
+        // A user who says otherwise is heard.
+        try room.sh("rm $R/r/labels/* $R/r/register; backupfs unpin keepme --store $S; backupfs delete keepme --yes --store $S")
+        #expect(try room.sh(Self.names) == "")
+    }
+
     @Test func `verify writes no label that one still to be copied would have to replace`() throws {
         let room = try Self.makeRoom()
         try room.sh(

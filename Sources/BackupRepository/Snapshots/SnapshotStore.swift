@@ -83,6 +83,7 @@ final class SnapshotStore: Sendable {
         var expectedLabels: Set<SnapshotID>?
         do throws(BackupError) { expectedLabels = try readExpectedLabels() } catch { registerError = error }
         var missingLabels: [SnapshotID] = []
+        var unlabelled: Set<SnapshotID> = []
         let labelFolder = try DirectoryReader(path: layout.labels)
         let labelled = Set(try labelFolder.names())
         var labels: [SnapshotID: ReadLabel] = [:]
@@ -97,7 +98,7 @@ final class SnapshotStore: Sendable {
                 let labelName = FileName(FileSystem.lastComponent(layout.labelPath(of: id)))
                 guard labelled.contains(labelName) else {
                     let isMissing = expectedLabels?.contains(id) == true
-                    if isMissing { missingLabels.append(id) }
+                    if isMissing { missingLabels.append(id) } else { unlabelled.insert(id) }
                     snapshots.append(Snapshot(id: id, record: record, label: isMissing ? Self.substitute(for: record) : nil))
                     continue
                 }
@@ -124,6 +125,13 @@ final class SnapshotStore: Sendable {
             FileSystem.statusIfPresent(layout.register) == nil
         {
             registerError = MissingFinding.register(layout)
+        }
+        // Without the register it is not known whether they have labels that are still to be copied, and pins in them.
+        if registerError != nil {
+            snapshots = snapshots.map { snapshot in
+                guard unlabelled.contains(snapshot.id) else { return snapshot }
+                return Snapshot(id: snapshot.id, record: snapshot.record, label: Self.substitute(for: snapshot.record))
+            }
         }
         let list = SnapshotList(snapshots, damages: damages, missingLabels: missingLabels, registerError: registerError)
         return state.withLock { state in
@@ -172,7 +180,7 @@ final class SnapshotStore: Sendable {
         }
     }
 
-    /// In place of a label that cannot be read, or is missing.
+    /// In place of a label that cannot be read, is missing, or may be missing.
     static func substitute(for record: SnapshotRecord) -> SnapshotLabel {
         SnapshotLabel(name: record.name, isPinned: true, verifiedAt: nil)
     }
@@ -238,8 +246,6 @@ extension SnapshotStore {
         if try saveLabel(id, lock) { try scan() }
         let snapshot = try require(id)
         var label = snapshot.label
-        // Without the register it is not known whether it has a label that is still to be copied: what is written now must not take its pin.
-        if list.registerError != nil, try !FileSystem.exists(layout.labelPath(of: id)) { label.isPinned = true }
         try change(&label)
         if label.name != snapshot.name { try requireFree(label.name, in: list) }
         try write(label, of: id, lock)
