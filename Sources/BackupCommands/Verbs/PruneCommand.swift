@@ -28,7 +28,9 @@ struct PruneCommand: ParsableCommand {
     var now = false
     @Flag(name: .long, help: "Also remove everything from a repository that has no backup at all.")
     var empty = false
-    @Flag(name: .long, help: "Give up backups whose records are missing; check names them.")
+    @Flag(
+        name: .long,
+        help: "Give up backups whose records are missing, and data whose packs are missing or cannot be read; check names them.")
     var forgetMissing = false
     @Flag(name: [.long, .short], help: "Only say what would be done.")
     var dryRun = false

@@ -53,6 +53,14 @@ struct PackSalvage {
             otherPack: otherPack)
     }
 
+    /// What the pack in a file says of itself, where its name proves that.
+    func provenIndex(of pack: PackID, in path: String) throws(BackupError) -> PackIndex? {
+        let file = try SharedFile(path: path)
+        if let index = try? PackIndex.read(file, pack: pack, protection: repository.protection) { return index }
+        guard file.size <= Self.packByteCountLimit, !repository.protection.isSealing else { return nil }
+        return findIndex(in: try file.readExactly(at: 0, count: Int(file.size)), of: pack)
+    }
+
     /// The index, by the pack's name, wherever it begins: the end that tells it may be damaged or gone.
     private func findIndex(in bytes: [UInt8], of pack: PackID) -> PackIndex? {
         for missing in 0...PackIndex.footerByteCount {

@@ -117,6 +117,17 @@ struct PackedChunkTable {
         if isNeeded { rows[row].bits |= Row.neededFlag } else { rows[row].bits &= ~Row.neededFlag }
     }
 
+    /// Marks all rows of a chunk as needed, with everything that their bytes are made from. What is marked already is so with its bases.
+    mutating func need(_ chunk: Key) {
+        var waiting = [chunk]
+        while let key = waiting.popLast() {
+            for row in allRows(of: key) where !isNeeded(row) {
+                setNeeded(row)
+                if let base = base(ofRow: row) { waiting.append(base) }
+            }
+        }
+    }
+
     /// Whether the row gives the chunk's bytes: it is whole itself, and so is its base if it has one.
     func isUsable(_ row: Int) -> Bool {
         guard !isDamaged(row) else { return false }

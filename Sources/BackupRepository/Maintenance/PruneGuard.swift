@@ -9,7 +9,7 @@ struct PruneGuard {
 
     /// - Parameters:
     ///   - allowsEmpty: whether everything may go when there is no backup.
-    ///   - forgetsMissing: whether backups whose records are missing are given up.
+    ///   - forgetsMissing: whether backups whose records are missing are given up, and packs that cannot be read are no hindrance.
     init(_ repository: Repository, allowsEmpty: Bool, forgetsMissing: Bool) {
         self.repository = repository
         self.allowsEmpty = allowsEmpty
@@ -31,6 +31,18 @@ struct PruneGuard {
             remedy: damage.code == .repositoryDamaged
                 ? "Copy this file back from another copy of the repository, or repair what can be with: backupfs check --repair"
                 : damage.remedy)
+    }
+
+    /// The chunks of a pack that cannot be read may need others as their bases.
+    /// - Throws: `repositoryDamaged`, or the reason why a pack cannot be read, unless what is missing is given up.
+    func requireReadable(_ inventory: PackInventory) throws(BackupError) {
+        guard !forgetsMissing, let damage = inventory.unreadable.first else { return }
+        throw BackupError(
+            damage.error.code,
+            "nothing was pruned, since it is not known which data is needed: a pack cannot be read: \(damage.error.message)",
+            path: repository.layout.packPath(of: damage.pack),
+            remedy: damage.error.code == .repositoryDamaged
+                ? "Repair what can be with: backupfs check --repair" : damage.error.remedy)
     }
 
     /// - Parameters:

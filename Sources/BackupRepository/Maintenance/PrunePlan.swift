@@ -18,14 +18,26 @@ struct PrunePlan {
     /// - Parameters:
     ///   - snapshots: all that are there, and those that can still be brought back.
     ///   - young: packs that are left as they are.
-    /// - Throws: `repositoryDamaged` when a folder or list cannot be read: it is not known what it needs.
+    ///   - forgetsMissing: whether chunks are given up that lie in no pack.
+    /// - Throws: `repositoryDamaged` when a folder or list cannot be read, or a chunk is missing: it is not known what it needs.
     init(
-        _ repository: Repository, _ snapshots: [Snapshot], maxUnused: UnusedLimit, young: YoungPacks, progress: ProgressHandler?
+        _ repository: Repository, _ snapshots: [Snapshot], _ inventory: consuming PackInventory, maxUnused: UnusedLimit,
+        young: YoungPacks, forgetsMissing: Bool, progress: ProgressHandler?
     ) throws(BackupError) {
         self.repository = repository
-        let walk = TreeWalk(repository, try PackInventory(repository, progress: progress)) { (problem) throws(BackupError) in
-            // A chunk that is missing needs no room; but it is not known what a folder or list needs that cannot be read.
-            if case .structure(let error, _) = problem { throw Self.refusal(error.message, path: error.path) }
+        let setAside = SetAsidePacks(repository)
+        var bases = Self.bases(inUnreadable: inventory, repository)
+        let walk = TreeWalk(repository, inventory) { (problem) throws(BackupError) in
+            switch problem {
+            case .structure(let error, _): throw Self.refusal(error.message, path: error.path)
+            case .missing(let chunk, let path):
+                // Its pack may come back, and then the chunk needs its base.
+                if let known = setAside.bases(of: chunk) {
+                    bases += known
+                } else if !forgetsMissing {
+                    throw Self.missingRefusal(chunk, path, repository.layout)
+                }
+            }
         }
         for (number, snapshot) in snapshots.enumerated() {
             progress?(
@@ -33,8 +45,9 @@ struct PrunePlan {
                     phase: "Looking for what is needed...", processedItems: UInt64(number), totalItems: UInt64(snapshots.count)))
             _ = try walk.visit(snapshot)
         }
-        inventory = walk.inventory
-        for damage in inventory.unreadable {
+        self.inventory = walk.inventory
+        for base in bases { self.inventory.table.need(PackedChunkTable.Key(base)) }
+        for damage in self.inventory.unreadable {
             summary.leftAlone.append(damage.error.at(repository.layout.packPath(of: damage.pack)))
         }
         count()
@@ -47,6 +60,23 @@ struct PrunePlan {
         BackupError(
             .repositoryDamaged, "nothing was pruned, since it is not known which data is needed: \(reason)", path: path,
             remedy: "See what is hurt with: backupfs check. Then repair it with check --repair, or remove those backups.")
+    }
+
+    private static func missingRefusal(_ chunk: ChunkID, _ path: String, _ layout: RepositoryLayout) -> BackupError {
+        BackupError(
+            .repositoryDamaged,
+            "nothing was pruned, since a pack is missing and it is not known which data it needs: chunk \(chunk) of \(path) is in no pack",
+            path: layout.packs,
+            remedy:
+                "Copy the missing pack back from another copy of the repository. If there is none: backupfs prune --forget-missing"
+        )
+    }
+
+    /// What the chunks of packs that cannot be read are stored against, as far as the catalog knows.
+    private static func bases(inUnreadable inventory: borrowing PackInventory, _ repository: Repository) -> [ChunkID] {
+        inventory.unreadable.flatMap { damage in
+            ((try? repository.catalog.chunks(of: damage.pack))?.chunks ?? []).compactMap(\.base)
+        }
     }
 
     private func byteCount(ofRow row: Int) -> UInt64 {
@@ -96,7 +126,11 @@ struct PrunePlan {
                 return (try? verifier.requireSound(index.chunks[row - pack.firstRow])) != nil
             }
             guard let kept else { continue }
-            for row in rows where row != kept { inventory.table.setNeeded(row, false) }
+            // Only a chunk that is stored whole can be the base of others. While none of those can be read, a repair may still mend one.
+            let isKeptWhole = inventory.table.base(ofRow: kept) == nil
+            for row in rows where row != kept && (isKeptWhole || inventory.table.base(ofRow: row) != nil) {
+                inventory.table.setNeeded(row, false)
+            }
         }
     }
 

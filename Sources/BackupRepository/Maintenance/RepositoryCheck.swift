@@ -212,7 +212,7 @@ public struct RepositoryCheck {
         for (row, chunk, pack) in baseless where walk.inventory.table.isNeeded(row) { tell(chunk, of: pack) }
         for problem in problems {
             switch problem {
-            case .missing(let id):
+            case .missing(let id, _):
                 find(
                     .missing,
                     BackupError(

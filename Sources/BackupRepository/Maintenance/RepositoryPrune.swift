@@ -18,7 +18,7 @@ public struct RepositoryPrune {
     /// - Parameters:
     ///   - grace: which removed snapshots can still be brought back; what those need stays.
     ///   - allowsEmpty: whether everything goes when there are packs but no snapshot at all. A repository that was copied in part looks like that.
-    ///   - forgetsMissing: whether snapshots whose records are missing are given up.
+    ///   - forgetsMissing: whether snapshots whose records are missing are given up, and chunks whose packs are missing or cannot be read.
     public init(
         _ repository: Repository, maxUnused: UnusedLimit = .standard, grace: RemovalGrace = RemovalGrace(now: SystemClock.now()),
         allowsEmpty: Bool = false, forgetsMissing: Bool = false, progress: ProgressHandler? = nil
@@ -52,7 +52,9 @@ public struct RepositoryPrune {
         let removed = try repository.snapshotStore.readRemoved()
         _ = try requireWhole(visible, removed)
         let kept = removed.snapshots.filter { !grace.isOver(for: $0) }.map(\.snapshot)
-        var summary = try plan(visible + kept).summary
+        let inventory = try PackInventory(repository, progress: progress)
+        try pruneGuard.requireReadable(inventory)
+        var summary = try plan(visible + kept, inventory).summary
         noteWhatKeeps(removed.snapshots, &summary)
         return summary
     }
@@ -74,9 +76,10 @@ public struct RepositoryPrune {
         return try pruneGuard.check(visible: visible, removed: removed.snapshots)
     }
 
-    private func plan(_ snapshots: [Snapshot]) throws(BackupError) -> PrunePlan {
+    private func plan(_ snapshots: [Snapshot], _ inventory: consuming PackInventory) throws(BackupError) -> PrunePlan {
         try PrunePlan(
-            repository, snapshots, maxUnused: maxUnused, young: YoungPacks(repository.layout, youngPacks), progress: progress)
+            repository, snapshots, inventory, maxUnused: maxUnused, young: YoungPacks(repository.layout, youngPacks),
+            forgetsMissing: forgetsMissing, progress: progress)
     }
 
     /// - Throws: `busy` while another process writes or checks; `repositoryDamaged` as `plan`; `noSpace`, … : what is done by then stays done.
@@ -85,6 +88,9 @@ public struct RepositoryPrune {
         defer { withExtendedLifetime(lock) {} }
         try repository.snapshotStore.sweep(requireHeld: lock.requireHeld)
         try repository.catalog.reconcile()
+        // No pack comes or goes while the lock is held.
+        let inventory = try PackInventory(repository, progress: progress)
+        try pruneGuard.requireReadable(inventory)
         try refuseOrForget()
         // Records go before the packs that only they need.
         try repository.snapshotStore.giveUpRemoved(grace, requireHeld: lock.requireHeld)
@@ -95,7 +101,7 @@ public struct RepositoryPrune {
         let visible = repository.snapshots()
         let removed = try repository.snapshotStore.readRemoved()
         try pruneGuard.requireReadable(removed: removed.damages)
-        let plan = try plan(visible + removed.snapshots.map(\.snapshot))
+        let plan = try plan(visible + removed.snapshots.map(\.snapshot), inventory)
         try makeDurable(plan)
         try FaultInjection.reached("prune.planned")
         var execution = Execution(repository: repository, lock: lock, plan: plan, progress: progress)
@@ -204,10 +210,9 @@ public struct RepositoryPrune {
                 switch packed {
                 case .failure(let error): damage = error
                 case .success(let bytes):
-                    if case .damaged(let error) = verifier.verify(chunk, bytes) {
-                        damage = error
-                    } else if try rewriter.append(chunk, bytes, kind: pack.kind) {
-                        wasPublished = true
+                    switch verifier.verify(chunk, bytes) {
+                    case .damaged(let error), .withoutBase(let error): damage = error
+                    case .sound: if try rewriter.append(chunk, bytes, kind: pack.kind) { wasPublished = true }
                     }
                 }
             }

@@ -7,8 +7,8 @@ import SystemIO
 final class TreeWalk {
     /// What is wrong with a tree itself.
     enum Problem {
-        /// A chunk that something refers to lies in no pack that can be used.
-        case missing(ChunkID)
+        /// A chunk that something refers to lies in no pack that can be used. `path`: of the first file or folder that needs it.
+        case missing(ChunkID, path: String)
         /// A folder, a list or a length does not fit; what is below it is not known. `isReported`: a chunk of it was reported before.
         case structure(BackupError, isReported: Bool)
     }
@@ -123,10 +123,11 @@ final class TreeWalk {
             error.code, "\(path): \(error.message)", path: error.path, remedy: error.remedy, findings: error.findings)
     }
 
-    /// Notes that a chunk is needed, with its base.
+    /// Notes that a chunk is needed, with its base, the base of that, and so on: a chunk that only is a base somewhere may itself be stored against another.
     /// - Returns: whether its bytes can be had.
     private func use(_ id: ChunkID, plainLength: UInt32?, at path: String) throws(BackupError) -> Bool {
         let key = PackedChunkTable.Key(id)
+        inventory.table.need(key)
         if let first = inventory.table.firstRow(of: key), !inventory.table.hasDuplicates(first) {
             return try use(row: first, id, plainLength: plainLength, at: path)
         }
@@ -139,11 +140,12 @@ final class TreeWalk {
         if missing.contains(id) || inventory.table.firstRow(of: key) != nil { return false }
         // The catalog may know more than a pack with a damaged index says.
         if let chunk = chunkInCatalog(id), (try? verifier.requireSound(chunk)) != nil {
+            if let base = chunk.base { inventory.table.need(PackedChunkTable.Key(base)) }
             rescued.insert(id)
             return true
         }
         missing.insert(id)
-        try onProblem(.missing(id))
+        try onProblem(.missing(id, path: path))
         return false
     }
 
@@ -154,11 +156,6 @@ final class TreeWalk {
     }
 
     private func use(row: Int, _ id: ChunkID, plainLength: UInt32?, at path: String) throws(BackupError) -> Bool {
-        let isKnown = inventory.table.isNeeded(row)
-        inventory.table.setNeeded(row)
-        if let base = inventory.table.base(ofRow: row), !isKnown {
-            for baseRow in inventory.table.allRows(of: base) { inventory.table.setNeeded(baseRow) }
-        }
         if let plainLength, inventory.table.rows[row].plainLength != plainLength {
             try onProblem(
                 .structure(

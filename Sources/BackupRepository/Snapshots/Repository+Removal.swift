@@ -66,7 +66,7 @@ extension Repository {
         var problems: [BackupError] = []
         let walk = TreeWalk(self, try PackInventory(self)) { (problem) throws(BackupError) in
             switch problem {
-            case .missing(let chunk): problems.append(BackupError(.repositoryDamaged, "chunk \(chunk) is missing"))
+            case .missing(let chunk, _): problems.append(BackupError(.repositoryDamaged, "chunk \(chunk) is missing"))
             case .structure(let error, let isReported): if !isReported { problems.append(error) }
             }
         }
