@@ -32,8 +32,8 @@ public struct BackupRows: Sendable {
     ///   - path: the database of one of the store's own backups.
     ///   - definition: the app's.
     ///   - format: the app's, in the form that the records of the restore have.
-    /// - Returns: `nil` where its rows are not to be copied: it is damaged, its data is of another form, or the app keeps rows in a restore.
-    /// - Throws: what opening and reading throws.
+    /// - Returns: `nil` where its rows are not to be copied: its data is of another form, or the app keeps rows in a restore.
+    /// - Throws: `damagedContent` when it is damaged; what opening and reading throws.
     public init?(path: String, definition: AppDefinition, format: AppDefinition) throws(BackupError) {
         guard !definition.coversWholeDatabase,
             definition.formats.flatMap(\.collections).allSatisfy({ $0.rules.keepOnReplaceIndex == nil })
@@ -41,7 +41,9 @@ public struct BackupRows: Sendable {
         var tables: Set<SchemaName> = []
         var lacking: [RewrittenColumn] = []
         try Self.withConnection(to: path) { connection throws(BackupError) in
-            guard try DroppedDatabase.firstProblem(connection, path: path) == nil else { return }
+            if let problem = try DroppedDatabase.firstProblem(connection, path: path) {
+                throw BackupError(.damagedContent, "the database is damaged: \(problem)", path: path)
+            }
             let check = DatabaseSchemaCheck(connection: connection, definition: definition, path: path)
             guard try check.firstMissingObject() == nil,
                 try definition.format(ofDatabase: connection, path: path).schemaVersion == format.schemaVersion
@@ -76,7 +78,7 @@ public struct BackupRows: Sendable {
     ///   - path: the database of one of the store's own backups.
     ///   - definition: the app's.
     /// - Returns: the rows and the database; `nil` when a table has to be filled by records.
-    /// - Throws: what opening and reading throws.
+    /// - Throws: as the initializer.
     public static func ofAllRecords(
         path: String, definition: AppDefinition
     ) throws(BackupError) -> (rows: BackupRows, database: DroppedDatabase)? {

@@ -17,23 +17,9 @@ extension DroppedDatabase {
         return problem
     }
 
-    /// The quick check takes the primary key of a table WITHOUT ROWID for null where it is not in the order of the columns (SQLite 3.40): then the
-    /// whole check decides, which takes longer.
     /// Rows that break a CHECK are the app's own, and no damage.
     static func firstProblem(_ connection: OpaquePointer?, path: String) throws(BackupError) -> String? {
-        try DatabaseTables(connection: connection, path: path).withoutChecks { () throws(BackupError) in
-            try firstProblemOfPages(connection, path: path)
-        }
-    }
-
-    private static func firstProblemOfPages(_ connection: OpaquePointer?, path: String) throws(BackupError) -> String? {
-        for check in ["quick_check", "integrity_check"] {
-            let statement = try DatabaseStatement(connection, "PRAGMA \(check)(1)", path: path)
-            let found = try statement.step() ? statement.text(0) : "no answer"
-            if found == "ok" { return nil }
-            guard check == "quick_check", found.hasPrefix("NULL value in ") else { return found }
-        }
-        return nil
+        try IntegrityCheck(.quick, of: DatabaseTables(connection: connection, path: path)).problems(limit: 1).first
     }
 
     /// Lets SQLite look at every page, index and row (`PRAGMA integrity_check`).
@@ -43,11 +29,8 @@ extension DroppedDatabase {
     public func integrityProblems(limit: Int) throws(BackupError) -> [String] {
         var problems: [String] = []
         try withConnection { connection throws(BackupError) in
-            let pages = try DatabaseStatement(connection, "PRAGMA integrity_check(\(limit))", path: path)
-            while try pages.step() {
-                let text = pages.text(0)
-                if text != "ok" { problems.append(text) }
-            }
+            let tables = DatabaseTables(connection: connection, path: path)
+            problems = try IntegrityCheck(.full, of: tables).problems(limit: limit)
         }
         return problems
     }
