@@ -4,6 +4,7 @@ import Glibc
 import Operations
 import Synchronization
 import SystemIO
+import VirtualTree
 
 /// What goes on beside the mount, in the process that serves it: backups by the schedule, and reactions to signals.
 final class MountDaemon: Sendable {
@@ -43,5 +44,13 @@ final class MountDaemon: Sendable {
     func end(_ reason: MountSession.End?) {
         if case .signal = reason, store.monitor.cancel() { StallWatch.noteRequest() }
         scheduler.withLock { $0 }?.end()
+    }
+
+    /// A backup that `mkdir` has begun, and that was not finished when the store was unmounted, is brought to its end. Now signals cancel it, as in a
+    /// command.
+    func waitForBackups(of tree: VirtualTree) {
+        guard tree.isMakingBackup else { return }
+        CancellingSignals.enable()
+        try? CancellingSignals.run { () throws(BackupError) in tree.waitForBackups() }
     }
 }

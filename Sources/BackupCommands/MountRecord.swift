@@ -37,6 +37,11 @@ enum MountRecord {
 
     private static func mounted(_ paths: StorePaths) -> BackupError {
         guard isMounted(paths) else {
+            if let operation = try? RunningOperation.of(storeAt: paths.root) {
+                return BackupError(
+                    .locked, "the store has been unmounted, and the process that served it finishes what runs: \(operation.text)",
+                    path: paths.root, remedy: "Wait until it has ended, or end it with: backupfs cancel")
+            }
             return BackupError(
                 .locked, "an earlier mount of the store has been unmounted, but the process that serves it has not ended",
                 path: paths.root,

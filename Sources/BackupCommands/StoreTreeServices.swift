@@ -41,13 +41,14 @@ final class StoreTreeServices: TreeServices {
 
     func liveMedia() -> (any LiveView)? { live.mediaView }
 
-    func createSnapshot(named name: String) throws(BackupError) {
+    var makeDirectoryWaitSeconds: Double? { store.makeDirectoryWait.seconds }
+
+    func createSnapshot(named name: String) throws(BackupError) -> MadeSnapshot {
         let result = try telling(.backup, named: name) { () throws(BackupError) in
             try BackupOperation(store: store).run(label: name, tag: nil, progress: nil)
         }
         MountComplaint.show(result.warnings.map(\.message), of: result.snapshot)
-        // The backup is there and listed; whoever made it must not believe that it is whole.
-        if let incompleteness = result.incompleteness { throw incompleteness }
+        return MadeSnapshot(id: result.snapshot.id, incompleteness: result.incompleteness)
     }
 
     /// Whoever asked for it by the mount waits for its answer, and not for a notice.

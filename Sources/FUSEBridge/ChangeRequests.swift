@@ -16,7 +16,7 @@ enum ChangeRequests {
         defer { changes.end() }
         do throws(BackupError) {
             let name = try request.server.name(name)
-            let attributes = try request.tree.makeDirectory(name, in: InodeNumber(parent))
+            let attributes = try request.tree.makeDirectory(name, in: InodeNumber(parent), unless: request.isGivenUp)
             request.reply(entry: attributes)
         } catch {
             request.fail(error, "mkdir")

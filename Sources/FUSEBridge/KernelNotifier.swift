@@ -7,7 +7,7 @@ import VirtualTree
 
 /// Tells the kernel what it should not believe any more, from a thread of its own: the kernel takes such news only when nobody else is busy
 /// in the folder concerned, and whoever changes the tree must not wait for that.
-final class KernelNotifier: TreeObserver {
+final class KernelNotifier: Sendable {
     private enum News: Sendable {
         case name(FileName, in: InodeNumber)
         case attributes(InodeNumber)

@@ -67,7 +67,6 @@ public final class MountSession: Sendable {
         let loop: SessionLoop
         let probe: ReadinessProbe
         let notifier = try? KernelNotifier(session, server.changes)
-        server.tree.setObserver(notifier)
         defer { server.tree.setObserver(nil) }
         do {
             let tree = server.tree
@@ -77,7 +76,9 @@ public final class MountSession: Sendable {
                     guard request.looks || request.asksForAttribute else { return false }
                     return tree.mayWait(InodeNumber(request.node), forAttribute: request.asksForAttribute)
                 },
+                isPending: { tree.isPending(InodeNumber($0.node), forAttributes: $1 == .attributes) },
                 onEnd: { [self] in send(.loopEnded) })
+            tree.setObserver(SessionObserver(notifier: notifier, loop: loop))
         } catch {
             notifier?.end()
             unmount(session, entry)
@@ -95,6 +96,7 @@ public final class MountSession: Sendable {
         onEnding(try? end.get())
         // Before the threads that serve: it may be waiting for somebody whom they have to answer.
         notifier?.end()
+        server.tree.setObserver(nil)
         let failure = loop.end()
         // Only now: the threads use the session's descriptor, which this closes.
         unmount(session, entry)

@@ -1,6 +1,7 @@
 import BackupCore
 import CFUSE
 import Glibc
+import SystemIO
 import VirtualTree
 
 /// One question of the kernel. It is answered exactly once: every answer consumes it, and one that is dropped without an answer
@@ -28,6 +29,13 @@ struct Request: ~Copyable {
 
     /// The thread that asks, or 0 when it is in a process namespace that cannot be named here.
     var process: Int32 { fuse_req_ctx(raw)?.pointee.pid ?? 0 }
+
+    /// Whether the program that asks has got a signal that ends it. Others, as those of a debugger or a suspend, are no reason to stop.
+    var isGivenUp: () -> Bool {
+        let raw = raw
+        let process = process
+        return { fuse_req_interrupted(raw) != 0 && ProcessSignals.endProcess(process) }
+    }
 
     consuming func succeed() { fail(number: 0) }
 

@@ -30,7 +30,10 @@ final class SessionLoop: Sendable {
     private let descriptor: Int32
     private let maximumThreadCount: Int
     private let waitingLane: WaitingLane
+    private let parked = ParkedRequests()
+    private let interrupts = EarlyInterrupts()
     private let mayWait: @Sendable (RequestHeader) -> Bool
+    private let isPending: @Sendable (RequestHeader, RequestHeader.Look) -> Bool
     private let onEnd: @Sendable () -> Void
     private let state = Mutex(State())
     // What every request looks at is no part of the state: threads that wait for one lock for every request are ten times slower.
@@ -45,10 +48,12 @@ final class SessionLoop: Sendable {
     ///   - session: mounted. It must stay mounted, and live, until `end` has returned.
     ///   - waitingLimit: how many of the threads requests that may wait take at most.
     ///   - mayWait: whether a request may wait for something else.
+    ///   - isPending: whether the node of a request cannot be looked into yet; `servePending` must follow when it can.
     ///   - onEnd: called by a thread that finds that the mount has ended or the connection has broken; may come several times.
     init(
         _ session: OpaquePointer, maximumThreadCount: Int, waitingLimit: Int,
         mayWait: @escaping @Sendable (RequestHeader) -> Bool,
+        isPending: @escaping @Sendable (RequestHeader, RequestHeader.Look) -> Bool,
         onEnd: @escaping @Sendable () -> Void
     ) throws(BackupError) {
         _ = Self.isWakeSignalHandled
@@ -57,6 +62,7 @@ final class SessionLoop: Sendable {
         self.maximumThreadCount = maximumThreadCount
         waitingLane = WaitingLane(limit: waitingLimit)
         self.mayWait = mayWait
+        self.isPending = isPending
         self.onEnd = onEnd
         try state.withLock { (state) throws(BackupError) in try startThread(&state) }
     }
@@ -79,6 +85,7 @@ final class SessionLoop: Sendable {
             pauseMicroseconds = min(pauseMicroseconds * 2, 20_000)
         }
         for (thread, _) in threads { thread.join() }
+        parked.end()
         return state.withLock { $0.failure }
     }
 
@@ -123,12 +130,49 @@ final class SessionLoop: Sendable {
 
     /// Serves a request, and those that have waited for it to be answered. One that cannot be served now is left to another thread.
     private func serve(_ request: UnsafeMutableRawBufferPointer) {
-        guard mayWait(RequestHeader(UnsafeRawBufferPointer(request))) else { return process(request) }
-        guard waitingLane.enter(UnsafeRawBufferPointer(request)) else { return }
+        let bytes = UnsafeRawBufferPointer(request)
+        let header = RequestHeader(bytes)
+        if let number = header.interruptedNumber(bytes) {
+            if !takeBack(number) { process(request) }
+            return
+        }
+        if let look = header.look(bytes, exceptAttribute: "user.backupfs.state"),
+            parked.park(bytes, if: { isPending(header, look) })
+        {
+            answerIfInterrupted(header.number)
+            return
+        }
+        guard mayWait(header) else { return process(request) }
+        guard waitingLane.enter(bytes) else { return answerIfInterrupted(header.number) }
         process(request)
         while var next = waitingLane.leave(isEnding: isEnding.load(ordering: .sequentiallyConsistent)) {
             next.withUnsafeMutableBytes { process($0) }
         }
+    }
+
+    /// Serves the requests that have waited for a backup, in the calling thread.
+    func servePending() { parked.serve { process($0) } }
+
+    /// Answers a request that waits and whose program has got a signal.
+    /// - Returns: whether it waits; otherwise libfuse may know of it.
+    private func takeBack(_ number: UInt64) -> Bool {
+        interrupts.note(number)
+        guard parked.remove(number) || waitingLane.remove(number) else { return false }
+        answerInterrupted(number)
+        return true
+    }
+
+    /// The signal may have come before the request stood where it could be found.
+    private func answerIfInterrupted(_ number: UInt64) {
+        guard interrupts.contains(number), parked.remove(number) || waitingLane.remove(number) else { return }
+        answerInterrupted(number)
+    }
+
+    /// `struct fuse_out_header`: libfuse does not know of the request.
+    private func answerInterrupted(_ number: UInt64) {
+        interrupts.remove(number)
+        var answer = (length: UInt32(16), error: -EINTR, number: number)
+        _ = withUnsafeBytes(of: &answer) { write(descriptor, $0.baseAddress, 16) }
     }
 
     private func process(_ request: UnsafeMutableRawBufferPointer) {

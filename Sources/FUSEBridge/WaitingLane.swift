@@ -26,6 +26,10 @@ final class WaitingLane: Sendable {
         }
     }
 
+    /// Takes one out of the queue that is not to be served any more.
+    /// - Returns: whether it was there.
+    func remove(_ number: UInt64) -> Bool { state.withLock { $0.queue.remove(number) } }
+
     /// - Parameter isEnding: then what stands in the queue stays unanswered: the kernel ends it with the mount.
     /// - Returns: the request to be served next in the place of the one that has been answered; `leave` must follow again.
     func leave(isEnding: Bool) -> [UInt8]? {
@@ -37,35 +41,5 @@ final class WaitingLane: Sendable {
             }
             return state.queue.removeFirst()
         }
-    }
-}
-
-/// The part of a request that all have in common: `struct fuse_in_header` of <linux/fuse.h>.
-struct RequestHeader {
-    static let sizeBytes = 40
-    private static let opcodeOffset = 4
-    private static let nodeOffset = 16
-
-    private let opcode: UInt32
-    let node: UInt64
-
-    init(_ bytes: UnsafeRawBufferPointer) {
-        opcode = bytes.loadUnaligned(fromByteOffset: Self.opcodeOffset, as: UInt32.self)
-        node = bytes.loadUnaligned(fromByteOffset: Self.nodeOffset, as: UInt64.self)
-    }
-
-    /// Whether it asks for what a node is or holds. Others (forgetting, closing, interrupting) never wait, and writing and making are few.
-    var looks: Bool {
-        switch opcode {
-        // FUSE_LOOKUP, GETATTR, READLINK, OPEN, READ, OPENDIR, READDIR, READDIRPLUS, COPY_FILE_RANGE
-        case 1, 3, 5, 14, 15, 27, 28, 44, 47: true
-        default: false
-        }
-    }
-
-    /// Whether it asks for an extended attribute, which may be a checksum of all that the node holds.
-    var asksForAttribute: Bool {
-        // FUSE_GETXATTR
-        opcode == 22
     }
 }

@@ -15,6 +15,7 @@ final class TreeContext: Sendable {
     let safetyFiles = PerList<FlatFiles>()
     let live: LiveViews
     let announcer = SnapshotAnnouncer()
+    let pending = PendingBackups()
     /// When the tree was mounted: the time of folders that have no other.
     let mountTime: Timestamp
 
@@ -58,12 +59,18 @@ final class TreeContext: Sendable {
         return lists[kind] ?? []
     }
 
-    /// What `latest` names, looked up anew.
+    /// What `latest` names at this moment. A backup that is not finished counts already: a program that has begun it by `mkdir` and goes on with
+    /// `latest` must not be given an older one.
     /// - Returns: `nil` when there is none, or the newest may be another store's: its data must not be restored by mistake.
-    func latestSnapshot() throws(BackupError) -> Snapshot? {
+    func latestSnapshot() throws(BackupError) -> LatestSnapshot? {
         let newest = try ownSnapshots(.snapshot).last
-        return services.isNewestKnown ? newest : nil
+        guard services.isNewestKnown else { return nil }
+        if let backup = pending.shown.last { return LatestSnapshot(name: backup.name, time: backup.startedAt) }
+        return newest.map { LatestSnapshot(name: $0.name, time: $0.creationTime) }
     }
+
+    /// Lets go on what has waited for a backup.
+    var pendingEnded: @Sendable () -> Void { { [announcer] in announcer.pendingEnded() } }
 
     /// Folders are writable by their mode, also where nothing may be written: otherwise the kernel would say EACCES
     /// where EROFS is the truth.

@@ -69,8 +69,22 @@ public final class VirtualTree: TreeOperations {
         return try link.target()
     }
 
-    public func makeDirectory(_ name: FileName, in parent: InodeNumber) throws(BackupError) -> NodeAttributes {
-        let node = try folder(parent).makeDirectory(name)
+    public func isPending(_ inode: InodeNumber, forAttributes: Bool) -> Bool {
+        guard context.pending.isAnyShown, let node = try? nodes.node(inode) else { return false }
+        if let folder = node as? PendingFolder { return folder.isPending && !forAttributes }
+        return (node as? PendingFile)?.isPending ?? (node as? PendingSubfolder)?.isPending ?? false
+    }
+
+    /// Whether a backup runs that was begun by `mkdir`.
+    public var isMakingBackup: Bool { context.pending.isAnyRunning }
+
+    /// Returns when no backup runs any more that was begun by `mkdir`.
+    public func waitForBackups() { context.pending.waitUntilNone() }
+
+    public func makeDirectory(
+        _ name: FileName, in parent: InodeNumber, unless isCancelled: () -> Bool
+    ) throws(BackupError) -> NodeAttributes {
+        let node = try folder(parent).makeDirectory(name, unless: isCancelled)
         let attributes = try node.attributes()
         nodes.retain(node)
         return attributes

@@ -287,7 +287,9 @@ final class MemoryTree: TreeOperations {
 
     func releaseDirectory(_ handle: HandleNumber) { state.withLock { _ = $0.directories.removeValue(forKey: handle) } }
 
-    func makeDirectory(_ name: FileName, in parent: InodeNumber) throws(BackupError) -> NodeAttributes {
+    func makeDirectory(
+        _ name: FileName, in parent: InodeNumber, unless isCancelled: () -> Bool
+    ) throws(BackupError) -> NodeAttributes {
         try locked { state throws(BackupError) in
             guard try Self.children(of: parent, state)[name] == nil else { throw BackupError(.alreadyExists, "exists") }
             let inode = Self.add(name, .directory([:]), permissions: 0o700, in: parent, &state)

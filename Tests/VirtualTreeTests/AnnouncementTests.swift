@@ -16,6 +16,7 @@ struct AnnouncementTests {
             news.withLock { $0.append("\(name) \(parent == InodeNumber.root.child("snapshots"))") }
         }
         func attributesChanged(_ inode: InodeNumber) { news.withLock { $0.append("attributes") } }
+        func pendingEnded() {}
         func waitUntilTold() { waits.withLock { $0 += 1 } }
         func take() -> [String] {
             news.withLock { news in

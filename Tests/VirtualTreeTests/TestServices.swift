@@ -23,6 +23,10 @@ final class TestServices: TreeServices {
         var measuredSnapshots: [String] = []
         /// Thrown when the size of archive.tar is asked.
         var sizeFailure: BackupError?
+        var makeDirectoryWaitSeconds: Double?
+        /// Where backups wait before they are made.
+        var backupGate: BackupGate?
+        var incompleteness: BackupError?
     }
 
     let repository: Repository
@@ -41,7 +45,8 @@ final class TestServices: TreeServices {
     static let photo = [UInt8](repeating: 7, count: 3000) + Array("photo".utf8)
 
     /// A snapshot with an export, a collection, and media with a folder, odd names and a link.
-    func make(_ name: FileName, kind: SnapshotKind = .snapshot, seconds: Int64) throws(BackupError) {
+    @discardableResult
+    func make(_ name: FileName, kind: SnapshotKind = .snapshot, seconds: Int64) throws(BackupError) -> SnapshotID {
         let writer = try repository.makeWriter()
         let time = Timestamp(seconds: seconds)
         let text = Array("{\"name\": \"\(name)\"}\n".utf8)
@@ -71,7 +76,7 @@ final class TestServices: TreeServices {
             kind: kind, name: name, creationTime: time, parent: nil, root: root,
             archiveSizeBytes: zip.archivedSize,
             archiveLayout: [:], attributes: ["app": "test", "records": "0", Snapshot.stampAttribute: "stamp-\(seconds)"])
-        _ = try writer.commit(record)
+        return try writer.commit(record).id
     }
 
     func text(_ message: Message) -> String { message.english }
@@ -84,9 +89,14 @@ final class TestServices: TreeServices {
     func letGoOfLiveView() {}
     func liveMedia() -> (any LiveView)? { nil }
 
-    func createSnapshot(named name: String) throws(BackupError) {
-        try make(FileName(name), seconds: 3000 + Int64(repository.snapshots().count))
+    var makeDirectoryWaitSeconds: Double? { state.withLock { $0.makeDirectoryWaitSeconds } }
+
+    func createSnapshot(named name: String) throws(BackupError) -> MadeSnapshot {
+        let gate = state.withLock { $0.backupGate }
+        try gate?.wait()
+        let id = try make(FileName(name), seconds: 3000 + Int64(repository.snapshots().count))
         try repository.refresh()
+        return MadeSnapshot(id: id, incompleteness: state.withLock { $0.incompleteness })
     }
 
     func removeSnapshot(_ snapshot: Snapshot) throws(BackupError) { try repository.removeSnapshot(snapshot.id) }
@@ -179,4 +189,18 @@ private final class TestLiveView: LiveView {
     private func file(_ name: FileName) -> LiveEntry { entry(name, .file, 0o644, text) }
     private func folder(_ name: FileName) -> LiveEntry { entry(name, .directory, 0o755, []) }
     private func link(_ name: FileName) -> LiveEntry { entry(name, .symbolicLink, 0o777, Array("now.jpg".utf8)) }
+}
+
+/// Keeps backups from being made until it is opened.
+final class BackupGate: Sendable {
+    private let verdict = Monitor<Result<Void, BackupError>?>(nil)
+
+    /// - Parameter error: with which they fail.
+    func open(_ error: BackupError? = nil) { verdict.changeWakingAll { $0 = error.map { .failure($0) } ?? .success(()) } }
+
+    /// A backup that is to end does so here.
+    func wait() throws(BackupError) {
+        while !verdict.wait(until: { $0 != nil }, forNanoseconds: 10_000_000) { try Cancellation.check() }
+        try verdict.withLock { $0 }?.get()
+    }
 }

@@ -91,3 +91,10 @@ extension VirtualTree {
         try flush(file.handle, process: process)
     }
 }
+
+extension VirtualTree {
+    /// Makes a folder for a program that waits until it is there.
+    func makeDirectory(_ name: FileName, in parent: InodeNumber) throws(BackupError) -> NodeAttributes {
+        try makeDirectory(name, in: parent) { false }
+    }
+}

@@ -148,6 +148,7 @@ struct MountCommand: ParsableCommand {
             tell(manager, .ready(status: status))
             daemon.begin()
         }
+        daemon.waitForBackups(of: tree)
         do throws(BackupError) {
             try services.clearSpool()
         } catch {

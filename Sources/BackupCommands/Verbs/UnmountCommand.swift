@@ -11,7 +11,7 @@ struct UnmountCommand: ParsableCommand {
         commandName: "umount",
         abstract: "Unmount.",
         discussion: """
-            Without a mountpoint, wherever the store is mounted. Returns when the mount has ended.
+            Without a mountpoint, wherever the store is mounted. Returns when the mount has ended, and with it a backup that mkdir has begun.
 
             Example:
               backupfs umount /mnt/backups
@@ -22,6 +22,10 @@ struct UnmountCommand: ParsableCommand {
     @Argument(help: "Where it is mounted.", completion: .directory)
     var mountpoint: String?
 
+    private static let noticeMilliseconds = 1_000
+    /// So long a process may take to end that has nothing to finish.
+    private static let endingMilliseconds = 10_000
+
     func run() throws {
         let paths = try? StorePaths(root: store.path())
         let mounted = try recorded(paths)
@@ -31,10 +35,15 @@ struct UnmountCommand: ParsableCommand {
         try Unmounter.unmount(target)
         // The process that served it ends by itself; whoever mounts again right away must not meet it.
         if let paths, mounted != nil {
-            var waited = 0
-            while waited < 10_000, MountRecord.mountpoint(paths) == mounted {
+            var waitedMilliseconds = 0
+            while MountRecord.mountpoint(paths) == mounted {
                 usleep(5_000)
-                waited += 5
+                waitedMilliseconds += 5
+                if waitedMilliseconds == Self.noticeMilliseconds, let operation = try? RunningOperation.of(storeAt: paths.root) {
+                    Terminal.complain("It is unmounted, and finishes what runs: \(operation.text)")
+                }
+                guard waitedMilliseconds % Self.endingMilliseconds == 0 else { continue }
+                if try RunningOperation.of(storeAt: paths.root) == nil { break }
             }
         }
         report(target)

@@ -13,6 +13,7 @@ public enum SettingName: String, CaseIterable, Sendable {
     case schedule
     case skipUnchanged = "skip-unchanged"
     case readAgainHours = "read-again-hours"
+    case makeDirectoryWait = "mkdir-waits"
     case retention
     case counted = "retention-counts"
     case keepLast = "keep-last"
@@ -80,6 +81,10 @@ public enum SettingName: String, CaseIterable, Sendable {
                 "Where the media folder's file system keeps no change time (exFAT, SMB, sshfs), every file is read again so many hours after the last",
                 "time; 0 for each backup.",
             ]
+        case .makeDirectoryWait:
+            [
+                "How long mkdir in the mounted snapshots/ waits for its backup before the folder shows as pending: seconds such as 2s, always or never."
+            ]
         case .retention:
             ["Whether old backups are removed after each new one. The newest, pinned ones, and safety backups always stay."]
         case .counted:
@@ -128,6 +133,7 @@ public enum SettingName: String, CaseIterable, Sendable {
         case .schedule: "daily"
         case .skipUnchanged: "yes"
         case .readAgainHours: "\(StoreSettings.standardReadAgainHours)"
+        case .makeDirectoryWait: "2s"
         case .retention: "on"
         case .counted: CountedBackups.unnamed.rawValue
         case .keepLast: "5"

@@ -56,6 +56,7 @@ public struct SettingsFile: Sendable {
     private static func override(_ name: SettingName) -> String? {
         switch name {
         case .schedule: Environment.schedule
+        case .makeDirectoryWait: Environment.makeDirectoryWait
         case .log: Environment.log
         case .logLevel: Environment.logLevel
         case .logFile: Environment.logFile
@@ -78,7 +79,8 @@ public struct SettingsFile: Sendable {
             return Value(name: name, text: "\(days)d", origin: .definition)
         case .language:
             return Value(name: name, text: Language.ofEnvironment().rawValue, origin: .environment)
-        case .skipUnchanged, .readAgainHours, .retention, .undeleteDays, .prune, .hookTimeoutSeconds, .log, .logLevel, .logFile,
+        case .skipUnchanged, .readAgainHours, .makeDirectoryWait, .retention, .undeleteDays, .prune, .hookTimeoutSeconds, .log,
+            .logLevel, .logFile,
             .logSizeBytes,
             .logFiles:
             return Value(name: name, text: name.example, origin: .standard)
@@ -195,6 +197,7 @@ public struct SettingsFile: Sendable {
             }
             if let problem = logProblem(settings) { problems.append(problem) }
             if let text = Environment.schedule { _ = try Schedule(parsing: text) }
+            if let text = Environment.makeDirectoryWait { _ = try MakeDirectoryWait(parsing: text) }
             try Self.check("BACKUPFS_LOG", Environment.log, LogDestination.self)
             try Self.check("BACKUPFS_LOG_LEVEL", Environment.logLevel, LogLevel.self)
             return problems

@@ -24,6 +24,7 @@ public struct StoreSettings: Sendable, Equatable {
     public var skipsUnchanged = true
     /// After how many hours media files are read again that have no change time.
     public var readAgainHours = Self.standardReadAgainHours
+    public var makeDirectoryWait = MakeDirectoryWait.standard
     public var retention = RetentionSettings()
     public var hooks = HookSettings()
     public var notices = NoticeSettings()
@@ -86,6 +87,7 @@ public struct StoreSettings: Sendable, Equatable {
         case .schedule: schedule = try Schedule(parsing: value)
         case .skipUnchanged: skipsUnchanged = try SettingValue.yesOrNo(value)
         case .readAgainHours: readAgainHours = try SettingValue.number(value, in: Self.readAgainHoursRange, of: "hours")
+        case .makeDirectoryWait: makeDirectoryWait = try MakeDirectoryWait(parsing: value)
         case .beforeRestore: hooks.beforeRestore = value
         case .afterRestore: hooks.afterRestore = value
         case .hookTimeoutSeconds:

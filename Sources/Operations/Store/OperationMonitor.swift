@@ -33,7 +33,8 @@ public final class OperationMonitor: Sendable {
         _ name: String, phase: Message, percent: Int? = nil, retry: String? = nil, _ handler: ProgressHandler?,
         _ body: (_ report: @escaping ProgressHandler) throws(BackupError) -> Result
     ) throws(BackupError) -> Result {
-        let cancellation = Cancellation()
+        // The caller may have one of its own, to end this operation and no other.
+        let cancellation = Cancellation.current ?? Cancellation()
         let first = OperationProgress(phase: phase, percent: percent)
         state.withLock {
             $0 = State(

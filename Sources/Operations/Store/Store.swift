@@ -106,6 +106,9 @@ public final class Store: Sendable {
         return settings.schedule ?? definition.schedule
     }
 
+    /// For how long `mkdir` in a mount waits for its backup.
+    public var makeDirectoryWait: MakeDirectoryWait { .ofEnvironment ?? settings.makeDirectoryWait }
+
     /// Reads the settings again. What a store is opened with stays: app, database, media folder, repository. Settings that cannot be read, or are
     /// cut off, leave all as it was; `backupfs config check` tells why.
     public func reloadSettings() {

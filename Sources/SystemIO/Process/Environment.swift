@@ -4,6 +4,8 @@ import Glibc
 public enum Environment {
     /// `BACKUPFS_SCHEDULE`: goes before the settings.
     public static var schedule: String? { text("BACKUPFS_SCHEDULE") }
+    /// `BACKUPFS_MKDIR_WAITS`: goes before the settings.
+    public static var makeDirectoryWait: String? { text("BACKUPFS_MKDIR_WAITS") }
     /// `BACKUPFS_LOG`, `BACKUPFS_LOG_LEVEL`, `BACKUPFS_LOG_FILE`: go before the settings of the log.
     public static var log: String? { text("BACKUPFS_LOG") }
     public static var logLevel: String? { text("BACKUPFS_LOG_LEVEL") }

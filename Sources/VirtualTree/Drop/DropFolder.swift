@@ -36,7 +36,7 @@ extension DropFolder {
         return file
     }
 
-    func makeDirectory(_ name: FileName) throws(BackupError) -> any Node {
+    func makeDirectory(_ name: FileName, unless isCancelled: () -> Bool) throws(BackupError) -> any Node {
         throw BackupError(.notPermitted, "folders cannot be restored; drop a single file", path: name.description)
     }
 

@@ -10,4 +10,6 @@ public protocol TreeObserver: AnyObject, Sendable {
     /// Returns when the kernel knows what was told so far, or after a second: the kernel takes no news of a folder in which somebody is just
     /// making something.
     func waitUntilTold()
+    /// A node for which `TreeOperations.isPending` was true is pending no longer.
+    func pendingEnded()
 }

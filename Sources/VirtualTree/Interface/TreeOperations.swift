@@ -13,6 +13,9 @@ public protocol TreeOperations: AnyObject, Sendable {
     /// Whether a look at the node may wait long: for the app, for a disk, for checksums of much. Answers at once.
     /// - Parameter forAttribute: whether one of its extended attributes is asked for.
     func mayWait(_ inode: InodeNumber, forAttribute: Bool) -> Bool
+    /// Whether a look into the node has to wait for a backup that is not finished. Answers at once; `TreeObserver.pendingEnded` tells when to ask again.
+    /// - Parameter forAttributes: whether only what the node is, or a name in it, is asked for.
+    func isPending(_ inode: InodeNumber, forAttributes: Bool) -> Bool
 
     func attributes(of inode: InodeNumber, handle: HandleNumber?) throws(BackupError) -> NodeAttributes
     func setAttributes(
@@ -56,8 +59,11 @@ public protocol TreeOperations: AnyObject, Sendable {
     ) throws(BackupError)
     func releaseDirectory(_ handle: HandleNumber)
 
-    /// In `snapshots/` this backs up and returns when the backup is durable. Counts one look-up.
-    func makeDirectory(_ name: FileName, in parent: InodeNumber) throws(BackupError) -> NodeAttributes
+    /// In `snapshots/` this backs up, and returns when the backup is durable, or after some time with a folder that is pending. Counts one look-up.
+    /// - Parameter isCancelled: whether the program that asked waits no longer; the backup then ends. Asked again and again.
+    func makeDirectory(
+        _ name: FileName, in parent: InodeNumber, unless isCancelled: () -> Bool
+    ) throws(BackupError) -> NodeAttributes
     func removeDirectory(_ name: FileName, in parent: InodeNumber) throws(BackupError)
     func removeFile(_ name: FileName, in parent: InodeNumber) throws(BackupError)
     /// - Parameter mayReplace: false for `RENAME_NOREPLACE`.
@@ -80,4 +86,5 @@ public protocol TreeOperations: AnyObject, Sendable {
 
 extension TreeOperations {
     public func mayWait(_ inode: InodeNumber, forAttribute: Bool) -> Bool { false }
+    public func isPending(_ inode: InodeNumber, forAttributes: Bool) -> Bool { false }
 }

@@ -19,7 +19,9 @@ public protocol TreeServices: AnyObject, Sendable {
     func liveMedia() -> (any LiveView)?
 
     /// Backs up; returns when the backup is durable. Throws `busy` while another operation runs.
-    func createSnapshot(named name: String) throws(BackupError)
+    func createSnapshot(named name: String) throws(BackupError) -> MadeSnapshot
+    /// For how long `mkdir` waits for its backup, in seconds, before it answers with a folder that is pending; `nil` for as long as it takes.
+    var makeDirectoryWaitSeconds: Double? { get }
     func removeSnapshot(_ snapshot: Snapshot) throws(BackupError)
     func renameSnapshot(_ snapshot: Snapshot, to name: FileName) throws(BackupError)
     func setPinned(_ snapshot: Snapshot, _ isPinned: Bool) throws(BackupError)

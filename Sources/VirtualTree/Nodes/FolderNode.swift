@@ -11,7 +11,8 @@ protocol FolderNode: Node {
     /// For how long the kernel may believe that a name is not there, in seconds.
     func absenceTimeoutSeconds(of name: FileName) -> Double
 
-    func makeDirectory(_ name: FileName) throws(BackupError) -> any Node
+    /// - Parameter isCancelled: whether the program that asked waits no longer. Asked again and again.
+    func makeDirectory(_ name: FileName, unless isCancelled: () -> Bool) throws(BackupError) -> any Node
     func removeDirectory(_ name: FileName) throws(BackupError)
     func createFile(_ name: FileName) throws(BackupError) -> any FileNode
     func removeFile(_ name: FileName) throws(BackupError)
@@ -22,7 +23,9 @@ extension FolderNode {
     var isImmutable: Bool { false }
     func absenceTimeoutSeconds(of name: FileName) -> Double { 0 }
 
-    func makeDirectory(_ name: FileName) throws(BackupError) -> any Node { throw .readOnlyHere }
+    func makeDirectory(_ name: FileName, unless isCancelled: () -> Bool) throws(BackupError) -> any Node {
+        throw .readOnlyHere
+    }
     func removeDirectory(_ name: FileName) throws(BackupError) { throw .readOnlyHere }
     func createFile(_ name: FileName) throws(BackupError) -> any FileNode { throw .readOnlyHere }
     func removeFile(_ name: FileName) throws(BackupError) { throw .readOnlyHere }

@@ -1,22 +1,21 @@
 import BackupCore
-import BackupRepository
 
-/// `snapshots/latest`.
+/// `snapshots/latest`: the backup that is being made, or else the newest.
 final class LatestLink: LinkNode {
     let inode: InodeNumber
-    private let snapshot: Snapshot
+    private let latest: LatestSnapshot
     private let context: TreeContext
 
-    init(inode: InodeNumber, target: Snapshot, context: TreeContext) {
+    init(inode: InodeNumber, target: LatestSnapshot, context: TreeContext) {
         self.inode = inode
-        snapshot = target
+        latest = target
         self.context = context
     }
 
     func attributes() throws(BackupError) -> NodeAttributes {
         NodeAttributes(
-            inode: inode, kind: .symbolicLink, permissions: 0o777, size: UInt64(snapshot.name.bytes.count),
-            modificationTime: snapshot.creationTime)
+            inode: inode, kind: .symbolicLink, permissions: 0o777, size: UInt64(latest.name.bytes.count),
+            modificationTime: latest.time)
     }
 
     /// Asked for each time, since the newest may be another by now, or none.
@@ -24,4 +23,10 @@ final class LatestLink: LinkNode {
         guard let newest = try context.latestSnapshot() else { throw .notFound(SnapshotsFolder.latestName) }
         return newest.name.bytes
     }
+}
+
+/// What `snapshots/latest` names.
+struct LatestSnapshot: Sendable {
+    let name: FileName
+    let time: Timestamp
 }

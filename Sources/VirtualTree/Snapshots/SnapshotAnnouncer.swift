@@ -19,6 +19,9 @@ final class SnapshotAnnouncer: Sendable {
 
     func setObserver(_ observer: (any TreeObserver)?) { state.withLock { $0.observer = observer } }
 
+    /// A backup that was not finished has ended.
+    func pendingEnded() { state.withLock { $0.observer }?.pendingEnded() }
+
     /// - Parameter snapshots: all that there are now.
     func announce(_ snapshots: [Snapshot]) {
         let root = InodeNumber.root

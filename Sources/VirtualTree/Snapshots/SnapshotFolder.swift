@@ -17,7 +17,7 @@ final class SnapshotFolder: FolderNode {
     private static let attributePrefix = "user.backupfs."
     /// In code points. The kernel takes 64 KiB of one attribute.
     private static let valueLimit = 4_000
-    private static let pinnedName = "user.backupfs.pinned"
+    static let pinnedName = "user.backupfs.pinned"
 
     func attributes() throws(BackupError) -> NodeAttributes {
         var attributes = context.folderAttributes(inode, time: snapshot.creationTime, isImmutable: true)
@@ -64,17 +64,22 @@ final class SnapshotFolder: FolderNode {
         }
         attributes.append((Self.attributePrefix + "created-at", ISO8601.format(current.creationTime.wholeSeconds)))
         attributes.append((Self.pinnedName, current.isPinned ? "1" : "0"))
+        attributes.append((PendingFolder.stateName, PendingFolder.finishedState))
         if let time = current.verifiedAt { attributes.append((Self.attributePrefix + "verified-at", ISO8601.format(time))) }
         return attributes.sorted { $0.name < $1.name }
     }
 
     func setExtendedAttribute(_ name: String, to value: [UInt8]) throws(BackupError) {
         guard name == Self.pinnedName else { throw .readOnlyHere }
+        try context.services.setPinned(snapshot, Self.isPin(value, of: snapshot.name))
+    }
+
+    /// - Throws: `invalidArgument` for what is neither `1` nor `0`.
+    static func isPin(_ value: [UInt8], of name: FileName) throws(BackupError) -> Bool {
         switch value {
-        case [UInt8(ascii: "1")]: try context.services.setPinned(snapshot, true)
-        case [UInt8(ascii: "0")]: try context.services.setPinned(snapshot, false)
-        default:
-            throw BackupError(.invalidArgument, "user.backupfs.pinned is 1 or 0", path: snapshot.name.description)
+        case [UInt8(ascii: "1")]: return true
+        case [UInt8(ascii: "0")]: return false
+        default: throw BackupError(.invalidArgument, "user.backupfs.pinned is 1 or 0", path: name.description)
         }
     }
 

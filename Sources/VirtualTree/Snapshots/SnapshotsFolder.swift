@@ -1,7 +1,7 @@
 import BackupCore
 import BackupRepository
 
-/// `snapshots/`: `mkdir` backs up, `rmdir` deletes, `rename` relabels. It shows all backups of the repository; `latest` is the newest that this
+/// `snapshots/`: `mkdir` backs up, `rmdir` deletes or cancels, `rename` relabels. It shows all backups of the repository; `latest` is the newest that this
 /// store made.
 final class SnapshotsFolder: FolderNode {
     static let latestName: FileName = "latest"
@@ -44,37 +44,87 @@ final class SnapshotsFolder: FolderNode {
             guard let newest = try context.latestSnapshot() else { throw .notFound(name) }
             return LatestLink(inode: inode.child(name), target: newest, context: context)
         }
+        if let backup = context.pending.shown(name) { return PendingFolder(backup, context: context) }
         _ = try context.refreshedSnapshots()
-        guard let snapshot = context.repository.snapshot(named: name), snapshot.kind == .snapshot else { throw .notFound(name) }
-        return SnapshotFolder(snapshot, inode: inode.snapshot(snapshot.id), context: context)
+        if let snapshot = context.repository.snapshot(named: name), snapshot.kind == .snapshot { return folder(of: snapshot) }
+        if let failure = context.pending.failures.first(where: { $0.fileName == name }) { return file(of: failure) }
+        throw .notFound(name)
+    }
+
+    private func folder(of snapshot: Snapshot) -> SnapshotFolder {
+        SnapshotFolder(snapshot, inode: context.pending.inode(of: snapshot.id, in: inode), context: context)
+    }
+
+    private func file(of failure: BackupFailure) -> TextFile {
+        TextFile(failure.fileName, in: inode, context: context, time: failure.time) { [context] in
+            Array("\(context.services.text(failure.text))\n".utf8)
+        }
     }
 
     func listing() throws(BackupError) -> FolderListing {
         let snapshots = try snapshots()
-        var nodes: [(name: FileName, node: any Node)] = snapshots.map {
-            ($0.name, SnapshotFolder($0, inode: inode.snapshot($0.id), context: context))
+        let pending = context.pending.shown
+        let failures = context.pending.failures
+        let taken = Set(pending.map(\.name)).union(failures.map(\.fileName))
+        // A backup is in the repository a moment before it is finished.
+        var nodes: [(name: FileName, node: any Node)] = snapshots.filter { !taken.contains($0.name) }.map {
+            ($0.name, folder(of: $0))
         }
-        if context.services.isNewestKnown, let newest = context.services.own(snapshots).last {
-            let link = LatestLink(inode: inode.child(Self.latestName), target: newest, context: context)
-            nodes.append((Self.latestName, link))
+        nodes += pending.map { ($0.name, PendingFolder($0, context: context)) }
+        let names = Set(nodes.map(\.name))
+        nodes += failures.filter { !names.contains($0.fileName) }.map { ($0.fileName, file(of: $0)) }
+        if let newest = try context.latestSnapshot() {
+            nodes.append((Self.latestName, LatestLink(inode: inode.child(Self.latestName), target: newest, context: context)))
         }
         return FolderListing(nodes)
     }
 
-    func makeDirectory(_ name: FileName) throws(BackupError) -> any Node {
+    func makeDirectory(_ name: FileName, unless isCancelled: () -> Bool) throws(BackupError) -> any Node {
         let label = try Self.label(name)
         // The kernel has the folder locked from before the first look at it.
-        try context.announcer.holdingBack { () throws(BackupError) in
-            if try snapshots().contains(where: { $0.name == name }) {
-                throw BackupError(
-                    .alreadyExists, "there is a backup of that name already", path: label, remedy: "Choose another name.")
+        return try context.announcer.holdingBack { () throws(BackupError) in
+            guard try isFree(name) else { throw Self.taken(label) }
+            let backup = try context.pending.begin(name, in: inode, onEnd: context.pendingEnded) {
+                [context] (backup) throws(BackupError) in
+                let made = try context.services.createSnapshot(named: label)
+                // It is listed, and pinned, before it counts as finished.
+                _ = try? context.repository.refresh()
+                if backup.settlePin(), let snapshot = context.repository.snapshot(id: made.id) {
+                    try context.services.setPinned(snapshot, true)
+                }
+                return made
             }
-            try context.services.createSnapshot(named: label)
+            return try answer(backup, unless: isCancelled)
         }
-        return try child(named: name)
+    }
+
+    /// After a request to end, a backup may have to put something back.
+    private static let cancellationSeconds = 2.0
+
+    /// What `mkdir` answers, when it has waited for the backup for as long as it may.
+    private func answer(_ backup: PendingBackup, unless isCancelled: () -> Bool) throws(BackupError) -> any Node {
+        var outcome = backup.wait(atMostSeconds: context.services.makeDirectoryWaitSeconds, unless: isCancelled)
+        if outcome == nil, isCancelled() {
+            backup.cancel()
+            outcome = backup.wait(atMostSeconds: Self.cancellationSeconds)
+            guard outcome != nil else { throw BackupError(.interrupted, "cancelled") }
+        }
+        guard let outcome = outcome ?? context.pending.show(backup) else { return PendingFolder(backup, context: context) }
+        if let incompleteness = try outcome.get().incompleteness { throw incompleteness }
+        return try child(named: backup.name)
+    }
+
+    private static func taken(_ name: String) -> BackupError {
+        BackupError(.alreadyExists, "there is a backup of that name already", path: name, remedy: "Choose another name.")
+    }
+
+    private func isFree(_ name: FileName) throws(BackupError) -> Bool {
+        guard context.pending.shown(name) == nil else { return false }
+        return try !snapshots().contains { $0.name == name }
     }
 
     func removeDirectory(_ name: FileName) throws(BackupError) {
+        if let backup = context.pending.shown(name), try hasEnded(backup) { return }
         let snapshot = try snapshot(name)
         // Programs that clear folders out (`find -delete`) go on to rmdir after every error.
         guard !snapshot.isPinned else {
@@ -85,9 +135,24 @@ final class SnapshotsFolder: FolderNode {
         try context.services.removeSnapshot(snapshot)
     }
 
+    /// Ends a backup that is not finished.
+    /// - Returns: whether it is gone; otherwise it has been finished meanwhile.
+    private func hasEnded(_ backup: PendingBackup) throws(BackupError) -> Bool {
+        backup.cancel()
+        switch backup.wait(atMostSeconds: Self.cancellationSeconds) {
+        case .success: return false
+        case .failure: return true
+        case nil:
+            throw BackupError(
+                .busy, "the backup has been asked to end, and still runs", path: backup.name.description,
+                remedy: "Wait a moment, and look again.")
+        }
+    }
+
     func removeFile(_ name: FileName) throws(BackupError) {
         if name == Self.latestName { throw .readOnlyHere }
-        _ = try snapshot(name)
+        if context.pending.removeFailure(name) { return }
+        if context.pending.shown(name) == nil { _ = try snapshot(name) }
         throw BackupError(.isADirectory, "a backup is a folder", path: name.description, remedy: "Use rmdir to delete a backup.")
     }
 
@@ -103,14 +168,14 @@ final class SnapshotsFolder: FolderNode {
         guard newParent.inode == inode else {
             throw BackupError(.crossDevice, "a backup stays in snapshots/", path: name.description)
         }
+        if context.pending.shown(name) != nil {
+            throw BackupError(
+                .busy, "the backup is not finished yet", path: name.description, remedy: "Rename it when it is finished.")
+        }
         let snapshot = try snapshot(name)
         _ = try Self.label(newName)
         if newName == snapshot.name { return }
-        if try snapshots().contains(where: { $0.name == newName }) {
-            throw BackupError(
-                .alreadyExists, "there is a backup of that name already", path: newName.description,
-                remedy: "Choose another name.")
-        }
+        guard try isFree(newName) else { throw Self.taken(newName.description) }
         try context.services.renameSnapshot(snapshot, to: newName)
     }
 

@@ -26,7 +26,7 @@ final class Room {
             "XDG_DATA_HOME": "\(path)/data", "TMPDIR": "\(path)/tmp", "TZ": "UTC", "LC_ALL": "C.UTF-8", "R": path,
             "S": "\(path)/store", "M": "\(path)/mnt", "BACKUPFS_TEST_ROOM": path,
             // What a test does not ask for does not happen.
-            "BACKUPFS_SCHEDULE": "off",
+            "BACKUPFS_SCHEDULE": "off", "BACKUPFS_MKDIR_WAITS": "always",
         ]
     }
 

@@ -1,0 +1,124 @@
+import BackupCore
+import BackupRepository
+import Synchronization
+import SystemIO
+
+/// The backups that were begun by `mkdir` in this mount: those that are not finished and have a folder already, and what became of the others.
+final class PendingBackups: Sendable {
+    private struct State {
+        var runningCount = 0
+        /// How many there were: no two have the same inode number.
+        var startedCount: UInt64 = 0
+        /// Those that `mkdir` has answered before they were finished.
+        var shown: [FileName: PendingBackup] = [:]
+        /// The numbers of folders that were shown while their backups were pending.
+        var inodes: [SnapshotID: InodeNumber] = [:]
+        var failures: [BackupFailure] = []
+    }
+
+    /// Older failures are forgotten.
+    private static let failureLimit = 100
+
+    private let state = Monitor(State())
+    /// What every request looks at.
+    private let shownCount = Atomic(0)
+
+    /// Begins a backup in a thread of its own.
+    /// - Parameters:
+    ///   - folder: the number of `snapshots/`.
+    ///   - onEnd: called on that thread when the backup has ended and can be looked at.
+    func begin(
+        _ name: FileName, in folder: InodeNumber, onEnd: @escaping @Sendable () -> Void,
+        _ make: @escaping @Sendable (PendingBackup) throws(BackupError) -> MadeSnapshot
+    ) throws(BackupError) -> PendingBackup {
+        let number = state.withLock { state in
+            state.startedCount += 1
+            state.runningCount += 1
+            return state.startedCount
+        }
+        let startedAt = SystemClock.now()
+        let inode = folder.child(name).version(UInt64(bitPattern: startedAt.seconds)).version(number)
+        let backup = PendingBackup(name, inode: inode, startedAt: startedAt)
+        do {
+            let thread = try SystemThread { [self] in
+                end(backup, backup.run { () throws(BackupError) in try make(backup) })
+                onEnd()
+                state.changeWakingAll { $0.runningCount -= 1 }
+            }
+            thread.detach()
+        } catch {
+            state.changeWakingAll { $0.runningCount -= 1 }
+            throw error
+        }
+        return backup
+    }
+
+    private func end(_ backup: PendingBackup, _ outcome: PendingBackup.Outcome) {
+        state.withLock { state in
+            let wasShown = state.shown.removeValue(forKey: backup.name) != nil
+            shownCount.store(state.shown.count, ordering: .sequentiallyConsistent)
+            note(outcome, of: backup, wasShown: wasShown, in: &state)
+            backup.end(outcome)
+        }
+    }
+
+    private func note(_ outcome: PendingBackup.Outcome, of backup: PendingBackup, wasShown: Bool, in state: inout State) {
+        state.failures.removeAll { $0.backupName == backup.name }
+        let failure: BackupError?
+        switch outcome {
+        case .success(let made):
+            if wasShown { state.inodes[made.id] = backup.inode }
+            failure = made.incompleteness
+        case .failure(let error): failure = error
+        }
+        // Where mkdir still waits, its error number says all that there is to say of these.
+        guard let failure, failure.code != .interrupted,
+            wasShown || ![.busy, .alreadyExists, .notPermitted].contains(failure.code)
+        else { return }
+        state.failures.append(BackupFailure(backupName: backup.name, error: failure, time: SystemClock.now()))
+        if state.failures.count > Self.failureLimit { state.failures.removeFirst() }
+    }
+
+    /// Gives a backup that is not finished its folder.
+    /// - Returns: how it ended, when it has ended just now: then it has none.
+    func show(_ backup: PendingBackup) -> PendingBackup.Outcome? {
+        state.withLock { state in
+            if let outcome = backup.result { return outcome }
+            state.shown[backup.name] = backup
+            shownCount.store(state.shown.count, ordering: .sequentiallyConsistent)
+            return nil
+        }
+    }
+
+    /// Whether there is any. Takes no lock.
+    var isAnyShown: Bool { shownCount.load(ordering: .sequentiallyConsistent) > 0 }
+
+    func shown(_ name: FileName) -> PendingBackup? { isAnyShown ? state.withLock { $0.shown[name] } : nil }
+
+    /// Those that have a folder, the one that was begun last at the end.
+    var shown: [PendingBackup] {
+        guard isAnyShown else { return [] }
+        return state.withLock { Array($0.shown.values) }.sorted { $0.startedAt < $1.startedAt }
+    }
+
+    /// The number of a snapshot's folder: while the store stays mounted, the one that it was first shown with.
+    func inode(of id: SnapshotID, in folder: InodeNumber) -> InodeNumber {
+        state.withLock { $0.inodes[id] } ?? folder.snapshot(id)
+    }
+
+    /// What failed, and has not been removed or made since.
+    var failures: [BackupFailure] { state.withLock { $0.failures } }
+
+    func removeFailure(_ fileName: FileName) -> Bool {
+        state.withLock { state in
+            let count = state.failures.count
+            state.failures.removeAll { $0.fileName == fileName }
+            return state.failures.count < count
+        }
+    }
+
+    var isAnyRunning: Bool { state.withLock { $0.runningCount > 0 } }
+
+    /// Returns when no backup runs that was begun here.
+    func waitUntilNone() { state.wait(until: { $0.runningCount == 0 }) { _ in } }
+}

@@ -1,0 +1,82 @@
+import BackupCore
+import BackupRepository
+
+/// A name in the folder of a backup that is not finished. Every backup has the same names at its top, so looking one up need not wait: the kernel keeps
+/// the folder locked during a look-up, and `rmdir` of it, with all of `snapshots/`, would wait as well. What the name stands for is asked without a lock,
+/// and that waits until the backup has ended.
+final class PendingEntry: Sendable {
+    static let files: Set<FileName> = [
+        "MD5SUMS", "SHA256SUMS", "archive.tar", "archive.zip", "changes.json", "database.sqlite", "export.json", "manifest.json",
+        "schema.json",
+    ]
+    static let folders: Set<FileName> = ["by-key", "data", "media"]
+
+    let name: FileName
+    let folder: PendingFolder
+    let inode: InodeNumber
+
+    init(_ name: FileName, in folder: PendingFolder) {
+        self.name = name
+        self.folder = folder
+        inode = folder.inode.child("pending").child(name)
+    }
+
+    /// What the name stands for, when the backup is finished.
+    func finished() throws(BackupError) -> any Node { try folder.child(named: name) }
+
+    /// Nothing of it is known, and the kernel is to ask again each time.
+    func unknownAttributes(_ kind: NodeAttributes.Kind) -> NodeAttributes {
+        NodeAttributes(
+            inode: inode, kind: kind, permissions: kind == .directory ? 0o755 : 0o644, size: 0,
+            modificationTime: folder.startedAt)
+    }
+
+    /// Those of what it stands for, under the number that the kernel knows.
+    func attributes(_ kind: NodeAttributes.Kind) throws(BackupError) -> NodeAttributes {
+        guard !folder.isPending else { return unknownAttributes(kind) }
+        var attributes = try finished().attributes()
+        guard attributes.kind == kind else { throw .notFound(name) }
+        attributes.inode = inode
+        attributes.entryTimeoutSeconds = 0
+        return attributes
+    }
+}
+
+/// A file of a backup that is not finished.
+final class PendingFile: FileNode {
+    private let entry: PendingEntry
+
+    init(_ entry: PendingEntry) { self.entry = entry }
+
+    var inode: InodeNumber { entry.inode }
+    var isPending: Bool { entry.folder.isPending }
+    func attributes() throws(BackupError) -> NodeAttributes { try entry.attributes(.file) }
+    func checksums() throws(BackupError) -> Checksums? { try entry.finished().checksums() }
+    var hasChecksums: Bool { true }
+    var mimeType: String? { MIMEType.of(entry.name) }
+    var computesChecksums: Bool { (try? entry.finished().computesChecksums) ?? false }
+
+    func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
+        guard let file = try entry.finished() as? any FileNode else { throw .notFound(entry.name) }
+        return try file.open(flags: flags, process: process)
+    }
+}
+
+/// A folder of a backup that is not finished.
+final class PendingSubfolder: FolderNode {
+    private let entry: PendingEntry
+
+    init(_ entry: PendingEntry) { self.entry = entry }
+
+    private func finished() throws(BackupError) -> any FolderNode {
+        guard let folder = try entry.finished() as? any FolderNode else { throw .notFound(entry.name) }
+        return folder
+    }
+
+    var inode: InodeNumber { entry.inode }
+    var isPending: Bool { entry.folder.isPending }
+    func attributes() throws(BackupError) -> NodeAttributes { try entry.attributes(.directory) }
+    func child(named name: FileName) throws(BackupError) -> any Node { try finished().child(named: name) }
+    func listing() throws(BackupError) -> FolderListing { try finished().listing() }
+    var isImmutable: Bool { !isPending }
+}

@@ -1,0 +1,75 @@
+import BackupCore
+import BackupRepository
+
+/// `snapshots/NAME/` of a backup that is not finished. Its name, its state and the names in it can be seen at once. A program that looks further waits
+/// until the backup has ended: the bridge holds such requests back (`TreeOperations.isPending`), and what it does not hold back waits here.
+final class PendingFolder: FolderNode {
+    static let stateName = "user.backupfs.state"
+    static let pendingState = "pending"
+    static let finishedState = "finished"
+
+    let inode: InodeNumber
+    private let backup: PendingBackup
+    private let context: TreeContext
+
+    init(_ backup: PendingBackup, context: TreeContext) {
+        self.backup = backup
+        inode = backup.inode
+        self.context = context
+    }
+
+    var isPending: Bool { backup.result == nil }
+    var startedAt: Timestamp { backup.startedAt }
+
+    /// The folder as it is when the backup is finished.
+    private func finished() throws(BackupError) -> SnapshotFolder {
+        switch backup.wait(atMostSeconds: nil) {
+        case .success(let made):
+            guard let snapshot = context.repository.snapshot(id: made.id) else { throw .notFound(backup.name) }
+            return SnapshotFolder(snapshot, inode: inode, context: context)
+        case .failure(let error):
+            // It was ended on request, and is not there.
+            throw error.code == .interrupted ? .notFound(backup.name) : error
+        case nil: throw .notFound(backup.name)
+        }
+    }
+
+    func attributes() throws(BackupError) -> NodeAttributes {
+        guard isPending else { return try finished().attributes() }
+        var attributes = context.folderAttributes(inode, time: backup.startedAt)
+        attributes.entryTimeoutSeconds = 0
+        attributes.attributeTimeoutSeconds = 0
+        return attributes
+    }
+
+    func child(named name: FileName) throws(BackupError) -> any Node {
+        guard isPending else { return try finished().child(named: name) }
+        if PendingEntry.files.contains(name) { return PendingFile(PendingEntry(name, in: self)) }
+        if PendingEntry.folders.contains(name) { return PendingSubfolder(PendingEntry(name, in: self)) }
+        throw .notFound(name)
+    }
+
+    func listing() throws(BackupError) -> FolderListing { try finished().listing() }
+
+    var isImmutable: Bool { !isPending }
+
+    func absenceTimeoutSeconds(of name: FileName) -> Double { isPending ? 0 : TreeContext.immutableTimeoutSeconds }
+
+    func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] {
+        guard isPending else { return try finished().ownExtendedAttributes() }
+        return [(SnapshotFolder.pinnedName, backup.isPinned ? "1" : "0"), (Self.stateName, Self.pendingState)]
+    }
+
+    /// A pin holds from the moment the backup is there.
+    func setExtendedAttribute(_ name: String, to value: [UInt8]) throws(BackupError) {
+        if name == SnapshotFolder.pinnedName, try backup.pin(SnapshotFolder.isPin(value, of: backup.name)) { return }
+        guard !isPending else { throw .readOnlyHere }
+        try finished().setExtendedAttribute(name, to: value)
+    }
+
+    func removeExtendedAttribute(_ name: String) throws(BackupError) {
+        if name == SnapshotFolder.pinnedName, backup.pin(false) { return }
+        guard !isPending else { throw .readOnlyHere }
+        try finished().removeExtendedAttribute(name)
+    }
+}

@@ -1,0 +1,175 @@
+import TestSupport
+import Testing
+
+/// Backups that are not finished when `mkdir` answers, as `Docs/semantics.md` promises it (CON-02, T-A6).
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct PendingBackupSemanticsTests {
+    /// A store with a backup "one"; the next backup waits until `$R/pause` is removed.
+    private func withPause(_ waits: String, point: String = "backup.begun", _ body: (Room) throws -> Void) throws {
+        try Room.use { room in
+            try room.sh(
+                "backupfs init --store $S --sample >/dev/null; backupfs backup --store $S --label one >/dev/null; touch $R/pause")
+            room.variables["BACKUPFS_MKDIR_WAITS"] = waits
+            try room.mount(["BACKUPFS_FAULT": "\(point)=pause:\(room.path)/pause"])
+            try body(room)
+            try room.unmount()
+        }
+    }
+
+    /// Starts a program that signals end, also where the tests were started without.
+    private static let start = """
+        def start(command):
+            return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                    preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+
+        """
+
+    @Test func `S55: mkdir answers after two seconds with a folder that is pending`() throws {
+        try withPause("2s") { room in
+            let result = try room.python(
+                #"""
+                begin = time.monotonic()
+                os.mkdir("snapshots/two")
+                took = time.monotonic() - begin
+                print(1.9 < took < 8, os.getxattr("snapshots/two", "user.backupfs.state"), os.listxattr("snapshots/two"))
+                times = []
+                for turn in range(20):
+                    begin = time.monotonic()
+                    names, listed = sorted(os.listdir("snapshots")), os.lstat("snapshots/two")
+                    os.stat("snapshots/latest"), read("snapshots/one/export.json"), read("status.json")
+                    times.append(time.monotonic() - begin)
+                print(names, stat.S_ISDIR(listed.st_mode), sorted(times)[10] < 0.3)
+                print(os.readlink("snapshots/latest"), code(os.mkdir, "snapshots/two"), code(os.mkdir, "snapshots/three"),
+                      code(os.rename, "snapshots/two", "snapshots/three"), code(os.stat, "snapshots/two/.hidden"))
+                print(json.loads(read("status.json"))["state"])
+                os.unlink(R + "/pause")
+                print(len(read("snapshots/two/export.json")) > 1000, os.getxattr("snapshots/two", "user.backupfs.state"))
+                print(os.stat("snapshots/two").st_ino == listed.st_ino, json.loads(read("status.json"))["state"])
+                """#)
+            #expect(
+                result == """
+                    True b'pending' ['user.backupfs.pinned', 'user.backupfs.state']
+                    ['latest', 'one', 'two'] True True
+                    two EEXIST EBUSY EBUSY ENOENT
+                    running
+                    True b'finished'
+                    True idle
+                    """)
+            try room.sh(
+                "cd $M/snapshots/two; sha256sum --quiet --strict -c SHA256SUMS; unzip -tqq archive.zip; backupfs check --store $S"
+            )
+        }
+    }
+
+    @Test func `S56: a look into a pending folder waits until the backup is finished, and a signal ends the wait`() throws {
+        try withPause("never") { room in
+            let result = try room.python(
+                Self.start + #"""
+                    os.mkdir("snapshots/two")
+                    looks = [["cat", "snapshots/two/export.json"], ["ls", "snapshots/two"], ["cat", "snapshots/latest/manifest.json"],
+                             ["getfattr", "-n", "user.backupfs.created-at", "snapshots/two"], ["sync", "snapshots/two"],
+                             ["stat", "snapshots/two/data/cars.json"], ["sh", "-c", "cd snapshots/two && sha256sum -c SHA256SUMS"]]
+                    # More than there are threads.
+                    waiting = [start(look) for look in looks * 6]
+                    ended = [start(look) for look in looks[:4] * 6]
+                    def asleep(process):
+                        return open(f"/proc/{process.pid}/stat").read().rsplit(")", 1)[1].split()[0] in "SD"
+                    until(lambda: all(map(asleep, waiting + ended)))
+                    for process in ended: process.send_signal(signal.SIGINT)
+                    print({process.wait(20) for process in ended}, {process.poll() for process in waiting})
+                    print(code(os.listdir, "live"), code(os.listdir, "snapshots"), code(os.stat, "snapshots/two/none"),
+                          code(os.setxattr, "snapshots/two", "user.backupfs.pinned", b"1"))
+                    os.unlink(R + "/pause")
+                    print({process.wait(60) for process in waiting})
+                    print(os.getxattr("snapshots/two", "user.backupfs.pinned"))
+                    """#)
+            #expect(result == "{-2} {None}\nok ok ENOENT ok\n{0}\nb'1'")
+        }
+    }
+
+    @Test func `S57: a backup that fails goes, and a file beside it says why`() throws {
+        try withPause("never", point: "backup.record-written") { room in
+            let result = try room.python(
+                #"""
+                os.mkdir("snapshots/two")
+                until(lambda: os.path.exists(R + "/pause.reached"))
+                waiting = subprocess.Popen(["sync", "snapshots/two"], stderr=subprocess.PIPE, text=True)
+                # The repository's disk goes away.
+                os.rename(S + "/repository", S + "/gone")
+                os.unlink(R + "/pause")
+                print(waiting.wait(60) != 0)
+                os.rename(S + "/gone", S + "/repository")
+                print(until(lambda: "two" not in os.listdir("snapshots")), sorted(os.listdir("snapshots")), os.readlink("snapshots/latest"))
+                print(read("snapshots/two.error.txt").decode().startswith("The backup two: "), json.loads(read("status.json"))["lastError"]["operation"])
+                os.unlink("snapshots/two.error.txt")
+                print(code(os.mkdir, "snapshots/two"), code(lambda: read("snapshots/two/export.json")), sorted(os.listdir("snapshots")))
+                """#)
+            #expect(
+                result == """
+                    True
+                    True ['latest', 'one', 'two.error.txt'] one
+                    True backup
+                    ok ok ['latest', 'one', 'two']
+                    """)
+        }
+    }
+
+    @Test func `S58: rmdir of a pending folder and a signal to a waiting mkdir end the backup`() throws {
+        for kind in ["SIGINT", "SIGTERM", "SIGKILL"] {
+            try withPause("always") { room in
+                let result = try room.python(
+                    Self.start + #"""
+                        making = start(["mkdir", "snapshots/two"])
+                        until(lambda: os.path.exists(R + "/pause.reached"))
+                        # A signal that does not end it is no reason to stop.
+                        making.send_signal(signal.SIGWINCH)
+                        making.send_signal(getattr(signal, os.environ["KIND"]))
+                        print(making.wait(20) < 0, sorted(os.listdir("snapshots")))
+                        """#, ["KIND": kind])
+                #expect(result == "True ['latest', 'one']")
+            }
+        }
+        try withPause("never") { room in
+            let result = try room.python(
+                #"""
+                os.mkdir("snapshots/two")
+                until(lambda: os.path.exists(R + "/pause.reached"))
+                # Programs that wait for it are in the way of nothing.
+                waiting = [subprocess.Popen(look, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                           for look in [["ls", "snapshots/two"], ["cat", "snapshots/two/export.json"], ["stat", "snapshots/two/data/cars.json"]] * 3]
+                time.sleep(0.5)
+                print(code(os.rmdir, "snapshots/two"), sorted(os.listdir("snapshots")), json.loads(read("status.json"))["state"])
+                print({process.wait(20) > 0 for process in waiting})
+                print(code(os.mkdir, "snapshots/two"), code(os.listdir, "snapshots/two"))
+                """#)
+            #expect(result == "ok ['latest', 'one'] idle\n{True}\nok ok")
+        }
+    }
+
+    @Test func `S59: a backup that is not finished when the store is unmounted is brought to its end`() throws {
+        try withPause("never") { room in
+            try room.sh("mkdir $M/snapshots/two; until [ -e $R/pause.reached ]; do sleep 0.01; done")
+            let unmount = try room.start("backupfs umount --store $S 2>$R/said; echo $? > $R/ended")
+            try room.wait(for: "\(room.path)/said")
+            try room.sh("for n in $(seq 600); do grep -q 'finishes what runs: ' $R/said && exit; sleep 0.05; done; exit 1")
+            #expect(room.mounts.isEmpty)
+            try room.fails("backupfs mount --store $S $M", saying: "finishes what runs", exitCode: 11)
+            try room.sh("rm $R/pause")
+            _ = try unmount.wait(limitSeconds: 60)
+            #expect(
+                try room.sh("cat $R/ended; backupfs snapshots --store $S --json | jq -r '.[].name' | sort | xargs")
+                    == "0\none two")
+            try room.mount()
+            try room.sh("cd $M/snapshots/two; sha256sum --quiet --strict -c SHA256SUMS")
+        }
+        // Or it is cancelled.
+        try withPause("never") { room in
+            try room.sh(
+                "mkdir $M/snapshots/two; until [ -e $R/pause.reached ]; do sleep 0.01; done; fusermount3 -u $M; backupfs cancel --store $S"
+            )
+            #expect(room.waitForProcesses())
+            #expect(try room.sh("backupfs snapshots --store $S --json | jq -r '.[].name'") == "one")
+            try room.mount()
+        }
+    }
+}

@@ -1,0 +1,177 @@
+import BackupCore
+import BackupRepository
+import Synchronization
+import SystemIO
+import TestSupport
+import Testing
+
+@testable import VirtualTree
+
+/// Backups that are not finished when `mkdir` answers.
+struct PendingBackupTests {
+    /// A tree whose backups wait at a gate.
+    private func withGate(waitSeconds: Double? = 0, _ body: (TestTree, BackupGate, InodeNumber) throws -> Void) throws {
+        let test = try TestTree()
+        let gate = BackupGate()
+        test.services.state.withLock { state in
+            state.backupGate = gate
+            state.makeDirectoryWaitSeconds = waitSeconds
+        }
+        try body(test, gate, try test.tree.find("snapshots").inode)
+        gate.open()
+        test.tree.waitForBackups()
+    }
+
+    private func state(_ test: TestTree, _ inode: InodeNumber) throws -> String {
+        String(decoding: try test.tree.extendedAttribute("user.backupfs.state", of: inode), as: UTF8.self)
+    }
+
+    @Test func `the folder is there at once, is pending, and has what the backup has when it is finished`() throws {
+        try withGate { (test, gate, snapshots) throws in
+            let made = try test.tree.makeDirectory("new", in: snapshots)
+            #expect(made.kind == .directory && made.entryTimeoutSeconds == 0 && !made.isImmutable)
+            #expect(test.tree.isPending(made.inode, forAttributes: false))
+            let pending = try state(test, made.inode)
+            #expect(pending == "pending")
+            #expect(try test.tree.extendedAttributeNames(of: made.inode) == ["user.backupfs.pinned", "user.backupfs.state"])
+            #expect(try test.tree.names("snapshots").sorted() == ["first", "latest", "new", "second"])
+            #expect(errorCode { _ = try test.tree.lookUp(".hidden", in: made.inode) } == .notFound)
+            let file = try test.tree.lookUp("export.json", in: made.inode)
+            let folder = try test.tree.lookUp("data", in: made.inode)
+            #expect(file.kind == .file && folder.kind == .directory && file.entryTimeoutSeconds == 0)
+            #expect(test.tree.isPending(file.inode, forAttributes: true) && !test.tree.isPending(made.inode, forAttributes: true))
+            try test.tree.setExtendedAttribute("user.backupfs.pinned", of: made.inode, to: Array("1".utf8))
+            #expect(try test.tree.names("exports").count == 2)
+            // A script that goes on with `latest` gets what it has begun.
+            #expect(try test.tree.readLink(test.tree.find("snapshots/latest").inode) == Array("new".utf8))
+            gate.open()
+            test.tree.waitForBackups()
+            #expect(!test.tree.isPending(made.inode, forAttributes: false))
+            let finished = try state(test, made.inode)
+            #expect(finished == "finished")
+            // What was looked up before is the file now, under the number that it has in the tree.
+            let known = try test.tree.attributes(of: file.inode, handle: nil)
+            let seen = try test.tree.lookUp("export.json", in: made.inode)
+            #expect(known.inode == file.inode && known.shownInode == seen.inode && known.size == seen.size && seen.size > 10)
+            #expect(try test.tree.lookUp("cars.json", in: folder.inode).kind == .file)
+            #expect(try test.tree.attribute("user.backupfs.pinned", "snapshots/new") == "1")
+            let found = try test.tree.find("snapshots/new")
+            #expect(found.inode == made.inode && found.isImmutable)
+            #expect(try test.tree.names("snapshots").sorted() == ["first", "latest", "new", "second"])
+            #expect(try test.tree.names("exports").count == 3)
+            #expect(try test.tree.readLink(test.tree.find("snapshots/latest").inode) == Array("new".utf8))
+        }
+    }
+
+    @Test func `what is not finished cannot be renamed, made twice or replaced`() throws {
+        try withGate { (test, _, snapshots) throws in
+            _ = try test.tree.makeDirectory("new", in: snapshots)
+            #expect(errorCode { _ = try test.tree.makeDirectory("new", in: snapshots) } == .alreadyExists)
+            #expect(
+                errorCode { try test.tree.rename("new", in: snapshots, to: "other", in: snapshots, mayReplace: true) } == .busy)
+            #expect(
+                errorCode { try test.tree.rename("first", in: snapshots, to: "new", in: snapshots, mayReplace: true) }
+                    == .alreadyExists)
+            #expect(errorCode { try test.tree.removeFile("new", in: snapshots) } == .isADirectory)
+        }
+    }
+
+    @Test func `one that fails goes, and a file says why until it is removed or the backup is made`() throws {
+        try withGate { (test, gate, snapshots) throws in
+            let made = try test.tree.makeDirectory("new", in: snapshots)
+            gate.open(BackupError(.noSpace, "no room", path: "/store", remedy: "Make room."))
+            test.tree.waitForBackups()
+            #expect(try test.tree.names("snapshots").sorted() == ["first", "latest", "new.error.txt", "second"])
+            #expect(
+                String(decoding: try test.tree.content("snapshots/new.error.txt"), as: UTF8.self)
+                    == "The backup new: no room\nMake room.\n/store\n")
+            #expect(errorCode { _ = try test.tree.lookUp("export.json", in: made.inode) } == .noSpace)
+            #expect(errorCode { _ = try test.tree.openDirectory(made.inode) } == nil)
+            #expect(try test.tree.readLink(test.tree.find("snapshots/latest").inode) == Array("second".utf8))
+            try test.tree.removeFile("new.error.txt", in: snapshots)
+            #expect(errorCode { try test.tree.removeFile("new.error.txt", in: snapshots) } == .notFound)
+
+            // It may fail before it is answered.
+            _ = try? test.tree.makeDirectory("new", in: snapshots)
+            test.tree.waitForBackups()
+            #expect(try test.tree.names("snapshots").contains("new.error.txt"))
+            test.services.state.withLock { $0.backupGate = nil }
+            _ = try test.tree.makeDirectory("new", in: snapshots)
+            test.tree.waitForBackups()
+            #expect(try test.tree.names("snapshots").sorted() == ["first", "latest", "new", "second"])
+        }
+    }
+
+    @Test func `one that lacks files is there, and a file says what it lacks`() throws {
+        try withGate(waitSeconds: nil) { (test, gate, snapshots) throws in
+            gate.open()
+            test.services.state.withLock { $0.incompleteness = BackupError(.sourceUnreadable, "1 file is missing") }
+            #expect(errorCode { _ = try test.tree.makeDirectory("new", in: snapshots) } == .sourceUnreadable)
+            #expect(
+                String(decoding: try test.tree.content("snapshots/new.error.txt"), as: UTF8.self)
+                    == "The backup new: 1 file is missing\n")
+            #expect(try test.tree.find("snapshots/new/export.json").kind == .file)
+        }
+    }
+
+    @Test func `rmdir ends it, and nothing of it is left`() throws {
+        try withGate { (test, _, snapshots) throws in
+            let made = try test.tree.makeDirectory("new", in: snapshots)
+            try test.tree.removeDirectory("new", in: snapshots)
+            #expect(try test.tree.names("snapshots").sorted() == ["first", "latest", "second"])
+            #expect(errorCode { _ = try test.tree.lookUp("export.json", in: made.inode) } == .notFound)
+        }
+    }
+
+    @Test func `a program that is ended while it waits cancels its backup`() throws {
+        try withGate(waitSeconds: nil) { (test, _, snapshots) throws in
+            let askedCount = Atomic(0)
+            #expect(
+                errorCode {
+                    _ = try test.tree.makeDirectory("new", in: snapshots) {
+                        askedCount.add(1, ordering: .relaxed).newValue > 2
+                    }
+                } == .interrupted)
+            #expect(try test.tree.names("snapshots").sorted() == ["first", "latest", "second"])
+        }
+    }
+
+    @Test func `errors that mkdir tells by itself leave no file`() throws {
+        for code in [BackupError.Code.busy, .alreadyExists, .notPermitted, .interrupted] {
+            try withGate(waitSeconds: nil) { (test, gate, snapshots) throws in
+                gate.open(BackupError(code, "no"))
+                #expect(errorCode { _ = try test.tree.makeDirectory("new", in: snapshots) } == code)
+                #expect(try test.tree.names("snapshots").sorted() == ["first", "latest", "second"])
+            }
+        }
+    }
+
+    @Test func `who waits for it is told when it has ended`() throws {
+        final class Observer: TreeObserver {
+            let endedCount = Atomic(0)
+            func nameChanged(_ name: FileName, in parent: InodeNumber) {}
+            func attributesChanged(_ inode: InodeNumber) {}
+            func waitUntilTold() {}
+            func pendingEnded() { endedCount.add(1, ordering: .relaxed) }
+        }
+        try withGate { (test, gate, snapshots) throws in
+            let observer = Observer()
+            test.tree.setObserver(observer)
+            let made = try test.tree.makeDirectory("new", in: snapshots)
+            #expect(observer.endedCount.load(ordering: .relaxed) == 0)
+            gate.open()
+            test.tree.waitForBackups()
+            #expect(observer.endedCount.load(ordering: .relaxed) == 1 && !test.tree.isPending(made.inode, forAttributes: false))
+        }
+    }
+
+    @Test func `a long name leaves room for the file that says why`() throws {
+        try withGate(waitSeconds: nil) { (test, gate, snapshots) throws in
+            gate.open(BackupError(.noSpace, "no room"))
+            let name = FileName(String(repeating: "ä", count: 127))
+            #expect(errorCode { _ = try test.tree.makeDirectory(name, in: snapshots) } == .noSpace)
+            let files = try test.tree.names("snapshots").filter { $0.hasSuffix(".error.txt") }
+            #expect(files.map(\.utf8.count) == [254] && files[0].hasPrefix("ää"))
+        }
+    }
+}
