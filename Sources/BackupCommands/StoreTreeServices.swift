@@ -108,7 +108,8 @@ final class StoreTreeServices: TreeServices {
             case .restore: try restore(runner, source, nil)
             case .strategy(let name): try restore(runner, source, ImportStrategy(rawValue: name))
             }
-        return DropOutcome(text: Array("\(text(report.text))\n".utf8), json: report.json.prettyText)
+        return DropOutcome(
+            text: Array("\(text(report.text))\n".utf8), json: report.json.prettyText, leavesSome: report.leavesSome)
     }
 
     private func restore(

@@ -106,7 +106,7 @@ public struct StoredDatabase: Sendable {
     public init(_ find: @escaping @Sendable () throws(BackupError) -> Content?) { self.find = find }
 
     /// - Returns: whether there is one.
-    func write(to path: String) throws(BackupError) -> Bool {
+    public func write(to path: String) throws(BackupError) -> Bool {
         guard let (bytes, sizeBytes) = try find() else { return false }
         try bytes.copy(sizeBytes, to: OwnedDescriptor.open(path, O_WRONLY | O_CREAT | O_EXCL), named: path)
         return true

@@ -84,6 +84,8 @@ struct MediaContentExchange {
                 continue
             }
             if coming.contains(name) { continue }
+            // Of a program that runs.
+            if try folder.status(name)?.isSocket == true { continue }
             if try leavesWithDatabase(name, coming, folder, staged, amongMedia) { continue }
             try FaultInjection.reached("restore.file-taken-out")
             try takeOut(name, folder, to: old)

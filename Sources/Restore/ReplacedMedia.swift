@@ -72,6 +72,8 @@ struct ReplacedMedia {
     private func isKnownToBeSaved(
         _ name: FileName, _ folder: FolderHandle, _ path: [UInt8], _ status: FileStatus
     ) -> Bool {
+        // There is nothing in it.
+        if status.isSocket { return true }
         // A log without anything in it comes and goes with each program that looks at its database.
         if status.kind == .regular, status.size == 0, DatabaseLogs.isLog(name.bytes) { return true }
         let file = ReplacedFile(

@@ -49,7 +49,7 @@ extension RestoreOperation {
         if let records = try knownOutcome(checked) { return RestoreOutcome(records: records, media: media.outcome()) }
         let path = "\(workPath)/rehearsal-\(RandomToken.make()).sqlite"
         let copy: AppDatabase
-        if try database.exists() {
+        if try !database.isLost() {
             var room = RoomCheck()
             try room.need((FileSystem.statusIfPresent(database.path)?.size ?? 0) * 3 + (1 << 20), at: workPath)
             try room.require()
@@ -86,7 +86,7 @@ extension RestoreOperation {
                 outcome.added = count.count
                 return outcome
             })
-        guard try database.exists() else { return outcome }
+        guard try !database.isLost() else { return outcome }
         try database.readSnapshot { (snapshot) throws(BackupError) in
             for (index, collection) in snapshot.definition.collections.enumerated() where collection.source != .manifest {
                 outcome.removed(try snapshot.count(of: index), of: collection)

@@ -42,7 +42,7 @@ extension RestoreOperation {
     ) throws(BackupError) -> CheckedImport? {
         guard try BackupRows.ofAllRecords(path: path, definition: definition) != nil else { return nil }
         var checked = try check()
-        checked.rows = try rows(of: checked, inDatabase: path)
+        checked.rows = try rows(of: checked, inDatabase: path, replacesKept: true)
         return checked.rows == nil ? nil : checked
     }
 
@@ -97,9 +97,11 @@ extension RestoreOperation {
     }
 
     /// - Returns: the rows of the backup's database; `nil` where they are not to be copied, and the records of its export are restored.
-    private func rows(of checked: CheckedImport, inDatabase path: String) throws(BackupError) -> BackupRows? {
+    private func rows(
+        of checked: CheckedImport, inDatabase path: String, replacesKept: Bool = false
+    ) throws(BackupError) -> BackupRows? {
         let format = checked.definition
-        var rows = try BackupRows(path: path, definition: definition, format: format)
+        var rows = try BackupRows(path: path, definition: definition, format: format, replacesKept: replacesKept)
         if case .wire(let records) = checked.records, !records.paths.isEmpty, let pointer = MediaPointer(format) {
             rows?.rewritten.append(BackupRows.RewrittenColumn(pointer, format))
         }

@@ -48,7 +48,7 @@ public struct RestoreOperation: Sendable {
         _ source: ImportSource, strategy: ImportStrategy = .replace
     ) throws(BackupError) -> CheckedImport {
         // A database that is lost holds nothing.
-        let hasDatabase = try database.exists()
+        let hasDatabase = try !database.isLost()
         let warning = hasDatabase ? try database.triggerWarning() : nil
         var checked = try checkContent(source, strategy)
         if hasDatabase, strategy == .replace { try database.requireReplaceable(copiesRows: checked.rows != nil) }

@@ -142,6 +142,13 @@ public struct RestoreReport: Sendable {
     /// Whether the data is that of the file.
     private var isNew: Bool { result == .success || result == .completed }
 
+    /// Whether what was handed in may hold something that the app does not have now: skipped records, or what a warning names.
+    public var leavesSome: Bool {
+        let skipsRecords = outcome?.records.collections.contains { $0.skipped > 0 } ?? false
+        let skipsMedia = (outcome?.media?.skipped ?? 0) > 0
+        return strategy == .skip && (skipsRecords || skipsMedia) || !warnings.isEmpty
+    }
+
     private var warnings: [Message] {
         var warnings = (checked?.warnings ?? []) + (outcome?.notes ?? [])
         if unreadFileCount > 0 {

@@ -43,6 +43,22 @@ struct LeftDropTests {
         }
     }
 
+    @Test func `a file that was restored in part is kept, and one that was restored whole is not`() throws {
+        try Room.withMount("--sample") { room in
+            try room.sh(
+                """
+                jq '.expenses[0].notes = "ONLY HERE"' $M/live/export.json > $R/other.json; cp $M/live/export.json $R/same.json
+                jq '.expenses[0].further = "ONLY HERE, TOO"' $M/live/export.json > $R/further.json
+                mv $R/other.json $M/restore/skip/; mv $R/further.json $M/restore/; mv $R/same.json $M/restore/
+                """)
+            try room.unmount()
+            #expect(
+                try room.sh("ls $S/restore/left; grep -c 'ONLY HERE' $S/restore/left/* | cut -d: -f2 | xargs")
+                    == "further.json\nother.json\n1 1")
+            try room.mount()
+        }
+    }
+
     @Test func `after a crash the next mount keeps it`() throws {
         try Room.withMount { room in
             #expect(try room.sh(Self.move) == "")

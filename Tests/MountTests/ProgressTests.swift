@@ -59,17 +59,14 @@ struct ProgressTests {
     }
 
     /// The backup runs in the process that serves the mount.
-    @Test func `whoever asked for a backup may be gone before it is made`() throws {
+    @Test func `a backup goes on when the program that asked for it has its answer`() throws {
         try Room.use { room in
             try room.sh("backupfs init --store $S --sample; touch $R/pause")
-            try room.mount(["BACKUPFS_FAULT": "backup.begun=pause:\(room.path)/pause"])
-            // Who is killed waits for the answer all the same, and the kernel lets nobody list the folder meanwhile.
+            try room.mount(["BACKUPFS_FAULT": "backup.begun=pause:\(room.path)/pause", "BACKUPFS_MKDIR_WAITS": "never"])
             let told = try room.sh(
                 """
-                mkdir $M/snapshots/one & mkdir=$!
-                until [ -e $R/pause.reached ]; do sleep 0.02; done
-                kill -9 $mkdir; jq -r .operation.operation $M/status.json
-                rm $R/pause; wait $mkdir || true; until [ -d $M/snapshots/one ]; do sleep 0.02; done
+                mkdir $M/snapshots/one; until [ -e $R/pause.reached ]; do sleep 0.02; done
+                jq -r .operation.operation $M/status.json; rm $R/pause; sync $M/snapshots/one
                 jq -r '.state, .lastBackup.name' $M/status.json; cd $M/snapshots/one; sha256sum -c --quiet SHA256SUMS
                 """)
             #expect(told == "backup\nidle\none")

@@ -30,7 +30,8 @@ struct BackupRowsSourceTests {
         let changed = try room.sh(Self.dump)
         let verified = try room.run("backupfs verify A --store $S")
         #expect(
-            verified.status == 0 && verified.output.contains("the app's definition has got fields since the backup was made"),
+            verified.status == 0
+                && verified.output.contains("the app's definition has got fields or collections since the backup was made"),
             "\(verified)")
         let result = try room.run("backupfs restore A --yes --store $S")
         #expect(result.status == 0 && !result.output.contains("is not restored"), "\(result)")

@@ -22,6 +22,28 @@ import Testing
         return room
     }
 
+    /// An app may leave a photo of a pile that is gone, and write what the definition does not allow.
+    @Test(arguments: [
+        "delete from categories where id = 2", "update photos set file_size = -5 where id = 1",
+        "update photos set created_at = 'x' where id = 1",
+    ])
+    func `a restore that replaces can be undone whatever the records were`(change: String) throws {
+        let room = try Self.room()
+        try room.sh("backupfs backup --label monday --store $S >/dev/null 2>&1")
+        try room.sh(
+            """
+            sqlite3 $S/app/database.sqlite "\(change); INSERT INTO photos VALUES (9,'photos/new.jpg',1,'new',0,9,3,1,1)"
+            printf new > $S/app/photos/new.jpg
+            """)
+        let dump = "sqlite3 $S/app/database.sqlite .dump | sort; cd $S/app/photos; sha256sum *"
+        let before = try room.sh(dump)
+        try room.sh("backupfs restore monday --strategy replace --yes --store $S >/dev/null")
+        #expect(try room.sh("ls $S/app/photos").contains("new.jpg") == false)
+        let undo = try room.run("backupfs restore $(jq -r .safetyBackup $S/restore/last.json) --yes --store $S")
+        #expect(undo.status == 0, "\(undo)")
+        #expect(try room.sh(dump) == before)
+    }
+
     /// What a phone has exported: other numbers, paths of the phone, and no member that has its default.
     private static let phone = """
         {"exportDate":1700000000000,"appVersion":"1.2",

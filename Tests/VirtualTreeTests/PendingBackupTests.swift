@@ -79,13 +79,13 @@ struct PendingBackupTests {
     @Test func `one that fails goes, and a file says why until it is removed or the backup is made`() throws {
         try withGate { (test, gate, snapshots) throws in
             let made = try test.tree.makeDirectory("new", in: snapshots)
-            gate.open(BackupError(.noSpace, "no room", path: "/store", remedy: "Make room."))
+            gate.open(BackupError(.inputOutput, "no room", path: "/store", remedy: "Make room."))
             test.tree.waitForBackups()
             #expect(try test.tree.names("snapshots").sorted() == ["first", "latest", "new.error.txt", "second"])
             #expect(
                 String(decoding: try test.tree.content("snapshots/new.error.txt"), as: UTF8.self)
                     == "The backup new: no room\nMake room.\n/store\n")
-            #expect(errorCode { _ = try test.tree.lookUp("export.json", in: made.inode) } == .noSpace)
+            #expect(errorCode { _ = try test.tree.lookUp("export.json", in: made.inode) } == .inputOutput)
             #expect(errorCode { _ = try test.tree.openDirectory(made.inode) } == nil)
             #expect(try test.tree.readLink(test.tree.find("snapshots/latest").inode) == Array("second".utf8))
             try test.tree.removeFile("new.error.txt", in: snapshots)
@@ -137,7 +137,7 @@ struct PendingBackupTests {
     }
 
     @Test func `errors that mkdir tells by itself leave no file`() throws {
-        for code in [BackupError.Code.busy, .alreadyExists, .notPermitted, .interrupted] {
+        for code in [BackupError.Code.busy, .alreadyExists, .notPermitted, .noSpace, .interrupted] {
             try withGate(waitSeconds: nil) { (test, gate, snapshots) throws in
                 gate.open(BackupError(code, "no"))
                 #expect(errorCode { _ = try test.tree.makeDirectory("new", in: snapshots) } == code)
@@ -167,9 +167,9 @@ struct PendingBackupTests {
 
     @Test func `a long name leaves room for the file that says why`() throws {
         try withGate(waitSeconds: nil) { (test, gate, snapshots) throws in
-            gate.open(BackupError(.noSpace, "no room"))
+            gate.open(BackupError(.inputOutput, "no disk"))
             let name = FileName(String(repeating: "ä", count: 127))
-            #expect(errorCode { _ = try test.tree.makeDirectory(name, in: snapshots) } == .noSpace)
+            #expect(errorCode { _ = try test.tree.makeDirectory(name, in: snapshots) } == .inputOutput)
             let files = try test.tree.names("snapshots").filter { $0.hasSuffix(".error.txt") }
             #expect(files.map(\.utf8.count) == [254] && files[0].hasPrefix("ää"))
         }

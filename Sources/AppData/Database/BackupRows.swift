@@ -32,11 +32,14 @@ public struct BackupRows: Sendable {
     ///   - path: the database of one of the store's own backups.
     ///   - definition: the app's.
     ///   - format: the app's, in the form that the records of the restore have.
+    ///   - replacesKept: whether the rows of an app that keeps some in a restore are copied all the same, and none is kept.
     /// - Returns: `nil` where its rows are not to be copied: its data is of another form, or the app keeps rows in a restore.
     /// - Throws: `damagedContent` when it is damaged; what opening and reading throws.
-    public init?(path: String, definition: AppDefinition, format: AppDefinition) throws(BackupError) {
+    public init?(
+        path: String, definition: AppDefinition, format: AppDefinition, replacesKept: Bool = false
+    ) throws(BackupError) {
         guard !definition.coversWholeDatabase,
-            definition.formats.flatMap(\.collections).allSatisfy({ $0.rules.keepOnReplaceIndex == nil })
+            replacesKept || definition.formats.flatMap(\.collections).allSatisfy({ $0.rules.keepOnReplaceIndex == nil })
         else { return nil }
         var tables: Set<SchemaName> = []
         var lacking: [RewrittenColumn] = []
@@ -83,7 +86,9 @@ public struct BackupRows: Sendable {
         path: String, definition: AppDefinition
     ) throws(BackupError) -> (rows: BackupRows, database: DroppedDatabase)? {
         let database = try DroppedDatabase(path: path, definition: definition, needsVersion: false)
-        guard let rows = try BackupRows(path: path, definition: definition, format: database.definition),
+        // The way back from a restore counts for more than what the app wants kept.
+        guard
+            let rows = try BackupRows(path: path, definition: definition, format: database.definition, replacesKept: true),
             rows.hasAll(of: database.definition)
         else { return nil }
         return (rows, database)
@@ -175,6 +180,10 @@ extension DroppedDatabase {
             guard try check.firstMissingObject() == nil else { return }
             for collection in try definition.format(ofDatabase: connection, path: path).collections
             where collection.source == .table {
+                if !collection.isRequired, try !check.tables.contains(collection.table) {
+                    lacksFields = true
+                    continue
+                }
                 guard let missing = try check.missingFields(of: collection) else { return }
                 if !missing.isEmpty { lacksFields = true }
             }

@@ -91,7 +91,7 @@ struct DatabaseReplacement {
         try FaultInjection.reached("restore.rows-deleted")
         let inserter = try RecordInserter(connection: connection, definition: format, path: path)
         var outcome = ImportOutcome(strategy: .replace, of: format)
-        let isKeeping = format.collections.contains { $0.rules.keepOnReplaceIndex != nil }
+        let isKeeping = instructions.rows == nil && format.collections.contains { $0.rules.keepOnReplaceIndex != nil }
         if isKeeping {
             let merge = DatabaseMerge(
                 connection: connection, format: format, path: path, instructions: instructions, isFileOlder: false)
@@ -155,7 +155,9 @@ struct DatabaseReplacement {
     /// All rows but those that the file's form of the data wants kept.
     private func delete(from table: String, _ format: AppDefinition) throws(BackupError) {
         let keeping = format.collections.first { SchemaName($0.table) == SchemaName(table) && $0.rules.keepOnReplaceIndex != nil }
-        let column = keeping.flatMap { collection in collection.rules.keepOnReplaceIndex.map { collection.fields[$0].column } }
+        let column =
+            instructions.rows != nil
+            ? nil : keeping.flatMap { collection in collection.rules.keepOnReplaceIndex.map { collection.fields[$0].column } }
         let condition = column.map { " WHERE \(quotedIdentifier($0)) IS NOT 1" } ?? ""
         try execute("DELETE FROM \(quotedIdentifier(table))\(condition)")
     }

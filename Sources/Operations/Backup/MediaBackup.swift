@@ -158,6 +158,8 @@ final class MediaBackup: Sendable {
                         batchBytes += status.size
                     }
                 case .other:
+                    // A program that runs makes it, and there is nothing in it.
+                    if status.isSocket { return task.leaveOut() }
                     throw BackupError(
                         .sourceUnreadable, "is neither a file nor a folder nor a link", path: task.path(of: name))
                 }

@@ -46,7 +46,8 @@ struct RecordDrill {
         }
         if export != nil, try lacksOnlyFields() {
             notes.append(
-                "the database was not compared with the export: the app's definition has got fields since the backup was made")
+                "the database was not compared with the export: the app's definition has got fields or collections since the backup was made"
+            )
             return
         }
         guard let counts = try checkDatabase() else { return }
@@ -115,7 +116,8 @@ struct RecordDrill {
     }
 
     private mutating func compare(_ file: String, _ counts: [(name: String, count: Int)], with manifest: [String: Int]) {
-        for (name, count) in counts where manifest[name] != count {
+        // A collection that the definition has got since is in neither.
+        for (name, count) in counts where manifest[name] ?? 0 != count {
             findings.append("\(file): it has \(count) records in \(name), the manifest says \(manifest[name] ?? 0)")
         }
     }

@@ -10,7 +10,8 @@ extension RestoreRunner {
     /// What is to be restored: the file of that name, or, if there is none, the backup of that name, as an archive of which nothing is copied.
     /// - Throws: `notFound`, `isADirectory`, …
     public func source(named source: String) throws(BackupError) -> ImportSource {
-        if let status = try FileSystem.look(source) {
+        let status = try FileSystem.look(source)
+        if let status, status.kind != .directory || !isBackup(source) {
             guard status.kind == .regular else {
                 throw BackupError(
                     .isADirectory, "this is not a file", path: source, remedy: "Name a .json, .zip, .tar or .sqlite file.")
@@ -31,6 +32,12 @@ extension RestoreRunner {
             stored: StoredSource(table, in: store.repository), sizeBytes: table.size, name: snapshot.name.description,
             isSafetyBackup: snapshot.kind == .safety, archiveLayout: layout
         ).describing(snapshot, in: store.repository)
+    }
+
+    /// A folder of that name may be one that `restore --target` has made of the backup.
+    private func isBackup(_ name: String) -> Bool {
+        guard !name.contains("/") else { return false }
+        return (try? store.snapshot(named: name, orSafetyBackupOf: store.ownSnapshots(kind: .safety))) != nil
     }
 
     /// The backup of another app, or of another machine, replaces all data just as the store's own does, which must not happen by mistake.

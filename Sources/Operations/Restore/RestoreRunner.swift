@@ -33,8 +33,11 @@ public struct RestoreRunner: Sendable {
 
     /// What a restore of a file or a backup does unless it is asked for something else. The definition's strategy may be to merge, which would not undo
     /// a restore.
+    /// A lost database has nothing that a merge could keep.
     public func defaultStrategy(of source: ImportSource) -> ImportStrategy {
-        source.isSafetyBackup && strategies.contains(.replace) ? .replace : store.definition.defaultStrategy
+        guard strategies.contains(.replace) else { return store.definition.defaultStrategy }
+        let isLost = !store.definition.coversWholeDatabase && (try? store.database.isLost()) == true
+        return source.isSafetyBackup || isLost ? .replace : store.definition.defaultStrategy
     }
 
     /// All that the app has, the default first.
@@ -153,7 +156,8 @@ public struct RestoreRunner: Sendable {
                     let checked = try steps.checking { () throws(BackupError) in try check(source, strategy, in: folder) }
                     report.checked = checked
                     report.result = .failed
-                    try store.makeMissingParts()
+                    let known = try store.database.isLost() ? identified(source, .replace) : source
+                    try store.makeMissingParts(of: known.backupDatabase, workPath: folder)
                     let backup = BackupOperation(store: store)
                     var room = RoomCheck()
                     try SafetyRoom(store: store).add(to: &room)

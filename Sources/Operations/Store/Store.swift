@@ -225,10 +225,13 @@ public final class Store: Sendable {
         try requireNoOtherRestore()
     }
 
+    /// Whether the store holds the database itself, and no app's own is used.
+    var keepsOwnDatabase: Bool { !settings.databasePath.hasPrefix("/") }
+
     /// Brings the database that the store holds to the newest schema, in one transaction; the app's own, elsewhere, is left as it is. One that
     /// cannot be read, or is in use, stays as well: whatever needs it says what is wrong with it.
     private func upgradeOwnDatabase() {
-        guard unfinishedRestore == nil, !settings.databasePath.hasPrefix("/"), !definition.migrations.isEmpty,
+        guard unfinishedRestore == nil, keepsOwnDatabase, !definition.migrations.isEmpty,
             (try? statusRecords.database.hasPendingMigrations()) == true, let lock = try? lockQuietly()
         else { return }
         withExtendedLifetime(lock) { _ = try? AppDatabase.create(at: database.path, definition: definition) }

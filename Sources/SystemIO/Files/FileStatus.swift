@@ -36,6 +36,8 @@ public struct FileStatus: Sendable, Equatable {
         group = value.st_gid
     }
 
+    public var isSocket: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFSOCK) }
+
     /// Whether a later change will show in `changeTime`. File systems count time in steps (4 ms here, up to 2 s elsewhere): whoever writes
     /// twice within one step leaves no trace the second time. 0.1 s more, since they look at a clock that runs behind.
     public var isSettled: Bool {

@@ -54,6 +54,17 @@ public enum NewFileOwner {
         close(folder)
     }
 
+    /// Has root make a file or folder of the app's for the owner of the folder that it lies in: the app may run as that user, and could not open it.
+    public static func giveToOwnerOfFolder(_ path: String) {
+        guard geteuid() == 0, let folder = FileSystem.statusIfPresent(FileSystem.parentPath(path)), folder.owner != 0 else {
+            return
+        }
+        let made = Glibc.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard made >= 0 else { return }
+        give(made, to: Owner(user: folder.owner, group: folder.group))
+        close(made)
+    }
+
     /// File systems without owners, and servers that let root give nothing away, refuse it: then it is as without.
     private static func give(_ descriptor: Int32, to owner: Owner) { _ = fchown(descriptor, owner.user, owner.group) }
 }

@@ -282,6 +282,8 @@ final class DroppedFile: FileNode {
             let outcome = try context.services.submit(
                 DropSubmission(name: name.description, content: content.submission, purpose: purpose))
             judge(key, nil, outcome)
+            // `mv` has removed the original.
+            if outcome.leavesSome, purpose != .preview { try? content.noteAsLeft(name) }
         } catch {
             let text = Array(context.services.text("\(name): cannot be restored. \(error.fullText)").utf8 + [10])
             judge(nil, error, purpose == .preview ? DropOutcome(text: text, json: []) : nil)

@@ -4,9 +4,12 @@ public struct DropOutcome: Sendable {
     public let text: [UInt8]
     /// The same for programs.
     public let json: [UInt8]
+    /// Whether the file holds something that was not restored: then it may be the only copy of that.
+    public let leavesSome: Bool
 
-    public init(text: [UInt8], json: [UInt8]) {
+    public init(text: [UInt8], json: [UInt8], leavesSome: Bool = false) {
         self.text = text
         self.json = json
+        self.leavesSome = leavesSome
     }
 }

@@ -73,7 +73,7 @@ final class PendingBackups: Sendable {
         }
         // Where mkdir still waits, its error number says all that there is to say of these.
         guard let failure, failure.code != .interrupted,
-            wasShown || ![.busy, .alreadyExists, .notPermitted].contains(failure.code)
+            wasShown || ![.busy, .alreadyExists, .notPermitted, .noSpace].contains(failure.code)
         else { return }
         state.failures.append(BackupFailure(backupName: backup.name, error: failure, time: SystemClock.now()))
         if state.failures.count > Self.failureLimit { state.failures.removeFirst() }
