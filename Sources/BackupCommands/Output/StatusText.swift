@@ -46,6 +46,10 @@ struct StatusText {
             lines.append("No backups yet. Make one with: backupfs backup")
         }
         if let next = state.nextBackup { lines.append("Next backup: \(SystemClock.localTime(next)) (\(state.schedule))") }
+        if let name = state.scheduleSwitchedOffBy {
+            lines.append("Next backup: none by itself, since \(name) is off in \(state.definition.title)")
+            lines.append("Make them all the same with: backupfs config set schedule '\(state.schedule)'")
+        }
         lines.append("Backups: \(state.snapshots.count)")
         lines.append("Safety backups: \(state.safetyBackupCount)")
         if let count = state.removedBackupCount, count > 0 {

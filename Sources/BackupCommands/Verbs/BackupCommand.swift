@@ -109,6 +109,11 @@ struct BackupCommand: ParsableCommand {
                 "The store has adopted a source: it backs up by itself after its first restore, or its first `backupfs backup`.",
                 next: nil)
         case .off: skipped("off", "There is no schedule.", next: nil)
+        case .switchedOff(let name):
+            skipped(
+                "switched_off",
+                "The schedule is off, since \(name) is off in \(store.definition.title). Back up all the same with: backupfs backup",
+                next: nil)
         case .notDue(let next):
             skipped("not_due", next.map { "Not due until \(SystemClock.localTime($0))." } ?? "Never due again.", next: next)
         case .unchanged(let name): skipped("unchanged", "Nothing has changed since the backup \(name).", next: nil)
