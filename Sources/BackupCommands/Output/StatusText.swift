@@ -85,7 +85,7 @@ extension StatusText {
     private var statistics: [Message] {
         if let error = state.databaseError { return ["Records: cannot be read: \(error)"] }
         guard let statistics = state.statistics else {
-            return (state.counts ?? []).map { "\(capitalised($0.plural)): \($0.count)" }
+            return (state.counts ?? []).map { "\(CollectionHeading.of($0.plural)): \($0.count)" }
         }
         var lines: [Message] = statistics.collections.flatMap { collection -> [Message] in
             [headline(collection)] + details(collection).map { .joined([.verbatim("  "), $0], separator: "") }
@@ -95,7 +95,7 @@ extension StatusText {
     }
 
     private func headline(_ collection: StatusStatistics.Collection) -> Message {
-        let plural = capitalised(collection.plural)
+        let plural = CollectionHeading.of(collection.plural)
         guard let earliest = collection.earliest, let latest = collection.latest else { return "\(plural): \(collection.count)" }
         return "\(plural): \(collection.count), from \(day(earliest)) to \(day(latest))"
     }
@@ -112,8 +112,6 @@ extension StatusText {
     private func list(_ counts: [StatusStatistics.Count]) -> String {
         counts.map { "\($0.name) \($0.count)" }.joined(separator: ", ")
     }
-
-    private func capitalised(_ word: String) -> String { word.prefix(1).uppercased() + word.dropFirst() }
 
     private func day(_ time: Timestamp) -> Message { SystemClock.localDay(time) }
 }

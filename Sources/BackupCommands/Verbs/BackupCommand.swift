@@ -38,10 +38,13 @@ struct BackupCommand: ParsableCommand {
 
     @Flag(name: .long, help: "Read every media file, those that look unchanged too.")
     var readAll = false
+    @Flag(name: .long, help: "Begin a first backup though the disk seems to have no room for it.")
+    var skipRoomCheck = false
 
     func validate() throws {
-        if ifDue, label != nil || tag != nil || channel != nil || dryRun || readAll {
-            throw ValidationError("--if-due takes neither --label, --tag, --channel, --dry-run nor --read-all.")
+        if ifDue, label != nil || tag != nil || channel != nil || dryRun || readAll || skipRoomCheck {
+            throw ValidationError(
+                "--if-due takes neither --label, --tag, --channel, --dry-run, --read-all nor --skip-room-check.")
         }
     }
 
@@ -91,7 +94,7 @@ struct BackupCommand: ParsableCommand {
 
     private func runNow(_ store: Store, _ printer: ProgressPrinter) throws(BackupError) -> BackupResult {
         do {
-            return try BackupOperation(store: store, channel: channel, readsAll: readAll).run(
+            return try BackupOperation(store: store, channel: channel, readsAll: readAll, checksRoom: !skipRoomCheck).run(
                 label: label, tag: tag, progress: printer.handler)
         } catch {
             OperationNotice(.backup, named: label ?? "", of: store, error: error).tell()

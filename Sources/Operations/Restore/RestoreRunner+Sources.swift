@@ -17,8 +17,12 @@ extension RestoreRunner {
             }
             return try ImportSource(file: source)
         }
-        guard !source.contains("/") else {
-            throw BackupError(.notFound, "there is no such file", path: source, remedy: "Check the path.")
+        let isNamedLikeFile = Self.fileEndings.contains { source.lowercased().hasSuffix($0) }
+        guard !source.contains("/"), !isNamedLikeFile || hasBackup(named: source) else {
+            throw BackupError(
+                .notFound, "there is no such file", path: source,
+                remedy: isNamedLikeFile && !source.contains("/")
+                    ? "Check the name and the folder. It is no backup's name either: see backupfs snapshots" : "Check the path.")
         }
         // The newest may be one that the other store has made, of its own data.
         if source == "latest" { try store.requireNoSuccessor() }
@@ -31,6 +35,12 @@ extension RestoreRunner {
             stored: StoredSource(table, in: store.repository), sizeBytes: table.size, name: snapshot.name.description,
             isSafetyBackup: snapshot.kind == .safety, archiveLayout: layout
         ).describing(snapshot, in: store.repository)
+    }
+
+    private static let fileEndings = [".json", ".zip", ".tar", ".sqlite", ".sqlite3", ".db"]
+
+    private func hasBackup(named name: String) -> Bool {
+        (try? store.snapshot(named: name, orSafetyBackupOf: store.ownSnapshots(kind: .safety))) != nil
     }
 
     /// The backup of another app, or of another machine, replaces all data just as the store's own does, which must not happen by mistake.

@@ -78,7 +78,8 @@ public struct SettingsFile: Sendable {
             return Value(name: name, text: "\(days)d", origin: .definition)
         case .language:
             return Value(name: name, text: Language.ofEnvironment().rawValue, origin: .environment)
-        case .skipUnchanged, .readAgainHours, .retention, .undeleteDays, .prune, .hookTimeoutSeconds, .log, .logLevel, .logFile,
+        case .skipUnchanged, .readAgainHours, .retention, .undeleteDays, .prune, .refuseNewerSchema, .hookTimeoutSeconds, .log,
+            .logLevel, .logFile,
             .logSizeBytes,
             .logFiles:
             return Value(name: name, text: name.example, origin: .standard)

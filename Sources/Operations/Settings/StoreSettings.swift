@@ -25,6 +25,8 @@ public struct StoreSettings: Sendable, Equatable {
     /// After how many hours media files are read again that have no change time.
     public var readAgainHours = Self.standardReadAgainHours
     public var retention = RetentionSettings()
+    /// Whether a restore refuses a file of a later version of the app, instead of trying it with a warning.
+    public var refusesNewerSchema = false
     public var hooks = HookSettings()
     public var notices = NoticeSettings()
     public var log = LogSettings()
@@ -86,6 +88,7 @@ public struct StoreSettings: Sendable, Equatable {
         case .schedule: schedule = try Schedule(parsing: value)
         case .skipUnchanged: skipsUnchanged = try SettingValue.yesOrNo(value)
         case .readAgainHours: readAgainHours = try SettingValue.number(value, in: Self.readAgainHoursRange, of: "hours")
+        case .refuseNewerSchema: refusesNewerSchema = try SettingValue.yesOrNo(value)
         case .beforeRestore: hooks.beforeRestore = value
         case .afterRestore: hooks.afterRestore = value
         case .hookTimeoutSeconds:
