@@ -1,5 +1,9 @@
+import BackupCore
+import SystemIO
 import TestSupport
 import Testing
+
+@testable import Operations
 
 /// Rows of the requirements about archives of photos, each named by its number.
 struct ArchiveRowTests {
@@ -48,6 +52,30 @@ struct ArchiveRowTests {
         try room.sh("cd $R/out; printf 'anothes' > photos/$(ls photos | head -1); rm -f ../bad.zip; zip -qr ../bad.zip .")
         let refused = try room.run("backupfs restore $R/bad.zip --yes --store $S")
         #expect(refused.status == 1 && refused.complaint.contains("the MD5 of"), "\(refused)")
+    }
+
+    /// Its size is told before a photo is read, and is right.
+    @Test func `EXP-06: live/archive.zip and archive.tar have them, too`() throws {
+        let room = try Self.room()
+        try Self.pack(room)
+        try room.sh("backupfs restore $R/a.zip --yes --store $S >/dev/null; backupfs backup --store $S >/dev/null")
+        try room.sh("printf 'another' > $S/app/photos/one.jpg")
+        let view = try LiveData(store: Store.open(room.storePath)).view()
+        for (name, unpack) in [("archive.zip", "unzip -q"), ("archive.tar", "tar -xf")] {
+            let entry = try #require(try view.entry(at: [FileName(name)]))
+            let table = try entry.content()
+            #expect(table.size == entry.size)
+            var bytes = [UInt8](repeating: 0, count: Int(table.size))
+            let count = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
+                try TableSource(table).read(at: 0, into: buffer)
+            }
+            #expect(count == bytes.count)
+            try FileSystem.writeFileAtomically(room(name), bytes)
+            try room.sh("rm -rf $R/out; mkdir $R/out; cd $R/out; \(unpack) $R/\(name)")
+            let manifest = "jq -r '.photoManifest[] | \"\\(.checksum)  \\(.zipEntryName)\"' $R/out/metadata.json"
+            #expect(try room.sh("cd $R/out; \(manifest) > $R/sums; wc -l < $R/sums; md5sum --quiet -c $R/sums") == "2")
+        }
+        try room.sh("unzip -tq $R/archive.zip; backupfs restore $R/archive.zip --yes --store $S")
     }
 
     @Test func `VAL-01: faults of files are told together with faults of records`() throws {

@@ -74,6 +74,11 @@ public final class LiveData: Sendable {
 
     private func mediaState() throws(BackupError) -> String? { try database.media?.state() }
 
+    /// An archive that has a list of all its files' checksums has that of the export as it lies beside it.
+    private var fillsChecksums: Bool {
+        database.media is LiveMediaCatalog && store.definition.tellsOfMedia && !store.definition.archivePrefixes.isEmpty
+    }
+
     private func render() throws(BackupError) -> LiveState {
         // The database may have changed because another process restored and died half way.
         try store.requireFinishedRestore()
@@ -85,7 +90,8 @@ public final class LiveData: Sendable {
         try database.check()
         try FaultInjection.reached("live.rendering")
         let made = try store.withWorkFolder { (folder) throws(BackupError) in
-            try AppRendering(of: database, in: folder, createdAt: SystemClock.now().wholeSeconds)
+            try AppRendering(
+                of: database, in: folder, createdAt: SystemClock.now().wholeSeconds, fillsChecksums: fillsChecksums)
         }
         let view = LiveState(rendering: made, mediaView: media, checksums: checksums, of: store, restores)
         state.withLock { $0 = State(view: view, databaseState: databaseState, mediaState: mediaState, restores: restores) }
