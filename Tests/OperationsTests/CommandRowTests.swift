@@ -184,4 +184,47 @@ struct CommandRowTests {
         #expect(text.contains("\nAutos: 3\n") && text.contains("\n  Autos: 3 added"), "\(text)")
         #expect(report.text.english.contains("\nCars: 3\n"))
     }
+
+    @Test func `FSP-01: SmilePile's archive has the eight members, version 2, and reads later ones with a warning`() throws {
+        let room = try Self.room("--app smilepile --sample")
+        try room.sh("backupfs export --zip -o $R/a.zip --store $S >/dev/null; mkdir $R/a; cd $R/a; unzip -q ../a.zip")
+        let members = "jq -c 'keys_unsorted, .version' $R/a/metadata.json"
+        #expect(
+            try room.sh(members) == """
+                ["version","exportDate","appVersion","format","categories","photos","settings","photoManifest"]
+                2
+                """)
+        try room.sh("cd $R/a; sed -i 's/\"version\" *: *2/\"version\": 3/' metadata.json; zip -qr ../b.zip .")
+        try room.sh("backupfs restore $R/b.zip --yes --store $S >/dev/null")
+        #expect(
+            try room.sh("jq -r '.result, .source.schemaVersion, .warnings[0]' $S/restore/last.json")
+                == "success\n3\nThis backup was created with a newer version of the app. Import may fail or cause data loss.")
+    }
+
+    /// Paths may be names of people and places (decision 40).
+    @Test func `LOG-03: an error is in the log by its kinds, and with path and words in the status`() throws {
+        let room = try Self.room()
+        try room.sh("echo '{}' > \"$R/Anna Karenina.json\"")
+        #expect(try room.run("backupfs restore \"$R/Anna Karenina.json\" --yes --store $S").status == 1)
+        #expect(
+            try room.sh("tail -1 $S/backupfs.log | jq -c '[.op, .result, .error, .fileKind]'")
+                == #"["restore","refused","invalidContent","imported"]"#)
+        #expect(try room.sh("grep -c Karenina $S/backupfs.log || true") == "0")
+        #expect(try room.sh("jq -r .file $S/restore/last.json") == "Anna Karenina.json")
+        #expect(try room.sh("jq -r '.errors[0]' $S/restore/last.json").hasPrefix("Import failed: missing field metadata"))
+    }
+
+    @Test func `SCH-11: the charging tracker's daily backup is on until it is switched off`() throws {
+        let room = try Self.room()
+        let schedule = "backupfs status --json --store $S | jq -c '[.schedule, .nextBackup != null]'"
+        #expect(try room.sh(schedule) == #"["daily",true]"#)
+        try room.sh("backupfs config set schedule off --store $S")
+        #expect(try room.sh(schedule) == #"["off",false]"#)
+    }
+
+    @Test func `EXP-12: other programs leave out what is temporary`() throws {
+        let room = try Self.room()
+        try room.sh("echo secret > $S/spool/work; tar -cf $R/store.tar --exclude-caches -C $R store")
+        #expect(try room.sh("tar -tf $R/store.tar | grep '^store/spool/'") == "store/spool/\nstore/spool/CACHEDIR.TAG")
+    }
 }
