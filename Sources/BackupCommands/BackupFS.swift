@@ -12,6 +12,8 @@ public struct BackupFS: ParsableCommand {
             backupfs MOUNTPOINT mounts a folder in which the app's live data and all its backups are files.
             Make a folder in snapshots/ to back up; copy a file into restore/ to restore it.
 
+            Backup files are not encrypted, unless the repository was made with `backupfs init --encrypt`. Exports never are.
+
             Example:
               backupfs /mnt/backups
               mkdir /mnt/backups/snapshots/before-upgrade

@@ -121,6 +121,8 @@ final class StoreTreeServices: TreeServices {
         }
     }
 
+    func noteEmptyDrop(named name: String) { RestoreRunner(store: store).reportEmptyFile(named: name) }
+
     func restoreReports() -> [ReportText] {
         [("last.json", store.paths.lastRestoreJSON), ("last.txt", store.paths.lastRestoreText)].compactMap { name, path in
             guard let status = FileSystem.statusIfPresent(path), let content = try? FileSystem.readFile(path) else { return nil }

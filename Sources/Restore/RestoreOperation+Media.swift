@@ -49,6 +49,21 @@ extension RestoreOperation {
         }
     }
 
+    /// Unpacks the media, and says so where that fails: the archive was found to be whole before.
+    func extractMedia(
+        _ checked: CheckedImport, _ media: inout MediaPreparation, _ journal: inout RestoreJournal
+    ) throws(BackupError) {
+        do throws(BackupError) {
+            try FaultInjection.reached("restore.extracting")
+            try stageMedia(checked, &media, &journal)
+        } catch {
+            guard error.code != .interrupted else { throw error }
+            throw BackupError(
+                error.code, ImportMessages.extractionFailure(error.message), path: error.path, remedy: error.remedy,
+                findings: error.findings)
+        }
+    }
+
     /// Unpacks the media beside the folder that they are for. The journal is written before anything is made: then a crash leaves nothing that
     /// nobody knows of. Does nothing when the file brings no media, or the app has none.
     func stageMedia(

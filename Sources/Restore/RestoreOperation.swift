@@ -21,14 +21,18 @@ public struct RestoreOperation: Sendable {
     let restoresSettings: Bool?
     /// Whether files that are damaged or missing are left out, instead of everything being refused.
     let allowsDamage: Bool
+    /// Whether a file of a later version than is known is refused, instead of being tried with a warning.
+    let refusesNewerSchema: Bool
     /// What must not lie among media that are replaced.
     let foreignFolders: ForeignFolders
 
     /// - Parameter savedMedia: tells what the safety backup holds of the media that a restore has replaced.
     public init(
         database: AppDatabase, mediaPath: String?, journalPath: String, workPath: String, savedMedia: SavedMedia,
-        restoresSettings: Bool? = nil, allowsDamage: Bool = false, foreignFolders: ForeignFolders = .none
+        restoresSettings: Bool? = nil, allowsDamage: Bool = false, refusesNewerSchema: Bool = false,
+        foreignFolders: ForeignFolders = .none
     ) {
+        self.refusesNewerSchema = refusesNewerSchema
         self.foreignFolders = foreignFolders
         self.savedMedia = savedMedia
         self.allowsDamage = allowsDamage
@@ -51,11 +55,22 @@ public struct RestoreOperation: Sendable {
         let hasDatabase = try !database.isLost()
         let warning = hasDatabase ? try database.triggerWarning() : nil
         var checked = try checkContent(source, strategy)
+        try requireKnownSchema(checked, source)
         if hasDatabase, strategy == .replace { try database.requireReplaceable(copiesRows: checked.rows != nil) }
         checked.databaseWarnings += [warning, source.warning].compactMap(\.self)
         checked.unreadFileCount = source.unreadFileCount
         if hasDatabase, strategy != .replace { try database.requireSameFormat(as: checked.definition) }
         return checked
+    }
+
+    /// - Throws: `unsupportedVersion` for a file of a later version, where the store's settings want that. Its own backups are its own data.
+    private func requireKnownSchema(_ checked: CheckedImport, _ source: ImportSource) throws(BackupError) {
+        guard refusesNewerSchema, source.origin == .foreign, !definition.coversWholeDatabase,
+            checked.summary.schemaVersion > checked.definition.newestSchemaVersion
+        else { return }
+        throw BackupError(
+            .unsupportedVersion, ImportMessages.newerVersion, path: source.name,
+            remedy: "Use a newer backupfs, or try it all the same: backupfs config set refuse-newer-schema no")
     }
 
     private func checkContent(
@@ -129,8 +144,13 @@ public struct RestoreOperation: Sendable {
         try database.requireKnownCollations()
         // What tables there are, if nobody has described them, is for the database to say.
         let known = definition.coversWholeDatabase ? try database.currentFormat() : definition
-        let wire = try WireImport(
-            bytes, definition: known, limitsMetadata: dropped.origin == .foreign, acceptsValues: acceptsValues)
+        let wire: WireImport
+        do throws(BackupError) {
+            wire = try WireImport(
+                bytes, definition: known, limitsMetadata: dropped.origin == .foreign, acceptsValues: acceptsValues)
+        } catch {
+            throw addingFaultsOfFiles(archive, bytes, known, to: error)
+        }
         guard var archive, definition.tellsOfMedia else {
             try requireTables(dropped.name)
             return CheckedImport(
@@ -145,6 +165,28 @@ public struct RestoreOperation: Sendable {
             format: format, strategy: strategy, summary: wire.summary,
             records: .wire(PlacedRecords(source: wire.reader, paths: placed.recordPaths)), archive: archive,
             mediaWarnings: placed.warnings)
+    }
+
+    /// Of an archive whose records are refused: what is wrong with its files as well, so that all of it is told at once.
+    private func addingFaultsOfFiles(
+        _ archive: ArchiveImport?, _ bytes: any ByteSource, _ known: AppDefinition, to error: BackupError
+    ) -> BackupError {
+        guard error.code == .invalidContent, var archive, known.tellsOfMedia else { return error }
+        let reader = WireImport.reader(of: bytes, definition: known)
+        let manifest = ManifestVisitor(reader.definition)
+        do throws(BackupError) {
+            try reader.visit(with: manifest)
+            _ = try archive.place(
+                manifest.entries, isComplete: manifest.listsAllFiles, pointer: MediaPointer(reader.definition))
+            return error
+        } catch let fault {
+            guard fault.code == .damagedContent else { return error }
+            // The message is the first of them, which the findings need not have.
+            let findings = error.findings.isEmpty ? [error.message] : error.findings
+            return BackupError(
+                error.code, error.message, path: error.path, remedy: error.remedy,
+                findings: Array((findings + fault.findings).prefix(ImportValidator.findingLimit)))
+        }
     }
 
     /// - Throws: `invalidContent` for a file without media when the app has nothing else.
@@ -186,7 +228,7 @@ public struct RestoreOperation: Sendable {
             strategy: checked.strategy, media: nil)
         do {
             var media = try mediaPreparation(checked)
-            try stageMedia(checked, &media, &journal)
+            try extractMedia(checked, &media, &journal)
             try FaultInjection.reached("restore.media-staged")
             try journal.write(to: journalPath)
             try FaultInjection.reached("restore.journal-written")

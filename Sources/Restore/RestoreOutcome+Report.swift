@@ -49,7 +49,7 @@ extension RestoreOutcome {
             }
         var lines: [Message] = ["With \(records.strategy.rawValue) (\(meaning)):"]
         for each in records.collections {
-            lines.append("  \(RestoreReport.capitalised(each.plural)): \(Self.text(each, records.strategy))")
+            lines.append("  \(CollectionHeading.of(each.plural)): \(Self.text(each, records.strategy))")
         }
         if let media { lines.append("  Media files: \(Self.text(media, records.strategy))") }
         return lines

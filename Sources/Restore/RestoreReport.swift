@@ -108,7 +108,7 @@ public struct RestoreReport: Sendable {
             "startedAt": .text(ISO8601.format(startedAt.wholeSeconds)),
             "finishedAt": .text(ISO8601.format(finishedAt.wholeSeconds)),
             "message": .text(message.english),
-            "errors": .array(errors.map { .text($0.english) }),
+            "restoreError": .optional(restoreError), "errors": .array(errors.map { .text($0.english) }),
             "warnings": .array(warnings.map { .text($0.english) }),
             "source": summary == nil
                 ? .null
@@ -131,12 +131,35 @@ public struct RestoreReport: Sendable {
         guard case .object(let fixed) = members else { return members }
         let other = others.map { OrderedJSON.Member($0.records.strategy.rawValue, .object($0.members)) }
         return .object(
-            fixed + (outcome?.members ?? []) + (others.isEmpty ? [] : [.init("otherStrategies", .object(other))]))
+            fixed + (outcome?.members ?? []) + restoredFiles + (others.isEmpty ? [] : [.init("otherStrategies", .object(other))]))
     }
 
     private var successMessage: Message {
         if strategy != .replace, let outcome { return outcome.message }
         return checked?.summary.successMessage ?? "The data was imported."
+    }
+
+    /// What the apps' own code calls it, where it has a name: nothing was changed by either.
+    private var restoreError: String? {
+        guard let error, error.code != .interrupted else { return nil }
+        if error.message.english.hasPrefix(ImportMessages.extractionFailureStart) { return "extractionFailed" }
+        return result == .refused && Self.isOfContent(error.code) ? "validationFailed" : nil
+    }
+
+    /// Whether what was handed in is at fault, and not the disk or another operation.
+    private static func isOfContent(_ code: BackupError.Code) -> Bool {
+        [.invalidContent, .damagedContent, .unsupportedVersion, .tooLarge].contains(code)
+    }
+
+    /// `photoFilesRestored`: how many files have come, called after the records that they belong to.
+    private var restoredFiles: [OrderedJSON.Member] {
+        guard let outcome, let definition = checked?.definition,
+            let name =
+                (MediaPointer(definition).map { definition.collections[$0.collection] }
+                ?? definition.collections.first { $0.source == .files })?.singular,
+            name.utf8.allSatisfy({ (97...122).contains($0) })
+        else { return [] }
+        return [.init("\(name)FilesRestored", .integer(outcome.media?.restoredCount ?? 0))]
     }
 
     /// Whether the data is that of the file.
@@ -206,10 +229,11 @@ public struct RestoreReport: Sendable {
             if let time = summary.createdAt { lines.append("Export date: \(ISO8601.format(time))") }
             if let version = summary.appVersion { lines.append("App version: \(MessageText.shortened(version))") }
             lines.append("Schema version: \(summary.schemaVersion)")
-            for count in summary.toldCounts { lines.append("\(Self.capitalised(count.plural)): \(count.count)") }
+            for count in summary.toldCounts { lines.append("\(CollectionHeading.of(count.plural)): \(count.count)") }
             if let range = summary.dateRange {
                 lines.append(
-                    "\(Self.capitalised(range.plural)) from \(ISO8601.format(range.earliest)) to \(ISO8601.format(range.latest))")
+                    "\(CollectionHeading.of(range.plural)) from \(ISO8601.format(range.earliest)) to \(ISO8601.format(range.latest))"
+                )
             }
             for (field, count) in summary.unknownFields.sorted(by: { $0.key < $1.key }) {
                 lines.append(
@@ -238,6 +262,4 @@ public struct RestoreReport: Sendable {
         }
         return .joined(lines, separator: "\n")
     }
-
-    static func capitalised(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
 }

@@ -19,6 +19,20 @@ public struct RoomCheck: Sendable {
         needs[device] = (known?.path ?? path, isOverflowing ? .max : sum)
     }
 
+    /// - Parameters:
+    ///   - purpose: what needs the room, with its article.
+    ///   - remedy: what to do.
+    /// - Throws: `noSpace` naming the folder.
+    public func require(_ purpose: Message, remedy: Message) throws(BackupError) {
+        for need in needs.values {
+            let available = try FileSystem.space(at: need.path).availableBytes
+            guard available >= need.bytes else {
+                throw BackupError(
+                    .noSpace, "\(purpose) needs \(need.bytes) bytes, and \(available) are free", path: need.path, remedy: remedy)
+            }
+        }
+    }
+
     /// - Throws: `noSpace` naming the folder.
     public func require() throws(BackupError) {
         for need in needs.values {

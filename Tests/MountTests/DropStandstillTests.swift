@@ -128,6 +128,35 @@ struct DropStandstillTests {
         }
     }
 
+    @Test func `ERR-01: last.txt says that an empty file was empty, and what is written to it later is restored`() throws {
+        try Room.withMount { room in
+            try room.write(SampleDocument.text, to: "good.json")
+            try room.sh(": > $R/empty.json; cp $R/empty.json $M/restore/")
+            // The kernel tells of the last close after `cp` has ended.
+            let told = "for i in $(seq 100); do grep -q '^empty.json' $M/restore/last.txt 2>/dev/null && break; sleep 0.05; done"
+            #expect(
+                try room.sh("\(told); head -1 $M/restore/last.txt; grep '^- ' $M/restore/last.txt")
+                    == """
+                    empty.json: not restored. Invalid file format. Please select a valid backup file.
+                    - the file is empty
+                    """)
+            #expect(
+                try room.sh("jq -r '.result, .file, .restoreError' $M/restore/last.json")
+                    == "refused\nempty.json\nvalidationFailed")
+            #expect(try room.names("safety") == [])
+            // Programs that make a file, close it, and write to it afterwards: at once, again and again.
+            try room.python(
+                """
+                good = open(R + "/good.json", "rb").read()
+                for number in range(10):
+                    name = f"restore/made-{number}.json"
+                    os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+                    with open(name, "wb") as file: file.write(good)
+                """)
+            #expect(try room.sh("jq -r '.result, .file' $M/restore/last.json") == "success\nmade-9.json")
+        }
+    }
+
     @Test func `T-A22: the preview of a file with the longest name can be read`() throws {
         try Room.withMount { room in
             try room.write(SampleDocument.text, to: "good.json")

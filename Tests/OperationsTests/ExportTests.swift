@@ -140,7 +140,7 @@ struct ExportTests {
                 "adopted", "app", "databaseError", "history", "lastBackup", "lastError", "leftFileCount", "nextBackup",
                 "operation",
                 "otherSnapshotCount", "records", "remote", "removedBackupCount", "retention", "safetyBackupCount", "schedule",
-                "snapshotCount",
+                "scheduleSwitchedOffBy", "snapshotCount",
                 "source", "state", "statistics", "store", "successor", "title",
             ])
         #expect(document["state"] as? String == "idle")

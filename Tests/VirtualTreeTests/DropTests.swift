@@ -50,6 +50,8 @@ struct DropTests {
         tree.release(again.handle)
         #expect(test.services.submissions == [])
         #expect(try tree.find("restore/touched").size == 0)
+        // ERR-01: told once, and not again by whoever looks into it.
+        #expect(test.services.emptyDrops == ["touched"])
     }
 
     @Test func `a flush after the verdict says nothing more`() throws {

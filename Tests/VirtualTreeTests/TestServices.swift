@@ -12,6 +12,7 @@ final class TestServices: TreeServices {
     struct State {
         /// Names and contents of what was handed in, with the purpose.
         var submissions: [String] = []
+        var emptyDrops: [String] = []
         /// Thrown by the next submissions.
         var refusal: BackupError?
         var reports: [ReportText] = []
@@ -148,6 +149,9 @@ final class TestServices: TreeServices {
         guard text.hasSuffix(".") else { throw BackupError(.invalidContent, "it does not end with a full stop") }
         return DropOutcome(text: Array("fine: \(text)".utf8), json: Array("{}".utf8))
     }
+
+    func noteEmptyDrop(named name: String) { state.withLock { $0.emptyDrops.append(name) } }
+    var emptyDrops: [String] { state.withLock { $0.emptyDrops } }
 
     func restoreReports() -> [ReportText] { state.withLock { $0.reports } }
 

@@ -28,6 +28,8 @@ DEFINED = [
     re.compile(r"\bmessage: (.*?)(?:, each: .*)?\}$"),
     re.compile(r'\beach: "(.*)"\}$'),
 ]
+# What a collection is called at the beginning of a line.
+HEADING = re.compile(r"^ *plural: (.*)$")
 
 
 def values(text):
@@ -54,6 +56,9 @@ def sources(lines, definitions):
                     numbers = iter(range(100))
                     template = re.sub(r"\{\w+\}", lambda _: "{%d}" % next(numbers), match[1])
                     entries.setdefault(template, catalog.Entry(template)).places.append(str(path))
+            if match := HEADING.search(line):
+                template = match[1][:1].upper() + match[1][1:]
+                entries.setdefault(template, catalog.Entry(template)).places.append(str(path))
     for entry in entries.values():
         entry.places = sorted(set(entry.places))
     return [entries[template] for template in sorted(entries)], problems

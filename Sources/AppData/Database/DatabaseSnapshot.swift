@@ -67,6 +67,15 @@ public final class DatabaseSnapshot: RecordSource {
         return try reader.object(settings, creationTime: nil, schemaVersion: definition.schemaVersion)
     }
 
+    /// Whether the app's own switch for automatic backups is off; not where it has none, nor where nobody has ever used it.
+    public func isScheduleSwitchedOff() throws(BackupError) -> Bool {
+        guard let name = definition.scheduleSwitch,
+            let index = definition.settings?.fields.firstIndex(where: { $0.name == name }),
+            let settings = try settings(), settings.kind(index) == .boolean
+        else { return false }
+        return !settings.boolean(index)
+    }
+
     /// A metadata value as text (`appVersion`, `deviceName`), `nil` when the definition has no such field or it has no value.
     public func metadataText(_ name: String) throws(BackupError) -> String? {
         guard let index = definition.metadata.fields.firstIndex(where: { $0.name == name }) else { return nil }

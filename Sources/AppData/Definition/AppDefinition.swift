@@ -40,6 +40,8 @@ public struct AppDefinition: Sendable {
     public let migrations: [MigrationDefinition]
     /// When backups are made by themselves, if the store's settings do not say.
     public let schedule: Schedule
+    /// The app's own switch for them: a setting that is true or false. `schedule` counts only while it is not false.
+    public private(set) var scheduleSwitch: String?
     public let retention: RetentionDefinition
     public let defaultStrategy: ImportStrategy
     /// All that the app has, the default first.
@@ -121,6 +123,13 @@ public struct AppDefinition: Sendable {
         var definition = self
         definition.secrets = secrets
         definition.otherFormats = otherFormats.map { $0.replacing(secrets: secrets) }
+        return definition
+    }
+
+    func replacing(scheduleSwitch: String?) -> AppDefinition {
+        var definition = self
+        definition.scheduleSwitch = scheduleSwitch
+        definition.otherFormats = otherFormats.map { $0.replacing(scheduleSwitch: scheduleSwitch) }
         return definition
     }
 

@@ -49,7 +49,7 @@ enum AppDefinitionReader {
         guard
             root.requireMapping(keys: [
                 "format", "name", "title", "schemaVersion", "minimumSchemaVersion", "fileNames", "strategy", "strategies",
-                "schedule", "retention", "notifications", "progress", "status",
+                "schedule", "scheduleSwitch", "retention", "notifications", "progress", "status",
                 "wholeDatabase", "schemaDrift", "style", "dateNumbers", "envelope", "metadata", "settings", "collections",
                 "wireFormats",
                 "media",
@@ -84,6 +84,7 @@ enum AppDefinitionReader {
                 legacyFiles: legacyFiles, backupPhases: backupPhases, statusBlocks: statusBlocks,
                 announcements: announcements ?? .on, digest: digest))
         return definition.replacing(secrets: DefinitionSecrets.read(root, formats: definition.formats))
+            .replacing(scheduleSwitch: root.optional("scheduleSwitch").flatMap { scheduleSwitch($0, definition) })
     }
 
     private static func checkFormat(_ root: DefinitionNode) {
@@ -181,6 +182,20 @@ enum AppDefinitionReader {
             node.note("is no schedule: “\(MessageText.shortened(text))”", remedy: error.remedy ?? "Write off.")
             return .off
         }
+    }
+
+    /// The name of a setting that is true or false, in each form of the app's data.
+    private static func scheduleSwitch(_ node: DefinitionNode, _ definition: AppDefinition) -> String? {
+        guard let name = node.text() else { return nil }
+        for format in definition.formats {
+            let switches = (format.settings?.fields ?? []).filter { $0.type == .boolean }.map(\.name)
+            guard !switches.contains(name) else { continue }
+            node.note(
+                "names \(name), which is no setting of the type boolean",
+                remedy: DefinitionNode.suggestion(for: name, among: switches))
+            return nil
+        }
+        return name
     }
 
     private static func media(_ node: DefinitionNode) -> MediaDefinition? {

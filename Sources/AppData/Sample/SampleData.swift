@@ -2,7 +2,7 @@ import BackupCore
 
 /// Made-up data of the EV charging tracker, for trying things out and for tests: three cars, their expenses over the two years
 /// before 2026-01-10, maintenance and notifications. The same number of expenses gives the same data, always.
-public struct SampleData: RecordSource {
+public struct SampleData: RecordSource, Sendable {
     public let definition: AppDefinition
     public let expenseCount: Int
 

@@ -12,6 +12,11 @@ public enum ImportMessages {
     public static let restoringPreviousData: Message = "Import failed. Restoring previous data..."
     public static let corruptedFile: Message = "This backup file is corrupted and cannot be restored."
 
+    /// Of an archive that was checked and could not be unpacked.
+    public static func extractionFailure(_ reason: Message) -> Message { "Failed to extract backup: \(reason)" }
+    /// How it begins in English, as errors are compared.
+    public static let extractionFailureStart = "Failed to extract backup: "
+
     /// `Import failed: expense 1 refers to unknown car 99`.
     public static func failure(_ reason: Message) -> Message { "Import failed: \(reason)" }
 }

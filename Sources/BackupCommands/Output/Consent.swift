@@ -1,6 +1,6 @@
 import BackupCore
 
-/// Asks before something that cannot be undone.
+/// Asks before something that cannot be undone, in red as the apps' own buttons for it are.
 enum Consent {
     /// - Parameters:
     ///   - question: what is about to happen.
@@ -14,7 +14,7 @@ enum Consent {
         let word = answer ?? "yes"
         let choice: Message =
             answer.map { "\(question) Type \"\($0)\", or nothing to cancel [Cancel]: " } ?? "\(question) Type \"\(word)\" [no]: "
-        guard TypedAnswer.matches(Terminal.ask(choice), ["yes", word]) else {
+        guard TypedAnswer.matches(Terminal.ask(choice, isDestructive: true), ["yes", word]) else {
             throw BackupError(.interrupted, "cancelled; nothing was changed")
         }
     }

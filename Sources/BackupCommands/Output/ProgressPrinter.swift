@@ -6,7 +6,7 @@ import Synchronization
 import SystemIO
 
 /// Shows how far an operation is: a line that moves on a terminal, once it has taken two seconds, JSON lines with `message_type` for programs,
-/// nothing otherwise.
+/// nothing otherwise. Of one phase programs get ten lines a second at most, and its first and last always.
 final class ProgressPrinter: Sendable {
     private struct State {
         var shownMessage: Message?
@@ -14,10 +14,16 @@ final class ProgressPrinter: Sendable {
         var isLineOpen = false
         var timing: OperationTiming?
         var startedAt: UInt64 = 0
+        var shownPhase: Message?
+        var lastLineAt: UInt64 = 0
+        /// What came too early to be a line, and becomes one unless more of its phase comes.
+        var waiting: OperationProgress?
     }
 
     /// What is over sooner needs no progress shown.
     private static let quietNanoseconds: UInt64 = 2_000_000_000
+
+    private static let lineIntervalNanoseconds: UInt64 = 100_000_000
 
     private let isJSON: Bool
     private let state = Mutex(State())
@@ -42,8 +48,23 @@ final class ProgressPrinter: Sendable {
             state.shownMessage = progress.message
             state.shownPercent = progress.percent
             state.isLineOpen = !isJSON
+            guard isJSON else { return write(progress, timing.reading(at: now)) }
+            if state.shownPhase == progress.phase, now < state.lastLineAt + Self.lineIntervalNanoseconds {
+                state.waiting = progress
+                return
+            }
+            if state.shownPhase != progress.phase { Self.writeWaiting(&state, write) }
+            state.waiting = nil
+            state.shownPhase = progress.phase
+            state.lastLineAt = now
             write(progress, timing.reading(at: now))
         }
+    }
+
+    private static func writeWaiting(_ state: inout State, _ write: (OperationProgress, OperationTiming.Reading) -> Void) {
+        guard let progress = state.waiting, let timing = state.timing else { return }
+        state.waiting = nil
+        write(progress, timing.reading(at: SystemClock.monotonicNanoseconds()))
     }
 
     private func write(_ progress: OperationProgress, _ timing: OperationTiming.Reading) {
@@ -62,9 +83,10 @@ final class ProgressPrinter: Sendable {
         }
     }
 
-    /// Clears the moving line.
+    /// Clears the moving line, or writes the last one for programs.
     func finish() {
         let wasOpen = state.withLock { state in
+            Self.writeWaiting(&state, write)
             defer { state.isLineOpen = false }
             return state.isLineOpen
         }

@@ -46,6 +46,10 @@ struct StatusText {
             lines.append("No backups yet. Make one with: backupfs backup")
         }
         if let next = state.nextBackup { lines.append("Next backup: \(SystemClock.localTime(next)) (\(state.schedule))") }
+        if let name = state.scheduleSwitchedOffBy {
+            lines.append("Next backup: none by itself, since \(name) is off in \(state.definition.title)")
+            lines.append("Make them all the same with: backupfs config set schedule '\(state.schedule)'")
+        }
         lines.append("Backups: \(state.snapshots.count)")
         lines.append("Safety backups: \(state.safetyBackupCount)")
         if let count = state.removedBackupCount, count > 0 {
@@ -81,7 +85,7 @@ extension StatusText {
     private var statistics: [Message] {
         if let error = state.databaseError { return ["Records: cannot be read: \(error)"] }
         guard let statistics = state.statistics else {
-            return (state.counts ?? []).map { "\(capitalised($0.plural)): \($0.count)" }
+            return (state.counts ?? []).map { "\(CollectionHeading.of($0.plural)): \($0.count)" }
         }
         var lines: [Message] = statistics.collections.flatMap { collection -> [Message] in
             [headline(collection)] + details(collection).map { .joined([.verbatim("  "), $0], separator: "") }
@@ -91,7 +95,7 @@ extension StatusText {
     }
 
     private func headline(_ collection: StatusStatistics.Collection) -> Message {
-        let plural = capitalised(collection.plural)
+        let plural = CollectionHeading.of(collection.plural)
         guard let earliest = collection.earliest, let latest = collection.latest else { return "\(plural): \(collection.count)" }
         return "\(plural): \(collection.count), from \(day(earliest)) to \(day(latest))"
     }
@@ -108,8 +112,6 @@ extension StatusText {
     private func list(_ counts: [StatusStatistics.Count]) -> String {
         counts.map { "\($0.name) \($0.count)" }.joined(separator: ", ")
     }
-
-    private func capitalised(_ word: String) -> String { word.prefix(1).uppercased() + word.dropFirst() }
 
     private func day(_ time: Timestamp) -> Message { SystemClock.localDay(time) }
 }

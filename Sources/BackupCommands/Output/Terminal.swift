@@ -79,9 +79,17 @@ enum Terminal {
     static var isInputTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
     /// Asks and reads one line.
+    /// - Parameter isDestructive: whether yes takes something away: the question is red then.
     /// - Returns: `nil` at the end of the input.
-    static func ask(_ question: Message) -> String? {
-        complain(prompt: question)
+    static func ask(_ question: Message, isDestructive: Bool = false) -> String? {
+        if isDestructive, isErrorTerminal, !isPlain {
+            let text = TerminalText.harmless(language.text(question), keepsLines: true)
+            // What the answer stands behind is not red, and ends as any question does.
+            let end = text.hasSuffix(": ") ? ": " : ""
+            put(Array("\u{1B}[31m\(text.dropLast(end.count))\u{1B}[0m\(end)".utf8), STDERR_FILENO)
+        } else {
+            complain(prompt: question)
+        }
         return readLine(strippingNewline: true)
     }
 

@@ -38,10 +38,13 @@ struct BackupCommand: ParsableCommand {
 
     @Flag(name: .long, help: "Read every media file, those that look unchanged too.")
     var readAll = false
+    @Flag(name: .long, help: "Begin a first backup though the disk seems to have no room for it.")
+    var skipRoomCheck = false
 
     func validate() throws {
-        if ifDue, label != nil || tag != nil || channel != nil || dryRun || readAll {
-            throw ValidationError("--if-due takes neither --label, --tag, --channel, --dry-run nor --read-all.")
+        if ifDue, label != nil || tag != nil || channel != nil || dryRun || readAll || skipRoomCheck {
+            throw ValidationError(
+                "--if-due takes neither --label, --tag, --channel, --dry-run, --read-all nor --skip-room-check.")
         }
     }
 
@@ -91,7 +94,7 @@ struct BackupCommand: ParsableCommand {
 
     private func runNow(_ store: Store, _ printer: ProgressPrinter) throws(BackupError) -> BackupResult {
         do {
-            return try BackupOperation(store: store, channel: channel, readsAll: readAll).run(
+            return try BackupOperation(store: store, channel: channel, readsAll: readAll, checksRoom: !skipRoomCheck).run(
                 label: label, tag: tag, progress: printer.handler)
         } catch {
             OperationNotice(.backup, named: label ?? "", of: store, error: error).tell()
@@ -109,6 +112,11 @@ struct BackupCommand: ParsableCommand {
                 "The store has adopted a source: it backs up by itself after its first restore, or its first `backupfs backup`.",
                 next: nil)
         case .off: skipped("off", "There is no schedule.", next: nil)
+        case .switchedOff(let name):
+            skipped(
+                "switched_off",
+                "The schedule is off, since \(name) is off in \(store.definition.title). Back up all the same with: backupfs backup",
+                next: nil)
         case .notDue(let next):
             skipped("not_due", next.map { "Not due until \(SystemClock.localTime($0))." } ?? "Never due again.", next: next)
         case .unchanged(let name): skipped("unchanged", "Nothing has changed since the backup \(name).", next: nil)

@@ -64,6 +64,6 @@ struct ExportCommand: ParsableCommand {
         }
         let path = try export.write(form, to: output)
         printer.finish()
-        Terminal.say(verbatim: path)
+        Terminal.say(verbatim: "\(Terminal.successMark)\(path)")
     }
 }

@@ -18,6 +18,7 @@ struct InitCommand: ParsableCommand {
 
             Example:
               backupfs init --sample
+              backupfs init --app smilepile --sample
               backupfs init --store /srv/books --database /home/me/books.sqlite --media /home/me/covers
               backupfs init --encrypt --repository /media/disk/cars
               backupfs init --repository /media/disk/cars --adopt 3f8a21c0
@@ -53,7 +54,7 @@ struct InitCommand: ParsableCommand {
     var newSource = false
     @Flag(name: .long, help: "Encrypt the new repository with a password.")
     var encrypt = false
-    @Flag(name: .long, help: "Fill a new database with sample data.")
+    @Flag(name: .long, help: "Fill a new store with sample data: records, and photos if the app has a media folder.")
     var sample = false
     @Option(name: .long, help: ArgumentHelp("How many expenses the sample data has.", visibility: .hidden))
     var sampleExpenses = StoreCreation.defaultSampleRecordCount
@@ -64,6 +65,9 @@ struct InitCommand: ParsableCommand {
         }
         if sample, database != nil {
             throw ValidationError("--sample fills a new database; it cannot be used together with --database.")
+        }
+        if sample, media != nil {
+            throw ValidationError("--sample fills a new media folder; it cannot be used together with --media.")
         }
         if sampleExpenses < 0 || sampleExpenses > 100_000_000 {
             throw ValidationError("--sample-expenses is 0 to 100000000.")

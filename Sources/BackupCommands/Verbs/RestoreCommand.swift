@@ -167,7 +167,7 @@ struct RestoreCommand: ParsableCommand {
         }
         Terminal.complain(preview.text)
         let consent: Message = replacesAll ? "Import and Replace All Data" : "Import"
-        let answer = Terminal.ask("Type \"\(consent)\" or \"Cancel\" [Cancel]: ")
+        let answer = Terminal.ask("Type \"\(consent)\" or \"Cancel\" [Cancel]: ", isDestructive: replacesAll)
         guard TypedAnswer.matches(answer, ["yes", consent]) else {
             throw BackupError(.interrupted, "cancelled; nothing was changed")
         }

@@ -28,6 +28,8 @@ struct SnapshotsCommand: ParsableCommand {
     var channel: Channel?
     @Flag(name: .long, help: "List the backups that were removed and can be brought back with undelete.")
     var removed = false
+    @Flag(name: .long, help: "Tell the name and size of each backup's file in exports/.")
+    var files = false
 
     func run() throws {
         let store = try store.open()
@@ -43,6 +45,16 @@ struct SnapshotsCommand: ParsableCommand {
             Terminal.say("No backups of this channel.")
         } else if snapshots.isEmpty {
             Terminal.say("No backups yet. Make one with: backupfs backup")
+        } else if files {
+            let rows = snapshots.map { snapshot in
+                let export = store.exportFile(of: snapshot)
+                return [
+                    export.name, Terminal.time(snapshot.creationTime), snapshot.record.attributes["device"] ?? "",
+                    snapshot.record.attributes["app-version"] ?? "",
+                    fileSize(of: snapshot, isArchive: export.isArchive, in: store).map { ByteCount.text($0) } ?? "?",
+                ]
+            }
+            Terminal.say(verbatim: Table.text(["File", "Created", "Device", "App version", "File size"], rows))
         } else {
             // Who shares a repository sees which backups are his own.
             let showsSources = snapshots.contains { !store.owns($0) }

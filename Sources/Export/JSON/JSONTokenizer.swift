@@ -133,7 +133,9 @@ public final class JSONTokenizer {
 
     private func commaOrEnd() throws(BackupError) -> Token {
         let isObject = objectBits & (1 << UInt64(depth - 1)) != 0
-        guard position < limit else { throw failure("the file ends inside \(isObject ? "an object" : "an array")") }
+        guard position < limit else {
+            throw failure(isObject ? "the file ends inside an object" : "the file ends inside an array")
+        }
         switch buffer[position] {
         case UInt8(ascii: ","):
             position += 1
@@ -312,9 +314,9 @@ public final class JSONTokenizer {
     // MARK: Errors
 
     /// - Parameter offset: the place's byte in the source; where the reader is, when there is none.
-    func failure(_ what: String, at offset: UInt64? = nil) -> BackupError {
+    func failure(_ what: Message, at offset: UInt64? = nil) -> BackupError {
         let offset = offset ?? bufferOffset + UInt64(position)
-        let place = (try? JSONPlace.find(offset, in: source)) ?? "byte \(offset)"
+        let place: Message = (try? JSONPlace.find(offset, in: source)) ?? "byte \(offset)"
         return BackupError(.invalidContent, ImportMessages.invalidFormat, findings: ["\(place): \(what)"])
     }
 }

@@ -7,6 +7,12 @@ public struct WireImport: Sendable {
     public let reader: WireReader
     public let summary: ImportSummary
 
+    /// A reader in the wire format that a file says it has, whether or not it is valid.
+    public static func reader(of source: any ByteSource, definition: AppDefinition) -> WireReader {
+        let version = try? WireVersionScan.version(in: source, definition: definition)
+        return WireReader(source, definition: version.flatMap { $0 }.map { definition.format(ofVersion: $0) } ?? definition)
+    }
+
     /// Reads a file whole.
     /// - Parameters:
     ///   - now: what "in the future" is measured against.

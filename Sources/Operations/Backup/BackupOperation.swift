@@ -10,11 +10,14 @@ public struct BackupOperation: Sendable {
     private let store: Store
     private let channel: Channel?
     private let readsAll: Bool
+    private let checksRoom: Bool
 
     /// - Parameters:
     ///   - channel: of the backup; `nil` for what the settings say.
     ///   - readsAll: whether media files are read that look unchanged.
-    public init(store: Store, channel: Channel? = nil, readsAll: Bool = false) {
+    ///   - checksRoom: whether a first backup that is larger than its disk has room for is refused before it begins.
+    public init(store: Store, channel: Channel? = nil, readsAll: Bool = false, checksRoom: Bool = true) {
+        self.checksRoom = checksRoom
         self.store = store
         self.channel = channel
         self.readsAll = readsAll
@@ -47,7 +50,7 @@ public struct BackupOperation: Sendable {
     private func options(_ label: String?, _ tag: String?) -> [String] {
         [("label", label), ("tag", tag), ("channel", channel?.rawValue)].compactMap { name, value in
             value.map { "--\(name)=\($0)" }
-        } + (readsAll ? ["--read-all"] : [])
+        } + (readsAll ? ["--read-all"] : []) + (checksRoom ? [] : ["--skip-room-check"])
     }
 
     /// Ends those that the rule of retention no longer keeps after a new one. For whoever holds the operation lock.
@@ -92,7 +95,11 @@ public struct BackupOperation: Sendable {
         _ report: @escaping ProgressHandler
     ) throws(BackupError) -> BackupResult? {
         func make() throws(BackupError) -> BackupResult? {
-            try makeOnce(kind, label: label, tag: tag, unlessAs: unchanged, requiresAllFiles: requiresAllFiles, report)
+            do throws(BackupError) {
+                return try makeOnce(kind, label: label, tag: tag, unlessAs: unchanged, requiresAllFiles: requiresAllFiles, report)
+            } catch {
+                throw kind == .snapshot ? BackupRoom(store).naming(error) : error
+            }
         }
         let replacementCount = store.repository.catalogReplacementCount
         do throws(BackupError) {
@@ -115,6 +122,7 @@ public struct BackupOperation: Sendable {
         defer { withExtendedLifetime(media) {} }
         try store.repository.refresh()
         try store.database.check()
+        if kind == .snapshot, checksRoom { try BackupRoom(store).require() }
         try FaultInjection.reached("backup.begun")
         let channel = try kind == .snapshot ? store.channel(channel) : nil
         let createdAt = SystemClock.now()

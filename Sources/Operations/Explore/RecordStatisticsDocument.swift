@@ -80,7 +80,7 @@ public struct RecordStatisticsDocument: Sendable {
     public var text: Message {
         var lines: [Message] = []
         for collection in collections {
-            lines.append("\(collection.plural.prefix(1).uppercased() + collection.plural.dropFirst()): \(collection.count)")
+            lines.append("\(CollectionHeading.of(collection.plural)): \(collection.count)")
             if let earliest = collection.earliest, let latest = collection.latest {
                 lines.append("  from \(ISO8601.format(earliest)) to \(ISO8601.format(latest))")
             }

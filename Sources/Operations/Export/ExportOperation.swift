@@ -185,7 +185,9 @@ public struct ExportOperation: Sendable {
             case .archive(let format): format.fileName
             }
         guard let snapshotName else {
-            let view = try LiveData(store: store).view()
+            var readsMedia = false
+            if case .archive = form { readsMedia = true }
+            let view = try LiveData(store: store, readsMedia: readsMedia).view()
             guard let entry = try view.entry(at: [name]) else { throw BackupError(.notFound, "there is no live data") }
             return (try entry.content(), SystemClock.now())
         }

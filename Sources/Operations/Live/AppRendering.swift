@@ -19,6 +19,8 @@ final class AppRendering: Sendable {
     let facts: RecordFacts
     /// What the export cannot hold.
     let inexact: InexactValues?
+    /// The export once more, with something in the place of each checksum that is not known; `nil` when all are, or that was not asked for.
+    let placeholderExport: (text: SpoolFile, placeholders: ChecksumPlaceholders)?
     /// What SQLite finds wrong with the database; `nil` when nothing is, or it was not asked.
     let damage: String?
 
@@ -26,11 +28,12 @@ final class AppRendering: Sendable {
     ///   - folder: for the spool files: empty, and on a disk with room for them. They lose their names at once.
     ///   - createdAt: the creation time that the export tells.
     ///   - checksDatabase: whether SQLite is asked if the copy of the database is whole.
+    ///   - fillsChecksums: whether `placeholderExport` is made.
     ///   - progress: told of the bytes of the export as they are written.
     ///   - databaseIsReady: given the copy of the database, before the export is written: it may be used meanwhile.
     init(
         of database: AppDatabase, in folder: String, createdAt: Timestamp, checksDatabase: Bool = false,
-        progress: @escaping (UInt64) -> Void = { _ in },
+        fillsChecksums: Bool = false, progress: @escaping (UInt64) -> Void = { _ in },
         databaseIsReady: (SpoolFile) throws(BackupError) -> Void = { _ in }
     ) throws(BackupError) {
         self.createdAt = createdAt
@@ -45,11 +48,14 @@ final class AppRendering: Sendable {
         let copy = try SpoolFile(keeping: databasePath)
         try databaseIsReady(copy)
         do throws(BackupError) {
-            let copied = AppDatabase(at: databasePath, definition: database.definition, media: database.media)
+            let unknown = fillsChecksums ? database.media.map { UnknownChecksums($0) } : nil
+            let copied = AppDatabase(at: databasePath, definition: database.definition, media: unknown ?? database.media)
             (facts, inexact) = try copied.readSnapshot { (snapshot) throws(BackupError) in
                 let statistics = try WireWriter().write(snapshot, createdAt: createdAt, to: sink)
                 return (try RecordFacts(of: snapshot), InexactValues(statistics))
             }
+            placeholderExport =
+                unknown?.areThere == true ? try Self.placeholderExport(of: copied, in: folder, createdAt: createdAt) : nil
         } catch {
             // The person knows the app's database, and not the copy.
             throw error.path == databasePath
@@ -61,6 +67,21 @@ final class AppRendering: Sendable {
         self.database = copy
         collections = sink.collections
         export = try SpoolFile(consuming: exportPath)
+    }
+
+    private static func placeholderExport(
+        of database: AppDatabase, in folder: String, createdAt: Timestamp
+    ) throws(BackupError) -> (SpoolFile, ChecksumPlaceholders)? {
+        guard let media = database.media else { return nil }
+        let placeholders = ChecksumPlaceholders(media)
+        let path = "\(folder)/archive.json"
+        let sink = DescriptorSink(try OwnedDescriptor.open(path, O_WRONLY | O_CREAT | O_EXCL))
+        try AppDatabase(at: database.path, definition: database.definition, media: placeholders).readSnapshot {
+            (snapshot) throws(BackupError) in
+            _ = try WireWriter().write(snapshot, createdAt: createdAt, to: sink)
+        }
+        let text = try SpoolFile(consuming: path)
+        return placeholders.areUsed && text.size <= ArchiveExport.limitBytes ? (text, placeholders) : nil
     }
 
     /// A database's page size.

@@ -137,7 +137,7 @@ struct LiveArchives: Sendable {
     /// Every file and folder but those that are made of them, in the order of a snapshot's archive.
     private func members() throws(BackupError) -> [LiveMember] {
         var members: [LiveMember] = []
-        for entry in try state.stored().sorted(by: { $0.name < $1.name }) {
+        for entry in try state.archived().sorted(by: { $0.name < $1.name }) {
             members.append(LiveMember(path: entry.name.bytes, entry: entry))
             switch entry.name {
             case "data":

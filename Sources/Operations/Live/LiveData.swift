@@ -14,6 +14,7 @@ public final class LiveData: Sendable {
     }
 
     private let store: Store
+    private let database: AppDatabase
     private let checksums = LiveChecksums()
     private let media: LiveMediaView?
     private let state = Mutex(State())
@@ -22,9 +23,17 @@ public final class LiveData: Sendable {
     /// Held while rendering, so that many readers who ask at once render once.
     private let rendering = Mutex(())
 
+    /// - Parameter readsMedia: whether the export tells the checksums of all media files. Those that no backup has yet are read for that, which takes as
+    ///   long as reading them; otherwise it tells what is known already (decision 26).
     /// - Throws: what keeps the places of database and media folder from being looked at.
-    public init(store: Store) throws(BackupError) {
+    public init(store: Store, readsMedia: Bool = false) throws(BackupError) {
         self.store = store
+        if readsMedia, let catalog = store.database.media as? LiveMediaCatalog {
+            database = AppDatabase(
+                at: store.database.path, definition: store.definition, media: ReadMediaCatalog(completing: catalog, checksums))
+        } else {
+            database = store.database
+        }
         let amongMedia = try store.databaseAmongMedia()
         media = store.mediaPath.map { [checksums] in
             LiveMediaView(LiveMedia(path: $0, amongMedia: amongMedia), checksums)
@@ -36,7 +45,7 @@ public final class LiveData: Sendable {
 
     /// The newest consistent view.
     public func view() throws(BackupError) -> any LiveView {
-        if let current = current(store.database.changeState(), try mediaState()) { return current }
+        if let current = current(database.changeState(), try mediaState()) { return current }
         let seenCount = attempts.withLock { $0.count }
         let outcome: Result<LiveState, BackupError> = rendering.withLock { _ in
             // While the app keeps its database locked, each would wait for it in turn. What another has found out meanwhile is true for all.
@@ -63,20 +72,26 @@ public final class LiveData: Sendable {
         }
     }
 
-    private func mediaState() throws(BackupError) -> String? { try store.database.media?.state() }
+    private func mediaState() throws(BackupError) -> String? { try database.media?.state() }
+
+    /// An archive that has a list of all its files' checksums has that of the export as it lies beside it.
+    private var fillsChecksums: Bool {
+        database.media is LiveMediaCatalog && store.definition.tellsOfMedia && !store.definition.archivePrefixes.isEmpty
+    }
 
     private func render() throws(BackupError) -> LiveState {
         // The database may have changed because another process restored and died half way.
         try store.requireFinishedRestore()
         // Taken before reading: what is committed meanwhile makes the view old, never the other way round.
         let restores = RestoreWatch(store)
-        let databaseState = store.database.changeState()
+        let databaseState = database.changeState()
         let mediaState = try mediaState()
         if let current = current(databaseState, mediaState) { return current }
-        try store.database.check()
+        try database.check()
         try FaultInjection.reached("live.rendering")
         let made = try store.withWorkFolder { (folder) throws(BackupError) in
-            try AppRendering(of: store.database, in: folder, createdAt: SystemClock.now().wholeSeconds)
+            try AppRendering(
+                of: database, in: folder, createdAt: SystemClock.now().wholeSeconds, fillsChecksums: fillsChecksums)
         }
         let view = LiveState(rendering: made, mediaView: media, checksums: checksums, of: store, restores)
         state.withLock { $0 = State(view: view, databaseState: databaseState, mediaState: mediaState, restores: restores) }

@@ -13,6 +13,7 @@ final class LiveState: LiveView {
     let archiveLayout: [String: String]
     let restores: RestoreWatch
     private let media: (any MediaCatalog)?
+    private let archiveExport: ArchiveExport?
     /// Checksums of the rendered files, by path.
     private let rendered = Mutex<[[FileName]: Checksums]>([:])
 
@@ -23,6 +24,10 @@ final class LiveState: LiveView {
         media = store.database.media
         self.rendering = rendering
         self.mediaView = mediaView
+        archiveExport =
+            mediaView.flatMap { view in
+                rendering.placeholderExport.map { ArchiveExport($0.text, $0.placeholders, view) }
+            }
         self.checksums = checksums
     }
 
@@ -72,6 +77,20 @@ final class LiveState: LiveView {
         ]
         if let folder = try mediaView?.entry(at: ["media"]) { entries.append(folder) }
         return entries
+    }
+
+    /// The same for the archives.
+    func archived() throws(BackupError) -> [LiveEntry] {
+        let entries = try stored()
+        guard let archiveExport else { return entries }
+        return entries.map { entry in
+            guard entry.name == "export.json" else { return entry }
+            return LiveEntry(
+                name: entry.name, kind: .file, permissions: entry.permissions, size: archiveExport.size,
+                modificationTime: entry.modificationTime,
+                content: { ExtentTable(plainContent: [.source(archiveExport, offset: 0, length: archiveExport.size)]) },
+                checksums: { () throws(BackupError) in ContentHasher.hash(try archiveExport.bytes()) })
+        }
     }
 
     func data() -> [LiveEntry] {

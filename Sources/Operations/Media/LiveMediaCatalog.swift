@@ -11,7 +11,7 @@ final class LiveMediaCatalog: MediaCatalog {
     /// A walk through the folder serves so long: whoever looks at several live files asks for its state with each.
     private static let stateLifetimeNanoseconds: UInt64 = 1_000_000_000
 
-    private let media: LiveMedia
+    let media: LiveMedia
     private let earlier: @Sendable () -> StoredMediaCatalog?
     private let walked = Mutex<(time: UInt64, state: String)?>(nil)
 

@@ -2,26 +2,40 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// A media folder whose files are read for what is told of them.
+/// A media folder whose files are read for what is told of them, unless that is known without.
 struct ReadMediaCatalog: MediaCatalog {
-    private let path: String
-    private let known = LiveChecksums()
+    private let checksums: LiveChecksums
     private let statuses: LiveMediaCatalog
+    /// Whether a file that cannot be read is told of without its checksums.
+    private let acceptsUnreadable: Bool
 
+    /// Reads every file.
     init(path: String) {
-        self.path = path
+        checksums = LiveChecksums()
         statuses = LiveMediaCatalog(path: path, amongMedia: .none) { nil }
+        acceptsUnreadable = false
+    }
+
+    /// Reads those of which `catalog` does not know the checksums.
+    init(completing catalog: LiveMediaCatalog, _ checksums: LiveChecksums) {
+        self.checksums = checksums
+        statuses = catalog
+        acceptsUnreadable = true
     }
 
     private func read(_ file: MediaFileFacts) throws(BackupError) -> MediaFileFacts {
+        guard file.checksums == nil else { return file }
         let names = BytePath.components(of: file.path)
-        let media = LiveMedia(path: path, amongMedia: .none)
-        guard let item = try media.item(at: names[...]) else { return file }
-        let checksums = try known.checksums(of: item) { () throws(BackupError) in
-            try media.open(names[...], expected: item.status)
+        guard let item = try statuses.media.item(at: names[...]) else { return file }
+        do throws(BackupError) {
+            let known = try checksums.checksums(of: item) { () throws(BackupError) in
+                try statuses.media.open(names[...], expected: item.status)
+            }
+            return MediaFileFacts(path: file.path, size: file.size, modificationTime: file.modificationTime, checksums: known)
+        } catch {
+            guard acceptsUnreadable else { throw error }
+            return file
         }
-        return MediaFileFacts(
-            path: file.path, size: file.size, modificationTime: file.modificationTime, checksums: checksums)
     }
 
     func file(at path: [UInt8]) throws(BackupError) -> MediaFileFacts? {

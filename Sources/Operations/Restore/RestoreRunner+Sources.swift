@@ -11,15 +11,19 @@ extension RestoreRunner {
     /// - Throws: `notFound`, `isADirectory`, …
     public func source(named source: String) throws(BackupError) -> ImportSource {
         let status = try FileSystem.look(source)
-        if let status, status.kind != .directory || !isBackup(source) {
+        if let status, status.kind != .directory || source.contains("/") || !hasBackup(named: source) {
             guard status.kind == .regular else {
                 throw BackupError(
                     .isADirectory, "this is not a file", path: source, remedy: "Name a .json, .zip, .tar or .sqlite file.")
             }
             return try ImportSource(file: source)
         }
-        guard !source.contains("/") else {
-            throw BackupError(.notFound, "there is no such file", path: source, remedy: "Check the path.")
+        let isNamedLikeFile = Self.fileEndings.contains { source.lowercased().hasSuffix($0) }
+        guard !source.contains("/"), !isNamedLikeFile || hasBackup(named: source) else {
+            throw BackupError(
+                .notFound, "there is no such file", path: source,
+                remedy: isNamedLikeFile && !source.contains("/")
+                    ? "Check the name and the folder. It is no backup's name either: see backupfs snapshots" : "Check the path.")
         }
         // The newest may be one that the other store has made, of its own data.
         if source == "latest" { try store.requireNoSuccessor() }
@@ -34,10 +38,11 @@ extension RestoreRunner {
         ).describing(snapshot, in: store.repository)
     }
 
+    private static let fileEndings = [".json", ".zip", ".tar", ".sqlite", ".sqlite3", ".db"]
+
     /// A folder of that name may be one that `restore --target` has made of the backup.
-    private func isBackup(_ name: String) -> Bool {
-        guard !name.contains("/") else { return false }
-        return (try? store.snapshot(named: name, orSafetyBackupOf: store.ownSnapshots(kind: .safety))) != nil
+    private func hasBackup(named name: String) -> Bool {
+        (try? store.snapshot(named: name, orSafetyBackupOf: store.ownSnapshots(kind: .safety))) != nil
     }
 
     /// The backup of another app, or of another machine, replaces all data just as the store's own does, which must not happen by mistake.

@@ -293,7 +293,7 @@ public struct RestoreRunner: Sendable {
         RestoreOperation(
             database: store.database, mediaPath: store.mediaPath, journalPath: store.paths.restoreJournal, workPath: folder,
             savedMedia: store.savedMedia, restoresSettings: restoresSettings ?? (source.isSafetyBackup ? true : nil),
-            allowsDamage: allowsDamage, foreignFolders: foreignFolders)
+            allowsDamage: allowsDamage, refusesNewerSchema: store.settings.refusesNewerSchema, foreignFolders: foreignFolders)
     }
 
     /// Keeps the newest ones that the definition asks for, and the pinned ones.
@@ -304,6 +304,19 @@ public struct RestoreRunner: Sendable {
         let old = all.dropLast(store.definition.retention.safetyKeepLast).filter { store.mayRemoveByRule($0) }
         guard !old.isEmpty else { return }
         try store.withdraw(old.map(\.id))
+    }
+
+    /// Says in `restore/last.*` that a file was empty, unless they are about to tell of another restore. Takes no lock: the program that made the file may
+    /// be about to write to it, and must not meet one.
+    public func reportEmptyFile(named name: String) {
+        guard !store.isOperationRunning, (try? FileSystem.exists(store.paths.restoreJournal)) == false else { return }
+        var report = RestoreReport(
+            result: .refused, fileName: name, startedAt: SystemClock.now(), finishedAt: SystemClock.now(),
+            strategy: store.definition.defaultStrategy)
+        report.sizeBytes = 0
+        report.error = BackupError(
+            .invalidContent, ImportMessages.invalidFormat, path: name, findings: ["the file is empty"])
+        try? store.writeReport(report)
     }
 
     /// Whether a file that is still being written is whole by now; says nothing of whether it is valid.

@@ -18,13 +18,13 @@ struct SafetyRoom {
         if let mediaPath = store.mediaPath, try FileSystem.lookBehindLinks(mediaPath) != nil {
             let newest = store.ownSnapshots().last?.creationTime
             stored = stored.addingSaturating(
-                try changedBytes(in: DirectoryReader(path: mediaPath), store.databaseAmongMedia(), since: newest))
+                try Self.changedBytes(in: DirectoryReader(path: mediaPath), store.databaseAmongMedia(), since: newest))
         }
         try room.need(stored, at: store.repository.path)
     }
 
     /// Files that cannot be looked at are left to the backup, which says so.
-    private func changedBytes(
+    static func changedBytes(
         in folder: borrowing DirectoryReader, _ amongMedia: DatabaseAmongMedia, since time: Timestamp?
     ) throws(BackupError) -> UInt64 {
         var sum: UInt64 = 0

@@ -78,7 +78,7 @@ extension Store {
     }
 
     /// `restore/last.json` and `restore/last.txt`.
-    private func writeReport(_ report: RestoreReport) throws(BackupError) {
+    func writeReport(_ report: RestoreReport) throws(BackupError) {
         try FileSystem.writeFileAtomically(paths.lastRestoreJSON, report.json.prettyText)
         try FileSystem.writeFileAtomically(paths.lastRestoreText, Array("\(language.text(report.text))\n".utf8))
     }

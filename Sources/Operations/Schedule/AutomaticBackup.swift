@@ -14,6 +14,8 @@ public struct AutomaticBackup: Sendable {
     public enum Outcome: Sendable {
         /// There is no schedule.
         case off
+        /// The app's own setting of this name has switched it off.
+        case switchedOff(String)
         /// Due at that time, or never.
         case notDue(Timestamp?)
         case made(BackupResult)
@@ -42,7 +44,7 @@ public struct AutomaticBackup: Sendable {
         return ScheduleState(schedule: schedule.text, handledAt: newest ?? now).believed(at: now)
     }
 
-    /// When the next one is due.
+    /// When the next one is due, as long as the app's own switch is not off.
     /// - Returns: a time that may have passed already; `nil` for never.
     public func next(now: Timestamp) -> Timestamp? {
         schedule == .off || store.isQuiet ? nil : next(state(now), now, isStart: false)
@@ -71,6 +73,10 @@ public struct AutomaticBackup: Sendable {
         let now = SystemClock.now()
         guard schedule != .off else { return .off }
         guard !store.isQuiet else { return .quiet }
+        if let name = store.scheduleSwitchedOffBy() {
+            store.log.note(ScheduleEvent(phase: .notDue, dueAt: nil))
+            return .switchedOff(name)
+        }
         try store.repository.refresh()
         let due = next(begunState(now), now, isStart: isStart)
         guard let due, due <= now else {

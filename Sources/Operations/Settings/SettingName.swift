@@ -25,6 +25,7 @@ public enum SettingName: String, CaseIterable, Sendable {
     case keepWithin = "keep-within"
     case undeleteDays = "undelete-days"
     case prune
+    case refuseNewerSchema = "refuse-newer-schema"
     case beforeRestore = "before-restore"
     case afterRestore = "after-restore"
     case hookTimeoutSeconds = "hook-timeout-seconds"
@@ -100,6 +101,8 @@ public enum SettingName: String, CaseIterable, Sendable {
         case .undeleteDays:
             ["For how many days a removed backup can be brought back with: backupfs undelete. Its room is given back after that."]
         case .prune: ["Whether the room of removed backups is given back, once a week."]
+        case .refuseNewerSchema:
+            ["Whether a restore refuses a file that a later version of the app has made, instead of trying it with a warning."]
         case .beforeRestore:
             [
                 "Commands around a restore, run by /bin/sh: to stop a service, and to start it again. When the first fails, nothing is restored."
@@ -145,6 +148,7 @@ public enum SettingName: String, CaseIterable, Sendable {
         case .keepWithin: "1y"
         case .undeleteDays: "\(RetentionSettings.standardUndeleteDays)"
         case .prune: "on"
+        case .refuseNewerSchema: "no"
         case .beforeRestore: "systemctl stop my-app"
         case .afterRestore: "systemctl start my-app"
         case .hookTimeoutSeconds: "\(HookSettings.defaultTimeoutSeconds)"

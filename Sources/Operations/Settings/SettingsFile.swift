@@ -79,7 +79,8 @@ public struct SettingsFile: Sendable {
             return Value(name: name, text: "\(days)d", origin: .definition)
         case .language:
             return Value(name: name, text: Language.ofEnvironment().rawValue, origin: .environment)
-        case .skipUnchanged, .readAgainHours, .makeDirectoryWait, .retention, .undeleteDays, .prune, .hookTimeoutSeconds, .log,
+        case .skipUnchanged, .readAgainHours, .makeDirectoryWait, .retention, .undeleteDays, .prune, .refuseNewerSchema,
+            .hookTimeoutSeconds, .log,
             .logLevel, .logFile,
             .logSizeBytes,
             .logFiles:

@@ -26,6 +26,8 @@ public struct StoreSettings: Sendable, Equatable {
     public var readAgainHours = Self.standardReadAgainHours
     public var makeDirectoryWait = MakeDirectoryWait.standard
     public var retention = RetentionSettings()
+    /// Whether a restore refuses a file of a later version of the app, instead of trying it with a warning.
+    public var refusesNewerSchema = false
     public var hooks = HookSettings()
     public var notices = NoticeSettings()
     public var log = LogSettings()
@@ -88,6 +90,7 @@ public struct StoreSettings: Sendable, Equatable {
         case .skipUnchanged: skipsUnchanged = try SettingValue.yesOrNo(value)
         case .readAgainHours: readAgainHours = try SettingValue.number(value, in: Self.readAgainHoursRange, of: "hours")
         case .makeDirectoryWait: makeDirectoryWait = try MakeDirectoryWait(parsing: value)
+        case .refuseNewerSchema: refusesNewerSchema = try SettingValue.yesOrNo(value)
         case .beforeRestore: hooks.beforeRestore = value
         case .afterRestore: hooks.afterRestore = value
         case .hookTimeoutSeconds:

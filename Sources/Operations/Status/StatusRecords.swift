@@ -12,6 +12,8 @@ final class StatusRecords: Sendable {
         /// `nil` also for a database that is too large to be gone through for that.
         var statistics: StatusStatistics?
         var problem: BackupError?
+        /// Whether the app's own switch for automatic backups is off, as far as that is known.
+        var isScheduleSwitchedOff = false
     }
 
     /// How long who asks waits, in nanoseconds.
@@ -47,7 +49,10 @@ final class StatusRecords: Sendable {
     private let statisticsCache = StatisticsCache()
     private let state = Monitor(State())
 
-    init(_ database: AppDatabase) {
+    private let scheduleSwitch: ScheduleSwitch
+
+    init(_ database: AppDatabase, _ scheduleSwitch: ScheduleSwitch) {
+        self.scheduleSwitch = scheduleSwitch
         self.database = AppDatabase(
             at: database.path, definition: database.definition, busyTimeoutSeconds: Self.busyTimeoutSeconds, media: database.media
         )
@@ -119,6 +124,7 @@ final class StatusRecords: Sendable {
         } catch {
             facts = Facts(problem: error)
         }
+        facts.isScheduleSwitchedOff = scheduleSwitch.isOff(in: database)
         return facts
     }
 }

@@ -32,6 +32,8 @@ public struct StoreState: Sendable {
     public let operation: OperationState?
     public let schedule: String
     public let nextBackup: Timestamp?
+    /// The app's own setting that has switched the schedule off.
+    public let scheduleSwitchedOffBy: String?
     /// How many of the schedule's backups have failed in a row.
     public let automaticFailureCount: Int
     /// `nil` when the database cannot be read: then `databaseError` tells why.
@@ -67,7 +69,6 @@ public struct StoreState: Sendable {
             ? store.monitor.currentOperation() ?? store.monitor.recordedText().flatMap { OperationState(recorded: $0) } : nil
         schedule = store.schedule.text
         let automatic = AutomaticBackup(store: store)
-        nextBackup = automatic.next(now: now)
         automaticFailureCount = automatic.failureCount(now: now)
         history = OperationHistory.latest(of: store)
         failure = FailedOperation(store.paths)
@@ -76,6 +77,8 @@ public struct StoreState: Sendable {
         counts = records.counts
         statistics = records.statistics
         databaseError = records.problem
+        scheduleSwitchedOffBy = records.isScheduleSwitchedOff ? store.scheduleSwitchName : nil
+        nextBackup = scheduleSwitchedOffBy == nil ? automatic.next(now: now) : nil
     }
 
     /// Whether something has failed, and has not gone well since.

@@ -99,7 +99,7 @@ struct ReadmeText {
             before you give it to another person, for example with gpg.
             """
             : """
-            Backups and exports are not encrypted: anybody who can read this folder can read your data. Encrypt a copy before you
+            Backup files are not encrypted. Anybody who can read this folder, or an export, can read your data. Encrypt a copy before you
             give it to another person, for example with gpg.
             """
     }

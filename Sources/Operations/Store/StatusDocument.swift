@@ -27,6 +27,7 @@ public struct StatusDocument: Sendable {
             "operation": state.operation?.json ?? .null,
             "lastBackup": state.newest.map { Self.describe($0, state.warnings) } ?? .null,
             "schedule": .text(state.schedule),
+            "scheduleSwitchedOffBy": .optional(state.scheduleSwitchedOffBy),
             "nextBackup": .optional(state.nextBackup.map { ISO8601.format($0.wholeSeconds) }),
             "snapshotCount": .integer(state.snapshots.count),
             "otherSnapshotCount": .integer(state.otherSnapshotCount),

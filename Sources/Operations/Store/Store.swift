@@ -18,6 +18,7 @@ public final class Store: Sendable {
     public let mediaPath: String?
     private let countCache = RecordCountCache()
     let statusRecords: StatusRecords
+    let scheduleSwitch = ScheduleSwitch()
     let logOverrides: LogOverrides
     let ownership: SnapshotOwnership
     /// What runs now, for `status.json`.
@@ -78,7 +79,7 @@ public final class Store: Sendable {
                 database: databasePath, media: mediaPath, store: paths, repository: repositoryPath
             ).check(path, isLog: true)
         }
-        statusRecords = StatusRecords(database)
+        statusRecords = StatusRecords(database, scheduleSwitch)
         monitor = OperationMonitor(recordPath: paths.operationRecord, errorPath: paths.lastErrorRecord)
         for folder in [paths.spool, paths.restoreReports] { try FileSystem.makeDirectories(folder) }
         CacheDirectoryTag.mark(paths.spool)

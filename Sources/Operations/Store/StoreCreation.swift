@@ -20,7 +20,7 @@ public struct StoreCreation {
     public var newPassword: (() throws(BackupError) -> SecretBytes)?
     /// Asked for the password of an existing repository, if it is encrypted.
     public var secret: RepositorySecretSource?
-    /// How many expenses of sample data to put into a new database; `nil` for none.
+    /// Fills a new database and media folder with sample data, with so many expenses if the app has any; `nil` for none.
     public var sampleRecordCount: Int?
 
     public static let defaultApp = "ev-charging-tracker"

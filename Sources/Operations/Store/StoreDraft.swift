@@ -1,6 +1,7 @@
 import AppData
 import BackupCore
 import BackupRepository
+import Glibc
 import SystemIO
 
 /// A store while it is made.
@@ -169,8 +170,8 @@ struct StoreDraft {
         } else {
             try FileSystem.makeDirectories("\(path)/app")
             let database = try AppDatabase.create(at: "\(path)/app/database.sqlite", definition: definition)
-            if let count = creation.sampleRecordCount {
-                try database.replaceAll(from: SampleData(definition: definition, expenseCount: count))
+            if let records = try sample(definition)?.records {
+                try database.replaceAll(from: records)
             } else {
                 try database.replaceAll(from: NewDeviceData(definition: definition))
             }
@@ -178,6 +179,22 @@ struct StoreDraft {
         }
         // Fails here, and not at the first backup, when the file is not this app's database.
         _ = try AppDatabase(opening: settings.databasePath, definition: definition)
+    }
+
+    private func sample(_ definition: AppDefinition) throws(BackupError) -> SampleContent? {
+        guard let count = creation.sampleRecordCount else { return nil }
+        return try SampleContent(for: definition, expenseCount: count)
+    }
+
+    /// Into the folder that the store has just made, and no other.
+    private func fill(_ folder: String, _ definition: AppDefinition) throws(BackupError) {
+        for photo in try sample(definition)?.photos ?? [] {
+            let path = "\(folder)/\(photo.path)"
+            try FileSystem.makeDirectories(FileSystem.parentPath(path))
+            let file = try OwnedDescriptor.open(path, O_WRONLY | O_CREAT | O_EXCL)
+            try file.writeAll(photo.content)
+            try file.setModificationTime(photo.takenAt)
+        }
     }
 
     private func placeMedia(_ settings: inout StoreSettings, _ definition: AppDefinition) throws(BackupError) {
@@ -202,6 +219,7 @@ struct StoreDraft {
         let folder = paths.resolve("\(FileSystem.parentPath(settings.databasePath))/\(media.folder)")
         if !settings.databasePath.hasPrefix("/") {
             try FileSystem.makeDirectories(folder)
+            try fill(folder, definition)
         } else if adopted == nil, FileSystem.statusIfPresent(folder)?.kind != .directory {
             throw BackupError(
                 .notFound, "the app's media folder is not there", path: folder, remedy: "Name it with --media.")

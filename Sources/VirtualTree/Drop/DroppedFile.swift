@@ -31,6 +31,8 @@ final class DroppedFile: FileNode {
         var outcome: DropOutcome?
         var outcomeTime: Timestamp?
         var isDiscarded = false
+        /// That it was copied in with nothing in it.
+        var isEmptinessTold = false
         /// Where it lies, which has the files beside it.
         weak var inbox: DropInbox?
 
@@ -154,13 +156,28 @@ final class DroppedFile: FileNode {
         }
     }
 
-    func noteRelease() { letGo { $0.openCount -= 1 } }
+    func noteRelease() {
+        letGo { $0.openCount -= 1 }
+        noteEmptiness()
+    }
+
+    /// The close of a file that was never written to succeeds, since some programs make a file before they write to it: `restore/last.*` tell it.
+    private func noteEmptiness() {
+        // Once: who looks into it later must not take the place of what was restored meanwhile.
+        let name = state.withLock { state -> FileName? in
+            guard state.isEmptyCopy, !state.isDiscarded, state.purpose != .preview, !state.isEmptinessTold else { return nil }
+            state.isEmptinessTold = true
+            return state.name
+        }
+        if let name, content.size == 0 { context.services.noteEmptyDrop(named: name.description) }
+    }
 
     /// A new copy begins under the old name: whatever comes is judged anew, even if it is the same content.
     private func startOver() {
         state.withLock { state in
             state.acceptedContent = nil
             state.failure = nil
+            state.isEmptinessTold = false
             state.modificationTime = nil
         }
     }

@@ -47,6 +47,8 @@ public protocol TreeServices: AnyObject, Sendable {
     var strategies: [String] { get }
     /// Restores, or tells what a restore would do. Returns when it is done and durable.
     func submit(_ submission: DropSubmission) throws(BackupError) -> DropOutcome
+    /// A file was dropped with nothing in it: tells so where a restore is told of. What comes later of the same name is told in its place.
+    func noteEmptyDrop(named name: String)
     /// `last.json` and `last.txt` of `restore/`; empty before the first restore.
     func restoreReports() -> [ReportText]
 }

@@ -147,6 +147,7 @@ struct KeepTrackTests {
         try Self.read(Self.documented, into: database)
         #expect(
             try run(["sqlite3", database.path, "SELECT key, value FROM app_settings ORDER BY key"]).output == """
+                auto_backup_enabled|false
                 cloud_sync_enabled|true
                 last_backup_date|2026-01-01T00:00:00Z
 

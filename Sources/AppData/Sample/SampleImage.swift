@@ -1,0 +1,106 @@
+import BackupCore
+import SystemIO
+
+/// A drawn landscape: a sky, a sun and three rows of hills. Whole numbers alone, and no compression, so that its bytes are the same on every
+/// machine and with every version of zlib.
+struct SampleImage {
+    static let width = 192
+    static let height = 128
+
+    private typealias Colour = (red: Int, green: Int, blue: Int)
+
+    private static let skies: [(top: Colour, bottom: Colour, sun: Colour, hill: Colour)] = [
+        ((63, 124, 191), (207, 228, 240), (255, 244, 200), (66, 122, 79)),
+        ((30, 36, 84), (226, 124, 92), (255, 196, 128), (58, 52, 84)),
+        ((120, 170, 205), (248, 220, 190), (255, 255, 236), (126, 140, 92)),
+        ((12, 18, 44), (46, 66, 112), (232, 236, 244), (20, 34, 46)),
+    ]
+    /// Pixels between two points of a row of hills that are chosen; between them it is straight.
+    private static let hillStep = 24
+
+    let png: [UInt8]
+
+    init(seed: UInt64) {
+        var generator = SampleGenerator(seed: seed)
+        let sky = Self.skies[generator.number(below: Self.skies.count)]
+        let sun = (x: 24 + generator.number(below: Self.width - 48), y: 18 + generator.number(below: 34))
+        let radius = 8 + generator.number(below: 8)
+        let hills = (0..<3).map { row in Self.hills(54 + row * 24, &generator) }
+        var rows = ByteWriter()
+        for y in 0..<Self.height {
+            // Each row begins with its filter: none.
+            rows.append(UInt8(0))
+            for x in 0..<Self.width {
+                var colour = Self.between(sky.top, sky.bottom, y, Self.height)
+                if (x - sun.x) * (x - sun.x) + (y - sun.y) * (y - sun.y) <= radius * radius { colour = sky.sun }
+                for (row, hill) in hills.enumerated() where y >= hill[x] {
+                    colour = Self.between(sky.bottom, sky.hill, row + 1, 3)
+                }
+                for part in [colour.red, colour.green, colour.blue] { rows.append(UInt8(part)) }
+            }
+        }
+        png = Self.file(rows.bytes)
+    }
+
+    /// Their height at each column.
+    private static func hills(_ middle: Int, _ generator: inout SampleGenerator) -> [Int] {
+        let points = (0...width / hillStep).map { _ in middle - 16 + generator.number(below: 32) }
+        return (0..<width).map { x in
+            let (point, rest) = x.quotientAndRemainder(dividingBy: hillStep)
+            return points[point] + (points[point + 1] - points[point]) * rest / hillStep
+        }
+    }
+
+    private static func between(_ first: Colour, _ second: Colour, _ step: Int, _ count: Int) -> Colour {
+        (
+            first.red + (second.red - first.red) * step / count, first.green + (second.green - first.green) * step / count,
+            first.blue + (second.blue - first.blue) * step / count
+        )
+    }
+
+    // MARK: PNG (ISO/IEC 15948)
+
+    private static func file(_ rows: [UInt8]) -> [UInt8] {
+        var header = bigEndian(UInt32(width)) + bigEndian(UInt32(height))
+        // Eight bits for each of red, green and blue; the only compression, filters and order that there are.
+        header += [8, 2, 0, 0, 0]
+        return [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + chunk("IHDR", header) + chunk("IDAT", stored(rows))
+            + chunk("IEND", [])
+    }
+
+    private static func chunk(_ type: String, _ content: [UInt8]) -> [UInt8] {
+        let checked = Array(type.utf8) + content
+        return bigEndian(UInt32(content.count)) + checked + bigEndian(CRC32.of(checked))
+    }
+
+    /// A zlib stream of stored blocks (RFC 1950, 1951).
+    private static func stored(_ bytes: [UInt8]) -> [UInt8] {
+        var stream: [UInt8] = [0x78, 0x01]
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let block = rest.prefix(0xFFFF)
+            rest = rest.dropFirst(block.count)
+            let length = UInt16(block.count)
+            var header = ByteWriter()
+            header.append(UInt8(rest.isEmpty ? 1 : 0))
+            header.append(length)
+            header.append(~length)
+            stream += header.bytes + block
+        }
+        return stream + bigEndian(adler32(bytes))
+    }
+
+    private static func adler32(_ bytes: [UInt8]) -> UInt32 {
+        var low: UInt32 = 1
+        var high: UInt32 = 0
+        for byte in bytes {
+            low = (low + UInt32(byte)) % 65_521
+            high = (high + low) % 65_521
+        }
+        return high << 16 | low
+    }
+
+    private static func bigEndian(_ number: UInt32) -> [UInt8] {
+        (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - $0 * 8)) }
+    }
+}

@@ -1,0 +1,97 @@
+import BackupCore
+import SystemIO
+
+/// Made-up data of KeepTrack: four kinds of intakes, what was taken in the 90 days up to 2026-01-10, and two goals.
+struct SampleIntakes: RecordSource {
+    private static let dayCount = 90
+    private static let lastDaySeconds: Int64 = 1_768_003_200  // 2026-01-10T00:00:00Z
+    private static let seed: UInt64 = 20_260_110
+
+    private struct Kind {
+        let name: String
+        let unit: String
+        let amount: Double
+        let frequency: String
+        /// Minutes after midnight.
+        let minutes: [Int64]
+    }
+
+    private static let kinds = [
+        Kind(name: "Water", unit: "ml", amount: 250, frequency: "Several times a day", minutes: [450, 645, 780, 960, 1_170]),
+        Kind(name: "Vitamin D", unit: "IU", amount: 1_000, frequency: "Daily", minutes: [480]),
+        Kind(name: "Café au lait ☕", unit: "cups", amount: 1, frequency: "Daily", minutes: [465, 870]),
+        Kind(name: "Прогулка", unit: "km", amount: 3.5, frequency: "Every other day", minutes: [1_080]),
+    ]
+
+    let definition: AppDefinition
+
+    func visit(with visitor: any RecordVisitor) throws(BackupError) {
+        let records = SampleRecords(definition: definition, visitor: visitor)
+        var generator = SampleGenerator(seed: Self.seed)
+        try records.metadata(["exportDate": .text("2026-01-10T18:30:00Z"), "version": .integer(Int64(definition.schemaVersion))])
+        try records.collection("entries", entries(&generator))
+        try records.collection("goals", goals(&generator))
+        try records.collection("intakeTypes", intakeTypes(&generator))
+        try records.settings([
+            "autoBackupEnabled": .boolean(true), "cloudSyncEnabled": .boolean(false), "notificationsEnabled": .boolean(true),
+        ])
+    }
+
+    private func entries(_ generator: inout SampleGenerator) -> [[String: FieldValue]] {
+        var entries: [[String: FieldValue]] = []
+        for day in 0..<Self.dayCount {
+            for kind in Self.kinds {
+                for minutes in kind.minutes where generator.number(below: 10) < 8 {
+                    let late = Int64(generator.number(below: 25))
+                    let seconds = Self.lastDaySeconds - Int64(Self.dayCount - 1 - day) * 86_400 + (minutes + late) * 60
+                    entries.append([
+                        "id": id(&generator), "date": .text(ISO8601.format(Timestamp(seconds: seconds))),
+                        "name": .text(kind.name), "units": .text(kind.unit),
+                        "amount": .real(kind.amount * Double(1 + generator.number(below: 4)) / 2),
+                        "goalMet": .boolean(generator.number(below: 3) > 0),
+                    ])
+                }
+            }
+        }
+        return entries
+    }
+
+    private func goals(_ generator: inout SampleGenerator) -> [[String: FieldValue]] {
+        func dates(every days: Int64) -> FieldValue {
+            let seconds = stride(from: Self.lastDaySeconds - 27 * 86_400, through: Self.lastDaySeconds, by: Int(days) * 86_400)
+            return .text(DateList.joined(seconds.map { ISO8601.format(Timestamp(seconds: $0)) }))
+        }
+        return [
+            [
+                "id": id(&generator), "name": .text("Drink two litres a day"), "dates": dates(every: 1),
+                "isActive": .boolean(true), "units": .text("ml"),
+            ],
+            [
+                "id": id(&generator), "name": .text("Гулять через день"), "dates": dates(every: 2), "isActive": .boolean(false),
+                "isCompleted": .boolean(true), "units": .text("km"),
+            ],
+        ]
+    }
+
+    private func intakeTypes(_ generator: inout SampleGenerator) -> [[String: FieldValue]] {
+        Self.kinds.map { kind in
+            [
+                "id": id(&generator), "name": .text(kind.name), "unit": .text(kind.unit), "amount": .real(kind.amount),
+                "frequency": .text(kind.frequency),
+            ]
+        }
+    }
+
+    /// A UUID of version 4 that is not random.
+    private func id(_ generator: inout SampleGenerator) -> FieldValue {
+        var bytes = ByteWriter()
+        bytes.append(generator.next())
+        bytes.append(generator.next())
+        var raw = bytes.bytes
+        raw[6] = raw[6] & 0x0F | 0x40
+        raw[8] = raw[8] & 0x3F | 0x80
+        var text = Array(Hexadecimal.encode(raw).uppercased())
+        for index in [20, 16, 12, 8] { text.insert("-", at: index) }
+        return .text(String(text))
+    }
+}

@@ -1,0 +1,161 @@
+import BackupCore
+import SystemIO
+import TestSupport
+import Testing
+
+@testable import Operations
+
+/// Rows of the requirements about archives of photos, each named by its number.
+struct ArchiveRowTests {
+    private static let metadata = """
+        {"version":2,"exportDate":1700000000000,"appVersion":"1","format":"ZIP",
+         "categories":[{"id":1,"name":"a","displayName":"A","position":0,"createdAt":1}],
+         "photos":[{"id":1,"path":"photos/one.jpg","categoryId":1,"name":"one","createdAt":1},
+                   {"id":2,"path":"photos/two.jpg","categoryId":1,"name":"two","createdAt":2}],
+         "settings":{"isDarkMode":false,"securitySettings":
+                     {"hasPIN":false,"hasPattern":false,"kidSafeModeEnabled":false,"deleteProtectionEnabled":false}},
+         "photoManifest":[
+           {"photoId":1,"originalPath":"photos/one.jpg","zipEntryName":"photos/1_one.jpg","fileName":"1_one.jpg","fileSize":3,
+            "checksum":"f97c5d29941bfb1b2fdab0874906ab82"},
+           {"photoId":2,"originalPath":"photos/two.jpg","zipEntryName":"photos/2_two.jpg","fileName":"2_two.jpg","fileSize":3}]}
+        """
+
+    private static func room() throws -> Room {
+        let room = try Room()
+        try room.sh("backupfs init --app smilepile --store $S >/dev/null")
+        return room
+    }
+
+    /// Packs `$R/a.zip` as a phone does.
+    private static func pack(_ room: Room, _ changes: (String) -> String = { $0 }) throws {
+        let changed = changes(metadata)
+        try room.sh("rm -rf $R/a; mkdir -p $R/a/photos; cd $R/a; printf one > photos/1_one.jpg; printf two > photos/2_two.jpg")
+        try room.write(changed, to: "a/metadata.json")
+        try room.sh("cd $R/a; rm -f ../a.zip; zip -qr ../a.zip metadata.json photos")
+    }
+
+    @Test func `EXP-06: an archive of the live data has size and MD5 of photos that no backup has yet`() throws {
+        let room = try Self.room()
+        try Self.pack(room)
+        try room.sh("backupfs restore $R/a.zip --yes --store $S >/dev/null; ls $S/repository/snapshots | wc -l")
+        // One was in a safety backup already and is another by now; one is new.
+        try room.sh("backupfs backup --store $S >/dev/null; printf 'another' > $S/app/photos/one.jpg")
+        for form in ["zip", "tar"] {
+            try room.sh("backupfs export --\(form) -o $R/live.\(form) --store $S >/dev/null; rm -rf $R/out; mkdir $R/out")
+            try room.sh(form == "zip" ? "unzip -q $R/live.zip -d $R/out" : "tar -xf $R/live.tar -C $R/out")
+            let manifest = "jq -r '.photoManifest[] | \"\\(.checksum)  \\(.zipEntryName)\"' $R/out/metadata.json"
+            #expect(try room.sh("cd $R/out; \(manifest) | tee $R/sums | wc -l; md5sum --quiet -c $R/sums") == "2")
+            let sizes = "jq -r '.photoManifest[] | \"\\(.fileSize) \\(.zipEntryName)\"' $R/out/metadata.json | sort"
+            #expect(try room.sh("cd $R/out; diff <(\(sizes)) <(find photos -type f -printf '%s %p\\n' | sort)") == "")
+        }
+        // Bytes that are not those of the manifest are noticed by a restore.
+        try room.sh("cd $R/out; printf 'anothes' > photos/$(ls photos | head -1); rm -f ../bad.zip; zip -qr ../bad.zip .")
+        let refused = try room.run("backupfs restore $R/bad.zip --yes --store $S")
+        #expect(refused.status == 1 && refused.complaint.contains("the MD5 of"), "\(refused)")
+    }
+
+    /// Its size is told before a photo is read, and is right.
+    @Test func `EXP-06: live/archive.zip and archive.tar have them, too`() throws {
+        let room = try Self.room()
+        try Self.pack(room)
+        try room.sh("backupfs restore $R/a.zip --yes --store $S >/dev/null; backupfs backup --store $S >/dev/null")
+        try room.sh("printf 'another' > $S/app/photos/one.jpg")
+        let view = try LiveData(store: Store.open(room.storePath)).view()
+        for (name, unpack) in [("archive.zip", "unzip -q"), ("archive.tar", "tar -xf")] {
+            let entry = try #require(try view.entry(at: [FileName(name)]))
+            let table = try entry.content()
+            #expect(table.size == entry.size)
+            var bytes = [UInt8](repeating: 0, count: Int(table.size))
+            let count = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
+                try TableSource(table).read(at: 0, into: buffer)
+            }
+            #expect(count == bytes.count)
+            try FileSystem.writeFileAtomically(room(name), bytes)
+            try room.sh("rm -rf $R/out; mkdir $R/out; cd $R/out; \(unpack) $R/\(name)")
+            let manifest = "jq -r '.photoManifest[] | \"\\(.checksum)  \\(.zipEntryName)\"' $R/out/metadata.json"
+            #expect(try room.sh("cd $R/out; \(manifest) > $R/sums; wc -l < $R/sums; md5sum --quiet -c $R/sums") == "2")
+        }
+        try room.sh("unzip -tq $R/archive.zip; backupfs restore $R/archive.zip --yes --store $S")
+    }
+
+    @Test func `VAL-01: faults of files are told together with faults of records`() throws {
+        let room = try Self.room()
+        try Self.pack(room) {
+            $0.replacing("\"categoryId\":1,\"name\":\"two\"", with: "\"categoryId\":99,\"name\":\"two\"").replacing(
+                "\"fileName\":\"2_two.jpg\",\"fileSize\":3", with: "\"fileName\":\"2_two.jpg\",\"fileSize\":4"
+            ).replacing("f97c5d29941bfb1b2fdab0874906ab82", with: "00000000000000000000000000000000")
+        }
+        let before = try room.sh("sqlite3 $S/app/database.sqlite .dump | sha256sum; find $S/app | sort")
+        let refused = try room.run("backupfs restore $R/a.zip --yes --store $S")
+        #expect(refused.status == 1)
+        for fault in [
+            "photo 2 refers to unknown category 99", "the MD5 of photos/1_one.jpg of", "has 3 bytes, the export says 4",
+        ] {
+            #expect(refused.complaint.contains(fault), "\(fault): \(refused.complaint)")
+        }
+        #expect(try room.sh("jq -c '[.restoreError, (.errors | length)]' $S/restore/last.json") == #"["validationFailed",3]"#)
+        #expect(try room.sh("sqlite3 $S/app/database.sqlite .dump | sha256sum; find $S/app | sort") == before)
+    }
+
+    @Test func `ZIP-06, ERR-10: an archive that cannot be unpacked says "Failed to extract backup", and why`() throws {
+        let room = try Self.room()
+        try Self.pack(room)
+        let failed = try room.run(
+            "backupfs restore $R/a.zip --yes --store $S", ["BACKUPFS_FAULT": "restore.extracting=fail"])
+        #expect(failed.status == 1)
+        #expect(failed.complaint.contains("Failed to extract backup: an injected fault at restore.extracting"), "\(failed)")
+        #expect(
+            try room.sh("jq -r '.result, .restoreError, .message' $S/restore/last.json")
+                == "failed\nextractionFailed\nFailed to extract backup: an injected fault at restore.extracting")
+        #expect(try room.sh("grep -c '^a.zip: not restored. Failed to extract backup: ' $S/restore/last.txt") == "1")
+        #expect(try room.sh("ls -A $S/app/photos; ls -A $S/app | grep -c staging || true") == "0")
+    }
+
+    @Test func `ZIP-10: names with backslashes are refused from Windows, and told of from elsewhere`() throws {
+        let room = try Self.room()
+        try Self.pack(room)
+        let script = """
+            import sys, zipfile
+            source, target, system = sys.argv[1], sys.argv[2], int(sys.argv[3])
+            with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+                for each in old.infolist():
+                    new.writestr(each, old.read(each))
+                more = zipfile.ZipInfo("extra")
+                more.filename, more.create_system = "photos\\\\..\\\\..\\\\evil.jpg", system
+                new.writestr(more, b"evil")
+            """
+        try room.write(script, to: "pack.py")
+        try room.sh("python3 $R/pack.py $R/a.zip $R/windows.zip 0; python3 $R/pack.py $R/a.zip $R/unix.zip 3")
+        let windows = try room.run("backupfs restore $R/windows.zip --yes --store $S")
+        #expect(windows.status == 1 && windows.complaint.contains("contains a backslash"), "\(windows)")
+        // A character like any other on the system that packed it: nothing leaves the folder, and nothing is dropped without a word.
+        let unix = try room.run("backupfs restore $R/unix.zip --yes --store $S")
+        #expect(unix.status == 0 && unix.output.contains("1 file of the archive is not restored"), "\(unix)")
+        #expect(try room.sh("find $R -name '*evil*' | wc -l; ls $S/app/photos") == "0\none.jpg\ntwo.jpg")
+    }
+
+    @Test func `RST-11: the result has the app's own names`() throws {
+        let room = try Self.room()
+        try Self.pack(room)
+        try room.sh("backupfs restore $R/a.zip --yes --store $S >/dev/null")
+        let members =
+            "[.success, .categoriesImported, .photosImported, .photosSkipped, .photoFilesRestored, .mediaFilesRestored, .restoreError]"
+        #expect(try room.sh("jq -c '\(members)' $S/restore/last.json") == "[true,1,2,0,2,2,null]")
+        try room.sh("backupfs restore $R/a.zip --strategy skip --yes --store $S >/dev/null")
+        #expect(try room.sh("jq -c '\(members)' $S/restore/last.json") == "[true,0,0,2,0,0,null]")
+    }
+
+    /// Bytes that are proven to be wrong are restored by nothing; the rest is, on demand (decision 40).
+    @Test func `RST-02: damaged photos are left out on demand, and settings by their own option`() throws {
+        let room = try Self.room()
+        try Self.pack(room) {
+            $0.replacing("f97c5d29941bfb1b2fdab0874906ab82", with: "00000000000000000000000000000000").replacing(
+                "\"isDarkMode\":false", with: "\"isDarkMode\":true")
+        }
+        #expect(try room.run("backupfs restore $R/a.zip --yes --store $S").status == 1)
+        let rest = try room.run("backupfs restore $R/a.zip --allow-damaged --no-settings --yes --store $S")
+        #expect(rest.status == 3, "\(rest)")
+        #expect(
+            try room.sh("ls $S/app/photos; backupfs export --json -o - --store $S | jq .settings.isDarkMode") == "two.jpg\nfalse")
+    }
+}

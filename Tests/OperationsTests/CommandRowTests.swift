@@ -1,0 +1,230 @@
+import AppData
+import BackupCore
+import Foundation
+import Restore
+import TestSupport
+import Testing
+
+@testable import Operations
+
+/// Rows of the requirements about the commands, each named by its number.
+struct CommandRowTests {
+    private static func room(_ options: String = "--sample") throws -> Room {
+        let room = try Room()
+        try room.sh("backupfs init \(options) --store $S >/dev/null")
+        return room
+    }
+
+    @Test func `SEC-01: the help and README.txt say that backup files are not encrypted`() throws {
+        let room = try Self.room()
+        #expect(try room.sh("backupfs --help").replacing("\n", with: " ").contains("Backup files are not encrypted, unless"))
+        let store = try Store.open(room.storePath)
+        let readme = String(decoding: store.readme, as: UTF8.self)
+        #expect(readme.contains("Backup files are not encrypted."))
+    }
+
+    @Test func `PER-15: programs are told of one phase ten times a second at most, and of its end always`() throws {
+        let room = try Self.room("--app smilepile")
+        try room.sh("cd $S/app/photos; for i in $(seq 1 3000); do echo $i > $i.jpg; done")
+        let start = Date()
+        let lines = try room.sh(
+            "backupfs backup --json --store $S | jq -c 'select(.message_type == \"status\") | [.phase, .message, .percent]'"
+        )
+        .split(separator: "\n")
+        let seconds = Date().timeIntervalSince(start)
+        let copying = lines.filter { $0.hasPrefix(#"["Copying photos""#) }
+        // The first, the last, and ten in each second between them.
+        #expect(Double(copying.count) <= seconds * 10 + 3, "\(copying.count) in \(seconds) s")
+        #expect(copying.last == #"["Copying photos","Copying photos (3000/3000)",70]"#, "\(copying)")
+        #expect(lines.first == #"["Starting backup","Starting backup",0]"#)
+        #expect(lines.last == #"["Backup complete","Backup complete",100]"#)
+        #expect(
+            Set(lines).isSuperset(of: [
+                #"["Gathering data","Gathering data",10]"#, #"["Creating metadata","Creating metadata",70]"#,
+            ]))
+    }
+
+    @Test func `VAL-05: a file of a later version is tried with a warning, or refused where the settings say so`() throws {
+        let room = try Self.room()
+        try room.sh(
+            """
+            backupfs backup --label one --store $S >/dev/null
+            backupfs export --json -o $R/a.json --store $S >/dev/null; sed -i 's/"databaseSchemaVersion": 1/"databaseSchemaVersion": 2/' $R/a.json
+            grep -q 'databaseSchemaVersion": 2' $R/a.json
+            """)
+        let warning =
+            "This backup was created with a newer version of the app. Import may fail or cause data loss."
+        try room.sh("backupfs restore $R/a.json --yes --store $S >/dev/null")
+        #expect(try room.sh("jq -r '.result, .warnings[0]' $S/restore/last.json") == "success\n\(warning)")
+        try room.sh("backupfs config set refuse-newer-schema yes --store $S")
+        let refused = try room.run("backupfs restore $R/a.json --yes --store $S")
+        #expect(refused.status == 1 && refused.complaint.contains(warning), "\(refused)")
+        #expect(try room.sh("jq -r '.result' $S/restore/last.json") == "refused")
+        #expect(try room.run("backupfs restore $R/a.json --dry-run --store $S").status == 1)
+        // The store's own backups are its own data.
+        try room.sh("backupfs restore one --yes --store $S; backupfs config set refuse-newer-schema no --store $S")
+        try room.sh("backupfs restore $R/a.json --yes --store $S")
+    }
+
+    @Test func `VAL-13: a file that is not there, or cannot be read, is told as a file`() throws {
+        let room = try Self.room()
+        for name in ["nosuch.json", "NOSUCH.ZIP", "nosuch.sqlite"] {
+            let missing = try room.run("cd $R; backupfs restore \(name) --yes --store $S")
+            #expect(missing.status == 1 && missing.complaint.contains("there is no such file"), "\(missing)")
+        }
+        let backup = try room.run("cd $R; backupfs restore nosuch --yes --store $S")
+        #expect(backup.complaint.contains("there is no such backup"), "\(backup)")
+        // A backup may be called like a file.
+        try room.sh("backupfs backup --label a.json --store $S >/dev/null; cd $R; backupfs restore a.json --yes --store $S")
+    }
+
+    @Test(.enabled(if: Machine.isRoot, "NOT TESTED: root alone can become another user"))
+    func `VAL-13: a file that may not be read says so`() throws {
+        let room = try Self.room()
+        try room.sh("echo '{}' > $R/a.json; chmod 000 $R/a.json; chown -R nobody $R")
+        let refused = try room.run("setpriv --reuid=nobody --clear-groups backupfs restore $R/a.json --yes --store $S")
+        #expect(refused.status == 1 && refused.complaint.contains("Permission denied"), "\(refused)")
+    }
+
+    @Test func `STA-06: the list of backups has file name, time, device, app version and file size`() throws {
+        let room = try Self.room()
+        try room.sh("backupfs backup --label one --store $S >/dev/null", ["BACKUPFS_NOW": "2026-01-11T14:30:00Z"])
+        let text = try room.sh("backupfs snapshots --files --store $S")
+        let size = try room.sh("backupfs export one --json -o - --store $S | wc -c")
+        let rows = text.split(separator: "\n").map(String.init)
+        #expect(rows.count == 2)
+        for column in ["File ", "Created ", "Device ", "App version ", "File size"] {
+            #expect(rows[0].contains(column), "\(text)")
+        }
+        #expect(rows[1].hasPrefix("ev_charging_tracker_backup_2026-01-11_14-30-00.json "), "\(text)")
+        for value in ["2026-01-11 14:30:00", "iPhone 15 Pro", "2026.1.1"] { #expect(rows[1].contains(value), "\(text)") }
+        #expect(
+            try room.sh("backupfs snapshots --json --store $S | jq -r '.[0] | .fileName, .fileSize'")
+                == "ev_charging_tracker_backup_2026-01-11_14-30-00.json\n\(size)")
+    }
+
+    /// The app's database is written to by restores alone (decision 40): the time of the last backup is in the status.
+    @Test func `EXP-10, FKT-04: neither an export nor a backup writes lastBackupDate into the app's database`() throws {
+        let room = try Self.room("--app keeptrack --sample")
+        let data = "sha256sum < $S/app/database.sqlite; cat $S/app/database.sqlite-wal 2>/dev/null | sha256sum"
+        let before = try room.sh(data)
+        try room.sh(
+            "backupfs export --json -o $R/a.json --store $S; backupfs backup --store $S; backupfs export --zip -o $R/a.zip --store $S",
+            ["BACKUPFS_NOW": "2026-01-11T14:30:00Z"])
+        #expect(try room.sh(data) == before)
+        #expect(try room.sh("jq .settings.lastBackupDate $R/a.json") == "null")
+        #expect(try room.sh("backupfs status --store $S | grep '^Last backup'") == "Last backup: 2026-01-11 14:30:00")
+        #expect(try room.sh("backupfs status --json --store $S | jq -r .lastBackup.createdAt") == "2026-01-11T14:30:00Z")
+        // What the app itself has written there is exported, and a restore of another device's leaves it.
+        try room.sh(
+            "sqlite3 $S/app/database.sqlite \"INSERT INTO app_settings VALUES ('last_backup_date', '2026-01-01T08:00:00Z')\"")
+        #expect(try room.sh("backupfs export --json -o - --store $S | jq -r .settings.lastBackupDate") == "2026-01-01T08:00:00Z")
+        let shown = try room.onTerminal("", "backupfs export --json -o $R/b.json --store $S")
+        #expect(shown.output == "\u{1B}[32m✓\u{1B}[0m \(room("b.json"))\n")
+    }
+
+    @Test func `VAL-16, DEL-01, DEL-02: a question about what goes is red on a terminal`() throws {
+        let room = try Self.room()
+        try room.sh(
+            "backupfs backup --label one --store $S >/dev/null; backupfs export --json -o $R/a.json --store $S >/dev/null")
+        let red = "\u{1B}[31m"
+        let restore = try room.onTerminal("Cancel\\n", "backupfs restore $R/a.json --store $S")
+        #expect(
+            restore.output.contains("\(red)Type \"Import and Replace All Data\" or \"Cancel\" [Cancel]\u{1B}[0m: "),
+            "\(restore.output)")
+        let one = try room.onTerminal("\\n", "backupfs delete one --store $S")
+        #expect(one.output.contains("\(red)Are you sure you want to delete this backup?"), "\(one.output)")
+        let all = try room.onTerminal("\\n", "backupfs delete --all --store $S")
+        #expect(all.output.contains("\(red)Are you sure you want to delete all backups?"), "\(all.output)")
+        let plain = try room.onTerminal("\\n", "backupfs delete one --store $S", ["NO_COLOR": "1"])
+        #expect(plain.output.contains("Are you sure") && !plain.output.contains("\u{1B}"), "\(plain.output)")
+        #expect(try room.sh("backupfs snapshots --json --store $S | jq length") == "1")
+    }
+
+    @Test(.enabled(if: Machine.isRoot, "NOT TESTED: a full disk needs root to mount a small one"))
+    func `ERR-15: a first backup that has no room is refused with numbers before anything is copied`() throws {
+        let room = try Room()
+        guard try room.run("mkdir $R/disk; mount -t tmpfs -o size=20m tmpfs $R/disk").status == 0 else { return }
+        defer { _ = try? room.run("umount -l $R/disk") }
+        try room.sh(
+            """
+            backupfs init --app smilepile --repository $R/disk/repository --store $S >/dev/null
+            for i in 1 2 3; do head -c 10000000 /dev/urandom > $S/app/photos/$i.jpg; done; ls -R $R/disk | sha256sum > $R/before
+            """)
+        let refused = try room.run("backupfs backup --store $S")
+        #expect(refused.status == 1, "\(refused)")
+        #expect(refused.complaint.contains("a first backup of these media needs 30000000 bytes, and "), "\(refused)")
+        #expect(refused.complaint.contains("\(room("disk/repository"))"), "\(refused)")
+        #expect(try room.sh("ls -R $R/disk | sha256sum | cmp - $R/before; find $R/disk -name '*.pack' | wc -l") == "0")
+        // Tried all the same, it fails on the way, and the message names the disk that is full and not a file of the repository's.
+        let full = try room.run("backupfs backup --skip-room-check --store $S")
+        #expect(full.status == 1 && full.complaint.contains("the backup does not fit on the disk, which has "), "\(full)")
+        #expect(!full.complaint.contains("/locks/") && !full.complaint.contains("/packs/"), "\(full)")
+        #expect(try room.sh("find $R/disk -name '*.pack' | wc -l; backupfs check --store $S >/dev/null") == "0")
+        // Files that take less room than they seem to are backed up then.
+        try room.sh("for i in 1 2 3; do head -c 10000000 /dev/zero > $S/app/photos/$i.jpg; done")
+        #expect(try room.run("backupfs backup --store $S").status == 1)
+        try room.sh("backupfs backup --skip-room-check --store $S")
+        // Once there is a backup nobody can tell beforehand what the next one shares with it.
+        try room.sh("for i in 4 5 6; do head -c 10000000 /dev/zero > $S/app/photos/$i.jpg; done; backupfs backup --store $S")
+    }
+
+    @Test func `ERR-15: one that has room is made`() throws {
+        let room = try Self.room("--app smilepile --sample")
+        try room.sh("backupfs backup --store $S")
+    }
+
+    /// The catalogs are made of what `mount-scripts/translations` finds in the definitions.
+    @Test func `L10-01: collections are called by their names in the reader's language`() throws {
+        let room = try Self.room()
+        try room.sh("backupfs export --json -o $R/a.json --store $S >/dev/null")
+        let report = try RestoreRunner(store: Store.open(room.storePath)).preview(ImportSource(file: room("a.json")))
+        let catalog = MessageCatalog("msgid \"Cars\"\nmsgstr \"Autos\"\n") { _ in 0 }
+        let text = report.text.text(catalog)
+        #expect(text.contains("\nAutos: 3\n") && text.contains("\n  Autos: 3 added"), "\(text)")
+        #expect(report.text.english.contains("\nCars: 3\n"))
+    }
+
+    @Test func `FSP-01: SmilePile's archive has the eight members, version 2, and reads later ones with a warning`() throws {
+        let room = try Self.room("--app smilepile --sample")
+        try room.sh("backupfs export --zip -o $R/a.zip --store $S >/dev/null; mkdir $R/a; cd $R/a; unzip -q ../a.zip")
+        let members = "jq -c 'keys_unsorted, .version' $R/a/metadata.json"
+        #expect(
+            try room.sh(members) == """
+                ["version","exportDate","appVersion","format","categories","photos","settings","photoManifest"]
+                2
+                """)
+        try room.sh("cd $R/a; sed -i 's/\"version\" *: *2/\"version\": 3/' metadata.json; zip -qr ../b.zip .")
+        try room.sh("backupfs restore $R/b.zip --yes --store $S >/dev/null")
+        #expect(
+            try room.sh("jq -r '.result, .source.schemaVersion, .warnings[0]' $S/restore/last.json")
+                == "success\n3\nThis backup was created with a newer version of the app. Import may fail or cause data loss.")
+    }
+
+    /// Paths may be names of people and places (decision 40).
+    @Test func `LOG-03: an error is in the log by its kinds, and with path and words in the status`() throws {
+        let room = try Self.room()
+        try room.sh("echo '{}' > \"$R/Anna Karenina.json\"")
+        #expect(try room.run("backupfs restore \"$R/Anna Karenina.json\" --yes --store $S").status == 1)
+        #expect(
+            try room.sh("tail -1 $S/backupfs.log | jq -c '[.op, .result, .error, .fileKind]'")
+                == #"["restore","refused","invalidContent","imported"]"#)
+        #expect(try room.sh("grep -c Karenina $S/backupfs.log || true") == "0")
+        #expect(try room.sh("jq -r .file $S/restore/last.json") == "Anna Karenina.json")
+        #expect(try room.sh("jq -r '.errors[0]' $S/restore/last.json").hasPrefix("Import failed: missing field metadata"))
+    }
+
+    @Test func `SCH-11: the charging tracker's daily backup is on until it is switched off`() throws {
+        let room = try Self.room()
+        let schedule = "backupfs status --json --store $S | jq -c '[.schedule, .nextBackup != null]'"
+        #expect(try room.sh(schedule) == #"["daily",true]"#)
+        try room.sh("backupfs config set schedule off --store $S")
+        #expect(try room.sh(schedule) == #"["off",false]"#)
+    }
+
+    @Test func `EXP-12: other programs leave out what is temporary`() throws {
+        let room = try Self.room()
+        try room.sh("echo secret > $S/spool/work; tar -cf $R/store.tar --exclude-caches -C $R store")
+        #expect(try room.sh("tar -tf $R/store.tar | grep '^store/spool/'") == "store/spool/\nstore/spool/CACHEDIR.TAG")
+    }
+}
