@@ -12,6 +12,7 @@ struct StoreOptions: ParsableArguments {
     var store: String?
     @OptionGroup var passwords: PasswordOptions
     @OptionGroup var log: LogOptions
+    @OptionGroup var verbosity: VerbosityOptions
 
     init() {}
 
