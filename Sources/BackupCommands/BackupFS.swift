@@ -38,7 +38,7 @@ public struct BackupFS: ParsableCommand {
         do {
             try RepeatedOption.check(CommandLine.arguments)
             try MistypedVerb.checkHelp(CommandLine.arguments)
-            var command = try parseAsRoot()
+            var command = try parseAsRoot(WaitingTime.completed(CommandLine.arguments))
             CancellingSignals.enable()
             StallWatch.enable {
                 Terminal.complain(

@@ -72,6 +72,7 @@ import Testing
         // What every verb takes stands at the top of the document.
         let common: Set = [
             "--version", "-h", "--help", "--password-file", "--log-level", "--log-file", "-q", "--quiet", "-v", "--verbose",
+            "--wait",
         ]
         for option in options where !common.contains(option) {
             #expect(section.contains("`\(option)"), "Docs/commands.md: \(verb) \(option)")
