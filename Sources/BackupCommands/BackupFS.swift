@@ -9,7 +9,7 @@ public struct BackupFS: ParsableCommand {
         commandName: "backupfs",
         abstract: "Back up an app's data, and browse every backup as ordinary files.",
         discussion: """
-            backupfs MOUNTPOINT mounts a folder in which the app's live data and all its backups are files.
+            backupfs MOUNTPOINT mounts a folder in which the app's live data and all its backups are files. \
             Make a folder in snapshots/ to back up; copy a file into restore/ to restore it.
 
             Backup files are not encrypted, unless the repository was made with `backupfs init --encrypt`. Exports never are.
@@ -22,7 +22,8 @@ public struct BackupFS: ParsableCommand {
         version: ProgramVersion.text,
         subcommands: [
             InitCommand.self, MountCommand.self, UnmountCommand.self, BackupCommand.self, SnapshotsCommand.self,
-            ListCommand.self, RestoreCommand.self, ExportCommand.self, DiffCommand.self, FindCommand.self, TagCommand.self,
+            ListCommand.self, RestoreCommand.self, UndoCommand.self, ExportCommand.self, DiffCommand.self, FindCommand.self,
+            TagCommand.self,
             PinCommand.self, UnpinCommand.self, StatsCommand.self, VerifyCommand.self, StatusCommand.self, HistoryCommand.self,
             CheckCommand.self,
             PasswordCommand.self, ConfigCommand.self, CancelCommand.self, RetryCommand.self,
@@ -38,7 +39,8 @@ public struct BackupFS: ParsableCommand {
         signal(SIGPIPE, SIG_IGN)
         do {
             try RepeatedOption.check(CommandLine.arguments)
-            var command = try parseAsRoot()
+            try MistypedVerb.checkHelp(CommandLine.arguments)
+            var command = try parseAsRoot(WaitingTime.completed(CommandLine.arguments))
             CancellingSignals.enable()
             StallWatch.enable {
                 Terminal.complain(
@@ -50,7 +52,8 @@ public struct BackupFS: ParsableCommand {
             Glibc.exit(ExitStatus.success.rawValue)
         } catch let error as BackupError {
             let status = ExitStatus(error.code)
-            if CommandLine.arguments.contains("--json") {
+            // Of an export, --json is the form and not how it talks.
+            if CommandLine.arguments.contains("--json"), CommandLine.arguments.dropFirst().first != "export" {
                 Terminal.complain(json: error, status: status)
             } else {
                 Terminal.complain(error)

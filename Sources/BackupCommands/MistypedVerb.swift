@@ -24,4 +24,23 @@ enum MistypedVerb {
         guard (try? FileSystem.exists(word)) != false else { return near }
         return abs(near.utf8.count - word.utf8.count) <= 1 && word.utf8.count > 3 ? near : nil
     }
+
+    /// Whether a word can be neither a command nor a mountpoint: there is no such folder, and it is not said where one would be.
+    static func isUnknown(_ word: String, arguments: [String]) -> Bool {
+        guard !word.contains("/"), word != ".", word != "..", !arguments.dropFirst().contains("mount") else { return false }
+        return (try? FileSystem.exists(word)) == false
+    }
+
+    /// `copy --help` would show the help of `mount`, which is what a command line without a command is.
+    /// - Throws: `usage`.
+    static func checkHelp(_ arguments: [String]) throws(BackupError) {
+        guard arguments.contains("--help") || arguments.contains("-h"), let word = arguments.dropFirst().first,
+            !word.hasPrefix("-"), word != "help",
+            !BackupFS.configuration.subcommands.contains(where: { $0.configuration.commandName == word }),
+            isUnknown(word, arguments: arguments)
+        else { return }
+        throw BackupError(
+            .usage, "there is no command “\(MessageText.shortened(word))”",
+            remedy: meant(by: word, arguments: arguments).map { "Did you mean \($0)?" } ?? "See: backupfs --help")
+    }
 }

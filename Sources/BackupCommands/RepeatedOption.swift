@@ -8,6 +8,11 @@ enum RepeatedOption {
         "--tag": ["snapshots"], "--keep-tag": ["forget"], "--add": ["tag"], "--remove": ["tag"], "--set": ["tag"],
     ]
 
+    /// Short names of options with a value, where they collect none.
+    private static let short: [String: (name: String, verbs: Set<String>)] = [
+        "-o": ("--output", ["export", "app"]), "-l": ("--keep-last", ["forget"]),
+    ]
+
     /// - Throws: `usage`.
     static func check(_ arguments: [String]) throws(BackupError) {
         let words = arguments.dropFirst().prefix { $0 != "--" }
@@ -23,6 +28,7 @@ enum RepeatedOption {
                     continue
                 }
             }
+            if let option = short[word], option.verbs.contains(verb) { isValueOf = option.name }
             guard word.hasPrefix("--") else { continue }
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             if parts.count == 2 {

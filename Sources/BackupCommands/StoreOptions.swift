@@ -12,12 +12,20 @@ struct StoreOptions: ParsableArguments {
     var store: String?
     @OptionGroup var passwords: PasswordOptions
     @OptionGroup var log: LogOptions
+    @OptionGroup var verbosity: VerbosityOptions
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Wait for a lock that another operation has, for so long (30s, 10min, 2h) or, without a time, for as long as it takes.",
+            valueName: "time"))
+    var wait: WaitingTime?
 
     init() {}
 
     func path() throws(BackupError) -> String { try StoreLocation.resolve(store) }
 
     func open() throws(BackupError) -> Store {
+        wait?.begin()
         let store = try passwords.open(path(), log: log.overrides)
         Terminal.language = store.language
         return store

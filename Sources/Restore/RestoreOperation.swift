@@ -9,7 +9,8 @@ import SystemIO
 public struct RestoreOperation: Sendable {
     /// Phases in the words of the app's own documents.
     public static let importingPhase: Message = "Importing data..."
-    static let rollingBackMessage: Message = "Import failed. Restoring previous data..."
+    /// Told before what was begun is undone.
+    public static let rollingBackMessage: Message = "Import failed. Restoring previous data..."
 
     let database: AppDatabase
     let mediaPath: String?

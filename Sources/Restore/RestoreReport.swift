@@ -35,6 +35,7 @@ public struct RestoreReport: Sendable {
     public var others: [RestoreOutcome] = []
     /// The safety backup's file name in `safety/`.
     public var safetyBackup: String?
+    public var safetySnapshot: SnapshotID?
     public var error: BackupError?
     /// How many files the restored backup lacks, because they could not be read when it was made, where all media were replaced.
     public var unreadFileCount = 0
@@ -50,6 +51,8 @@ public struct RestoreReport: Sendable {
     public var leftover: BackupError?
     /// The folder where a dropped file replaces all data, if there is one.
     public var undoFolder: String? = "restore/"
+    /// The command that takes the restore back, also without a mount.
+    public var undoCommand: String?
     /// Commands of the user's that were run.
     public var hooks: [Hook] = []
     /// Of what was handed in; `nil` after a crash, when nobody knows it any more.
@@ -163,7 +166,7 @@ public struct RestoreReport: Sendable {
     }
 
     /// Whether the data is that of the file.
-    private var isNew: Bool { result == .success || result == .completed }
+    public var isNew: Bool { result == .success || result == .completed }
 
     /// Whether what was handed in may hold something that the app does not have now: skipped records, or what a warning names.
     public var leavesSome: Bool {
@@ -213,7 +216,32 @@ public struct RestoreReport: Sendable {
     private var details: [Message] { error?.details ?? [] }
 
     /// For a person, some lines.
-    public var text: Message {
+    public var text: Message { .joined(lines, separator: "\n") }
+
+    /// What a failure has left: for a person who has been told the error itself.
+    public var remains: [Message] {
+        switch result {
+        case .refused: ["Nothing was changed."]
+        case .failed: [Self.unchanged] + safetyLines
+        case .unfinished: [Self.unfinished] + safetyLines
+        case .success, .completed, .undone, .preview: []
+        }
+    }
+
+    private static let unchanged: Message = "The data is as it was."
+    private static let unfinished: Message = "The next backupfs command finishes the restore or undoes it, as a whole."
+
+    private var safetyLines: [Message] {
+        guard let safetyBackup else { return [] }
+        var lines: [Message] = ["Safety backup of the data before: safety/\(safetyBackup)"]
+        guard isNew else { return lines }
+        if let undoCommand { lines.append("Undo with: \(undoCommand)") }
+        if let undoFolder { lines.append("Or in the mount: cp safety/\(safetyBackup) \(undoFolder)") }
+        return lines
+    }
+
+    /// The text, line by line.
+    public var lines: [Message] {
         var lines: [Message] = []
         let name = MessageText.shortened(fileName, limit: MessageText.nameLimit)
         switch result {
@@ -226,14 +254,13 @@ public struct RestoreReport: Sendable {
         lines.append("Time: \(SystemClock.localTime(finishedAt))")
         if let summary = checked?.summary {
             if let device = summary.deviceName { lines.append("Source device: \(MessageText.shortened(device))") }
-            if let time = summary.createdAt { lines.append("Export date: \(ISO8601.format(time))") }
+            if let time = summary.createdAt { lines.append("Export date: \(SystemClock.localTime(time))") }
             if let version = summary.appVersion { lines.append("App version: \(MessageText.shortened(version))") }
             lines.append("Schema version: \(summary.schemaVersion)")
             for count in summary.toldCounts { lines.append("\(CollectionHeading.of(count.plural)): \(count.count)") }
             if let range = summary.dateRange {
-                lines.append(
-                    "\(CollectionHeading.of(range.plural)) from \(ISO8601.format(range.earliest)) to \(ISO8601.format(range.latest))"
-                )
+                let (earliest, latest) = (SystemClock.localTime(range.earliest), SystemClock.localTime(range.latest))
+                lines.append("\(CollectionHeading.of(range.plural)) from \(earliest) to \(latest)")
             }
             for (field, count) in summary.unknownFields.sorted(by: { $0.key < $1.key }) {
                 lines.append(
@@ -250,16 +277,14 @@ public struct RestoreReport: Sendable {
         if let remedy = error?.remedy { lines.append(remedy) }
         switch result {
         case .refused, .failed: lines.append("The data is as it was. Copy the file again to try again.")
-        case .unfinished: lines.append("The next backupfs command finishes the restore or undoes it, as a whole.")
+        case .unfinished: lines.append(Self.unfinished)
         case .success, .completed, .undone: break
-        case .preview: if strategy == .replace { lines.append(Self.deletionWarning) }
-        }
-        if let safetyBackup {
-            lines.append("Safety backup of the data before: safety/\(safetyBackup)")
-            if let undoFolder, isNew {
-                lines.append("Undo with: cp safety/\(safetyBackup) \(undoFolder)")
+        case .preview:
+            if strategy == .replace {
+                lines.append("A safety backup of all data is made first. The restore can be taken back with: backupfs undo")
+                lines.append(Self.deletionWarning)
             }
         }
-        return .joined(lines, separator: "\n")
+        return lines + safetyLines
     }
 }

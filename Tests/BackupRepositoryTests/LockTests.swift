@@ -82,7 +82,8 @@ import Testing
     /// Locks of the kernel may not reach other hosts; their notes do.
     @Test func anotherHost() throws {
         let path = try leave([:])
-        let message = "another operation is running: backup, by process 4711 on fileserver, since 2026-01-11T14:30:00Z"
+        let since = SystemClock.localTime(Timestamp(seconds: 1_768_141_800)).english
+        let message = "another operation is running: backup, by process 4711 on fileserver, since \(since)"
         #expect(busy { _ = try repository.makeWriter() } == message)
         #expect(busy { _ = try RepositoryPrune(repository).run() } == message)
         #expect(notes().count == 1)

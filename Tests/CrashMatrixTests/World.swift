@@ -93,7 +93,8 @@ final class World {
         let known: [String: Set<String>] = [
             ".": [
                 "CACHEDIR.TAG", "app", "app.yaml", "apps", "last-error.json", "operation.lock", "repository", "restore", "spool",
-                "store.yaml", "identity", "last-backup", "catalog", "mount.lock", "mount.log", "backupfs.log", "history.jsonl",
+                "store.yaml", "identity", "last-backup", "last-restore.json", "catalog", "mount.lock", "mount.log",
+                "backupfs.log", "history.jsonl",
             ],
             "spool": ["CACHEDIR.TAG"], "restore": ["last.json", "last.txt"],
             "app": ["database.sqlite", "database.sqlite-shm", "database.sqlite-wal", "photos"],

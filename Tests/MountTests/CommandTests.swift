@@ -35,7 +35,7 @@ struct CommandTests {
                 let result = try room.fails(command, saying: "there is no backupfs store here", exitCode: 10)
                 #expect(result.errors.contains("backupfs init --store \(room.storePath)") && result.output.isEmpty)
             }
-            try room.fails("backupfs frobnicate --store $S --bogus", saying: "bogus", exitCode: 2)
+            try room.fails("backupfs frobnicate --store $S --bogus", saying: "no command \"frobnicate\"", exitCode: 2)
             try room.fails("backupfs backup --bogus", saying: "--bogus", exitCode: 2)
             try room.fails("backupfs ls", saying: "snap", exitCode: 2)
             try room.fails("backupfs", saying: "mountpoint", exitCode: 2)

@@ -30,9 +30,52 @@ struct RestoreTests {
             #expect(try room.report(".safetyBackup") == "safety_backup_before_import_2026-01-11_14-30-00.json")
             let text = try room.sh("cat $M/restore/last.txt")
             #expect(text.hasPrefix("old.json: Imported 1 cars, 1 expenses, 1 maintenance records, 1 notifications."))
-            #expect(text.contains("Undo with: cp safety/safety_backup_before_import_2026-01-11_14-30-00.json restore/"))
-            try room.sh("cd $M; $(sed -n 's/^Undo with: //p' restore/last.txt)")
+            #expect(text.contains("Or in the mount: cp safety/safety_backup_before_import_2026-01-11_14-30-00.json restore/"))
+            try room.sh("cd $M; $(sed -n 's/^Or in the mount: //p' restore/last.txt)")
             #expect(try room.sh("jq '.expenses|length' $M/live/export.json") == "1200")
+            // The command takes that back again, and then the command's own restore; with the mount and without it.
+            try room.sh("$(sed -n 's/^Undo with: //p' $M/restore/last.txt) --yes")
+            #expect(try room.sh("jq '.expenses|length' $M/live/export.json") == "1")
+            let command = try room.sh("sed -n 's/^Undo with: //p' $M/restore/last.txt")
+            try room.unmount()
+            try room.sh("cd /; \(command) --yes")
+            #expect(try room.sh("backupfs export -o - --store $S | jq '.expenses|length'") == "1200")
+            try room.mount()
+        }
+    }
+
+    @Test func `SAF-07: a dropped archive is taken back with all media, by the printed command and by cp`() throws {
+        try PhotoDiary.withMount { room in
+            let dump = "sqlite3 -readonly $S/app/database.sqlite .dump"
+            try room.sh(
+                """
+                mkdir $M/snapshots/one; cp $M/snapshots/one/archive.zip $R/one.zip
+                printf changed > $P/changed.jpg; mkdir -p $P/new; printf new > $P/new/n.jpg
+                sqlite3 $S/app/database.sqlite "insert into photos values (77, 'changed.jpg', 'here')"; cp -a $P $R/before
+                """)
+            let before = try room.sh(dump)
+            for way in [
+                "$(sed -n 's/^Undo with: //p' restore/last.txt) --yes", "$(sed -n 's/^Or in the mount: //p' restore/last.txt)",
+            ] {
+                try room.sh("cp $R/one.zip $M/restore/; ! [ -e $P/new/n.jpg ]")
+                #expect(try room.sh(dump) != before)
+                try room.sh("cd $M; \(way); diff -r $R/before $P")
+                #expect(try room.sh(dump) == before, "\(way)")
+            }
+            #expect(
+                try room.sh("backupfs snapshots --safety --json --store $S | jq -r '.[].fileName' | sort")
+                    == room.sh("ls $M/safety | sort"))
+        }
+    }
+
+    @Test(arguments: ["replace", "merge", "skip"])
+    func `SAF-07: each strategy's folder is taken back by the printed command`(strategy: String) throws {
+        try Room.withMount("--sample") { room in
+            try room.sh("sqlite3 $S/app/database.sqlite \"delete from expenses where id > 9; update cars set name = 'mine'\"")
+            let before = try room.state()
+            try room.write(SampleDocument.text, to: "old.json")
+            try room.sh("cp $R/old.json $M/restore/\(strategy)/; $(sed -n 's/^Undo with: //p' $M/restore/last.txt) --yes")
+            #expect(try room.state() == before)
         }
     }
 
@@ -119,9 +162,9 @@ struct RestoreTests {
             #expect(try room.names("restore/preview") == ["old.json", "old.json.preview.json", "old.json.preview.txt"])
             let text = try room.sh("cat $M/restore/preview/old.json.preview.txt")
             for line in [
-                "Source device: iPhone 15 Pro", "Export date: 2026-01-11T14:30:00Z", "App version: 2026.1.1", "Schema version: 1",
+                "Source device: iPhone 15 Pro", "Export date: 2026-01-11 14:30:00", "App version: 2026.1.1", "Schema version: 1",
                 "Cars: 1", "Expenses: 1", "Maintenance records: 1", "Notifications: 1",
-                "Expenses from 2026-01-10T18:30:00Z to 2026-01-10T18:30:00Z",
+                "Expenses from 2026-01-10 18:30:00 to 2026-01-10 18:30:00",
             ] { #expect(text.contains(line), "\(line) in \(text)") }
             #expect(text.hasSuffix("Importing will DELETE ALL existing data. This cannot be undone."))
             #expect(

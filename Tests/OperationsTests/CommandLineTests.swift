@@ -7,7 +7,8 @@ struct CommandLineTests {
         let room = try Room()
         for (line, option) in [
             ("init --database $R/a.sqlite --database $R/b.sqlite", "--database"), ("init --media=$R/a --media $R/b", "--media"),
-            ("snapshots --store $R/a --store=$R/b", "--store"),
+            ("snapshots --store $R/a --store=$R/b", "--store"), ("export -o $R/a -o $R/b", "--output"),
+            ("forget -l 3 --keep-last 4", "--keep-last"),
         ] {
             let result = try room.run("backupfs \(line)")
             #expect(result.status == 2, "\(line): \(result)")
@@ -28,6 +29,23 @@ struct CommandLineTests {
         }
         #expect(try room.run("backupfs status --check 1h --store $R/s").status == 0)
         #expect(try room.run("backupfs status --check 1y --store $R/s").status == 0)
+        // The same units everywhere.
+        #expect(try room.run("backupfs status --check 90min --store $R/s").status == 0)
+        #expect(try room.run("backupfs status --check 1mo2w --store $R/s").status == 0)
+        let later = ["BACKUPFS_NOW": "2040-01-01T00:00:00Z"]
+        #expect(try room.run("backupfs backup --store $R/s", ["BACKUPFS_NOW": "2039-12-31T22:00:00Z"]).status == 0)
+        #expect(try room.run("backupfs status --check 119min --store $R/s", later).status == 1)
+        #expect(try room.run("backupfs status --check 121min --store $R/s", later).status == 0)
+        for within in ["1mo", "1m", "4w", "90min", "1y6mo", "1y6m"] {
+            #expect(try room.run("backupfs forget --keep-within \(within) -n --store $R/s").status == 0, "\(within)")
+            #expect(try room.run("backupfs config set keep-within \(within) --store $R/s").status == 0, "\(within)")
+        }
+        for schedule in ["every 90m", "every 90min", "every 1h30min", "every 2w"] {
+            #expect(try room.run("backupfs config set schedule '\(schedule)' --store $R/s").status == 0, "\(schedule)")
+        }
+        for schedule in ["every 1mo", "every 1y", "every 30s", "every 5"] {
+            #expect(try room.run("backupfs config set schedule '\(schedule)' --store $R/s").status != 0, "\(schedule)")
+        }
     }
 
     @Test(arguments: [
@@ -41,6 +59,11 @@ struct CommandLineTests {
             let result = try room.run("cd \(folder); BACKUPFS_STORE=$R/s backupfs \(word)")
             #expect(result.status == 2, "\(result)")
             #expect("\(result)".contains("Did you mean \(meant)?"), "\(result)")
+        }
+        for line in ["sync", "nothing-like-that", "copy --help"] {
+            let result = try room.run("cd $R; backupfs \(line)")
+            #expect(result.status == 2 && "\(result)".lowercased().contains("there is no command "), "\(line): \(result)")
+            #expect(!"\(result)".contains("mkdir") && !"\(result)".contains("Returns when the mount is ready"))
         }
         let result = try room.run("cd $R; backupfs mnt --store $R/none")
         #expect(!"\(result)".contains("Did you mean"), "\(result)")

@@ -150,7 +150,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "--keep-last 0", "--keep-last x", "--keep-daily -3", "--keep-within 3", "--keep-within 3w", "--keep-within 1d1d",
+        "--keep-last 0", "--keep-last x", "--keep-daily -3", "--keep-within 3", "--keep-within 3x", "--keep-within 1d1d",
         "--keep-within ''",
         "--keep-tag ''", "n1 --keep-last 3",
     ])

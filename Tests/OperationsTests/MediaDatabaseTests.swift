@@ -67,7 +67,7 @@ struct MediaDatabaseTests {
         let before = try room.sh("sqlite3 $R/a.db .dump")
         let told = try room.sh("backupfs restore old --yes --store $S")
         let name = try room.sh("jq -r .safetyBackup $S/restore/last.json")
-        #expect(name.hasSuffix(".zip") && told.contains("Undo with: cp safety/\(name) restore/"), "\(told)")
+        #expect(name.hasSuffix(".zip") && told.contains("Or in the mount: cp safety/\(name) restore/"), "\(told)")
         #expect(try room.sh("sqlite3 $R/a.db .dump") != before)
         // The command takes it by its file's name, and by its own.
         try room.sh("cd $R; backupfs restore \(name) --yes --store $S")

@@ -89,7 +89,8 @@ struct MergingTests {
         let replace = try room.sh("backupfs restore $R/other.json --dry-run --store $S")
         #expect(
             replace.hasSuffix(
-                "  Notifications: 4 added, 4 removed\nImporting will DELETE ALL existing data. This cannot be undone."))
+                "  Notifications: 4 added, 4 removed\nA safety backup of all data is made first. The restore can be taken back with: backupfs undo\nImporting will DELETE ALL existing data. This cannot be undone."
+            ))
         // A preview in the mounted folder tells of all strategies.
         let store = try Store.open(room.storePath)
         let report = try RestoreRunner(store: store).preview(ImportSource(file: room("other.json")), comparesOthers: true)

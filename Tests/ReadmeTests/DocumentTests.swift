@@ -70,7 +70,10 @@ import Testing
             .flatMap { [$0.1, $0.2].compactMap { $0.map(String.init) } }
         #expect(options.contains("--store") || ["app add", "app check", "app schema"].contains(verb), "\(verb)")
         // What every verb takes stands at the top of the document.
-        let common: Set = ["--version", "-h", "--help", "--password-file", "--log-level", "--log-file"]
+        let common: Set = [
+            "--version", "-h", "--help", "--password-file", "--log-level", "--log-file", "-q", "--quiet", "-v", "--verbose",
+            "--wait",
+        ]
         for option in options where !common.contains(option) {
             #expect(section.contains("`\(option)"), "Docs/commands.md: \(verb) \(option)")
         }

@@ -8,7 +8,7 @@ public enum Schedule: Sendable, Equatable {
     /// At times of the local calendar, each once, whatever the clock does.
     case calendar(CalendarExpression)
 
-    /// Reads `off`, `every 24h` (`m`, `h`, `d`, `w`; several, as `1h30m`; a minute to 366 days), or what `CalendarExpression` takes.
+    /// Reads `off`, `every 24h` (`s`, `min` or `m`, `h`, `d`, `w`; several, as `1h30m`; a minute to 366 days), or what `CalendarExpression` takes.
     /// - Throws: `usage`, saying what can be written.
     public init(parsing text: String) throws(BackupError) {
         let words = text.split(separator: " ").map { $0.lowercased() }
@@ -19,7 +19,7 @@ public enum Schedule: Sendable, Equatable {
                 throw BackupError(
                     .usage,
                     "“\(MessageText.shortened(text))” is no schedule: after every there is a length of time from a minute to 366 days",
-                    remedy: "Write it like every 24h, every 90m or every 2d.")
+                    remedy: "Write it like every 24h, every 90min or every 2d.")
             }
             self = .interval(seconds, text: words.joined(separator: " "))
         } else {
@@ -28,19 +28,11 @@ public enum Schedule: Sendable, Equatable {
     }
 
     private static func seconds(_ text: String) -> Int64? {
-        var rest = text[...]
+        guard let parts = TimeUnit.parts(of: text, m: .minutes) else { return nil }
         var sum: Int64 = 0
-        while !rest.isEmpty {
-            let digits = rest.prefix { $0.isASCII && $0.isNumber }
-            rest = rest.dropFirst(digits.count)
-            guard let number = Int64(digits), number <= 1_000_000, let unit = rest.popFirst() else { return nil }
-            switch unit {
-            case "m": sum += number * 60
-            case "h": sum += number * 3600
-            case "d": sum += number * 86_400
-            case "w": sum += number * 604_800
-            default: return nil
-            }
+        for (number, unit) in parts {
+            guard let seconds = unit.secondCount else { return nil }
+            sum += Int64(number) * seconds
         }
         return (60...366 * 86_400).contains(sum) ? sum : nil
     }

@@ -14,7 +14,7 @@ enum Consent {
         let word = answer ?? "yes"
         let choice: Message =
             answer.map { "\(question) Type \"\($0)\", or nothing to cancel [Cancel]: " } ?? "\(question) Type \"\(word)\" [no]: "
-        guard TypedAnswer.matches(Terminal.ask(choice, isDestructive: true), ["yes", word]) else {
+        guard TypedAnswer.matches(try Terminal.ask(choice, isDestructive: true), ["yes", word]) else {
             throw BackupError(.interrupted, "cancelled; nothing was changed")
         }
     }

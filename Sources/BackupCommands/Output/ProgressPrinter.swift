@@ -35,7 +35,9 @@ final class ProgressPrinter: Sendable {
     }
 
     private func show(_ progress: OperationProgress) {
-        guard isJSON || Terminal.isErrorTerminal else { return }
+        let verbosity = Terminal.verbosity
+        guard verbosity != .quiet else { return }
+        guard isJSON || Terminal.isErrorTerminal || verbosity == .verbose else { return }
         let now = SystemClock.monotonicNanoseconds()
         // Shown under the lock: in the order in which it happens.
         state.withLock { state in
@@ -43,11 +45,15 @@ final class ProgressPrinter: Sendable {
             var timing = state.timing ?? OperationTiming(startingAt: now)
             timing.note(processedBytes: progress.processedBytes, totalBytes: progress.totalBytes, at: now)
             state.timing = timing
-            guard isJSON || now >= state.startedAt + Self.quietNanoseconds else { return }
+            guard isJSON || verbosity == .verbose || now >= state.startedAt + Self.quietNanoseconds else { return }
+            // Where no line can move, a line for each step will do.
+            let hasLines = !isJSON && !Terminal.isErrorTerminal
+            if hasLines, state.shownMessage == progress.message { return }
             guard state.shownMessage != progress.message || state.shownPercent != progress.percent else { return }
             state.shownMessage = progress.message
             state.shownPercent = progress.percent
-            state.isLineOpen = !isJSON
+            state.isLineOpen = !isJSON && !hasLines
+            if hasLines { return Terminal.complain(progress.message) }
             guard isJSON else { return write(progress, timing.reading(at: now)) }
             if state.shownPhase == progress.phase, now < state.lastLineAt + Self.lineIntervalNanoseconds {
                 state.waiting = progress
@@ -101,6 +107,7 @@ extension Terminal {
     /// Replaces the terminal's current line on standard error.
     static func showStatusLine(_ text: String) {
         let blank = String(repeating: " ", count: plainLineWidth)
+        let text = TerminalText.harmless(text, keepsLines: false)
         let shown = isPlain ? "\r\(blank)\r\(text.prefix(plainLineWidth))" : "\r\u{1B}[K\(text)"
         let bytes = Array(shown.utf8)
         bytes.withUnsafeBytes { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }

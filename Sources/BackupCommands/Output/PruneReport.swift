@@ -4,6 +4,11 @@ import Export
 
 /// What a prune did, or would do.
 enum PruneReport {
+    static func tell(_ summary: PruneSummary, isDryRun: Bool) {
+        let text = text(summary, isDryRun: isDryRun)
+        if isDryRun { Terminal.say(text) } else { Terminal.tell(text) }
+    }
+
     static func text(_ summary: PruneSummary, isDryRun: Bool) -> Message {
         let needed = ByteCount.text(summary.neededByteCount)
         let unused = ByteCount.text(summary.unusedByteCount)

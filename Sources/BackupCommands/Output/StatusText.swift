@@ -10,12 +10,16 @@ struct StatusText {
     private static let shownMonthCount = 12
 
     let state: StoreState
+    /// Whether what the records are like is told, and not only how many there are.
+    var hasStatistics = false
 
     /// In blocks, as the app's definition has them, or in one.
     var lines: [Message] {
         var lines: [Message] = ["\(state.definition.title) (\(state.definition.name))", "Store: \(state.storePath)"]
         // Not in a block, which an app need not have.
         lines += ([state.successorNotice].compactMap { $0 } + state.warnings).map(Self.warning)
+        // What a user looks for comes first, and once.
+        lines += last + running + failures
         if state.definition.statusBlocks.isEmpty {
             lines += summary + statistics
         } else {
@@ -24,9 +28,8 @@ struct StatusText {
                 for content in block.contents { lines += self.lines(of: content) }
                 lines += block.actions.map { .joined([$0.label, .verbatim("backupfs \($0.command)")], separator: ": ") }
             }
-            lines.append("")
         }
-        return lines + running
+        return lines
     }
 
     private func lines(of content: StatusBlock.Content) -> [Message] {
@@ -38,13 +41,19 @@ struct StatusText {
         }
     }
 
+    private var last: [Message] {
+        guard let newest = state.newest else { return ["No backups yet. Make one with: backupfs backup"] }
+        return ["Last backup: \(SystemClock.localTime(newest.creationTime))"]
+    }
+
+    private var failures: [Message] {
+        guard let failure = state.failure, state.hasFailed else { return [] }
+        let line: Message = "Last error: \(SystemClock.localTime(failure.at)), \(failure.name): \(failure.message)"
+        return failure.retry == nil ? [line] : [line, "Try it again with: backupfs retry"]
+    }
+
     private var summary: [Message] {
         var lines: [Message] = []
-        if let newest = state.newest {
-            lines.append("Last backup: \(SystemClock.localTime(newest.creationTime))")
-        } else {
-            lines.append("No backups yet. Make one with: backupfs backup")
-        }
         if let next = state.nextBackup { lines.append("Next backup: \(SystemClock.localTime(next)) (\(state.schedule))") }
         if let name = state.scheduleSwitchedOffBy {
             lines.append("Next backup: none by itself, since \(name) is off in \(state.definition.title)")
@@ -58,10 +67,6 @@ struct StatusText {
         if state.leftFileCount > 0 {
             lines.append(
                 "Files that were copied into restore/ and never restored: \(state.leftFileCount), in \(state.leftFilesPath)")
-        }
-        if let failure = state.failure, state.hasFailed {
-            lines.append("Last error: \(SystemClock.localTime(failure.at)), \(failure.name): \(failure.message)")
-            if failure.retry != nil { lines.append("Try it again with: backupfs retry") }
         }
         return lines
     }
@@ -88,7 +93,8 @@ extension StatusText {
             return (state.counts ?? []).map { "\(CollectionHeading.of($0.plural)): \($0.count)" }
         }
         var lines: [Message] = statistics.collections.flatMap { collection -> [Message] in
-            [headline(collection)] + details(collection).map { .joined([.verbatim("  "), $0], separator: "") }
+            [headline(collection)]
+                + (hasStatistics ? details(collection) : []).map { .joined([.verbatim("  "), $0], separator: "") }
         }
         if let bytes = statistics.databaseBytes { lines.append("Database: \(ByteCount.text(bytes))") }
         return lines

@@ -48,7 +48,7 @@ extension Terminal {
             guard result == 1 else { return count }
             switch byte {
             case Key.lineFeed, Key.carriageReturn, Key.endOfInput: return count
-            case Key.interrupt: throw BackupError(.interrupted, "interrupted")
+            case Key.interrupt: throw BackupError(.interrupted, "cancelled; nothing was changed")
             case Key.eraseLine: count = 0
             case Key.backspace, Key.delete:
                 // All bytes of a UTF-8 character.

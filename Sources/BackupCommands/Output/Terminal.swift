@@ -15,6 +15,14 @@ enum Terminal {
         set { currentLanguage.withLock { $0 = newValue } }
     }
 
+    private static let currentVerbosity = Mutex<Verbosity>(.normal)
+
+    /// Set by `--quiet` and `--verbose`.
+    static var verbosity: Verbosity {
+        get { currentVerbosity.withLock { $0 } }
+        set { currentVerbosity.withLock { $0 = newValue } }
+    }
+
     /// A local time in the form of the reader's language.
     static func time(_ time: Timestamp) -> String { language.text(SystemClock.localTime(time)) }
 
@@ -26,6 +34,10 @@ enum Terminal {
         let text = isOutputTerminal ? TerminalText.harmless(text, keepsLines: true) : text
         put(Array((text.hasSuffix("\n") ? text : text + "\n").utf8), STDOUT_FILENO)
     }
+
+    /// What was done, which `--quiet` leaves out.
+    static func tell(_ text: Message) { if verbosity != .quiet { say(text) } }
+    static func tell(verbatim text: String) { if verbosity != .quiet { say(verbatim: text) } }
 
     /// A name, or another text that has no lines, in what goes to standard output: as it is for a program, quoted for a person.
     static func shown(_ name: String) -> String { isOutputTerminal ? TerminalText.harmless(name, keepsLines: false) : name }
@@ -58,8 +70,15 @@ enum Terminal {
     }
 
     /// To standard error, as it is.
-    static func complain(prompt: Message) {
-        put(Array(TerminalText.harmless(language.text(prompt), keepsLines: true).utf8), STDERR_FILENO)
+    /// - Parameter isRed: on a terminal that shows colours.
+    static func complain(prompt: Message, isRed: Bool = false) {
+        var text = TerminalText.harmless(language.text(prompt), keepsLines: true)
+        if isRed, isErrorTerminal, !isPlain {
+            // What is typed is not red, nor the space before it.
+            let end = text.lastIndex { $0 != " " && $0 != ":" }.map(text.index(after:)) ?? text.endIndex
+            text = "\u{1B}[31m\(text[..<end])\u{1B}[0m\(text[end...])"
+        }
+        put(Array(text.utf8), STDERR_FILENO)
     }
 
     /// In front of what has succeeded, on standard output, and of what has failed, on standard error; nothing off a terminal.
@@ -77,21 +96,6 @@ enum Terminal {
     static var isErrorTerminal: Bool { isatty(STDERR_FILENO) == 1 }
     static var isOutputTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
     static var isInputTerminal: Bool { isatty(STDIN_FILENO) == 1 }
-
-    /// Asks and reads one line.
-    /// - Parameter isDestructive: whether yes takes something away: the question is red then.
-    /// - Returns: `nil` at the end of the input.
-    static func ask(_ question: Message, isDestructive: Bool = false) -> String? {
-        if isDestructive, isErrorTerminal, !isPlain {
-            let text = TerminalText.harmless(language.text(question), keepsLines: true)
-            // What the answer stands behind is not red, and ends as any question does.
-            let end = text.hasSuffix(": ") ? ": " : ""
-            put(Array("\u{1B}[31m\(text.dropLast(end.count))\u{1B}[0m\(end)".utf8), STDERR_FILENO)
-        } else {
-            complain(prompt: question)
-        }
-        return readLine(strippingNewline: true)
-    }
 
     /// Shows these lines in place of all that the terminal shows.
     static func redraw(_ lines: [String]) {

@@ -11,7 +11,7 @@ struct BackupCommand: ParsableCommand {
         commandName: "backup",
         abstract: "Back up now.",
         discussion: """
-            Prints the new backup's name. Exit code 3: the backup was made, but some file could not be read. With --if-due it is the backup of
+            Prints the new backup's name. Exit code 3: the backup was made, but some file could not be read. With --if-due it is the backup of \
             the store's schedule, made only when it is due and something has changed: for a timer, where the store is not always mounted.
 
             Example:
@@ -31,7 +31,7 @@ struct BackupCommand: ParsableCommand {
             "Of which version of the app it is: production or development, for apps that have both (default: the store's settings).",
             valueName: "channel"))
     var channel: Channel?
-    @Flag(name: .long, help: "Only say what would be backed up.")
+    @Flag(name: [.long, .customShort("n")], help: "Only say what would be backed up.")
     var dryRun = false
     @Flag(name: .long, help: "Back up only if the schedule says that it is time.")
     var ifDue = false
@@ -136,6 +136,12 @@ struct BackupCommand: ParsableCommand {
     }
 
     private func report(_ document: OrderedJSON, text: Message) {
-        if output.json { Terminal.say(document.compactText + [10]) } else { Terminal.say(text) }
+        if output.json {
+            Terminal.say(document.compactText + [10])
+        } else if dryRun {
+            Terminal.say(text)
+        } else {
+            Terminal.tell(text)
+        }
     }
 }

@@ -10,7 +10,7 @@ struct CancelCommand: ParsableCommand {
         commandName: "cancel",
         abstract: "End the operation that is running on the store.",
         discussion: """
-            A backup, a restore or whatever else runs ends as soon as it can, and nothing of it is left half done. Returns when it has ended.
+            A backup, a restore or whatever else runs ends as soon as it can, and nothing of it is left half done. Returns when it has ended. \
             What can no longer be taken back is finished instead.
 
             Example:

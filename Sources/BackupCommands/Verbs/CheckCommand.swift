@@ -10,7 +10,7 @@ struct CheckCommand: ParsableCommand {
         commandName: "check",
         abstract: "Look for damage in the backups.",
         discussion: """
-            Compares records, folders, lists, packs and the catalog with each other; with --read-data also every stored byte with its
+            Compares records, folders, lists, packs and the catalog with each other; with --read-data also every stored byte with its \
             checksum. Names every file that is hurt, and then ends with exit code 1.
 
             Example:
@@ -55,7 +55,7 @@ struct CheckCommand: ParsableCommand {
             ? try operation.repair(progress: printer.handler, report: report)
             : try operation.run(readData: readData ? .all : subset, progress: printer.handler, report: report)
         printer.finish()
-        if isJSON { Terminal.say(Self.json(summary).compactText + [10]) } else { Terminal.say(Self.text(summary)) }
+        if isJSON { Terminal.say(Self.json(summary).compactText + [10]) } else { Terminal.tell(Self.text(summary)) }
         guard summary.isSound else {
             throw BackupError(
                 .repositoryDamaged, Self.verdict(summary), path: store.repository.path,
@@ -92,7 +92,7 @@ struct CheckCommand: ParsableCommand {
 
     private static func text(_ summary: CheckSummary) -> Message {
         let looked: Message =
-            "Checked \(summary.snapshotCount) backups, \(summary.packCount) packs and \(summary.chunkCount) chunks."
+            "Checked backups: \(summary.snapshotCount), packs: \(summary.packCount), chunks: \(summary.chunkCount)."
         let read: Message = "Read \(ByteCount.text(summary.readByteCount)) in \(summary.readPackCount) packs."
         let verdict: [Message] = summary.isSound ? ["No damage was found."] : []
         return .joined([summary.readPackCount > 0 ? .joined([looked, read], separator: " ") : looked] + verdict, separator: "\n")

@@ -10,8 +10,8 @@ struct DeleteCommand: ParsableCommand {
         commandName: "delete",
         abstract: "Delete backups by name, or all of them.",
         discussion: """
-            As rmdir does in the mounted folder. Pinned backups are not deleted by name, and --all leaves them and safety backups alone.
-            Deleted backups can be brought back with undelete for 7 days (the setting undelete-days); prune gives their room back after that. With
+            As rmdir does in the mounted folder. Pinned backups are not deleted by name, and --all leaves them and safety backups alone. \
+            Deleted backups can be brought back with undelete for 7 days (the setting undelete-days); prune gives their room back after that. With \
             --now they are gone at once, and so is what only they needed; those of another store only with --other-source.
 
             Example:
@@ -46,7 +46,8 @@ struct DeleteCommand: ParsableCommand {
         SuccessorWarning.show(store)
         OtherSourceWarning.show(plan.removed, store)
         guard !plan.isEmpty else {
-            return report([], text: all ? "No backups found." : "Nothing was deleted.", kept: plan.keptCount)
+            return report(
+                [], text: all && plan.keptCount == 0 ? "No backups found." : "Nothing was deleted.", kept: plan.keptCount)
         }
         if !yes {
             let days = store.settings.retention.undeleteDays
@@ -106,9 +107,9 @@ struct DeleteCommand: ParsableCommand {
                 OrderedJSON.members(["message_type": .text("deleted"), "removed": .array(names), "kept": .integer(kept)])
                     .compactText + [10])
         }
-        Terminal.say(text)
+        Terminal.tell(text)
         if all, kept > 0 {
-            Terminal.say(.plural(kept, one: "\(kept) pinned backup was kept.", other: "\(kept) pinned backups were kept."))
+            Terminal.tell(.plural(kept, one: "\(kept) pinned backup was kept.", other: "\(kept) pinned backups were kept."))
         }
     }
 }

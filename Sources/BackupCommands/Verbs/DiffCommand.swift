@@ -9,7 +9,7 @@ struct DiffCommand: ParsableCommand {
         commandName: "diff",
         abstract: "Show what differs between two backups, or a backup and now.",
         discussion: """
-            A and B are backups' names, "latest", or "live" for the app's data as it is now. Records are compared by their keys, files by their
+            A and B are backups' names, "latest", or "live" for the app's data as it is now. Records are compared by their keys, files by their \
             content. + was added in B, ~ changed, - is in A only.
 
             Example:

@@ -9,7 +9,7 @@ struct ExportCommand: ParsableCommand {
         commandName: "export",
         abstract: "Write the app's data, or a backup, as one file that needs no special program.",
         discussion: """
-            Without SNAP the live data is exported. --json, --zip and --tar write one file, under the app's own file name in the current
+            Without SNAP the live data is exported. --json, --zip and --tar write one file, under the app's own file name in the current \
             folder unless --output says otherwise ("-" is standard output). --csv writes a folder with one file for each collection.
 
             Example:

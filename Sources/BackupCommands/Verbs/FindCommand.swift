@@ -10,7 +10,7 @@ struct FindCommand: ParsableCommand {
         commandName: "find",
         abstract: "Find files in all backups.",
         discussion: """
-            PATTERN is a name, or a pattern with *, ? and [a-z] (in quotation marks, or the shell takes it); with a slash in it, it is for paths
+            PATTERN is a name, or a pattern with *, ? and [a-z] (in quotation marks, or the shell takes it); with a slash in it, it is for paths \
             below a backup's folder. sha256: and 8 to 64 hexadecimal digits find files by their content, whatever they are called.
 
             Example:

@@ -10,8 +10,8 @@ struct ForgetCommand: ParsableCommand {
         commandName: "forget",
         abstract: "Remove old backups, by a rule or by name.",
         discussion: """
-            Without names and rules, the rule of the store's settings applies, or else of the app's definition. Each --keep option keeps what it says; the rest is removed.
-            The newest backup and pinned ones are always kept. Safety backups are left alone unless they are named.
+            Without names and rules, the rule of the store's settings applies, or else of the app's definition. Each --keep option keeps what it says; the rest is removed. \
+            The newest backup and pinned ones are always kept. Safety backups are left alone unless they are named. \
             Removed backups can be brought back with undelete for 7 days (the setting undelete-days).
 
             Example:
@@ -43,7 +43,7 @@ struct ForgetCommand: ParsableCommand {
         name: .long, parsing: .singleValue,
         help: ArgumentHelp("Keep all with this tag, or with all of tag,tag; may be given several times.", valueName: "tags"))
     var keepTag: [String] = []
-    @Flag(name: [.long, .short], help: "Only say what would be removed.")
+    @Flag(name: [.long, .customShort("n")], help: "Only say what would be removed.")
     var dryRun = false
     @Flag(name: .long, help: "Prune afterwards: the room of backups that can no longer be brought back is given back.")
     var prune = false
@@ -77,13 +77,16 @@ struct ForgetCommand: ParsableCommand {
         if output.json {
             Terminal.say(json(plan, removed).compactText + [10])
         } else {
-            if dryRun || yes || plan.removed.isEmpty { Terminal.say(verbatim: Self.table(plan)) }
-            Terminal.say(
+            if dryRun || Terminal.verbosity != .quiet, dryRun || yes || plan.removed.isEmpty {
+                Terminal.say(verbatim: Self.table(plan))
+            }
+            let told: Message =
                 dryRun
-                    ? .plural(
-                        plan.removed.count, one: "Would remove \(plan.removed.count) backup.",
-                        other: "Would remove \(plan.removed.count) backups.")
-                    : .plural(removed.count, one: "Removed \(removed.count) backup.", other: "Removed \(removed.count) backups."))
+                ? .plural(
+                    plan.removed.count, one: "Would remove \(plan.removed.count) backup.",
+                    other: "Would remove \(plan.removed.count) backups.")
+                : .plural(removed.count, one: "Removed \(removed.count) backup.", other: "Removed \(removed.count) backups.")
+            if dryRun { Terminal.say(told) } else { Terminal.tell(told) }
         }
         guard prune else { return }
         let summary = try PruneOperation(store: store).run(maxUnused: .standard, isDryRun: dryRun, progress: printer.handler)
@@ -91,7 +94,7 @@ struct ForgetCommand: ParsableCommand {
         if output.json {
             Terminal.say(PruneReport.json(summary, isDryRun: dryRun).compactText + [10])
         } else {
-            Terminal.say(PruneReport.text(summary, isDryRun: dryRun))
+            PruneReport.tell(summary, isDryRun: dryRun)
         }
     }
 

@@ -9,9 +9,9 @@ struct InitCommand: ParsableCommand {
         commandName: "init",
         abstract: "Make a store.",
         discussion: """
-            Without --database the store holds the app's data itself; with it, the app's own files are adopted where they lie.
-            On a repository that holds backups already, the store continues its source (the backups of one store) when there is only one, the
-            app is the same, and the new store has no data of its own: definition and settings are taken over, and nothing is backed up or removed by itself until the first restore
+            Without --database the store holds the app's data itself; with it, the app's own files are adopted where they lie. \
+            On a repository that holds backups already, the store continues its source (the backups of one store) when there is only one, the \
+            app is the same, and the new store has no data of its own: definition and settings are taken over, and nothing is backed up or removed by itself until the first restore \
             or `backupfs backup`.
 
             With --encrypt nobody can read the backups without the password, and nobody can get it back: keep it.
@@ -19,7 +19,7 @@ struct InitCommand: ParsableCommand {
             Example:
               backupfs init --sample
               backupfs init --app smilepile --sample
-              backupfs init --store /srv/books --database /home/me/books.sqlite --media /home/me/covers
+              backupfs init --database ~/books.sqlite --media ~/covers
               backupfs init --encrypt --repository /media/disk/cars
               backupfs init --repository /media/disk/cars --adopt 3f8a21c0
             """)
@@ -100,13 +100,14 @@ struct InitCommand: ParsableCommand {
             ])
             Terminal.say(document.compactText + [10])
         } else {
-            Terminal.say("Made the store \(path) for \(made.definition.title).")
+            Terminal.tell("Made the store \(path) for \(made.definition.title).")
             if isEncrypted {
                 Terminal.say("The backups are encrypted. Nobody can read them without the password, not even you: keep it.")
             }
             let option = store.store == nil ? "" : " --store \(path)"
             tell(created, option)
-            Terminal.say("Mount it with: backupfs MOUNTPOINT\(option)")
+            Terminal.tell("Back up with: backupfs backup\(option)")
+            Terminal.tell("Mount it with: backupfs MOUNTPOINT\(option)")
         }
     }
 

@@ -26,7 +26,7 @@ struct ListCommand: ParsableCommand {
     func run() throws {
         let store = try store.open()
         let (name, path) = SnapshotPlace.split(place)
-        let snapshot = try store.snapshot(named: name)
+        let snapshot = try store.anySnapshot(named: name)
         let root = try store.repository.rootDirectory(of: snapshot)
         var lines: [OrderedJSON] = []
         let components = path.split(separator: "/").map { FileName($0) }

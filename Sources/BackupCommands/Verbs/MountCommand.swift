@@ -13,9 +13,9 @@ struct MountCommand: ParsableCommand {
         discussion: """
             Returns when the mount is ready. Without --store the default store is mounted, and made on first use.
 
-            Mount options: ro, rw; allow_other, allow_root (let others in); uid=N, gid=N (who owns the files); store=DIR; password_file=FILE;
-            nonempty; auto_unmount; fsname=NAME, subtype=NAME; max_read=BYTES; suid, dev, exec, sync, dirsync and their opposites; noatime, nodiratime; context=.
-            Those for mount(8) and systemd (x-..., _netdev, nofail, noauto, user, defaults, ...) are taken and ignored.
+            Mount options: ro, rw; allow_other, allow_root (let others in); uid=N, gid=N (who owns the files); store=DIR; password_file=FILE; \
+            nonempty; auto_unmount; fsname=NAME, subtype=NAME; max_read=BYTES; suid, dev, exec, sync, dirsync and their opposites; noatime, nodiratime; context=. \
+            Those for mount(8) and systemd (x-..., _netdev, nofail, noauto, user, defaults, ...) are taken and ignored. \
             In /etc/fstab: STORE MOUNTPOINT backupfs OPTIONS 0 0
 
             Example:
@@ -49,6 +49,10 @@ struct MountCommand: ParsableCommand {
         if second == nil, let verb = MistypedVerb.meant(by: first, arguments: CommandLine.arguments) {
             throw ValidationError(
                 "There is no command \"\(first)\". Did you mean \(verb)? A mountpoint of that name is ./\(first).")
+        }
+        if second == nil, MistypedVerb.isUnknown(first, arguments: CommandLine.arguments) {
+            throw ValidationError(
+                "There is no command \"\(first)\", and no folder of that name to mount on. See: backupfs --help")
         }
         if let source = sourceStore, !source.hasPrefix("/") {
             throw ValidationError(

@@ -9,7 +9,7 @@ struct PruneCommand: ParsableCommand {
         commandName: "prune",
         abstract: "Give back the room of backups that were removed.",
         discussion: """
-            Removes what no backup needs from the repository. What removed backups need stays for as long as they can be brought back (the setting
+            Removes what no backup needs from the repository. What removed backups need stays for as long as they can be brought back (the setting \
             undelete-days). It may be interrupted at any time; a mount goes on serving.
 
             Example:
@@ -32,7 +32,7 @@ struct PruneCommand: ParsableCommand {
         name: .long,
         help: "Give up backups whose records are missing, and data whose packs are missing or cannot be read; check names them.")
     var forgetMissing = false
-    @Flag(name: [.long, .short], help: "Only say what would be done.")
+    @Flag(name: [.long, .customShort("n")], help: "Only say what would be done.")
     var dryRun = false
 
     func run() throws {
@@ -49,7 +49,7 @@ struct PruneCommand: ParsableCommand {
         if output.json {
             Terminal.say(PruneReport.json(summary, isDryRun: dryRun).compactText + [10])
         } else {
-            Terminal.say(PruneReport.text(summary, isDryRun: dryRun))
+            PruneReport.tell(summary, isDryRun: dryRun)
         }
     }
 }

@@ -8,7 +8,7 @@ struct RetryCommand: ParsableCommand {
         commandName: "retry",
         abstract: "Try again what failed last: a backup, or a restore that was asked for by a command.",
         discussion: """
-            Runs the command that stands in status.json as lastError.retry, and ends as that does. Does nothing when it has gone well since, and in
+            Runs the command that stands in status.json as lastError.retry, and ends as that does. Does nothing when it has gone well since, and in \
             a store that was copied or moved since.
 
             Example:

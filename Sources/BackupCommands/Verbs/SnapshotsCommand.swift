@@ -13,6 +13,7 @@ struct SnapshotsCommand: ParsableCommand {
         discussion: """
             Example:
               backupfs snapshots --tag manual
+              backupfs snapshots --safety
               backupfs snapshots --removed
               backupfs snapshots --json | jq -r '.[-1].name'
             """)
@@ -30,11 +31,17 @@ struct SnapshotsCommand: ParsableCommand {
     var removed = false
     @Flag(name: .long, help: "Tell the name and size of each backup's file in exports/.")
     var files = false
+    @Flag(name: .long, help: "List the safety backups that restores have made.")
+    var safety = false
+
+    func validate() throws {
+        if removed, safety { throw ValidationError("Choose one of --removed and --safety.") }
+    }
 
     func run() throws {
         let store = try store.open()
         if removed { return try RemovedSnapshotsReport.say(store, isJSON: output.json) }
-        let snapshots = store.repository.snapshots(kind: .snapshot).filter {
+        let snapshots = store.repository.snapshots(kind: safety ? .safety : .snapshot).filter {
             (tag.isEmpty || !Set(tag).isDisjoint(with: $0.tags)) && (channel == nil || $0.channel == channel)
         }
         if output.json {
@@ -43,6 +50,8 @@ struct SnapshotsCommand: ParsableCommand {
             Terminal.say("No backups with this tag.")
         } else if snapshots.isEmpty, channel != nil {
             Terminal.say("No backups of this channel.")
+        } else if snapshots.isEmpty, safety {
+            Terminal.say("No safety backups. A restore makes one before it changes anything.")
         } else if snapshots.isEmpty {
             Terminal.say("No backups yet. Make one with: backupfs backup")
         } else if files {
@@ -60,7 +69,7 @@ struct SnapshotsCommand: ParsableCommand {
             let showsSources = snapshots.contains { !store.owns($0) }
             let rows = snapshots.map { snapshot in
                 (showsSources ? [store.owns(snapshot) ? "*" : snapshot.source?.short ?? ""] : []) + [
-                    snapshot.name.description, Terminal.time(snapshot.creationTime),
+                    name(of: snapshot, in: store), Terminal.time(snapshot.creationTime),
                     snapshot.record.attributes["records"] ?? "0", String(snapshot.record.root.totals.fileCount),
                     ByteCount.text(snapshot.record.root.totals.byteCount), snapshot.record.attributes["device"] ?? "",
                     snapshot.record.attributes["app-version"] ?? "", snapshot.tags.joined(separator: ", "),
@@ -79,8 +88,13 @@ struct SnapshotsCommand: ParsableCommand {
         }
     }
 
+    /// Any command takes it. That of a safety backup is its file's in `safety/`: the backup's own says no more than the time.
+    private func name(of snapshot: Snapshot, in store: Store) -> String {
+        snapshot.kind == .safety ? store.nameInSafety(snapshot) : snapshot.name.description
+    }
+
     private func describe(_ snapshot: Snapshot, in store: Store) -> OrderedJSON {
-        let export = store.exportFile(of: snapshot)
+        let export = snapshot.kind == .safety ? store.safetyFile(of: snapshot) : store.exportFile(of: snapshot)
         return .members([
             "name": .text(snapshot.name.description), "id": .text(snapshot.id.hexadecimal),
             "createdAt": .text(ISO8601.format(snapshot.creationTime.wholeSeconds)),
@@ -90,7 +104,7 @@ struct SnapshotsCommand: ParsableCommand {
             "source": .optional(snapshot.source?.hexadecimal), "own": .boolean(store.owns(snapshot)),
             "files": .integer(snapshot.record.root.totals.fileCount),
             "sizeBytes": .integer(snapshot.record.root.totals.byteCount),
-            "fileName": .text(export.name),
+            "fileName": .text(snapshot.kind == .safety ? store.nameInSafety(snapshot) : export.name),
             "fileSize": fileSize(of: snapshot, isArchive: export.isArchive, in: store).map { .integer($0) } ?? .null,
             "deviceName": .optional(snapshot.record.attributes["device"]),
             "appVersion": .optional(snapshot.record.attributes["app-version"]),

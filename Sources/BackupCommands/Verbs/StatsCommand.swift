@@ -10,7 +10,7 @@ struct StatsCommand: ParsableCommand {
         commandName: "stats",
         abstract: "Show how much room the backups take.",
         discussion: """
-            For each backup: the sizes of its files; how much of that no older backup has, and what it takes in the repository; and what
+            For each backup: the sizes of its files; how much of that no older backup has, and what it takes in the repository; and what \
             only this backup needs, so that deleting it gives so much back (after prune).
 
             With --records: what the app's records are like (how many, of which kinds, in which months), of the data as it is now or of one backup.

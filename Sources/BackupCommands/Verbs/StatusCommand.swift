@@ -8,8 +8,8 @@ struct StatusCommand: ParsableCommand {
         commandName: "status",
         abstract: "Show the store's state.",
         discussion: """
-            With --watch it is shown again and again until Ctrl-C: on a terminal in place, elsewhere a line for each change. With --prometheus it
-            is told in Prometheus's text format, on standard output or in a file that is replaced as a whole. With --check one line says whether
+            With --watch it is shown again and again until Ctrl-C: on a terminal in place, elsewhere a line for each change. With --prometheus it \
+            is told in Prometheus's text format, on standard output or in a file that is replaced as a whole. With --check one line says whether \
             the newest backup is young enough and the schedule's last one did not fail; if not, the exit code is 1.
 
             Example:
@@ -26,6 +26,8 @@ struct StatusCommand: ParsableCommand {
     @OptionGroup var output: OutputOptions
     @Flag(name: .long, help: "Show it again and again, until Ctrl-C.")
     var watch = false
+    @Flag(name: .long, help: "Also tell what the app's records are like.")
+    var records = false
     @Flag(name: .long, help: "Tell it in the text format of Prometheus.")
     var prometheus = false
     @Option(
@@ -42,10 +44,8 @@ struct StatusCommand: ParsableCommand {
         if [watch, prometheus, check != nil].count(where: { $0 }) > 1 {
             throw ValidationError("Choose one of --watch, --prometheus and --check.")
         }
-        if let check, check.lowercased().contains("m") {
-            throw ValidationError(
-                "--check \(check): m is minutes to the schedule, and months to forget. Say it in hours, days or years, as in 2h or 30d."
-            )
+        if records, watch || prometheus || check != nil || output.json {
+            throw ValidationError("--records adds to the text only; --json tells of the records in any case.")
         }
         if prometheus, output.json { throw ValidationError("--prometheus has a format of its own; leave out --json.") }
         if operand != nil, !watch, !prometheus { throw ValidationError("Only --watch and --prometheus take an argument.") }
@@ -55,7 +55,7 @@ struct StatusCommand: ParsableCommand {
     }
 
     func run() throws {
-        let maximumAge = try check.map { (text) throws(BackupError) in try RetentionPeriod(parsing: text) }
+        let maximumAge = try check.map { (text) throws(BackupError) in try RetentionPeriod(parsing: text, m: nil) }
         let store = try store.open()
         if watch {
             let seconds = operand.flatMap { Double($0) } ?? Self.defaultIntervalSeconds
@@ -65,11 +65,15 @@ struct StatusCommand: ParsableCommand {
         if let maximumAge { return try report(HealthCheck(state, maximumAge: maximumAge)) }
         if prometheus {
             let metrics = PrometheusText(state, repository: try store.repository.totals())
-            if let operand { try metrics.write(to: operand, of: store) } else { Terminal.say(verbatim: metrics.text) }
+            if let operand, operand != "-" {
+                try metrics.write(to: operand, of: store)
+            } else {
+                Terminal.say(verbatim: metrics.text)
+            }
         } else if output.json {
             Terminal.say(StatusDocument(state, of: store).json.prettyText)
         } else {
-            for line in StatusText(state: state).lines { Terminal.say(line) }
+            for line in StatusText(state: state, hasStatistics: records).lines { Terminal.say(line) }
         }
     }
 

@@ -10,8 +10,8 @@ struct UndeleteCommand: ParsableCommand {
         commandName: "undelete",
         abstract: "Bring removed backups back.",
         discussion: """
-            Backups that were removed, by a rule, by a command or in the mounted folder, can be brought back for 7 days (the setting undelete-days).
-            One that a rule would remove again with the next backup is pinned.
+            Backups that were removed, by a rule, by a command or in the mounted folder, can be brought back for 7 days (the setting undelete-days). \
+            One that a rule would remove again with the next backup is pinned. \
             Of several that had the same name, the one that was removed last comes back; the first digits of an ID name any of them.
 
             Example:
@@ -40,7 +40,7 @@ struct UndeleteCommand: ParsableCommand {
             if output.json {
                 Terminal.say(json(result).compactText + [10])
             } else {
-                Terminal.say("Brought back \(result.snapshot.name)")
+                Terminal.tell("Brought back \(result.snapshot.name)")
                 if result.wasPinned {
                     let name = result.snapshot.name
                     Terminal.say(

@@ -10,8 +10,8 @@ struct VerifyCommand: ParsableCommand {
         commandName: "verify",
         abstract: "Prove that backups can be restored, by restoring them aside.",
         discussion: """
-            All files of a backup are written into a work folder of the store, which is removed again, and looked at there: every file's checksum,
-            the database's integrity, and the export as a restore would check it. The app's data is not touched. The time is kept with
+            All files of a backup are written into a work folder of the store, which is removed again, and looked at there: every file's checksum, \
+            the database's integrity, and the export as a restore would check it. The app's data is not touched. The time is kept with \
             the backup (user.backupfs.verified-at).
 
             Example:
@@ -68,7 +68,7 @@ struct VerifyCommand: ParsableCommand {
             return
         }
         if outcome.verifiedAt != nil {
-            Terminal.say(
+            Terminal.tell(
                 """
                 \(name): can be restored: \(outcome.fileCount) files, \(ByteCount.text(outcome.byteCount)), \
                 \(outcome.recordCount) records

@@ -115,9 +115,9 @@ public struct LockHolder: Hashable, Sendable {
         return holder
     }
 
-    /// `backup, by process 123 on fileserver, since 2026-01-11T14:30:00Z`. Whoever may write to the repository may write anything into a note.
+    /// `backup, by process 123 on fileserver, since 2026-01-11 14:30:00`, local time. Whoever may write to the repository may write anything into a note.
     public var text: Message {
         let place: Message = host.isEmpty ? "an unnamed host" : .verbatim(MessageText.shortened(host))
-        return "\(MessageText.shortened(operation)), by process \(process) on \(place), since \(ISO8601.format(since))"
+        return "\(MessageText.shortened(operation)), by process \(process) on \(place), since \(SystemClock.localTime(since))"
     }
 }

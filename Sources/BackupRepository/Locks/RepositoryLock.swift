@@ -24,18 +24,22 @@ final class RepositoryLock: Sendable {
     init(_ layout: RepositoryLayout, _ mode: Mode, operation: String) throws(BackupError) {
         // Nothing is written where it does not belong, be it the file of a lock; and what is locked may be another disk by then.
         try layout.requireOpened()
+        // Of two locks that one needs, none is kept while it waits for the other.
+        locks = try LockPatience.waiting { () throws(BackupError) in try Self.take(layout, mode, operation) }
+        try layout.requireOpened()
+    }
+
+    private static func take(
+        _ layout: RepositoryLayout, _ mode: Mode, _ operation: String
+    ) throws(BackupError) -> [SingleLock] {
         switch mode {
-        case .writing:
-            locks = [try SingleLock(layout, layout.writerLock, isExclusive: true, operation)]
-        case .keepingPacks:
-            locks = [try SingleLock(layout, layout.packsLock, isExclusive: false, operation)]
-        case .naming:
-            locks = [try SingleLock(layout, layout.namesLock, isExclusive: true, operation)]
+        case .writing: return [try SingleLock(layout, layout.writerLock, isExclusive: true, operation)]
+        case .keepingPacks: return [try SingleLock(layout, layout.packsLock, isExclusive: false, operation)]
+        case .naming: return [try SingleLock(layout, layout.namesLock, isExclusive: true, operation)]
         case .removingPacks:
             let writing = try SingleLock(layout, layout.writerLock, isExclusive: true, operation)
-            locks = [writing, try SingleLock(layout, layout.packsLock, isExclusive: true, operation)]
+            return [writing, try SingleLock(layout, layout.packsLock, isExclusive: true, operation)]
         }
-        try layout.requireOpened()
     }
 
     /// Makes the files that other locks are on, where they are not there yet: operations that give room back need them when no more files can be made.

@@ -21,8 +21,7 @@ extension Store {
             return try snapshot(named: name)
         } catch {
             guard error.code == .notFound else { throw error }
-            let named = safetyBackups().filter { $0.name == FileName(name) || safetyFile(of: $0).name == name }
-            guard let found = named.last(where: owns) ?? named.last else { throw error }
+            guard let found = safetyBackup(named: name, among: safetyBackups()) else { throw error }
             return found
         }
     }

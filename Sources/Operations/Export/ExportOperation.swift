@@ -61,7 +61,7 @@ public struct ExportOperation: Sendable {
         try store.recorded(.export) { (facts) throws(BackupError) in
             facts.format = format
             // Its real name; and what is the name of none stays unsaid.
-            facts.snapshot = snapshotName.flatMap { try? store.snapshot(named: $0).name.description }
+            facts.snapshot = snapshotName.flatMap { try? store.anySnapshot(named: $0).name.description }
             return try body(&facts)
         }
     }
@@ -138,7 +138,7 @@ public struct ExportOperation: Sendable {
         for collection in store.definition.collections { try store.requireWritable("\(folder)/\(collection.name).csv") }
         guard let snapshotName else { return try writeCSV(of: store.database, to: folder) }
         // A backup's rows are in its database: the same as in its export, and read the same way as those of the live data.
-        let root = try store.repository.rootDirectory(of: store.snapshot(named: snapshotName))
+        let root = try store.repository.rootDirectory(of: store.anySnapshot(named: snapshotName))
         let stored = root.entry(named: "media")?.storedDirectory
         let media = store.definition.tellsOfMedia ? stored.map { StoredMediaCatalog($0, in: store.repository) } : nil
         guard let entry = root.entry(named: "database.sqlite") else {
@@ -191,7 +191,7 @@ public struct ExportOperation: Sendable {
             guard let entry = try view.entry(at: [name]) else { throw BackupError(.notFound, "there is no live data") }
             return (try entry.content(), SystemClock.now())
         }
-        let snapshot = try store.snapshot(named: snapshotName)
+        let snapshot = try store.anySnapshot(named: snapshotName)
         switch form {
         case .archive(let format):
             return (try SnapshotArchive.table(of: snapshot, format, in: store.repository), snapshot.creationTime)

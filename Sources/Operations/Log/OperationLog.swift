@@ -2,6 +2,7 @@ import BackupCore
 import BackupRepository
 import Glibc
 import Logging
+import Restore
 import SystemIO
 
 /// The log of a store: a line for each operation that has ended, and for some moments besides, with time, result and size and with nothing of what is in
@@ -37,6 +38,13 @@ public struct OperationLog: Sendable {
             [.operation: .string(operation.rawValue), .phase: "begun"].merging(isAutomatic ? [.isAutomatic: true.field] : [:]) {
                 $1
             })
+    }
+
+    /// A restore has failed on the way, and what it has begun is about to be undone.
+    func noteRollback() {
+        write(
+            .notice, "\(RestoreOperation.rollingBackMessage.english)",
+            [.operation: .string(OperationKind.restore.rawValue), .phase: "rollback"])
     }
 
     /// A backup was made that has something to say. What it is stands in the status: the log has no texts.

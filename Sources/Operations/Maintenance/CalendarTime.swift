@@ -44,6 +44,7 @@ struct CalendarTime {
         earlier.tm_isdst = -1
         // Dates that do not exist become those so many days later, as in `mktime`: February 30 is March 2 or 1.
         let seconds = mktime(&earlier)
-        return Timestamp(seconds: Int64(seconds) - Int64(period.hours) * 3600, nanoseconds: nanoseconds)
+        return Timestamp(
+            seconds: Int64(seconds) - Int64(period.hours) * 3600 - Int64(period.seconds), nanoseconds: nanoseconds)
     }
 }

@@ -63,35 +63,40 @@ public struct RetentionPeriod: Sendable, Equatable {
     public var months = 0
     public var days = 0
     public var hours = 0
+    /// Minutes, too.
+    public var seconds = 0
     /// As it was given.
     public let text: String
 
-    /// `2y5m7d3h`, each part at most once and none needed, as restic takes it.
+    /// `2y5m7d3h`, each unit at most once and none needed, as restic takes it.
+    /// - Parameter ambiguous: what `m` is; `nil` where it could be minutes.
     /// - Throws: `usage`.
-    public init(parsing text: String) throws(BackupError) {
+    public init(parsing text: String, m ambiguous: TimeUnit? = .months) throws(BackupError) {
         self.text = text
-        var rest = text[...]
-        var seen: Set<Character> = []
-        while !rest.isEmpty {
-            let digits = rest.prefix { $0.isASCII && $0.isNumber }
-            rest = rest.dropFirst(digits.count)
-            guard let number = Int(digits), number <= 100_000, let unit = rest.popFirst(), seen.insert(unit).inserted else {
-                throw Self.unusable(text)
-            }
+        guard let parts = TimeUnit.parts(of: text, m: ambiguous), Set(parts.map(\.unit)).count == parts.count,
+            parts.allSatisfy({ $0.number <= Self.numberLimit })
+        else { throw Self.unusable(text, m: ambiguous) }
+        for (number, unit) in parts {
             switch unit {
-            case "y": years = number
-            case "m": months = number
-            case "d": days = number
-            case "h": hours = number
-            default: throw Self.unusable(text)
+            case .seconds: seconds += number
+            case .minutes: seconds += number * 60
+            case .hours: hours = number
+            case .days: days += number
+            case .weeks: days += number * 7
+            case .months: months = number
+            case .years: years = number
             }
         }
-        guard years + months + days + hours > 0 else { throw Self.unusable(text) }
+        guard years + months + days + hours + seconds > 0 else { throw Self.unusable(text, m: ambiguous) }
     }
 
-    private static func unusable(_ text: String) -> BackupError {
+    private static let numberLimit = 100_000
+
+    private static func unusable(_ text: String, m ambiguous: TimeUnit?) -> BackupError {
         BackupError(
             .usage, "“\(MessageText.shortened(text))” is no length of time",
-            remedy: "Give years, months, days and hours, such as 1y6m or 30d.")
+            remedy: ambiguous == nil && text.contains("m")
+                ? "Write min for minutes and mo for months: m is minutes to the schedule, and months to forget. Such as 90min, 26h or 7d."
+                : "Give years, months, weeks, days and hours, such as 1y6mo or 30d.")
     }
 }

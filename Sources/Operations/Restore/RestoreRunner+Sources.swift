@@ -19,7 +19,7 @@ extension RestoreRunner {
             return try ImportSource(file: source)
         }
         let isNamedLikeFile = Self.fileEndings.contains { source.lowercased().hasSuffix($0) }
-        guard !source.contains("/"), !isNamedLikeFile || hasBackup(named: source) else {
+        guard !source.contains("/") || source.hasPrefix(Store.safetyFolder), !isNamedLikeFile || hasBackup(named: source) else {
             throw BackupError(
                 .notFound, "there is no such file", path: source,
                 remedy: isNamedLikeFile && !source.contains("/")
@@ -27,13 +27,27 @@ extension RestoreRunner {
         }
         // The newest may be one that the other store has made, of its own data.
         if source == "latest" { try store.requireNoSuccessor() }
-        let snapshot = try store.snapshot(named: source, orSafetyBackupOf: store.ownSnapshots(kind: .safety))
+        let snapshot: Snapshot
+        do throws(BackupError) {
+            snapshot = try store.snapshot(named: source, orSafetyBackupOf: store.ownSnapshots(kind: .safety))
+        } catch {
+            guard error.code == .notFound, source != "latest" else { throw error }
+            throw BackupError(
+                .notFound, "there is no such file, and no such backup", path: source,
+                remedy: "Check the path, or see: backupfs snapshots")
+        }
         try require(snapshot, named: source)
+        return try self.source(of: snapshot, named: snapshot.name.description)
+    }
+
+    /// A backup, as an archive of which nothing is copied.
+    /// - Parameter name: what a user calls it.
+    func source(of snapshot: Snapshot, named name: String) throws(BackupError) -> ImportSource {
         let layout = SnapshotArchive.layoutForRestore(of: snapshot)
         // A ZIP archive has times of whole seconds from 1980 to 2107 only.
         let table = try SnapshotArchive.table(of: snapshot, .tar, layout: layout, in: store.repository)
         return ImportSource(
-            stored: StoredSource(table, in: store.repository), sizeBytes: table.size, name: snapshot.name.description,
+            stored: StoredSource(table, in: store.repository), sizeBytes: table.size, name: name,
             isSafetyBackup: snapshot.kind == .safety, archiveLayout: layout
         ).describing(snapshot, in: store.repository)
     }

@@ -15,7 +15,7 @@ public struct RestoreRunner: Sendable {
 
     let store: Store
     private let restoresSettings: Bool?
-    private let allowsDamage: Bool
+    let allowsDamage: Bool
     let allowsOtherSources: Bool
 
     /// - Parameters:
@@ -63,7 +63,7 @@ public struct RestoreRunner: Sendable {
                 report.outcome = try operation(source, in: folder).rehearse(checked)
                 if comparesOthers, isCheap(source) { report.others = try others(source, than: strategy, in: folder) }
             } catch {
-                throw error.at(source.name)
+                throw advising(error, source).at(source.name)
             }
             report.finishedAt = SystemClock.now()
             return report
@@ -112,22 +112,24 @@ public struct RestoreRunner: Sendable {
     }
 
     /// Brings a file into the app's data. `restore/last.*` tell how it went, also when it throws.
+    /// - Parameter failed: given the report of what failed or was refused, before that is thrown.
     /// - Throws: `busy` while another operation runs (then nothing is reported: the report is the other's); what is wrong with the file; what went
     ///   wrong on the way. The data is as it was then, unless the report says `unfinished`.
     public func run(
-        _ source: ImportSource, strategy: ImportStrategy? = nil, retry: String? = nil, progress: ProgressHandler?
+        _ source: ImportSource, strategy: ImportStrategy? = nil, retry: String? = nil, progress: ProgressHandler?,
+        failed: (RestoreReport) -> Void = { _ in }
     ) throws(BackupError) -> RestoreReport {
         try store.recorded(.restore) { (facts) throws(BackupError) in
             facts.sizeBytes = source.sizeBytes
             let strategy = try chosen(strategy, for: source)
             facts.strategy = strategy.rawValue
-            return try run(source, strategy, retry, progress, &facts)
+            return try run(source, strategy, retry, progress, failed, &facts)
         }
     }
 
     private func run(
         _ source: ImportSource, _ strategy: ImportStrategy, _ retry: String?, _ progress: ProgressHandler?,
-        _ facts: inout OperationFacts
+        _ failed: (RestoreReport) -> Void, _ facts: inout OperationFacts
     ) throws(BackupError) -> RestoreReport {
         let lock = try store.lockForOperation()
         defer { withExtendedLifetime(lock) {} }
@@ -138,7 +140,7 @@ public struct RestoreRunner: Sendable {
         var report = RestoreReport(
             result: .refused, fileName: source.name, startedAt: SystemClock.now(), finishedAt: SystemClock.now(),
             strategy: strategy)
-        report.undoFolder = store.undoFolder
+        store.tellUndo(in: &report)
         report.sizeBytes = source.sizeBytes
         defer { facts.note(report) }
         let hooks = RestoreHooks(store: store)
@@ -165,7 +167,11 @@ public struct RestoreRunner: Sendable {
                     let replacesMedia = Self.replacesMedia(checked, strategy)
                     report.unreadFileCount = replacesMedia ? checked.unreadFileCount : 0
                     let end = try operation.run(
-                        checked, fileName: source.name, report: steps.note, outcome: { report.outcome = $0 }, room: room,
+                        checked, fileName: source.name,
+                        report: { progress in
+                            if progress.phase == RestoreOperation.rollingBackMessage { store.log.noteRollback() }
+                            steps.note(progress)
+                        }, outcome: { report.outcome = $0 }, room: room,
                         prepare: { () throws(BackupError) in
                             report.hooks = try hooks.runBefore(source.name, strategy)
                             media = try store.lockMediaForRestore()
@@ -175,7 +181,8 @@ public struct RestoreRunner: Sendable {
                         let made = try backup.make(
                             .safety, label: nil, tag: nil, requiresAllFiles: replacesMedia, steps.noteSaving)
                         steps.beginImport()
-                        report.safetyBackup = store.safetyFile(of: made.snapshot).name
+                        report.safetyBackup = store.nameInSafety(made.snapshot)
+                        report.safetySnapshot = made.snapshot.id
                         // The newest few stay without: it may hold the only copies.
                         if report.unreadFileCount > 0 { try store.repository.setPinned(made.snapshot.id, true) }
                         report.safetyGaps = made.incompleteness
@@ -191,12 +198,14 @@ public struct RestoreRunner: Sendable {
             // After a failure the data is as it was, unless the report says otherwise.
             let wasUndone = error.code == .interrupted && report.result != .unfinished
             let cancelled: Message = report.keptMediaPath == nil ? "cancelled; nothing was changed" : "cancelled"
-            let failure = (wasUndone ? BackupError(.interrupted, cancelled) : error).telling(ofKeptMedia: report.keptMediaPath)
+            let failure = (wasUndone ? BackupError(.interrupted, cancelled) : advising(error, source)).telling(
+                ofKeptMedia: report.keptMediaPath)
             report.error = failure
             // What is neither the old nor the new data must not be given to a service: the next start ends the restore, and then starts it.
             if report.result != .unfinished { report.hooks += hooks.runAfter(source.name, report.result) }
             report.finishedAt = SystemClock.now()
             try? store.conclude(report)
+            failed(report)
             throw failure.at(source.name)
         } catch {}
         // A second try, for what has passed.

@@ -45,8 +45,9 @@ extension Store {
         let now = SystemClock.now()
         var report = RestoreReport(
             result: result.outcome == .completed ? .completed : .undone, fileName: result.fileName, startedAt: now,
-            finishedAt: now, strategy: result.strategy, safetyBackup: safety.map { safetyFile(of: $0).name })
-        report.undoFolder = undoFolder
+            finishedAt: now, strategy: result.strategy, safetyBackup: safety.map(nameInSafety))
+        report.safetySnapshot = result.safetySnapshot
+        tellUndo(in: &report)
         report.note(result.end)
         report.hooks = hooks.runAfter(result.fileName, report.result)
         // What has become of the data is certain. On a full disk the next operation that can reports it; the store opens all the same.
@@ -66,15 +67,24 @@ extension Store {
     /// Reports how a restore went, and only then forgets it.
     func conclude(_ report: RestoreReport) throws(BackupError) {
         try writeReport(report)
+        if report.isNew { try noteRestore(report) }
         // After the report: a restore that cannot be reported is concluded again later.
         guard report.result != .unfinished, report.leftover == nil, try FileSystem.exists(paths.restoreJournal) else { return }
         try RestoreRecovery.forget(journalPath: paths.restoreJournal)
     }
 
-    /// Where a dropped file replaces all data; `nil` when the app does not have that.
-    var undoFolder: String? {
-        guard definition.strategies.contains(.replace) else { return nil }
-        return definition.defaultStrategy == .replace ? "restore/" : "restore/replace/"
+    /// An older restore is not the one to take back any more, whatever is known of this one.
+    private func noteRestore(_ report: RestoreReport) throws(BackupError) {
+        guard let safety = report.safetySnapshot else { return try FileSystem.removeFile(paths.lastRestore) }
+        try LastRestoreRecord(path: paths.lastRestore).write(
+            LastRestoreRecord.Restore(name: report.fileName, time: report.finishedAt, safetySnapshot: safety))
+    }
+
+    /// Says how the restore can be taken back, where the app can replace its data.
+    func tellUndo(in report: inout RestoreReport) {
+        let canReplace = definition.strategies.contains(.replace)
+        report.undoFolder = canReplace ? definition.defaultStrategy == .replace ? "restore/" : "restore/replace/" : nil
+        report.undoCommand = canReplace ? command(["undo"]) : nil
     }
 
     /// `restore/last.json` and `restore/last.txt`.

@@ -53,8 +53,8 @@ public final class OperationMonitor: Sendable {
                 }
             }
         } catch {
-            // What somebody has cancelled has not failed.
-            if error.code != .interrupted { recordFailure(of: name, error, retry) }
+            // What was cancelled or refused has not failed: the same command would only be refused again.
+            if error.code != .interrupted, !Self.isRefusal(error.code, of: name) { recordFailure(of: name, error, retry) }
             throw error
         }
     }
@@ -109,6 +109,15 @@ public final class OperationMonitor: Sendable {
         let line = String(decoding: text, as: UTF8.self).split(separator: "\n").first { $0.contains("\"operation\"") }
         // `  "operation": "restore",` between its quotation marks.
         return line?.split(separator: "\"", omittingEmptySubsequences: false).dropFirst(3).first.map(String.init)
+    }
+
+    /// Whether it is what was asked for that is wrong: a name that is taken, a file that is none of the app's.
+    private static func isRefusal(_ code: BackupError.Code, of operation: String) -> Bool {
+        switch code {
+        case .usage, .invalidArgument, .alreadyExists, .notSupported: true
+        case .invalidContent, .damagedContent, .unsupportedVersion, .tooLarge: operation == "restore"
+        default: false
+        }
     }
 
     private func recordFailure(of name: String, _ error: BackupError, _ retry: String?) {

@@ -136,8 +136,12 @@ public final class Store: Sendable {
 
     /// Takes the store for one operation that a user asks for; released with the value. A backup that the store is just making by itself gives
     /// way.
-    /// - Throws: `busy` while another operation runs, in this process or another.
+    /// - Throws: `busy` while another operation runs, in this process or another, and goes on to when the user would not wait any more.
     func lockForOperation() throws(BackupError) -> AdvisoryLock {
+        try LockPatience.waiting { () throws(BackupError) in try lockAtOnce() }
+    }
+
+    private func lockAtOnce() throws(BackupError) -> AdvisoryLock {
         let end = SystemClock.monotonicNanoseconds() + Self.yieldingTimeoutNanoseconds
         var hasAsked = false
         while true {

@@ -140,6 +140,11 @@ struct StoreDraft {
     /// - Returns: a built-in app's name, or that of the definition it has written into the store.
     private func foundApp() throws(BackupError) -> String {
         guard let databasePath = creation.databasePath else { return StoreCreation.defaultApp }
+        if try FileSystem.lookBehindLinks(databasePath)?.kind == .directory {
+            throw BackupError(
+                .isADirectory, "this is a folder, and no database", path: databasePath,
+                remedy: "Name the app's SQLite file in it.")
+        }
         for name in AppDefinition.builtInNames {
             let definition = try AppDefinition.builtIn(named: name)
             if (try? AppDatabase(opening: databasePath, definition: definition)) != nil { return name }
@@ -201,7 +206,10 @@ struct StoreDraft {
         guard let media = definition.media else {
             guard let mediaPath = creation.mediaPath else { return }
             throw BackupError(
-                .usage, "the app \(definition.name) has no media folder", path: mediaPath, remedy: "Leave out --media.")
+                .usage, "the app \(definition.name) has no media folder", path: mediaPath,
+                remedy: creation.app == nil && creation.databasePath == nil
+                    ? "Name the app: --app photo-library is for folders of photos, and --database FILE for any app with a SQLite database."
+                    : "Leave out --media.")
         }
         if let mediaPath = creation.mediaPath {
             settings.mediaPath = FileSystem.absolutePath(mediaPath)

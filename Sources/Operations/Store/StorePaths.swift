@@ -49,6 +49,8 @@ public struct StorePaths: Sendable {
     var restoreReports: String { "\(root)/restore" }
     /// What was copied into the mount's `restore/` and never restored nor refused.
     public var leftFiles: String { "\(restoreReports)/left" }
+    /// The last restore that has changed the data, and what takes it back.
+    var lastRestore: String { "\(root)/last-restore.json" }
     public var lastRestoreJSON: String { "\(restoreReports)/last.json" }
     public var lastRestoreText: String { "\(restoreReports)/last.txt" }
 
@@ -70,9 +72,8 @@ public struct StorePaths: Sendable {
     /// Drafts of files that only the holder of the operation lock replaces.
     func operationDrafts() throws(BackupError) -> [String] {
         let names = [
-            restoreJournal, hookRecord, operationRecord, lastErrorRecord, scheduleState, backupWarnings, lastBackup,
-            mediaReadRecord,
-            migrationRecord, history,
+            restoreJournal, hookRecord, operationRecord, lastErrorRecord, scheduleState, backupWarnings, lastBackup, lastRestore,
+            mediaReadRecord, migrationRecord, history,
         ].map(FileSystem.lastComponent)
         return try FileSystem.drafts(of: names, in: root)
             + FileSystem.drafts(of: [lastRestoreJSON, lastRestoreText].map(FileSystem.lastComponent), in: restoreReports)
@@ -83,8 +84,8 @@ public struct StorePaths: Sendable {
         [
             settings, identity, operationLock, mountLock, mountRecord, mountLog, operationRecord, lastErrorRecord, spool,
             catalogs,
-            restoreJournal, hookRecord, history, scheduleState, backupWarnings, lastBackup, mediaReadRecord, migrationRecord,
-            restoreReports, appDefinition,
+            restoreJournal, hookRecord, history, scheduleState, backupWarnings, lastBackup, lastRestore, mediaReadRecord,
+            migrationRecord, restoreReports, appDefinition,
         ]
     }
 

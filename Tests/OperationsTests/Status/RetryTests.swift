@@ -44,17 +44,17 @@ struct RetryTests {
         #expect(try room.run("backupfs retry --store $S").status == 1)
     }
 
-    /// The file may be in order by then. A backup that was made meanwhile is no restore.
+    /// The disk may be in order by then. A backup that was made meanwhile is no restore.
     @Test func `a restore that failed is done, wherever one stands`() throws {
         let room = try Room()
         try room.sh("backupfs init --sample --store $S >/dev/null; backupfs export --json -o $R/good.json --store $S >/dev/null")
         try room.sh(
-            "cd $R; head -c 1000 good.json > ./-old.json; ! backupfs restore --yes --store $S --no-settings -- -old.json 2>/dev/null"
-        )
+            "cd $R; cp good.json ./-old.json; ! backupfs restore --yes --store $S --no-settings -- -old.json 2>/dev/null",
+            ["BACKUPFS_FAULT": "restore.before-commit=fail"])
         #expect(
             try room.sh("jq -r .retry $S/last-error.json")
                 == "backupfs restore --no-settings --store=\(room.storePath) -- \(room.path)/-old.json")
-        try room.sh("sleep 1; backupfs backup --store $S >/dev/null; cp $R/good.json $R/-old.json")
+        try room.sh("sleep 1; backupfs backup --store $S >/dev/null")
         let unasked = try room.run("cd /; backupfs retry --store $S </dev/null")
         #expect(unasked.status == 2 && unasked.complaint.contains("Add --yes"))
         #expect(try room.sh("cd /; backupfs retry --yes --json --store $S | jq -rs '.[-1].result'") == "success")
@@ -64,7 +64,10 @@ struct RetryTests {
     @Test func `what came by standard input cannot be had again`() throws {
         let room = try Room()
         try room.sh(
-            "backupfs init --sample --store $S >/dev/null; ! echo nonsense | backupfs restore - --yes --store $S 2>/dev/null")
+            """
+            backupfs init --sample --store $S >/dev/null; backupfs export -o $R/x.json --store $S >/dev/null
+            ! BACKUPFS_FAULT=restore.before-commit=fail backupfs restore - --yes --store $S < $R/x.json 2>/dev/null
+            """)
         let result = try room.run("backupfs retry --store $S")
         #expect(result.status == 1)
         #expect(result.complaint.contains("was not asked for by a command that could be tried again: restore"))

@@ -18,17 +18,20 @@ struct StatusCommandTests {
         #expect(lines[0] == "EV Charging Tracker (ev-charging-tracker)")
         #expect(lines[1] == "Store: \(room.storePath)")
         #expect(
-            Array(lines[2...7]) == [
-                "Backup & Restore", "Last backup: 2026-01-11 14:30:00", "Next backup: 2026-01-12 00:00:00 (daily)", "Backups: 1",
-                "Safety backups: 0", "Cars: 3",
+            Array(lines[2...8]) == [
+                "Last backup: 2026-01-11 14:30:00", "Nothing is running.", "Backup & Restore",
+                "Next backup: 2026-01-12 00:00:00 (daily)", "Backups: 1", "Safety backups: 0", "Cars: 3",
             ])
         #expect(lines.contains("Expenses: 1200, from 2024-01-12 to 2026-01-10"))
-        #expect(lines.contains("  expenseType: charging 1115, maintenance 24, carwash 22, other 21, repair 18"))
+        #expect(!lines.contains { $0.contains("expenseType") } && lines.count < 20)
         #expect(
-            Array(lines.suffix(7)) == [
+            try room.sh("backupfs status --records --store $S", Self.clock).contains(
+                "\n  expenseType: charging 1115, maintenance 24, carwash 22, other 21, repair 18\n"))
+        #expect(
+            Array(lines.suffix(6)) == [
                 "Backup Now: backupfs backup", "View Backup History: backupfs snapshots",
                 "Delete All Backups: backupfs delete --all", "Daily Automatic Backup: backupfs config set schedule daily",
-                "Export Data...: backupfs export --json", "Import Data...: backupfs restore FILE", "Nothing is running.",
+                "Export Data...: backupfs export --json", "Import Data...: backupfs restore FILE",
             ])
     }
 
@@ -54,7 +57,7 @@ struct StatusCommandTests {
             backupfs init --app keeptrack --store $S >/dev/null; backupfs restore $R/x.json --yes --store $S >/dev/null
             backupfs backup --store $S >/dev/null; backupfs backup --label named --store $S >/dev/null
             """, Self.clock)
-        let text = try room.sh("backupfs status --store $S", Self.clock)
+        let text = try room.sh("backupfs status --records --store $S", Self.clock)
         let headings = ["Cloud Sync Status", "Data Statistics", "Export/Import Actions", "Backup History"]
         #expect(text.split(separator: "\n").filter { headings.contains(String($0)) }.map(String.init) == headings)
         #expect(
@@ -135,7 +138,8 @@ struct StatusCommandTests {
             """
         let lines = try room.sh(script, Self.clock).split(separator: "\n").map(String.init)
         #expect(
-            lines.filter { !$0.contains("Backup complete") } == [
+            // What an operation does is forgotten a moment before its lock is.
+            lines.filter { !$0.contains("Backup complete") && $0 != "An operation is running." } == [
                 "0", "Nothing is running. No backups yet.", "Running: backup, Creating backup..., 0 %",
                 "Nothing is running. Last backup: 2026-01-11 14:30:00",
             ])

@@ -9,7 +9,7 @@ struct AppCheckCommand: ParsableCommand {
         commandName: "check",
         abstract: "Tell everything that is wrong with app definitions.",
         discussion: """
-            Names file, line and remedy of each problem, and then ends with exit code 1. With --database also what the definition names
+            Names file, line and remedy of each problem, and then ends with exit code 1. With --database also what the definition names \
             and the database does not have, and the rows that could be backed up and not be restored. Nothing is changed.
 
             Example:

@@ -5,7 +5,7 @@ struct AppCommand: ParsableCommand {
         commandName: "app",
         abstract: "Show, check and make app definitions.",
         discussion: """
-            A definition is a YAML file that says which tables an app's records lie in, how they are exported and what is checked.
+            A definition is a YAML file that says which tables an app's records lie in, how they are exported and what is checked. \
             Docs/app-definitions.md teaches how to write one.
 
             Example:

@@ -22,7 +22,7 @@ struct AppMigrateCommand: ParsableCommand {
     @OptionGroup var output: OutputOptions
     @Argument(help: ArgumentHelp("The folder with the old files.", valueName: "dir"), completion: .directory)
     var folder: String
-    @Flag(name: .long, help: "Only say what would happen.")
+    @Flag(name: [.long, .customShort("n")], help: "Only say what would happen.")
     var dryRun = false
 
     func run() throws {

@@ -1,0 +1,62 @@
+import AppData
+import BackupCore
+import Export
+import Restore
+import SystemIO
+
+/// What a refusal says besides what the check of the file itself knows.
+extension RestoreRunner {
+    /// A file is gone through once more for what it may be instead, so long as that takes no time worth speaking of.
+    private static let exportLimitBytes: UInt64 = 256 << 20
+
+    func advising(_ error: BackupError, _ source: ImportSource) -> BackupError {
+        switch error.code {
+        case .repositoryDamaged where source.origin == .ownRepository && !allowsDamage:
+            return BackupError(
+                .repositoryDamaged, ImportMessages.corruptedFile, path: source.name,
+                remedy:
+                    "Restore what is whole of it with: backupfs restore --allow-damaged \(ShellWords.text(of: [source.name]))",
+                findings: [error.path.map { "\($0): \(error.message)" } ?? error.message] + error.findings)
+        case .invalidContent where source.origin == .foreign:
+            guard let other = otherApp(of: source) else { return error }
+            return BackupError(
+                .invalidContent,
+                ImportMessages.failure("this is an export of \(other.title), and this store is for \(store.definition.title)"),
+                path: source.name,
+                remedy: "Restore it in a store for that app. Make one with: backupfs init --app \(other.name) --store DIR")
+        default: return error
+        }
+    }
+
+    /// The built-in app whose export a JSON file is, by the collections that stand in it.
+    private func otherApp(of source: ImportSource) -> AppDefinition? {
+        guard source.sizeBytes <= Self.exportLimitBytes, let members = try? Self.members(of: source.bytes) else { return nil }
+        let own = Self.collections(of: store.definition)
+        guard own.isEmpty || !own.isSubset(of: members) else { return nil }
+        return AppDefinition.builtInNames.filter { $0 != store.definition.name }
+            .compactMap { try? AppDefinition.builtIn(named: $0) }
+            .filter { Self.collections(of: $0).isSubset(of: members) }
+            // One may have all that another has, and more.
+            .max { Self.collections(of: $0).count < Self.collections(of: $1).count }
+    }
+
+    private static func collections(of definition: AppDefinition) -> Set<String> {
+        Set(definition.collections.filter(\.isRequired).map(\.name))
+    }
+
+    /// The names at the top of a JSON document.
+    private static func members(of source: any ByteSource) throws(BackupError) -> Set<String> {
+        let tokenizer = JSONTokenizer(source)
+        var names: Set<String> = []
+        var depth = 0
+        while true {
+            switch try tokenizer.next() {
+            case .beginObject, .beginArray: depth += 1
+            case .endObject, .endArray: depth -= 1
+            case .key: if depth == 1 { names.insert(tokenizer.text()) }
+            case .end: return names
+            case .string, .number, .true, .false, .null: break
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import Testing
+
+@testable import Operations
+
+/// `--wait`: commands that wait for a lock which another operation has.
+struct LockWaitTests {
+    /// A store in which a backup has begun and goes on for as long as `$R/pause` is there; `$backup` is its process.
+    private static let busy = """
+        backupfs init --sample --store $S >/dev/null; backupfs backup --label one --store $S; touch $R/pause
+        BACKUPFS_FAULT=backup.begun=pause:$R/pause backupfs backup --label two --store $S & backup=$!
+        until backupfs status --json --store $S | grep -q '"operation": "backup"'; do sleep 0.02; done
+
+        """
+
+    @Test func `U-C11: without --wait a lock is an error at once, with it the command goes on when it is free`() throws {
+        let room = try Room()
+        let text = try room.sh(
+            Self.busy + """
+                for wait in "" --wait=0s "--wait 1s"; do backupfs restore one $wait --yes --store $S 2>> $R/told && exit 1; echo $?; done
+                (until grep -q Waiting $R/waiting; do sleep 0.02; done; rm $R/pause) &
+                backupfs restore one --wait -v --yes --store $S 2> $R/waiting | head -1; wait $backup; grep -c Waiting $R/waiting
+                """)
+        #expect(
+            text.split(separator: "\n").map(String.init).filter { !["one", "two"].contains($0) } == [
+                "11", "11", "11", "one: Imported 3 cars, 1200 expenses, 8 maintenance records, 4 notifications.", "1",
+            ], "\(text)")
+        #expect(try room.sh("grep -c 'another operation is running: backup' $R/told") == "3")
+        #expect(try room.sh("grep Waiting $R/waiting").hasPrefix("Waiting: another operation is running: backup, by process "))
+    }
+
+    @Test(arguments: [
+        "backup --label three", "delete one --yes", "forget --keep-last 5 --yes", "prune", "check --repair --yes", "undo --yes",
+    ])
+    func `every command that takes the store's lock or the repository's waits`(command: String) throws {
+        let room = try Room()
+        try room.sh(
+            "backupfs init --sample --store $S >/dev/null; backupfs backup --label one --store $S; backupfs restore one --yes --store $S >/dev/null"
+        )
+        let text = try room.sh(
+            """
+            touch $R/pause; BACKUPFS_FAULT=backup.begun=pause:$R/pause backupfs backup --label two --store $S >/dev/null & backup=$!
+            until backupfs status --json --store $S | grep -q '"operation": "backup"'; do sleep 0.02; done
+            backupfs \(command) --store $S >/dev/null 2>&1 && exit 1; echo $?
+            (until grep -q Waiting $R/waiting; do sleep 0.02; done; rm $R/pause) &
+            backupfs \(command) --wait=1min --verbose --store $S > $R/done 2> $R/waiting || cat $R/waiting; echo $?; wait $backup
+            """)
+        #expect(text == "11\n0")
+    }
+
+    @Test func `Ctrl-C ends the wait, and what is no length of time is refused`() throws {
+        let room = try Room()
+        let text = try room.sh(
+            Self.busy + """
+                backupfs restore one --wait -v --yes --store $S 2> $R/waiting & waiting=$!
+                until grep -q Waiting $R/waiting; do sleep 0.02; done; kill -TERM $waiting
+                wait $waiting && exit 1; echo $?; tail -1 $R/waiting; rm $R/pause; wait $backup
+                """)
+        #expect(text.contains("130\n") && text.contains("cancelled; nothing was changed"), "\(text)")
+        for time in ["soon", "5", "1mo"] {
+            let result = try room.run("backupfs backup --wait=\(time) --store $S")
+            #expect(result.status == 2, "\(result)")
+        }
+    }
+}
