@@ -52,7 +52,9 @@ struct HostileTextTests {
 
                     os.chdir(R)
                     for words in (["ls", "one"], ["ls", "-R", "one"], ["find", "*"], ["diff", "one", "two"], ["snapshots"], ["status"], ["verify", "one"],
-                                  ["check", "--read-data"], ["stats"], ["history"], ["restore", "--yes", "b\x1b[2J.json"], ["status"], ["restore", "--dry-run", "one"]):
+                                  ["check", "--read-data"], ["stats"], ["history"], ["restore", "--yes", "b\x1b[2J.json"], ["status"], ["restore", "--dry-run", "one"],
+                                  ["snapshots", "--json"], ["snapshots", "--safety"], ["ls", "one", "--json"], ["find", "*", "--json"], ["status", "--records"],
+                                  ["diff", "one", "two", "--json"], ["undo", "-n"], ["undo", "-n", "--json"]):
                         # Whether to try again is not to be asked.
                         text = shown("sh", "-c", 'exec backupfs "$@" </dev/null', "sh", *words, "--store", S)
                         assert text.strip(), words

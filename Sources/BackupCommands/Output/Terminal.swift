@@ -42,7 +42,8 @@ enum Terminal {
     /// A name, or another text that has no lines, in what goes to standard output: as it is for a program, quoted for a person.
     static func shown(_ name: String) -> String { isOutputTerminal ? TerminalText.harmless(name, keepsLines: false) : name }
 
-    static func say(_ bytes: [UInt8]) { put(bytes, STDOUT_FILENO) }
+    /// JSON or YAML. A person who looks at it sees what a program reads.
+    static func say(_ bytes: [UInt8]) { put(isOutputTerminal ? TerminalText.harmless(document: bytes) : bytes, STDOUT_FILENO) }
 
     /// To standard error.
     static func complain(_ text: Message) { complain(verbatim: language.text(text)) }
@@ -66,7 +67,8 @@ enum Terminal {
             "message": .text(error.message.english), "path": .optional(error.path), "remedy": .optional(error.remedy?.english),
             "findings": .array(error.findings.map { .text($0.english) }),
         ])
-        put(document.compactText + [10], STDERR_FILENO)
+        let bytes = document.compactText + [10]
+        put(isErrorTerminal ? TerminalText.harmless(document: bytes) : bytes, STDERR_FILENO)
     }
 
     /// To standard error, as it is.

@@ -24,4 +24,19 @@ enum TerminalText {
         }
         return result
     }
+
+    /// The same of a document of JSON or YAML, which has an escape of its own: it stays what it is to a program.
+    static func harmless(document bytes: [UInt8]) -> [UInt8] {
+        var result = String.UnicodeScalarView()
+        for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
+            if scalar == "\n" || scalar == "\t" || MessageText.isHarmless(scalar) {
+                result.append(scalar)
+            } else {
+                // None of them has more than four digits.
+                let digits = String(scalar.value, radix: 16)
+                result.append(contentsOf: "\\u\(String(repeating: "0", count: max(0, 4 - digits.count)))\(digits)".unicodeScalars)
+            }
+        }
+        return Array(String(result).utf8)
+    }
 }

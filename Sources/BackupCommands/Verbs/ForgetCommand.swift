@@ -15,7 +15,7 @@ struct ForgetCommand: ParsableCommand {
             Removed backups can be brought back with undelete for 7 days (the setting undelete-days).
 
             Example:
-              backupfs forget --keep-last 3 --keep-daily 7 --keep-weekly 5 --keep-monthly 12 --dry-run
+              backupfs forget --keep-last 3 --keep-daily 7 --keep-monthly 12 --dry-run
               backupfs forget before-upgrade --yes --prune
             """)
 

@@ -23,6 +23,7 @@ struct RetryCommand: ParsableCommand {
     func run() throws {
         // The command asks for the password, if there is one.
         let path = try store.path()
+        store.wait?.begin()
         guard let failure = try FailedOperation.of(storeAt: path), !failure.isOver else {
             throw BackupError(
                 .notFound, "nothing has failed that has not gone well since", path: path,

@@ -43,7 +43,7 @@ struct ConfigTests {
         ("keep-dayly", "7", 2, "Did you mean keep-daily?"), ("keep-daily", "0", 1, "takes a number from 1 on, or unlimited"),
         ("skip-unchanged", "maybe", 1, "Write yes or no."), ("retention", "sometimes", 1, "Write on or off."),
         ("retention-counts", "unnamd", 1, "Did you mean unnamed?"), ("hook-timeout-seconds", "1.5", 1, "from 1 to 86400"),
-        ("keep-within", "a week", 1, "1y6m or 30d"), ("formatVersion", "2", 2, "cannot be changed"),
+        ("keep-within", "a week", 1, "1y6mo or 30d"), ("formatVersion", "2", 2, "cannot be changed"),
         ("app", "nothing", 1, "there is no app called nothing"),
     ])
     func `what cannot be is refused, and nothing is changed`(name: String, value: String, status: Int32, message: String) throws {
