@@ -35,12 +35,15 @@ struct SnapshotsCommand: ParsableCommand {
         let snapshots = store.repository.snapshots(kind: .snapshot).filter {
             (tag.isEmpty || !Set(tag).isDisjoint(with: $0.tags)) && (channel == nil || $0.channel == channel)
         }
+        let isIncomplete = UnlistedBackups.complain(of: store.repository)
         if output.json {
             Terminal.say(OrderedJSON.array(snapshots.map { describe($0, in: store) }).prettyText)
         } else if snapshots.isEmpty, !tag.isEmpty {
             Terminal.say("No backups with this tag.")
         } else if snapshots.isEmpty, channel != nil {
             Terminal.say("No backups of this channel.")
+        } else if snapshots.isEmpty, isIncomplete {
+            Terminal.say("No backups that can be listed.")
         } else if snapshots.isEmpty {
             Terminal.say("No backups yet. Make one with: backupfs backup")
         } else {

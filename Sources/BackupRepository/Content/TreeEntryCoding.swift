@@ -32,7 +32,7 @@ extension TreeEntry {
     /// - Throws: `repositoryDamaged` for anything that `encode` would not write; `unsupportedVersion` for unknown fields.
     init(decoding reader: inout ByteReader) throws(BackupError) {
         guard let kind = Kind(rawValue: try reader.read()) else {
-            throw BackupError(.repositoryDamaged, "a directory entry is of an unknown kind")
+            throw StructureHeader.unknown("a directory entry is of a kind that this program does not know")
         }
         let flags = try reader.read(UInt8.self)
         guard flags & ~Flag.known == 0 else {

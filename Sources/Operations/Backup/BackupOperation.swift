@@ -225,7 +225,7 @@ public struct BackupOperation: Sendable {
         ]
     }
 
-    /// A parent that can no longer be read is none: that must not keep a new backup from being made. Nor is one that has two records of one name: older
+    /// A parent that cannot be read, since it is damaged or a later version made it, is none: that must not keep a new backup from being made. Nor is one that has two records of one name: older
     /// programs gave files one name whose names were not UTF-8.
     private func changes(
         since parent: Snapshot?, _ entries: [TreeEntry], _ records: StoredRecords, _ writer: BackupWriter
@@ -239,7 +239,7 @@ public struct BackupOperation: Sendable {
             let all = try document(nil)
             return all.incomparable.isEmpty ? all : changes
         } catch {
-            guard parent != nil, error.code == .repositoryDamaged else { throw error }
+            guard parent != nil, error.code == .repositoryDamaged || error.code == .unsupportedVersion else { throw error }
             return try document(nil)
         }
     }

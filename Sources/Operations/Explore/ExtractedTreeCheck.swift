@@ -85,9 +85,18 @@ final class ExtractedTreeCheck: Sendable {
         let status = try file.status()
         if status.size != entry.size {
             add(path, "it has \(status.size) bytes instead of \(entry.size)")
-        } else if try file.sha256() != entry.checksums?.sha256 {
-            add(path, "its SHA-256 is not the recorded one")
+        } else {
+            try compare(entry.checksums, SourceChecksums.of(file), path)
         }
+    /// All four: the tree shows each of them (`sums/`), and only a writer that was wrong makes one differ.
+    private func compare(_ recorded: Checksums?, _ found: Checksums, _ path: [UInt8]) {
+        guard recorded != found else { return }
+        if recorded?.sha256 != found.sha256 { add(path, "its SHA-256 is not the recorded one") }
+        if recorded?.sha1 != found.sha1 { add(path, "its SHA-1 is not the recorded one") }
+        if recorded?.md5 != found.md5 { add(path, "its MD5 is not the recorded one") }
+        if recorded?.crc32 != found.crc32 { add(path, "its CRC-32 is not the recorded one") }
+    }
+
         let difference = status.modificationTime.secondsSince(entry.modificationTime)
         if difference <= -Self.timeStepSeconds || difference >= Self.timeStepSeconds {
             add(path, "its modification time is not the recorded one")

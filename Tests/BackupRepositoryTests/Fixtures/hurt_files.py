@@ -7,7 +7,7 @@ import os
 import sys
 
 source = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "read_repository.py")).read()
-exec(source.rsplit("\nmain()", 1)[0])
+exec(source.rsplit("\nif __name__", 1)[0])
 
 
 class Tolerant(Repository):

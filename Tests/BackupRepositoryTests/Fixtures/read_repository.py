@@ -262,4 +262,5 @@ def main():
         print(*cut(open(sys.argv[2], "rb").read(), *map(int, sys.argv[3:6]), int(sys.argv[6], 16)))
 
 
-main()
+if __name__ == "__main__":
+    main()
