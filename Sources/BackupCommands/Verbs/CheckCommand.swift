@@ -147,7 +147,8 @@ struct CheckCommand: ParsableCommand {
             "message_type": .text("summary"), "sound": .boolean(summary.isSound), "snapshots": .integer(summary.snapshotCount),
             "packs": .integer(summary.packCount), "chunks": .integer(summary.chunkCount),
             "packs_read": .integer(summary.readPackCount), "bytes_read": .integer(summary.readByteCount),
-            "findings": .integer(summary.findingCount), "hurt_files": .integer(summary.hurtFileCount),
+            "findings": .integer(summary.findingCount), "later_version": .integer(summary.newerCount),
+            "hurt_files": .integer(summary.hurtFileCount),
             "hurt_snapshots": .integer(summary.hurtSnapshotCount),
         ])
     }

@@ -177,6 +177,8 @@ public struct BackupOperation: Sendable {
                 stamp: SnapshotStamp.unused(at: createdAt, kind, in: store.repository), databaseState: records.databaseState,
                 archiveNames: naming?.text, channel: channel
             ).merging(try sourceAttributes()) { $1 }.merging(mediaAttributes(directory)) { $1 }.merging(
+                parts.metadata?.attributes ?? [:]
+            ) { $1 }.merging(
                 records.inexact?.attributes ?? [:]
             ) { $1 }.merging(Snapshot.unreadFileAttributes(parts.unreadable.count)) { $1 }.merging(
                 Self.readAttributes(parts.hasUntracedMedia ? (reading.readsUntraced ? createdAt : lastReadAt) : nil)
@@ -198,7 +200,7 @@ public struct BackupOperation: Sendable {
                 records.inexact.map { BackupWarning(.inexact, $0.warning) },
                 changes.warning.map { BackupWarning(.inexact, $0) },
                 records.facts.triggerProblem.map { BackupWarning(.triggers, "a restore would be refused: \($0)") },
-                parts.moved.isEmpty ? nil : MediaMoves.warning(parts.moved),
+                parts.moved.isEmpty ? nil : MediaMoves.warning(parts.moved), parts.metadata?.warning,
             ].compactMap { $0 })
     }
 
