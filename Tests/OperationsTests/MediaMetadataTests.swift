@@ -179,6 +179,30 @@ import Testing
         #expect(try Self.state(room, "$R/out/media") == Self.state(room, "$R/media"))
     }
 
+    /// Who has no right to set an attribute gets the file without it, and is told; all else comes back, also of files that may not be written to.
+    @Test func `an ordinary user gets what a user can have`() throws {
+        let room = try Self.makeRoom()
+        try room.sh(
+            """
+            cd $R/media; mkdir shut; echo x > x; echo y > y; ln y z; setfattr -n user.a -v b x; setfattr -n user.a -v y y
+            setfattr -n user.d -v d shut; chown -R nobody:nogroup $R; chmod 444 x; chmod 400 y; chmod 555 shut
+            python3 -c "import os; os.setxattr('x', 'security.capability', bytes.fromhex('0100000200040000000000000000000000000000'))"
+            cp -L $R/bin/backupfs $R/program
+            """)
+        let before = try Self.state(room, "$R/media")
+        let user = "HOME=$R setpriv --reuid=nobody --regid=nogroup --clear-groups $R/program"
+        try room.sh("\(user) backup --label a --store $S")
+        let lacking = "1 file or folder lacks extended attributes, or its owner: media/x: could not set the extended attributes"
+        let restore = try room.run("\(user) restore a --target $R/out --store $S")
+        #expect(restore.status == 0 && restore.complaint.contains(lacking), "\(restore)")
+        let withoutCapability = before.replacing(#/\('security.capability', '[0-9a-f]+'\), /#, with: "")
+        #expect(try Self.state(room, "$R/out/media") == withoutCapability)
+        let verify = try room.run("\(user) verify a --store $S")
+        #expect(verify.status == 0 && (verify.output + verify.complaint).contains(lacking), "\(verify)")
+        let inPlace = try room.run("\(user) restore a --yes --store $S")
+        #expect(inPlace.status == 0 && inPlace.output.contains("1 media file lacks extended attributes"), "\(inPlace)")
+    }
+
     /// More than is kept: the file is, and the backup says what it lacks.
     @Test func `too many attributes keep no file from being backed up`() throws {
         let room = try Self.makeRoom()

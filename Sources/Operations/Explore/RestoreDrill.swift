@@ -77,7 +77,7 @@ public struct RestoreDrill: Sendable {
             findings += try check.run(root, in: files)
             var records = RecordDrill(files: files, workPath: folder, definition: store.definition)
             try records.run(snapshot, root)
-            notes = records.notes
+            notes += records.notes
             recordCount = records.recordCount
             findings += records.findings
             // What is damaged has been told: all else an archive is refused for are its names.
