@@ -102,6 +102,7 @@ extension Repository {
         let repository = try Repository(layout: layout, files.read(), keys: keys, catalogHome: catalogHome)
         // Without room for it the first backup makes it.
         try? repository.snapshotStore.makeFirstRegister { true }
+        RepositoryReadme.add(layout)
         return repository
     }
 
@@ -210,6 +211,11 @@ extension Repository {
         let packs = catalog.damagedPacks.sorted { $0.key < $1.key }
         let config = configurationReading.damage.map { [$0] } ?? []
         return config + snapshotStore.list.damages + packs.map { $0.value.at(layout.packPath(of: $0.key)) }
+    }
+
+    /// Why snapshot records cannot be read, of those that cannot: these snapshots are not listed.
+    public var recordDamages: [BackupError] {
+        snapshotStore.list.damages.filter { $0.path?.hasPrefix(layout.snapshots + "/") == true }
     }
 
     /// Snapshots whose labels are missing: they count as pinned, and have their first names.

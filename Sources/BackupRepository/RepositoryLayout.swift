@@ -33,6 +33,8 @@ struct RepositoryLayout: Sendable {
     /// The wrapped master key of an encrypted repository, and its copy.
     var key: String { "\(path)/key" }
     var keyCopy: String { "\(path)/key.copy" }
+    /// What the folder is, for people.
+    var readme: String { "\(path)/README.txt" }
     var packs: String { "\(path)/packs" }
     var snapshots: String { "\(path)/snapshots" }
     var labels: String { "\(path)/labels" }

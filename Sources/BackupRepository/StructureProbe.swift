@@ -90,7 +90,12 @@ package enum StructureProbe: String, CaseIterable, Sendable {
                 let sums = ContentHasher.hash([1, 2, 3])
                 let file = StoredFile(content: list, checksums: sums)
                 return try Directory(entries: [
-                    .file(name: "f", mode: 0o600, modificationTime: Timestamp(seconds: 5), stored: file)
+                    .file(
+                        name: "f", mode: 0o600, modificationTime: Timestamp(seconds: 5), stored: file,
+                        metadata: .of(
+                            owner: FileOwner(user: 1, group: 2), link: EntryMetadata.Link(fileSystem: 0, inode: 3),
+                            holeBytes: 4_096,
+                            extendedAttributes: [ExtendedAttribute(name: Array("user.a".utf8), value: [0, 1])]))
                 ]).encode()
             case .list: return ContentList.encode(list)
             case .packIndex:

@@ -62,6 +62,16 @@ static inline int backupfs_spawn_change_folder(posix_spawn_file_actions_t *actio
 static inline long backupfs_getxattr(const char *path, const char *name, void *value, unsigned long length) {
     return (long)getxattr(path, name, value, length);
 }
+// flistxattr(2), fgetxattr(2): the length, or -1 and errno. fsetxattr(2): 0, or -1 and errno.
+static inline long backupfs_flistxattr(int descriptor, void *names, unsigned long length) {
+    return (long)flistxattr(descriptor, (char *)names, length);
+}
+static inline long backupfs_fgetxattr(int descriptor, const char *name, void *value, unsigned long length) {
+    return (long)fgetxattr(descriptor, name, value, length);
+}
+static inline int backupfs_fsetxattr(int descriptor, const char *name, const void *value, unsigned long length) {
+    return fsetxattr(descriptor, name, value, length, 0);
+}
 // syncfs(2): makes everything written to the file system of a descriptor durable.
 static inline int backupfs_sync_filesystem(int descriptor) { return (int)syscall(SYS_syncfs, descriptor); }
 // mallopt(3) with M_ARENA_MAX: how many heaps malloc(3) keeps; 1 when it was taken.

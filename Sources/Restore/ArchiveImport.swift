@@ -273,10 +273,12 @@ struct ArchiveImport: Sendable {
     /// Unpacks the media files into `folder`, which must be there and empty. Not durable yet.
     /// - Parameters:
     ///   - placingFile: the path that a file gets in place of its own; `nil` for one that is left out.
+    ///   - isSparse: whether the file of that path in the media folder is to have holes.
     ///   - placingFolder: the same of a folder. Those that files lie in are made in any case.
     func stageMedia(
         in folder: String, placingFile: ([UInt8]) throws(BackupError) -> [UInt8]? = { (path) throws(BackupError) in path },
-        placingFolder: ([UInt8]) throws(BackupError) -> [UInt8]? = { (path) throws(BackupError) in path }
+        placingFolder: ([UInt8]) throws(BackupError) -> [UInt8]? = { (path) throws(BackupError) in path },
+        isSparse: ([UInt8]) -> Bool = { _ in false }
     ) throws(BackupError) {
         var folders: [(path: [UInt8], entry: ArchiveEntry)] = []
         for entry in entries where isMedia(entry) && entry.path.count > mediaPrefix.count {
@@ -289,7 +291,7 @@ struct ArchiveImport: Sendable {
             }
             for target in targets(of: entry) {
                 guard let relative = try placingFile(target) else { continue }
-                try stage(entry, at: relative, in: folder)
+                try stage(entry, at: relative, in: folder, isSparse: isSparse(target))
             }
         }
         // Last, since every file made in a folder changes its time; the innermost first, since a mode may close a folder.
@@ -298,13 +300,24 @@ struct ArchiveImport: Sendable {
         }
     }
 
-    private func stage(_ entry: ArchiveEntry, at relative: [UInt8], in folder: String) throws(BackupError) {
+    private func stage(
+        _ entry: ArchiveEntry, at relative: [UInt8], in folder: String, isSparse: Bool
+    ) throws(BackupError) {
         try StagedPath.makeDirectories(BytePath.folder(of: relative), in: folder)
         if entry.isSymbolicLink {
             return try StagedPath.createLink(relative, to: linkTarget(entry), in: folder, entry.modificationTime)
         }
         let file = try StagedPath.create(relative, in: folder)
-        try reader.extract(entry) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
+        if isSparse {
+            var offset: UInt64 = 0
+            try reader.extract(entry) { (bytes) throws(BackupError) in
+                try file.writeSparsely(bytes, at: offset)
+                offset += UInt64(bytes.count)
+            }
+            try file.truncate(to: offset)
+        } else {
+            try reader.extract(entry) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
+        }
         if let permissions = entry.permissions { try file.setPermissions(mode_t(permissions & 0o777 | 0o600)) }
         try file.setModificationTime(entry.modificationTime)
     }

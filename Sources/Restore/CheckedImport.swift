@@ -21,6 +21,8 @@ public struct CheckedImport: Sendable {
     var rows: BackupRows?
     /// What was found of the archive's media.
     var mediaWarnings: [Message] = []
+    /// The media of the backup, with what no archive holds of them; `nil` where they do not take the place of all that is there.
+    var storedMedia: StoredMedia?
     /// How many files the backup lacks, because they could not be read when it was made.
     public internal(set) var unreadFileCount = 0
     /// What is to be said of the database that the records go into, and of the one that rows were to be copied from.

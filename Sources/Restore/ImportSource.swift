@@ -16,6 +16,8 @@ public struct ImportSource: Sendable {
     public var prefersDatabase = false
     /// Of one of the store's own backups, or of an archive, an export or a database of one: the database of that backup.
     public var backupDatabase: StoredDatabase?
+    /// Of one of the store's own backups, or of an archive of one: its media, with what no archive holds of them.
+    public var storedMedia: StoredMedia?
     /// What is to be said of where it comes from.
     public var warning: Message?
     /// How many files the backup lacks, because they could not be read when it was made: its archive says nothing of them.
@@ -61,6 +63,7 @@ public struct ImportSource: Sendable {
         prefersDatabase = other.prefersDatabase
         unreadFileCount = other.unreadFileCount
         backupDatabase = other.backupDatabase
+        storedMedia = other.storedMedia
         warning = other.warning
         self.archiveLayout = archiveLayout
         self.origin = origin

@@ -1,3 +1,5 @@
+import BackupCore
+
 /// What became of an archive's media files.
 public struct MediaOutcome: Sendable, Equatable {
     /// Files that were not there; with `replace`, all of the archive's.
@@ -8,6 +10,9 @@ public struct MediaOutcome: Sendable, Equatable {
     public var alreadyThere = 0
     /// Files that only skipped records name, which have another version of them.
     public var skipped = 0
+
+    /// What is to be said of files without all that the backup has of them.
+    var incomplete: Message?
 
     public init() {}
 

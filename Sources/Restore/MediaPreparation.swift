@@ -8,6 +8,8 @@ struct MediaPreparation {
     /// Told which of the files with new names are wanted.
     let names: MediaNames
     private let fileCount: Int?
+    /// What is to be said of files without all that the backup has of them.
+    var incomplete: Message?
 
     /// There are none.
     init() {
@@ -34,6 +36,7 @@ struct MediaPreparation {
         guard let fileCount else { return nil }
         var outcome = MediaOutcome()
         outcome.added = fileCount
+        outcome.incomplete = incomplete
         return outcome
     }
 

@@ -71,6 +71,7 @@ extension RestoreOperation {
     ) throws(BackupError) {
         guard let mediaPath = try realMediaPath(), let archive = checked.archive, archive.hasMedia else { return }
         let status = try FileSystem.status(mediaPath)
+        var metadata: StagedMetadata?
         if var plan = media.plan {
             let places = try MediaFolder.stagingPaths(of: mediaPath, operation: journal.operation)
             let staging = try makeStaging(.addition, at: places[0], for: mediaPath, status, &journal)
@@ -80,12 +81,19 @@ extension RestoreOperation {
                 placingFolder: { (path) throws(BackupError) in try plan.stagedFolder(path) })
         } else {
             let exchange = try beginExchange(of: mediaPath, status, &journal)
-            try archive.stageMedia(in: exchange.newPath)
+            let sparseFiles = checked.storedMedia?.sparseFiles() ?? [:]
+            try archive.stageMedia(in: exchange.newPath, isSparse: { sparseFiles[$0] != nil })
+            metadata = try checked.storedMedia.map { (stored) throws(BackupError) in
+                try StagedMetadata(stored, stagedIn: exchange.newPath)
+            }
+            try metadata?.link()
             try exchange.noteStaged()
         }
         guard let staging = journal.media?.stagingPath else { return }
         // Who restores as root leaves the app its files.
         if geteuid() == 0 { try FileSystem.setOwner(ofTree: staging, status.owner, status.group) }
+        // After that: a new owner takes capabilities away.
+        media.incomplete = try metadata?.restoreAttributes()
         try FileSystem.synchronizeTree(staging)
         journal.media?.stagedInode = try FileSystem.status(staging).inode
     }

@@ -60,6 +60,7 @@ public struct RestoreOperation: Sendable {
         if hasDatabase, strategy == .replace { try database.requireReplaceable(copiesRows: checked.rows != nil) }
         checked.databaseWarnings += [warning, source.warning].compactMap(\.self)
         checked.unreadFileCount = source.unreadFileCount
+        if strategy == .replace { checked.storedMedia = source.storedMedia }
         if hasDatabase, strategy != .replace { try database.requireSameFormat(as: checked.definition) }
         return checked
     }
@@ -308,7 +309,9 @@ public struct RestoreOperation: Sendable {
             // Each file and folder ends somewhere in a block.
             let block = max(1, try FileSystem.space(at: mediaPath).blockSizeBytes)
             let ends = UInt64(archive.mediaEntryCount).multipliedReportingOverflow(by: block).partialValue
-            try room.need(archive.mediaSizeBytes, at: FileSystem.realPath(mediaPath))
+            let holes = checked.storedMedia?.sparseFiles().values.reduce(UInt64(0)) { $0.addingSaturating($1) } ?? 0
+            try room.need(
+                archive.mediaSizeBytes - min(holes, archive.mediaSizeBytes), at: FileSystem.realPath(mediaPath))
             try room.need(ends, at: FileSystem.realPath(mediaPath))
         }
         try room.require()

@@ -10,6 +10,6 @@ public struct RestoreOutcome: Sendable, Equatable {
     /// What the definition wants to be said, as warnings.
     var notes: [Message] {
         let count = records.furtherNoteCount
-        return records.notes + (count > 0 ? ["\(count) more of the same kind."] : [])
+        return records.notes + (count > 0 ? ["\(count) more of the same kind."] : []) + [media?.incomplete].compactMap(\.self)
     }
 }

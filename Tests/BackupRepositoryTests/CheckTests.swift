@@ -17,6 +17,7 @@ private final class Told {
         case .finding(let finding): findings.append(finding)
         case .hurt(let file):
             hurt.append("\(file.snapshot.record.name)/\(file.path)\(file.isFolder && !file.path.bytes.isEmpty ? "/" : "")")
+        case .unreadable(let file): hurt.append("newer: \(file.path)")
         case .repaired(let text): repaired.append(text.english)
         }
     }

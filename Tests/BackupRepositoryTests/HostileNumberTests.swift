@@ -31,7 +31,7 @@ import Testing
         var writer = ByteWriter()
         entry.encode(into: &writer)
         var reader = ByteReader(writer.bytes)
-        #expect(try TreeEntry(decoding: &reader).modificationTime == Timestamp(seconds: seconds))
+        #expect(try TreeEntry(decoding: &reader, version: 1).modificationTime == Timestamp(seconds: seconds))
     }
 
     @Test func `limits of what may stay unused (R-A23, T-A22)`() throws {

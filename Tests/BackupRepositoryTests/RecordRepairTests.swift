@@ -38,7 +38,7 @@ import Testing
             switch event {
             case .finding(let finding): findings.append(finding)
             case .repaired(let text): done.append(text.english)
-            case .hurt: break
+            case .hurt, .unreadable: break
             }
         }.run()
         return (findings, done.filter { !$0.contains("catalog") })

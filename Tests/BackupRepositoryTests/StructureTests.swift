@@ -136,7 +136,7 @@ import Testing
         ]
         for (bytes, decode, position) in structures {
             var later = bytes
-            later[position] = 2
+            later[position] = 9
             #expect(errorCode { try decode(later) } == .unsupportedVersion)
         }
     }

@@ -145,7 +145,7 @@ struct ArchiveRowTests {
         #expect(try room.sh("jq -c '\(members)' $S/restore/last.json") == "[true,0,0,2,0,0,null]")
     }
 
-    /// Bytes that are proven to be wrong are restored by nothing; the rest is, on demand (decision 40).
+    /// Bytes that are proven to be wrong are restored by nothing; the rest is, on demand (decision 39).
     @Test func `RST-02: damaged photos are left out on demand, and settings by their own option`() throws {
         let room = try Self.room()
         try Self.pack(room) {

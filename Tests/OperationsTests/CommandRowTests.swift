@@ -103,7 +103,7 @@ struct CommandRowTests {
                 == "ev_charging_tracker_backup_2026-01-11_14-30-00.json\n\(size)")
     }
 
-    /// The app's database is written to by restores alone (decision 40): the time of the last backup is in the status.
+    /// The app's database is written to by restores alone (decision 39): the time of the last backup is in the status.
     @Test func `EXP-10, FKT-04: neither an export nor a backup writes lastBackupDate into the app's database`() throws {
         let room = try Self.room("--app keeptrack --sample")
         let data = "sha256sum < $S/app/database.sqlite; cat $S/app/database.sqlite-wal 2>/dev/null | sha256sum"
@@ -201,7 +201,7 @@ struct CommandRowTests {
                 == "success\n3\nThis backup was created with a newer version of the app. Import may fail or cause data loss.")
     }
 
-    /// Paths may be names of people and places (decision 40).
+    /// Paths may be names of people and places (decision 39).
     @Test func `LOG-03: an error is in the log by its kinds, and with path and words in the status`() throws {
         let room = try Self.room()
         try room.sh("echo '{}' > \"$R/Anna Karenina.json\"")

@@ -56,6 +56,7 @@ struct CheckCommand: ParsableCommand {
             : try operation.run(readData: readData ? .all : subset, progress: printer.handler, report: report)
         printer.finish()
         if isJSON { Terminal.say(Self.json(summary).compactText + [10]) } else { Terminal.tell(Self.text(summary)) }
+        if !summary.isDamaged, summary.newerCount > 0 { throw Self.newer(summary, store) }
         guard summary.isSound else {
             throw BackupError(
                 .repositoryDamaged, Self.verdict(summary), path: store.repository.path,
@@ -63,6 +64,20 @@ struct CheckCommand: ParsableCommand {
                     ? "What is whole can be read as before. Copy what is missing back from another copy of the repository, if there is one."
                     : "What is whole can be read as before. Put right what can be with: backupfs check --repair")
         }
+    }
+
+    /// What this version cannot read is no damage, and no reason for a repair.
+    private static func newer(_ summary: CheckSummary, _ store: Store) -> BackupError {
+        BackupError(
+            .unsupportedVersion,
+            .plural(
+                summary.newerCount,
+                one:
+                    "\(summary.newerCount) thing is of a later version of backupfs and was not checked; there is no damage elsewhere",
+                other:
+                    "\(summary.newerCount) things are of a later version of backupfs and were not checked; there is no damage elsewhere"
+            ),
+            path: store.repository.path, remedy: "Check the repository with a newer version of backupfs.")
     }
 
     private static func verdict(_ summary: CheckSummary) -> Message {
@@ -86,6 +101,7 @@ struct CheckCommand: ParsableCommand {
         case .hurt(let file):
             file.isFolder
                 ? "hurt: \(file.snapshot.name)/\(file.path)/ and all that is in it" : "hurt: \(file.snapshot.name)/\(file.path)"
+        case .unreadable(let file): "not readable by this version: \(file.snapshot.name)/\(file.path)"
         case .repaired(let text): text
         }
     }
@@ -116,6 +132,12 @@ struct CheckCommand: ParsableCommand {
                 "snapshot_id": .text(file.snapshot.id.hexadecimal), "path": .text(file.path.description),
                 "type": .text(file.isFolder ? "dir" : "file"),
             ])
+        case .unreadable(let file):
+            .members([
+                "message_type": .text("unreadable"), "snapshot": .text(file.snapshot.name.description),
+                "snapshot_id": .text(file.snapshot.id.hexadecimal), "path": .text(file.path.description),
+                "type": .text(file.isFolder ? "dir" : "file"),
+            ])
         case .repaired(let text): .members(["message_type": .text("repaired"), "message": .text(text.english)])
         }
     }
@@ -125,7 +147,8 @@ struct CheckCommand: ParsableCommand {
             "message_type": .text("summary"), "sound": .boolean(summary.isSound), "snapshots": .integer(summary.snapshotCount),
             "packs": .integer(summary.packCount), "chunks": .integer(summary.chunkCount),
             "packs_read": .integer(summary.readPackCount), "bytes_read": .integer(summary.readByteCount),
-            "findings": .integer(summary.findingCount), "hurt_files": .integer(summary.hurtFileCount),
+            "findings": .integer(summary.findingCount), "later_version": .integer(summary.newerCount),
+            "hurt_files": .integer(summary.hurtFileCount),
             "hurt_snapshots": .integer(summary.hurtSnapshotCount),
         ])
     }

@@ -101,6 +101,7 @@ struct RestoreCommand: ParsableCommand {
         let report = try restore.run(snapshot, to: target, progress: printer.handler)
         printer.finish()
         tell("summary", snapshot, target, report.fileCount, report.byteCount, isDone: true)
+        if let first = report.firstIncomplete { Terminal.complain(first.note(count: report.incompleteCount)) }
         guard report.failureCount > 0 else { return }
         throw BackupError(
             .repositoryDamaged, "\(report.failureCount) files or folders of the backup could not be read and were left out",

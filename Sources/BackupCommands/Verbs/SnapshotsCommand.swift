@@ -44,6 +44,7 @@ struct SnapshotsCommand: ParsableCommand {
         let snapshots = store.repository.snapshots(kind: safety ? .safety : .snapshot).filter {
             (tag.isEmpty || !Set(tag).isDisjoint(with: $0.tags)) && (channel == nil || $0.channel == channel)
         }
+        let isIncomplete = UnlistedBackups.complain(of: store.repository)
         if output.json {
             Terminal.say(OrderedJSON.array(snapshots.map { describe($0, in: store) }).prettyText)
         } else if snapshots.isEmpty, !tag.isEmpty {
@@ -52,6 +53,8 @@ struct SnapshotsCommand: ParsableCommand {
             Terminal.say("No backups of this channel.")
         } else if snapshots.isEmpty, safety {
             Terminal.say("No safety backups. A restore makes one before it changes anything.")
+        } else if snapshots.isEmpty, isIncomplete {
+            Terminal.say("No backups that can be listed.")
         } else if snapshots.isEmpty {
             Terminal.say("No backups yet. Make one with: backupfs backup")
         } else if files {

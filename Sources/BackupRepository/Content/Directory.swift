@@ -44,14 +44,16 @@ public struct Directory: Sendable {
 /// How a folder is written (format document, "Directory object").
 extension Directory {
     private static let magic: [UInt8] = Array("BFSD".utf8)
-    private static let version: UInt16 = 1
+    /// Version 2 may have metadata in its entries. Without any it is written as version 1, which older programs read.
+    static let plainVersion: UInt16 = 1
+    static let metadataVersion: UInt16 = 2
     /// The shortest entry: kind, flags, a name of one byte, mode, time, an empty content.
     private static let shortestEntryByteCount = 24
 
     func encode() -> [UInt8] {
         var writer = ByteWriter()
         writer.append(raw: Self.magic)
-        writer.append(Self.version)
+        writer.append(entries.contains { $0.metadata != nil } ? Self.metadataVersion : Self.plainVersion)
         writer.append(UInt16(0))
         writer.append(UInt32(entries.count))
         for entry in entries { entry.encode(into: &writer) }
@@ -82,7 +84,8 @@ extension Directory {
         _ bytes: [UInt8], willRead: (Int) -> Void, _ body: (TreeEntry) -> Void
     ) throws(BackupError) {
         var reader = ByteReader(bytes)
-        try StructureHeader.read(&reader, magic: magic, version: version, name: "directory object")
+        let version = try StructureHeader.read(
+            &reader, magic: magic, versions: plainVersion...metadataVersion, name: "directory object")
         let count = Int(try reader.read(UInt32.self))
         guard count <= reader.remainingCount / shortestEntryByteCount else {
             throw BackupError(.repositoryDamaged, "a directory object has more entries than bytes")
@@ -90,7 +93,7 @@ extension Directory {
         willRead(count)
         var lastName: FileName?
         for _ in 0..<count {
-            let entry = try TreeEntry(decoding: &reader)
+            let entry = try TreeEntry(decoding: &reader, version: version)
             if let lastName, !(lastName < entry.name) {
                 throw BackupError(.repositoryDamaged, "a directory object is not sorted")
             }

@@ -65,7 +65,7 @@ extension FileContent {
             let id = ChunkID(try reader.readDigest())
             return .list(id, plainLength: try reader.read())
         default:
-            throw BackupError(.repositoryDamaged, "a content has an element of an unknown kind")
+            throw StructureHeader.unknown("a content has an element of a kind that this program does not know")
         }
     }
 }

@@ -1,4 +1,5 @@
 import BackupCore
+import SystemIO
 
 /// What most of the repository's structures start with: a magic, a 16-bit version and 16 bits of zero.
 enum StructureHeader {
@@ -22,6 +23,19 @@ enum StructureHeader {
             throw BackupError(.repositoryDamaged, "a \(name) has a damaged header")
         }
         return found
+    }
+
+    /// For a kind or a flag that this version does not have. It stands in bytes that a name or checksum proves, so a later version wrote it: it is never
+    /// damage, which a repair would set aside.
+    static func unknown(_ what: Message) -> BackupError {
+        BackupError(.unsupportedVersion, what, remedy: "Use a newer version of backupfs.")
+    }
+
+    /// Whether the last four bytes are the CRC-32 of all before them, as in labels, source documents and the register.
+    static func endsWithChecksum(_ bytes: [UInt8]) -> Bool {
+        guard bytes.count >= 4 else { return false }
+        var reader = ByteReader(bytes[(bytes.count - 4)...])
+        return (try? reader.read(UInt32.self)) == CRC32.of(Array(bytes.dropLast(4)))
     }
 
     static func unsupported(_ version: some BinaryInteger, name: Message) -> BackupError {

@@ -22,13 +22,15 @@ public struct TreeEntry: Hashable, Sendable {
     public let totals: DirectoryTotals?
     /// Where the file came from, for files that were read from a folder of the app.
     public let sourceIdentity: SourceIdentity?
+    /// Owner, extended attributes and the like; `nil` for none.
+    public let metadata: EntryMetadata?
 
     /// The folder; `nil` for what is none.
     public var storedDirectory: StoredDirectory? { totals.map { StoredDirectory(content: content, totals: $0) } }
 
     init(
         name: FileName, kind: Kind, mode: UInt32, modificationTime: Timestamp, content: FileContent, checksums: Checksums?,
-        totals: DirectoryTotals?, sourceIdentity: SourceIdentity?
+        totals: DirectoryTotals?, sourceIdentity: SourceIdentity?, metadata: EntryMetadata?
     ) {
         self.name = name
         self.kind = kind
@@ -38,56 +40,73 @@ public struct TreeEntry: Hashable, Sendable {
         self.checksums = checksums
         self.totals = totals
         self.sourceIdentity = sourceIdentity
+        self.metadata = metadata
     }
 
     /// - Parameter mode: permission bits; the file type is added.
     public static func file(
         name: FileName, mode: UInt32, modificationTime: Timestamp, content: FileContent, checksums: Checksums,
-        sourceIdentity: SourceIdentity? = nil
+        sourceIdentity: SourceIdentity? = nil, metadata: EntryMetadata? = nil
     ) -> TreeEntry {
         TreeEntry(
             name: name, kind: .file, mode: 0o100000 | mode & 0o7777, modificationTime: modificationTime, content: content,
-            checksums: checksums, totals: nil, sourceIdentity: sourceIdentity)
+            checksums: checksums, totals: nil, sourceIdentity: sourceIdentity, metadata: metadata)
     }
 
     /// - Parameter mode: permission bits; the file type is added.
     public static func file(
-        name: FileName, mode: UInt32, modificationTime: Timestamp, stored: StoredFile, sourceIdentity: SourceIdentity? = nil
+        name: FileName, mode: UInt32, modificationTime: Timestamp, stored: StoredFile, sourceIdentity: SourceIdentity? = nil,
+        metadata: EntryMetadata? = nil
     ) -> TreeEntry {
         file(
             name: name, mode: mode, modificationTime: modificationTime, content: stored.content, checksums: stored.checksums,
-            sourceIdentity: sourceIdentity)
+            sourceIdentity: sourceIdentity, metadata: metadata)
     }
 
     /// - Parameter mode: permission bits; the file type is added.
     public static func directory(
-        name: FileName, mode: UInt32, modificationTime: Timestamp, stored: StoredDirectory
+        name: FileName, mode: UInt32, modificationTime: Timestamp, stored: StoredDirectory, metadata: EntryMetadata? = nil
     ) -> TreeEntry {
         TreeEntry(
             name: name, kind: .directory, mode: 0o040000 | mode & 0o7777, modificationTime: modificationTime,
-            content: stored.content, checksums: nil, totals: stored.totals, sourceIdentity: nil)
+            content: stored.content, checksums: nil, totals: stored.totals, sourceIdentity: nil, metadata: metadata)
     }
 
     /// - Parameter target: what the link points to, as bytes.
-    public static func symbolicLink(name: FileName, target: [UInt8], modificationTime: Timestamp) -> TreeEntry {
+    public static func symbolicLink(
+        name: FileName, target: [UInt8], modificationTime: Timestamp, metadata: EntryMetadata? = nil
+    ) -> TreeEntry {
         TreeEntry(
             name: name, kind: .symbolicLink, mode: 0o120777, modificationTime: modificationTime,
-            content: FileContent(literal: target), checksums: nil, totals: nil, sourceIdentity: nil)
+            content: FileContent(literal: target), checksums: nil, totals: nil, sourceIdentity: nil, metadata: metadata)
     }
 
     /// Size in bytes as stat(2) tells it: of a file, or of a link's target; 0 for folders.
     public var size: UInt64 { kind == .directory ? 0 : content.size }
 
-    /// The permission bits of a copy. Not set-user-ID and set-group-ID: owners are not kept, so a copy that root makes would run as root.
+    /// The permission bits of a copy. Not set-user-ID and set-group-ID: a copy that root makes, where owners are not restored, would run as root.
     public var restoredPermissions: UInt32 { mode & 0o1777 }
 
     /// Where a symbolic link points to.
     public var linkTarget: [UInt8]? { kind == .symbolicLink ? content.literalBytes : nil }
 
+    /// Whether two names can be those of one file: all that is kept of it is the same.
+    public func isSameFile(as other: TreeEntry) -> Bool {
+        kind == .file && other.kind == .file && mode == other.mode && modificationTime == other.modificationTime
+            && size == other.size && checksums == other.checksums && metadata == other.metadata
+    }
+
     /// The same entry with its content in another form.
     func replacing(content: FileContent) -> TreeEntry {
         TreeEntry(
             name: name, kind: kind, mode: mode, modificationTime: modificationTime, content: content, checksums: checksums,
-            totals: totals, sourceIdentity: sourceIdentity)
+            totals: totals, sourceIdentity: sourceIdentity, metadata: metadata)
+    }
+
+    /// The same entry with other metadata.
+    public func replacing(metadata: EntryMetadata?) -> TreeEntry {
+        TreeEntry(
+            name: name, kind: kind, mode: mode, modificationTime: modificationTime, content: content, checksums: checksums,
+            totals: totals, sourceIdentity: sourceIdentity, metadata: metadata)
     }
 }

@@ -10,7 +10,8 @@ extension TreeEntry {
 
     func encode(into writer: inout ByteWriter) {
         writer.append(kind.rawValue)
-        writer.append((checksums == nil ? 0 : Flag.checksums) | (sourceIdentity == nil ? 0 : Flag.sourceIdentity))
+        writer.append(
+            (checksums == nil ? 0 : Flag.checksums) | (sourceIdentity == nil ? 0 : Flag.sourceIdentity) | (metadata?.flags ?? 0))
         writer.append(UInt8(truncatingIfNeeded: name.bytes.count))
         writer.append(raw: name.bytes)
         writer.append(mode)
@@ -25,18 +26,21 @@ extension TreeEntry {
             writer.append(sourceIdentity.inode)
             writer.append(sourceIdentity.changeTime)
         }
+        metadata?.encode(into: &writer)
         if let totals { totals.encode(into: &writer) }
         content.encode(into: &writer)
     }
 
-    /// - Throws: `repositoryDamaged` for anything that `encode` would not write; `unsupportedVersion` for unknown fields.
-    init(decoding reader: inout ByteReader) throws(BackupError) {
+    /// - Parameter version: of the directory object.
+    /// - Throws: `repositoryDamaged` for anything that `encode` would not write; `unsupportedVersion` for unknown kinds and fields.
+    init(decoding reader: inout ByteReader, version: UInt16) throws(BackupError) {
         guard let kind = Kind(rawValue: try reader.read()) else {
-            throw BackupError(.repositoryDamaged, "a directory entry is of an unknown kind")
+            throw StructureHeader.unknown("a directory entry is of a kind that this program does not know")
         }
         let flags = try reader.read(UInt8.self)
-        guard flags & ~Flag.known == 0 else {
-            throw BackupError(.unsupportedVersion, "a directory entry has fields that this program does not know")
+        let known = version == Directory.plainVersion ? Flag.known : Flag.known | EntryMetadata.Flag.known
+        guard flags & ~known == 0 else {
+            throw StructureHeader.unknown("a directory entry has fields that this program does not know")
         }
         let nameLength = Int(try reader.read(UInt8.self))
         let name = FileName(bytes: Array(try reader.readRaw(count: nameLength)))
@@ -55,17 +59,19 @@ extension TreeEntry {
             let inode = try reader.read(UInt64.self)
             sourceIdentity = SourceIdentity(inode: inode, changeTime: try reader.readTimestamp())
         }
+        let metadata = try EntryMetadata.decode(flags: flags, &reader)
         let totals = kind == .directory ? try DirectoryTotals(decoding: &reader) : nil
         let content = try FileContent(decoding: &reader)
         guard (kind == .file) == (checksums != nil), kind == .file || sourceIdentity == nil,
-            kind != .symbolicLink || content.literalBytes != nil, mode >> 12 == kind.modeType
+            kind != .symbolicLink || content.literalBytes != nil, mode >> 12 == kind.modeType,
+            kind == .file || metadata?.link == nil && metadata?.holeBytes ?? 0 == 0
         else {
             throw BackupError(
                 .repositoryDamaged, "the entry “\(MessageText.name(name.bytes))” of a directory does not fit together")
         }
         self.init(
             name: name, kind: kind, mode: mode, modificationTime: modificationTime, content: content, checksums: checksums,
-            totals: totals, sourceIdentity: sourceIdentity)
+            totals: totals, sourceIdentity: sourceIdentity, metadata: metadata)
     }
 }
 

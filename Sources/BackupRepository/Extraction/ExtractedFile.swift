@@ -29,7 +29,28 @@ final class ExtractedFile: Sendable {
     var hasFailed: Bool { state.withLock { $0.hasFailed } }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(ExtractionFailure) {
-        try ExtractionFailure.writing { () throws(BackupError) in try descriptor.writeAll(bytes, at: offset) }
+        try ExtractionFailure.writing { () throws(BackupError) in
+            if hasHoles {
+                try descriptor.writeSparsely(bytes, at: offset)
+            } else {
+                try descriptor.writeAll(bytes, at: offset)
+            }
+        }
+    }
+
+    private var hasHoles: Bool { entry.metadata?.holeBytes ?? 0 > 0 }
+
+    /// What is kept of the file beside its bytes. Where it cannot be had the file stays, and that is noted.
+    private func restoreMetadata() {
+        var problem: BackupError?
+        if let owner = folder.owner(of: entry) {
+            do throws(BackupError) { try descriptor.setOwner(owner) } catch { problem = error }
+        }
+        if let attributes = entry.metadata?.extendedAttributes, !attributes.isEmpty {
+            let failure = descriptor.setExtendedAttributes(attributes, permissions: mode_t(entry.restoredPermissions))
+            problem = problem ?? failure
+        }
+        if let problem { ledger.addIncomplete(problem, path: folder.path + entry.name.bytes) }
     }
 
     /// Notes that a part lies in the file.
@@ -56,10 +77,15 @@ final class ExtractedFile: Sendable {
         if !state.hasFailed, size != entry.size || crc32 != entry.checksums?.crc32 {
             fail(BackupError(.repositoryDamaged, "the file's content is not what was backed up"))
         }
+        if hasHoles, !hasFailed {
+            // Holes at the end were not written.
+            do { try descriptor.truncate(to: entry.size) } catch { fail(error) }
+        }
         if hasFailed {
             try? folder.handle.removeFile(entry.name)
             return
         }
+        restoreMetadata()
         do {
             try descriptor.setModificationTime(entry.modificationTime)
             ledger.add(files: 1, bytes: size)

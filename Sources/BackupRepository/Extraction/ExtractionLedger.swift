@@ -1,4 +1,5 @@
 import BackupCore
+import Glibc
 import Synchronization
 
 /// What all threads of an extraction have done so far.
@@ -7,9 +8,14 @@ final class ExtractionLedger: Sendable {
     private let totals: DirectoryTotals
     private let phase: Message
     private let progress: ProgressHandler?
+    /// Of what lies in the media folder and names no other; `nil` where it is not known, or only root could give it.
+    let mediaOwner: FileOwner?
+    /// Only root can give files to others.
+    let restoresOwners = geteuid() == 0
 
-    init(_ totals: DirectoryTotals, phase: Message, _ progress: ProgressHandler?) {
+    init(_ totals: DirectoryTotals, mediaOwner: FileOwner?, phase: Message, _ progress: ProgressHandler?) {
         self.totals = totals
+        self.mediaOwner = restoresOwners ? mediaOwner : nil
         self.phase = phase
         self.progress = progress
     }
@@ -33,6 +39,16 @@ final class ExtractionLedger: Sendable {
             state.failureCount += 1
             guard state.failures.count < ExtractionReport.failureLimit else { return }
             state.failures.append(ExtractionReport.Failure(path: FileName(bytes: path), error: error))
+        }
+    }
+
+    /// Notes a file that is there, but not with all that is kept of it.
+    func addIncomplete(_ error: BackupError, path: [UInt8]) {
+        state.withLock { state in
+            state.incompleteCount += 1
+            if state.firstIncomplete == nil {
+                state.firstIncomplete = ExtractionReport.Failure(path: FileName(bytes: path), error: error)
+            }
         }
     }
 

@@ -18,4 +18,18 @@ public struct ExtractionReport: Sendable {
     public internal(set) var failureCount = 0
     /// The first ones, sorted by path.
     public internal(set) var failures: [Failure] = []
+    /// How many files and folders are there without all of their extended attributes, or with another owner: the file system, or this user's rights, do
+    /// not allow them.
+    public internal(set) var incompleteCount = 0
+    /// The first of these.
+    public internal(set) var firstIncomplete: Failure?
+}
+
+extension ExtractionReport.Failure {
+    /// What is to be said of files that are there without all that is kept of them; this is the first.
+    public func note(count: Int) -> Message {
+        .plural(
+            count, one: "\(count) file or folder lacks extended attributes, or its owner: \(path): \(error.message)",
+            other: "\(count) files or folders lack extended attributes, or their owners; the first: \(path): \(error.message)")
+    }
 }

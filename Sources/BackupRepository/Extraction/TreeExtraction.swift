@@ -20,15 +20,26 @@ struct TreeExtraction {
         let folder: ExtractedFolder
     }
 
+    /// The first name of a file that may have others.
+    private struct LinkedFile {
+        let entry: TreeEntry
+        /// From the folder that is extracted into.
+        let folder: [UInt8]
+    }
+
     private let repository: Repository
+    private let root: FolderHandle
+    private var linked: [EntryMetadata.Link: LinkedFile] = [:]
     private let ledger: ExtractionLedger
     private let group: WorkGroup
     private var batch: [SmallFile] = []
     private var batchBytes: UInt64 = 0
     private var batchFolders = 0
 
-    init(_ repository: Repository, _ ledger: ExtractionLedger, _ pool: WorkerPool) {
+    /// - Parameter root: what is extracted into.
+    init(_ repository: Repository, into root: FolderHandle, _ ledger: ExtractionLedger, _ pool: WorkerPool) {
         self.repository = repository
+        self.root = root
         self.ledger = ledger
         group = WorkGroup(pool)
     }
@@ -36,9 +47,9 @@ struct TreeExtraction {
     static func makePool() -> WorkerPool { WorkerPool(queueLimit: Limit.queue) }
 
     /// - Throws: when nothing can be written any more.
-    mutating func run(_ root: Directory, into handle: FolderHandle) throws(BackupError) {
+    mutating func run(_ directory: Directory) throws(BackupError) {
         do {
-            try extract(root, ExtractedFolder(handle, ledger))
+            try extract(directory, ExtractedFolder(root, ledger))
             submitBatch()
         } catch {
             group.fail(error)
@@ -52,8 +63,14 @@ struct TreeExtraction {
             if group.hasFailed { return }
             switch entry.kind {
             case .symbolicLink:
-                try folder.handle.makeLink(
-                    entry.name, to: entry.linkTarget ?? [], modificationTime: entry.modificationTime)
+                let target = entry.linkTarget ?? []
+                guard !target.isEmpty, !target.contains(0) else {
+                    ledger.add(
+                        BackupError(.repositoryDamaged, "the link leads to no path"), path: folder.path + entry.name.bytes)
+                    continue
+                }
+                try folder.handle.makeLink(entry.name, to: target, modificationTime: entry.modificationTime)
+                if let owner = folder.owner(of: entry) { try? folder.handle.setOwner(of: entry.name, owner) }
             case .directory:
                 let inner = try ExtractedFolder(entry, in: folder)
                 do throws(BackupError) {
@@ -62,6 +79,7 @@ struct TreeExtraction {
                 } catch let error where error.code == .repositoryDamaged || error.code == .unsupportedVersion {
                     ledger.add(error, path: folder.path + entry.name.bytes)
                 }
+            case .file where entry.metadata?.link != nil: try extractLinked(entry, folder)
             case .file where entry.size > Limit.batchBytes:
                 try extractLarge(entry, folder)
             case .file:
@@ -71,6 +89,53 @@ struct TreeExtraction {
                 if isFull || batchFolders >= Limit.foldersInBatch { submitBatch() }
             }
         }
+    }
+
+    // MARK: Hard links
+
+    /// A file with several names. It is written by the thread that walks, whole, before another name is made for it: a name of a file that could not be
+    /// read would be one of half a file.
+    private mutating func extractLinked(_ entry: TreeEntry, _ folder: ExtractedFolder) throws(BackupError) {
+        guard let link = entry.metadata?.link else { return }
+        if let first = linked[link], first.entry.isSameFile(as: entry), makeName(for: first, entry, folder) {
+            ledger.add(files: 1, bytes: entry.size)
+            return
+        }
+        try writeWhole(entry, folder)
+        guard linked[link] == nil, (try? folder.handle.status(entry.name)) != nil else { return }
+        linked[link] = LinkedFile(entry: entry, folder: folder.path)
+    }
+
+    /// - Returns: false where the file system has no hard links, or no more of this file, or the first name cannot be reached.
+    private func makeName(for first: LinkedFile, _ entry: TreeEntry, _ folder: ExtractedFolder) -> Bool {
+        var source: FolderHandle? = root
+        for component in first.folder.split(separator: UInt8(ascii: "/")) {
+            source = try? source?.openFolder(FileName(bytes: Array(component)))
+        }
+        guard let source else { return false }
+        return (try? source.link(first.entry.name, in: folder.handle, as: entry.name)) != nil
+    }
+
+    private func writeWhole(_ entry: TreeEntry, _ folder: ExtractedFolder) throws(BackupError) {
+        let file = try ExtractedFile(entry, in: folder, ledger)
+        var cutter = PartCutter(file: file)
+        // When nothing can be written any more, the extraction ends; a list that cannot be read concerns this file alone.
+        var failure: BackupError?
+        do {
+            try walk(entry.content, &cutter, depth: 0) { (part) throws(BackupError) in
+                do throws(BackupError) {
+                    try Self.write(part, repository)
+                } catch {
+                    failure = error
+                    throw error
+                }
+            }
+        } catch {
+            if let failure { throw failure }
+            file.fail(error)
+            return
+        }
+        try Self.write(cutter.take(), repository)
     }
 
     // MARK: Small files
@@ -109,7 +174,7 @@ struct TreeExtraction {
         let file = try ExtractedFile(entry, in: folder, ledger)
         var cutter = PartCutter(file: file)
         do {
-            try walk(entry.content, &cutter, depth: 0)
+            try walk(entry.content, &cutter, depth: 0, submit)
         } catch {
             // A list that cannot be read; what was handed in before is written in vain.
             file.fail(error)
@@ -118,30 +183,34 @@ struct TreeExtraction {
         submit(cutter.take())
     }
 
-    private func walk(_ content: FileContent, _ cutter: inout PartCutter, depth: Int) throws(BackupError) {
+    private func walk(
+        _ content: FileContent, _ cutter: inout PartCutter, depth: Int, _ take: (ExtractionPart) throws(BackupError) -> Void
+    ) throws(BackupError) {
         for element in content.elements {
             if case .list = element {
                 guard depth < ContentList.depthLimit else {
                     throw BackupError(.repositoryDamaged, "content lists are nested too deep")
                 }
-                try walk(repository.resolver.open(element), &cutter, depth: depth + 1)
+                try walk(repository.resolver.open(element), &cutter, depth: depth + 1, take)
             } else {
                 cutter.append(element)
-                if cutter.isFull { submit(cutter.take()) }
+                if cutter.isFull { try take(cutter.take()) }
             }
         }
     }
 
     private func submit(_ part: ExtractionPart) {
         guard !part.elements.isEmpty else { return }
-        group.submit { [repository] () throws(BackupError) in
-            guard !part.file.hasFailed else { return }
-            guard let chunks = try? repository.catalog.locate(part.elements.chunkIDs) else {
-                return try part.writeSlowly(repository)
-            }
-            var reader = ChunkRunReader(chunks, repository.chunkReader)
-            try part.write(&reader, repository)
+        group.submit { [repository] () throws(BackupError) in try Self.write(part, repository) }
+    }
+
+    private static func write(_ part: ExtractionPart, _ repository: Repository) throws(BackupError) {
+        guard !part.elements.isEmpty, !part.file.hasFailed else { return }
+        guard let chunks = try? repository.catalog.locate(part.elements.chunkIDs) else {
+            return try part.writeSlowly(repository)
         }
+        var reader = ChunkRunReader(chunks, repository.chunkReader)
+        try part.write(&reader, repository)
     }
 
     private struct PartCutter {
@@ -173,20 +242,21 @@ struct TreeExtraction {
 }
 
 extension Repository {
-    /// Writes a stored folder as files, with their modes and times, into an empty folder. Each file is checked while it is written: every chunk
+    /// Writes a stored folder as files, with their modes, times, extended attributes and hard links, and as root their owners, into an empty folder. Each file is checked while it is written: every chunk
     /// against its checksum, and the file against its own. What cannot be read from the repository is left out and told; the rest is written.
     /// Nothing is made durable: `FolderHandle.synchronizeFileSystem` does that for all of it.
     /// - Parameters:
+    ///   - mediaOwner: of what lies in `media` and names no other owner (`Snapshot.mediaOwner`).
     ///   - phase: what to call it in `progress`, which is told from several threads.
     /// - Throws: when nothing can be written any more (`noSpace`, …); an unknown part of the files is there then.
     public func extract(
-        _ root: Directory, into path: String, phase: Message, progress: ProgressHandler? = nil
+        _ root: Directory, into path: String, mediaOwner: FileOwner? = nil, phase: Message, progress: ProgressHandler? = nil
     ) throws(BackupError) -> ExtractionReport {
-        let ledger = ExtractionLedger(root.totals, phase: phase, progress)
+        let ledger = ExtractionLedger(root.totals, mediaOwner: mediaOwner, phase: phase, progress)
         let handle = try FolderHandle(path: path)
         let pool = TreeExtraction.makePool()
-        var extraction = TreeExtraction(self, ledger, pool)
-        let outcome = Result { () throws(BackupError) in try extraction.run(root, into: handle) }
+        var extraction = TreeExtraction(self, into: handle, ledger, pool)
+        let outcome = Result { () throws(BackupError) in try extraction.run(root) }
         // Files and folders are finished with their last reference, which the work of a thread may hold a moment longer than the work takes.
         pool.end()
         try outcome.get()

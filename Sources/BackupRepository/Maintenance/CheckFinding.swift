@@ -52,6 +52,8 @@ public struct HurtFile: Sendable {
 public enum CheckEvent: Sendable {
     case finding(CheckFinding)
     case hurt(HurtFile)
+    /// A file or folder that only a later version of this program can read.
+    case unreadable(HurtFile)
     /// What a repair did.
     case repaired(Message)
 }
@@ -65,10 +67,14 @@ public struct CheckSummary: Sendable {
     public var readPackCount = 0
     /// Bytes of chunks that were read and compared.
     public var readByteCount: UInt64 = 0
+    /// What is damaged or missing.
     public var findingCount = 0
+    /// What a later version of this program has written, and this one cannot check.
+    public var newerCount = 0
     public var hurtFileCount = 0
     public var hurtSnapshotCount = 0
 
-    /// Whether nothing is wrong, or nothing any more.
-    public var isSound: Bool { findingCount == 0 && hurtFileCount == 0 }
+    /// Whether nothing is wrong, or nothing any more, and everything could be checked.
+    public var isSound: Bool { !isDamaged && newerCount == 0 }
+    public var isDamaged: Bool { findingCount > 0 || hurtFileCount > 0 }
 }

@@ -21,7 +21,8 @@ struct PruneGuard {
     func requireReadable(removed: [RemovedDamage]) throws(BackupError) {
         let path = repository.layout.snapshots
         if let damage = repository.snapshotStore.list.damages.first(where: { $0.path?.hasPrefix(path) == true }) {
-            throw PrunePlan.refusal("a snapshot's record cannot be read: \(damage.message)", path: damage.path)
+            throw PrunePlan.refusal(
+                BackupError(damage.code, "a snapshot's record cannot be read: \(damage.message)", path: damage.path))
         }
         guard let damage = removed.first?.error else { return }
         throw BackupError(
@@ -36,7 +37,9 @@ struct PruneGuard {
     /// The chunks of a pack that cannot be read may need others as their bases.
     /// - Throws: `repositoryDamaged`, or the reason why a pack cannot be read, unless what is missing is given up.
     func requireReadable(_ inventory: PackInventory) throws(BackupError) {
-        guard !forgetsMissing, let damage = inventory.unreadable.first else { return }
+        // What a later version has written is neither damaged nor missing: nobody can give it up here.
+        let newer = inventory.unreadable.first { $0.error.code == .unsupportedVersion }
+        guard let damage = newer ?? (forgetsMissing ? nil : inventory.unreadable.first) else { return }
         throw BackupError(
             damage.error.code,
             "nothing was pruned, since it is not known which data is needed: a pack cannot be read: \(damage.error.message)",

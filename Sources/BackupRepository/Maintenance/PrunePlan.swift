@@ -29,7 +29,7 @@ struct PrunePlan {
         var bases = Self.bases(inUnreadable: inventory, repository)
         let walk = TreeWalk(repository, inventory) { (problem) throws(BackupError) in
             switch problem {
-            case .structure(let error, _): throw Self.refusal(error.message, path: error.path)
+            case .structure(let error, _): throw Self.refusal(error)
             case .missing(let chunk, let path):
                 // Its pack may come back, and then the chunk needs its base.
                 if let known = setAside.bases(of: chunk) {
@@ -56,10 +56,14 @@ struct PrunePlan {
         try choose(maxUnused, young)
     }
 
-    static func refusal(_ reason: Message, path: String?) -> BackupError {
-        BackupError(
-            .repositoryDamaged, "nothing was pruned, since it is not known which data is needed: \(reason)", path: path,
-            remedy: "See what is hurt with: backupfs check. Then repair it with check --repair, or remove those backups.")
+    static func refusal(_ reason: BackupError) -> BackupError {
+        let isNewer = reason.code == .unsupportedVersion
+        return BackupError(
+            isNewer ? .unsupportedVersion : .repositoryDamaged,
+            "nothing was pruned, since it is not known which data is needed: \(reason.message)", path: reason.path,
+            remedy: isNewer
+                ? "Prune the repository with a newer version of backupfs."
+                : "See what is hurt with: backupfs check. Then repair it with check --repair, or remove those backups.")
     }
 
     private static func missingRefusal(_ chunk: ChunkID, _ path: String, _ layout: RepositoryLayout) -> BackupError {

@@ -61,7 +61,7 @@ public struct RepositoryCheck {
     }
 
     private mutating func find(_ kind: CheckFinding.Kind, _ error: BackupError, pack: PackID? = nil, chunk: ChunkID? = nil) {
-        summary.findingCount += 1
+        if error.code == .unsupportedVersion { summary.newerCount += 1 } else { summary.findingCount += 1 }
         report(.finding(CheckFinding(kind, error, pack: pack, chunk: chunk)))
     }
 
@@ -200,6 +200,8 @@ public struct RepositoryCheck {
     ) throws(BackupError) {
         var problems: [TreeWalk.Problem] = []
         let walk = TreeWalk(repository, inventory) { problems.append($0) }
+        // What they hold is not known: what is nowhere else may lie there.
+        let hasNewerPacks = walk.inventory.unreadable.contains { $0.error.code == .unsupportedVersion }
         var hurt: [Snapshot] = []
         for (number, snapshot) in snapshots.enumerated() {
             progress?(
@@ -212,6 +214,11 @@ public struct RepositoryCheck {
         for (row, chunk, pack) in baseless where walk.inventory.table.isNeeded(row) { tell(chunk, of: pack) }
         for problem in problems {
             switch problem {
+            case .missing(let id, _) where hasNewerPacks:
+                find(
+                    .missing,
+                    StructureHeader.unknown("chunk \(id) is in no pack that this program can read").at(repository.layout.packs),
+                    chunk: id)
             case .missing(let id, _):
                 find(
                     .missing,
@@ -221,14 +228,24 @@ public struct RepositoryCheck {
             case .structure(let error, let isReported): if !isReported { find(.structure, error) }
             }
         }
-        summary.hurtSnapshotCount = hurt.count
+        if readData == .all { try checkFileChecksums(snapshots) }
+        // Where nothing is damaged, it is a later version's.
+        let isDamaged = summary.findingCount > 0
+        if isDamaged { summary.hurtSnapshotCount = hurt.count }
         for snapshot in hurt {
             var count = 0
             try walk.hurtFiles(of: snapshot) { file in
                 count += 1
-                report(.hurt(file))
+                report(isDamaged ? .hurt(file) : .unreadable(file))
             }
-            summary.hurtFileCount += count
+            if isDamaged { summary.hurtFileCount += count }
         }
+    }
+
+    private mutating func checkFileChecksums(_ snapshots: [Snapshot]) throws(BackupError) {
+        var problems: [BackupError] = []
+        var check = FileChecksumCheck(repository) { problems.append($0) }
+        for snapshot in snapshots { try check.check(snapshot) }
+        for problem in problems { find(.structure, problem) }
     }
 }

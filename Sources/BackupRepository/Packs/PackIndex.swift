@@ -56,8 +56,12 @@ struct PackIndex: Sendable {
     /// - Parameter isSealed: whether the bytes come from a sealed index.
     init(decoding bytes: [UInt8], isSealed: Bool) throws(BackupError) {
         var reader = ByteReader(bytes)
-        guard let kind = PackKind(rawValue: try reader.read()), try reader.readRaw(count: 3).allSatisfy({ $0 == 0 }) else {
+        let kindNumber = try reader.read(UInt8.self)
+        guard try reader.readRaw(count: 3).allSatisfy({ $0 == 0 }) else {
             throw BackupError(.repositoryDamaged, "a pack's index does not start as one")
+        }
+        guard let kind = PackKind(rawValue: kindNumber) else {
+            throw StructureHeader.unknown("a pack is of a kind that this program does not know")
         }
         let count = Int(try reader.read(UInt32.self))
         guard count <= reader.remainingCount / Self.shortestEntryByteCount else {
@@ -108,8 +112,15 @@ struct PackIndex: Sendable {
         guard PackID(SHA256Hasher.hash(indexBytes)) == pack else {
             throw BackupError(.repositoryDamaged, "the pack's index does not fit its name")
         }
-        let index = try PackIndex(
-            decoding: try protection.open(indexBytes, as: .packIndex(header: headerBytes)), isSealed: protection.isSealing)
+        let plainBytes = try protection.open(indexBytes, as: .packIndex(header: headerBytes))
+        let index: PackIndex
+        do throws(BackupError) {
+            index = try PackIndex(decoding: plainBytes, isSealed: protection.isSealing)
+        } catch {
+            // The index of a later version may be made otherwise; its name proves it.
+            try checkVersion(headerBytes)
+            throw error
+        }
         try checkHeader(headerBytes, index)
         let total = index.entries.reduce(UInt64(0)) { $0 + UInt64(index.packedLength(of: $1)) }
         guard total == chunkByteCount else {
@@ -120,12 +131,15 @@ struct PackIndex: Sendable {
 
     private static func checkHeader(_ bytes: [UInt8], _ index: PackIndex) throws(BackupError) {
         guard bytes != header(kind: index.kind, isSealed: index.isSealed) else { return }
-        var reader = ByteReader(bytes)
-        if try reader.readRaw(count: headerMagic.count).elementsEqual(headerMagic) {
-            let found = try reader.read(UInt16.self)
-            if found != version { throw StructureHeader.unsupported(found, name: "pack") }
-        }
+        try checkVersion(bytes)
         throw BackupError(.repositoryDamaged, "the pack's header is damaged")
+    }
+
+    private static func checkVersion(_ header: [UInt8]) throws(BackupError) {
+        var reader = ByteReader(header)
+        guard try reader.readRaw(count: headerMagic.count).elementsEqual(headerMagic) else { return }
+        let found = try reader.read(UInt16.self)
+        if found != version { throw StructureHeader.unsupported(found, name: "pack") }
     }
 
     /// How many bytes a chunk takes in the pack.

@@ -71,7 +71,13 @@ public struct Snapshot: Hashable, Sendable {
     public static let mediaFilesAttribute = "media-files"
     public static let mediaBytesAttribute = "media-bytes"
 
+    /// The attribute that says that all media files were asked for extended attributes, owners, links and holes: "1". Snapshots of older programs lack it.
+    public static let mediaMetadataAttribute = "media-metadata"
+    /// The attribute that names the owner of media files whose entries name none: user and group, as numbers with a colon between them.
+    public static let mediaOwnerAttribute = "media-owner"
+
     private static let ownAttributes: Set = [
+        mediaMetadataAttribute, mediaOwnerAttribute,
         sequenceAttribute, mediaFileSystemAttribute, mediaReadAttribute, mediaFilesAttribute, mediaBytesAttribute,
         archiveNamesAttribute, stampAttribute, archiveVersionAttribute, tarSizeAttribute, tarVersionAttribute,
         databaseStateAttribute,
@@ -86,6 +92,13 @@ public struct Snapshot: Hashable, Sendable {
         var attributes = record.attributes.filter { !Self.ownAttributes.contains($0.key) }
         attributes[Self.tagAttribute] = tags.isEmpty ? nil : tags.joined(separator: ",")
         return attributes
+    }
+
+    /// The owner of media files whose entries name none; `nil` where that is not known.
+    public var mediaOwner: FileOwner? {
+        let numbers = record.attributes[Self.mediaOwnerAttribute]?.split(separator: ":").map { UInt32($0) }
+        guard let numbers, numbers.count == 2, let user = numbers[0], let group = numbers[1] else { return nil }
+        return FileOwner(user: user, group: group)
     }
 
     /// Exact size of archive.tar in bytes, if the record has it by this version of the layout.

@@ -51,6 +51,9 @@ struct SnapshotLabel: Hashable, Sendable {
             &reader, magic: Self.magic, versions: Self.plainVersion...Self.taggedVersion, name: "snapshot label")
         let named = SnapshotID(try reader.readDigest())
         let flags = try reader.read(UInt8.self)
+        if flags & ~Flag.known != 0, StructureHeader.endsWithChecksum(bytes) {
+            throw StructureHeader.unknown("a snapshot label has flags that this program does not know")
+        }
         let name = FileName(bytes: Array(try reader.readLengthPrefixed()))
         let verifiedAt = flags & Flag.verified == 0 ? nil : try reader.readTimestamp()
         let tags = version < Self.taggedVersion ? nil : try Self.readTags(&reader)

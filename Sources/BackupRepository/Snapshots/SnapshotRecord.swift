@@ -78,7 +78,7 @@ extension SnapshotRecord {
         var reader = ByteReader(bytes)
         try StructureHeader.read(&reader, magic: Self.magic, version: Self.version, name: "snapshot record")
         guard let kind = SnapshotKind(rawValue: try reader.read()) else {
-            throw BackupError(.repositoryDamaged, "a snapshot record is of an unknown kind")
+            throw StructureHeader.unknown("a snapshot record is of a kind that this program does not know")
         }
         let token = Array(try reader.readRaw(count: Self.tokenByteCount))
         let name = FileName(bytes: Array(try reader.readLengthPrefixed()))

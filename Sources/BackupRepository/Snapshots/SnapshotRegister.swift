@@ -51,6 +51,9 @@ struct SnapshotRegister: Equatable, Sendable {
         for _ in 0..<count {
             let snapshot = SnapshotID(try reader.readDigest())
             let flags = try reader.read(UInt8.self)
+            if flags & ~Self.labelledFlag != 0, StructureHeader.endsWithChecksum(bytes) {
+                throw StructureHeader.unknown("the register of snapshots has flags that this program does not know")
+            }
             guard flags & ~Self.labelledFlag == 0, last.map({ $0 < snapshot }) ?? true else { throw Self.damaged }
             isLabelled[snapshot] = flags & Self.labelledFlag != 0
             last = snapshot

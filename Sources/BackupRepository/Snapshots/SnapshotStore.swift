@@ -175,7 +175,9 @@ final class SnapshotStore: Sendable {
             damages.append(
                 BackupError(
                     error.code, error.message, path: error.path ?? path,
-                    remedy: "Rename the snapshot or set its pin again: that rewrites the label."))
+                    remedy: error.code == .unsupportedVersion
+                        ? "Use a newer version of backupfs. The label stays as it is."
+                        : "Rename the snapshot or set its pin again: that rewrites the label."))
             return Self.substitute(for: record)
         }
     }

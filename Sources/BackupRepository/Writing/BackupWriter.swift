@@ -31,6 +31,7 @@ public final class BackupWriter: Sendable {
         try repository.snapshotStore.sweep(requireHeld: held.requireHeld)
         RepositoryLock.prepareFiles(repository.layout)
         ConfigurationFiles(layout: repository.layout).addCopy(repository.configurationReading, repository.protection.keys)
+        RepositoryReadme.add(repository.layout)
         // What is no longer there must not be taken for stored, nor be taken over from a snapshot that was removed since the last look.
         try repository.catalog.reconcile()
         try repository.snapshotStore.rescan()

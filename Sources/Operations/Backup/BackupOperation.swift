@@ -185,6 +185,8 @@ public struct BackupOperation: Sendable {
                 stamp: SnapshotStamp.unused(at: createdAt, kind, in: store.repository), databaseState: records.databaseState,
                 archiveNames: naming?.text, channel: channel
             ).merging(try sourceAttributes()) { $1 }.merging(mediaAttributes(directory)) { $1 }.merging(
+                parts.metadata?.attributes ?? [:]
+            ) { $1 }.merging(
                 records.inexact?.attributes ?? [:]
             ) { $1 }.merging(Snapshot.unreadFileAttributes(parts.unreadable.count)) { $1 }.merging(
                 Self.readAttributes(parts.hasUntracedMedia ? (reading.readsUntraced ? createdAt : lastReadAt) : nil)
@@ -206,7 +208,7 @@ public struct BackupOperation: Sendable {
                 records.inexact.map { BackupWarning(.inexact, $0.warning) },
                 changes.warning.map { BackupWarning(.inexact, $0) },
                 records.facts.triggerProblem.map { BackupWarning(.triggers, "a restore would be refused: \($0)") },
-                parts.moved.isEmpty ? nil : MediaMoves.warning(parts.moved),
+                parts.moved.isEmpty ? nil : MediaMoves.warning(parts.moved), parts.metadata?.warning,
             ].compactMap { $0 })
     }
 
@@ -233,7 +235,7 @@ public struct BackupOperation: Sendable {
         ]
     }
 
-    /// A parent that can no longer be read is none: that must not keep a new backup from being made. Nor is one that has two records of one name: older
+    /// A parent that cannot be read, since it is damaged or a later version made it, is none: that must not keep a new backup from being made. Nor is one that has two records of one name: older
     /// programs gave files one name whose names were not UTF-8.
     private func changes(
         since parent: Snapshot?, _ entries: [TreeEntry], _ records: StoredRecords, _ writer: BackupWriter
@@ -247,7 +249,7 @@ public struct BackupOperation: Sendable {
             let all = try document(nil)
             return all.incomparable.isEmpty ? all : changes
         } catch {
-            guard parent != nil, error.code == .repositoryDamaged else { throw error }
+            guard parent != nil, error.code == .repositoryDamaged || error.code == .unsupportedVersion else { throw error }
             return try document(nil)
         }
     }

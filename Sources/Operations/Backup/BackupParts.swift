@@ -17,6 +17,8 @@ struct BackupParts {
         let moved: [Message]
         /// Whether any of the media lies on a file system that keeps no change time.
         let hasUntracedMedia: Bool
+        /// What is kept of media files beside their bytes; `nil` when the app has none.
+        let metadata: MediaMetadata?
     }
 
     private struct StoredMedia {
@@ -25,6 +27,7 @@ struct BackupParts {
         let unreadable: [Message]
         let moved: [Message]
         let isUntraced: Bool
+        let metadata: MediaMetadata
     }
 
     let store: Store
@@ -88,7 +91,7 @@ struct BackupParts {
         }
         return Stored(
             records: records, entries: entries, unreadable: media?.unreadable ?? [], moved: media?.moved ?? [],
-            hasUntracedMedia: media?.isUntraced ?? false)
+            hasUntracedMedia: media?.isUntraced ?? false, metadata: media?.metadata)
     }
 
     /// - Returns: `nil` when the app has no media.
@@ -96,9 +99,11 @@ struct BackupParts {
         guard let mediaPath = store.mediaPath else { return nil }
         _ = try FileSystem.lookBehindLinks(mediaPath)
         progress.enter(.listing)
+        let metadata = try MediaMetadata(earlier: earlier.snapshot, DirectoryReader(path: mediaPath).descriptor.status())
         let (media, stored) = try store.withWorkFolder { (folder) throws(BackupError) in
             let media = MediaBackup(
-                writer: writer, repository: store.repository, progress: progress, workPath: folder, reading: reading)
+                writer: writer, repository: store.repository, progress: progress, workPath: folder, reading: reading,
+                metadata: metadata)
             let stored = try media.store(
                 mediaPath, amongMedia: store.databaseAmongMedia(), earlier: earlier.folder("media"))
             return (media, stored)
@@ -109,9 +114,12 @@ struct BackupParts {
         }
         // What changed is found by comparing stored folders, which must be readable for that.
         try writer.publishChunks()
+        let folder = try DirectoryReader(path: mediaPath)
         let entry = TreeEntry.directory(
-            name: "media", mode: status.mode, modificationTime: status.modificationTime, stored: stored)
+            name: "media", mode: status.mode, modificationTime: status.modificationTime, stored: stored,
+            metadata: metadata.of(folder.descriptor, status, path: "media"))
         return StoredMedia(
-            entry: entry, stored: stored, unreadable: media.unreadable, moved: media.moved, isUntraced: media.hasUntracedFolder)
+            entry: entry, stored: stored, unreadable: media.unreadable, moved: media.moved, isUntraced: media.hasUntracedFolder,
+            metadata: metadata)
     }
 }

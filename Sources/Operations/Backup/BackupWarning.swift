@@ -26,6 +26,8 @@ public struct BackupWarning: Sendable {
         case settings
         /// Database, media folder and repository lie in each other.
         case places
+        /// It lacks extended attributes of files that it has.
+        case attributes
         /// The room of what was removed could not be given back.
         case prune
     }

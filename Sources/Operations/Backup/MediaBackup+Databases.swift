@@ -46,7 +46,12 @@ extension MediaBackup {
         let copy = try SharedFile(path: path)
         let stored = try storeContent(of: copy, copy.size, earlier: task.earlierContent(name))
         // Without what would tell that it is unchanged: its log may change alone.
-        return .file(name: name, mode: status.mode, modificationTime: status.modificationTime, stored: stored)
+        // The copy holds other bytes than the file: of these there are no other names, and no holes.
+        var kept: EntryMetadata?
+        if let file = try? task.reader.openFile(name) { kept = metadata.of(file, status, path: task.path(of: name)) }
+        return .file(
+            name: name, mode: status.mode, modificationTime: status.modificationTime, stored: stored,
+            metadata: .of(owner: kept?.owner, extendedAttributes: kept?.extendedAttributes ?? []))
     }
 
     /// Stores the database and what lies beside it byte for byte. They are of one instant if none of them has changed by the end: as if the machine
@@ -65,7 +70,7 @@ extension MediaBackup {
                 problems.append((name, BackupError(.sourceUnreadable, "is no file any more", path: task.path(of: name))))
                 continue
             }
-            if let entry = task.unchanged(name, status) {
+            if let entry = unchanged(name, status, in: task) {
                 entries.append(entry)
                 noteUnchanged(status, in: task)
                 continue

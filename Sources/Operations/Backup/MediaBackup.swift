@@ -27,6 +27,7 @@ final class MediaBackup: Sendable {
     /// For copies of databases.
     let workPath: String
     private let reading: MediaReading
+    let metadata: MediaMetadata
     private let sawUntracedFolder = Mutex(false)
     /// Of the media folder, in the last pass.
     private let rootTrace = Mutex<FolderTrace?>(nil)
@@ -35,8 +36,13 @@ final class MediaBackup: Sendable {
     /// - Parameters:
     ///   - workPath: a folder for copies of databases.
     ///   - reading: which files are read although they look unchanged.
-    init(writer: BackupWriter, repository: Repository, progress: BackupProgress, workPath: String, reading: MediaReading) {
+    ///   - metadata: what is kept of files beside their bytes.
+    init(
+        writer: BackupWriter, repository: Repository, progress: BackupProgress, workPath: String, reading: MediaReading,
+        metadata: MediaMetadata
+    ) {
         self.reading = reading
+        self.metadata = metadata
         self.workPath = workPath
         self.writer = writer
         self.repository = repository
@@ -146,9 +152,12 @@ final class MediaBackup: Sendable {
                     let target = try MediaFile.reading(task.path(of: name)) { () throws(BackupError) in
                         try task.reader.readLink(name)
                     }
-                    task.add(.symbolicLink(name: name, target: target, modificationTime: status.modificationTime))
+                    task.add(
+                        .symbolicLink(
+                            name: name, target: target, modificationTime: status.modificationTime,
+                            metadata: metadata.ofLink(status)))
                 case .regular:
-                    if let entry = task.unchanged(name, status) {
+                    if let entry = unchanged(name, status, in: task) {
                         task.add(entry)
                         noteUnchanged(status, in: task)
                     } else if status.size >= Self.largeFileBytes {
@@ -172,6 +181,16 @@ final class MediaBackup: Sendable {
         finish(task)
     }
 
+    /// The entry of a file that is as it was in the earlier snapshot. Where that was made by a program that did not ask for what is kept beside the bytes,
+    /// the file is asked now, and not read.
+    func unchanged(_ name: FileName, _ status: FileStatus, in task: MediaFolderTask) -> TreeEntry? {
+        guard let entry = task.unchanged(name, status) else { return nil }
+        guard !metadata.isKnown, task.earlierTrace == nil else { return entry }
+        // One that cannot be opened is read as a changed one is, and noted.
+        guard let file = try? task.reader.openFile(name), (try? file.status()) == status else { return nil }
+        return entry.replacing(metadata: metadata.of(file, status, path: task.path(of: name)))
+    }
+
     /// Has a folder gone through. One that cannot be opened or listed is left out and noted.
     private func enter(_ name: FileName, _ status: FileStatus, in task: MediaFolderTask) throws(BackupError) {
         let path = task.path(of: name)
@@ -191,7 +210,10 @@ final class MediaBackup: Sendable {
             earlierTrace: task.earlierTrace?.child(name), earlier: task.earlierFolder(name), in: repository, writer
         ) { [self] (inner) throws(BackupError) in
             let stored = try inner.store(with: writer)
-            task.add(.directory(name: name, mode: status.mode, modificationTime: status.modificationTime, stored: stored))
+            task.add(
+                .directory(
+                    name: name, mode: status.mode, modificationTime: status.modificationTime, stored: stored,
+                    metadata: metadata.of(inner.reader.descriptor, status, path: path)))
             finish(task)
         }
         let names = try MediaFile.reading(path) { () throws(BackupError) in try trace.list(inner.reader, inner.amongMedia) }
@@ -236,7 +258,7 @@ final class MediaBackup: Sendable {
 
     /// Reads and stores a file by the calling thread alone.
     func storeSmall(_ name: FileName, in task: MediaFolderTask) throws(BackupError) -> TreeEntry {
-        try MediaFile.stable(name, task.path(of: name), in: task.reader) { (file) throws(BackupError) in
+        try MediaFile.stable(name, task.path(of: name), in: task.reader, metadata) { (file) throws(BackupError) in
             try storeContent(of: file, file.size, earlier: task.earlierContent(name))
         }
     }
@@ -265,7 +287,7 @@ final class MediaBackup: Sendable {
     }
 
     private func storeLarge(_ name: FileName, in task: MediaFolderTask) throws(BackupError) -> TreeEntry {
-        try MediaFile.stable(name, task.path(of: name), in: task.reader) { (file) throws(BackupError) in
+        try MediaFile.stable(name, task.path(of: name), in: task.reader, metadata) { (file) throws(BackupError) in
             let policy = try file.bytes(at: 0, upTo: SQLiteHeader.byteCount).withUnsafeBytes { MediaFile.policy(of: $0) }
             try writer.requireStorable(byteCount: file.size, policy: policy)
             let stored = try writer.store(file, policy: policy, earlier: task.earlierContent(name)) {

@@ -26,8 +26,9 @@ final class MediaFile: ByteSource {
     /// Stores a file. If it changes meanwhile it is stored again, twice at most: then it is unreadable, since half of one state and half of
     /// another is worse than nothing.
     /// - Throws: `sourceUnreadable`; what `body` throws.
+    /// - Parameter metadata: what is kept of it beside its bytes.
     static func stable(
-        _ name: FileName, _ path: String, in folder: borrowing DirectoryReader,
+        _ name: FileName, _ path: String, in folder: borrowing DirectoryReader, _ metadata: MediaMetadata,
         _ body: (MediaFile) throws(BackupError) -> StoredFile
     ) throws(BackupError) -> TreeEntry {
         for _ in 0..<attemptLimit {
@@ -38,6 +39,8 @@ final class MediaFile: ByteSource {
             let isTraced = before.isSettled && file.writeBack()
             let identity = isTraced ? SourceIdentity(inode: before.inode, changeTime: before.changeTime) : nil
             let stored = try body(MediaFile(file, path))
+            // A change of it changes the change time, too.
+            let kept = try file.withDescriptor { (file) throws(BackupError) in metadata.of(file, before, path: path) }
             let after = try reading(path) { () throws(BackupError) in try file.status() }
             // The change time too: a program that writes in place may set the modification time back.
             guard stored.size == before.size, before.size == after.size, before.modificationTime == after.modificationTime,
@@ -45,7 +48,7 @@ final class MediaFile: ByteSource {
             else { continue }
             return .file(
                 name: name, mode: before.mode, modificationTime: before.modificationTime, stored: stored,
-                sourceIdentity: identity)
+                sourceIdentity: identity, metadata: kept)
         }
         throw BackupError(.sourceUnreadable, "changed again and again while it was read", path: path)
     }

@@ -28,6 +28,7 @@ struct SameContent {
     /// identity is known now is no change.
     private func isSameEntry(_ now: TreeEntry, _ then: TreeEntry) -> Bool {
         guard now.kind == then.kind else { return false }
+        if now.metadata != then.metadata { return false }
         if now.content == then.content { return true }
         guard let now = try? repository.directory(of: now), let then = try? repository.directory(of: then),
             now.entries.count == then.entries.count

@@ -4,14 +4,15 @@ import SystemIO
 
 /// A file, folder or link of one side of a comparison: stored in a backup, or of the app as it is now.
 enum ComparedFile {
-    case stored(TreeEntry, Repository)
+    /// `owner`: of files whose entries name none.
+    case stored(TreeEntry, Repository, owner: FileOwner?)
     case media(LiveMedia.Item, path: [FileName], LiveMedia)
     /// The copy of the app's database that was made for the comparison.
     case rendered(FileName, SpoolFile, Timestamp)
 
     var name: FileName {
         switch self {
-        case .stored(let entry, _): entry.name
+        case .stored(let entry, _, _): entry.name
         case .media(let item, _, _): item.name
         case .rendered(let name, _, _): name
         }
@@ -19,7 +20,7 @@ enum ComparedFile {
 
     var isFolder: Bool {
         switch self {
-        case .stored(let entry, _): entry.kind == .directory
+        case .stored(let entry, _, _): entry.kind == .directory
         case .media(let item, _, _): item.status.kind == .directory
         case .rendered: false
         }
@@ -28,7 +29,7 @@ enum ComparedFile {
     /// Size in bytes.
     var size: UInt64 {
         switch self {
-        case .stored(let entry, _): entry.size
+        case .stored(let entry, _, _): entry.size
         case .media(let item, _, _): linkTarget.map { UInt64($0.count) } ?? item.status.size
         case .rendered(_, let file, _): file.size
         }
@@ -36,7 +37,7 @@ enum ComparedFile {
 
     var modificationTime: Timestamp {
         switch self {
-        case .stored(let entry, _): entry.modificationTime
+        case .stored(let entry, _, _): entry.modificationTime
         case .media(let item, _, _): item.status.modificationTime
         case .rendered(_, _, let time): time
         }
@@ -44,7 +45,7 @@ enum ComparedFile {
 
     var linkTarget: [UInt8]? {
         switch self {
-        case .stored(let entry, _): entry.linkTarget
+        case .stored(let entry, _, _): entry.linkTarget
         case .media(let item, _, _): item.status.kind == .symbolicLink ? item.target : nil
         case .rendered: nil
         }
@@ -53,8 +54,8 @@ enum ComparedFile {
     /// What is in a folder, sorted by name.
     func children() throws(BackupError) -> [ComparedFile] {
         switch self {
-        case .stored(let entry, let repository):
-            return try repository.directory(of: entry).entries.map { .stored($0, repository) }
+        case .stored(let entry, let repository, let owner):
+            return try repository.directory(of: entry).entries.map { .stored($0, repository, owner: owner) }
         case .media(_, let path, let media):
             // Gone since the folder above was listed.
             return try (media.items(in: path[...]) ?? []).map { .media($0, path: path + [$0.name], media) }
@@ -64,7 +65,9 @@ enum ComparedFile {
 
     /// Whether two folders are known to hold the same without a look at what they hold.
     func isSameFolder(as other: ComparedFile) -> Bool {
-        guard case .stored(let entry, _) = self, case .stored(let otherEntry, _) = other else { return false }
+        guard case .stored(let entry, _, let owner) = self, case .stored(let otherEntry, _, let otherOwner) = other,
+            owner == otherOwner
+        else { return false }
         return entry.content == otherEntry.content
     }
 
@@ -74,15 +77,26 @@ enum ComparedFile {
         guard linkTarget == other.linkTarget, size == other.size else { return false }
         if linkTarget != nil { return true }
         switch (self, other) {
-        case (.stored(let entry, _), .media(let item, _, _)) where entry.isUnchanged(item): return true
-        case (.media(let item, _, _), .stored(let entry, _)) where entry.isUnchanged(item): return true
+        case (.stored(let entry, _, _), .media(let item, _, _)) where entry.isUnchanged(item): return true
+        case (.media(let item, _, _), .stored(let entry, _, _)) where entry.isUnchanged(item): return true
         default: return try sha256() == other.sha256()
         }
     }
 
+    /// Whether two files of backups have the same owner and extended attributes. Inodes, and with them the marks of hard links, change with every restore.
+    func hasMetadata(of other: ComparedFile) -> Bool {
+        guard case .stored(let entry, _, let owner) = self, case .stored(let otherEntry, _, let otherOwner) = other else {
+            return true
+        }
+        let (now, then) = (entry.metadata?.owner ?? owner, otherEntry.metadata?.owner ?? otherOwner)
+        // A backup of an older program does not say.
+        return (now == then || now == nil || then == nil)
+            && entry.metadata?.extendedAttributes ?? [] == otherEntry.metadata?.extendedAttributes ?? []
+    }
+
     private func sha256() throws(BackupError) -> SHA256Digest? {
         switch self {
-        case .stored(let entry, _): return entry.checksums?.sha256
+        case .stored(let entry, _, _): return entry.checksums?.sha256
         case .media(let item, let path, let media): return try media.open(path[...], expected: item.status).sha256()
         case .rendered(_, let file, _): return try SourceChecksums.of(file).sha256
         }

@@ -54,7 +54,9 @@ struct ComparedState {
             }
         }
         self.collections = collections
-        files = Self.comparedFiles.compactMap { root.entry(named: $0) }.map { .stored($0, repository) }
+        files = Self.comparedFiles.compactMap { root.entry(named: $0) }.map {
+            .stored($0, repository, owner: $0.name == "media" ? snapshot.mediaOwner : nil)
+        }
     }
 
     /// Renders the data into files without names; they go with this value.

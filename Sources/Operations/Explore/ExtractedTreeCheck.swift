@@ -13,11 +13,20 @@ final class ExtractedTreeCheck: Sendable {
 
     private let repository: Repository
     private let isMissing: Set<FileName>
+    /// Of what lies in the media folder and names no other.
+    private let mediaOwner: FileOwner?
+    /// Whether all of it could be restored here.
+    private let expectsMetadata: Bool
+    private let linked = Mutex<[EntryMetadata.Link: (entry: TreeEntry, inode: UInt64)]>([:])
     private let findings = Mutex<[Message]>([])
 
-    /// - Parameter missing: paths of what is known not to be there.
-    init(_ repository: Repository, missing: [FileName]) {
+    /// - Parameters:
+    ///   - missing: paths of what is known not to be there.
+    ///   - expectsMetadata: whether extended attributes, owners and hard links must be there.
+    init(_ repository: Repository, missing: [FileName], mediaOwner: FileOwner?, expectsMetadata: Bool) {
         self.repository = repository
+        self.mediaOwner = mediaOwner
+        self.expectsMetadata = expectsMetadata
         isMissing = Set(missing)
     }
 
@@ -53,6 +62,9 @@ final class ExtractedTreeCheck: Sendable {
                     add(path, "the folder is missing")
                     continue
                 }
+                if expectsMetadata {
+                    try compare(entry, inner.extendedAttributes(), inner.status(), path)
+                }
                 try check(repository.directory(of: entry), inner, prefix: path + [UInt8(ascii: "/")], group)
             case .symbolicLink:
                 if try folder.linkTarget(entry.name) != entry.linkTarget { add(path, "the link leads elsewhere") }
@@ -76,6 +88,15 @@ final class ExtractedTreeCheck: Sendable {
         }
     }
 
+    /// All four: the tree shows each of them (`sums/`), and only a writer that was wrong makes one differ.
+    private func compare(_ recorded: Checksums?, _ found: Checksums, _ path: [UInt8]) {
+        guard recorded != found else { return }
+        if recorded?.sha256 != found.sha256 { add(path, "its SHA-256 is not the recorded one") }
+        if recorded?.sha1 != found.sha1 { add(path, "its SHA-1 is not the recorded one") }
+        if recorded?.md5 != found.md5 { add(path, "its MD5 is not the recorded one") }
+        if recorded?.crc32 != found.crc32 { add(path, "its CRC-32 is not the recorded one") }
+    }
+
     private func check(_ entry: TreeEntry, _ folder: FolderHandle, _ path: [UInt8]) throws(BackupError) {
         guard let descriptor = try folder.openFile(entry.name) else {
             add(path, "the file is missing")
@@ -85,13 +106,39 @@ final class ExtractedTreeCheck: Sendable {
         let status = try file.status()
         if status.size != entry.size {
             add(path, "it has \(status.size) bytes instead of \(entry.size)")
-        } else if try file.sha256() != entry.checksums?.sha256 {
-            add(path, "its SHA-256 is not the recorded one")
+        } else {
+            try compare(entry.checksums, SourceChecksums.of(file), path)
         }
         let difference = status.modificationTime.secondsSince(entry.modificationTime)
         if difference <= -Self.timeStepSeconds || difference >= Self.timeStepSeconds {
             add(path, "its modification time is not the recorded one")
         }
         if status.mode & 0o7777 != entry.restoredPermissions { add(path, "its mode is not the recorded one") }
+        if expectsMetadata {
+            try compare(entry, file.withDescriptor { (file) throws(BackupError) in try file.extendedAttributes() }, status, path)
+        }
+    }
+
+    /// What is kept beside the bytes.
+    private func compare(
+        _ entry: TreeEntry, _ attributes: [ExtendedAttribute], _ status: FileStatus, _ path: [UInt8]
+    ) throws(BackupError) {
+        if let recorded = entry.metadata?.extendedAttributes, !recorded.isEmpty, recorded != attributes {
+            add(path, "its extended attributes are not the recorded ones")
+        }
+        let isMedia = path.starts(with: Array("media".utf8)) && (path.count == 5 || path[5] == UInt8(ascii: "/"))
+        if geteuid() == 0, let owner = entry.metadata?.owner ?? (isMedia ? mediaOwner : nil),
+            owner != FileOwner(user: status.owner, group: status.group)
+        {
+            add(path, "its owner is not the recorded one")
+        }
+        guard let link = entry.metadata?.link else { return }
+        let first = linked.withLock { known in
+            if known[link] == nil { known[link] = (entry, status.inode) }
+            return known[link]
+        }
+        if let first, first.entry.isSameFile(as: entry), first.inode != status.inode {
+            add(path, "it is no hard link of another file any more")
+        }
     }
 }

@@ -43,7 +43,7 @@ struct FileComparison {
         case (.some, nil): add(.removed, path, oldFile, newFile)
         case (.some(let before), .some(let after)):
             do {
-                if try !before.hasContent(of: after) { add(.changed, path, oldFile, newFile) }
+                if try !before.hasContent(of: after) || !before.hasMetadata(of: after) { add(.changed, path, oldFile, newFile) }
             } catch {
                 throw error.at(FileName(bytes: path).description)
             }

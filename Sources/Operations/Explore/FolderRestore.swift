@@ -44,7 +44,7 @@ public struct FolderRestore: Sendable {
         let wasThere = try FileSystem.exists(target)
         if !wasThere { try FileSystem.makeDirectories(target) }
         do {
-            return try fill(target, root, progress)
+            return try fill(target, root, mediaOwner: snapshot.mediaOwner, progress)
         } catch {
             if !wasThere { rmdir(target) }
             throw error
@@ -58,7 +58,7 @@ public struct FolderRestore: Sendable {
         try requireUsable(target)
         var existing = target
         while try !FileSystem.exists(existing) { existing = FileSystem.parentPath(existing) }
-        try Self.requireRoom(for: snapshot.record.root.totals, at: existing)
+        try store.requireRoom(for: store.repository.rootDirectory(of: snapshot), at: existing)
     }
 
     /// What an interrupted restore left may be there; it is removed later.
@@ -72,13 +72,14 @@ public struct FolderRestore: Sendable {
     }
 
     private func fill(
-        _ target: String, _ root: Directory, _ progress: ProgressHandler?
+        _ target: String, _ root: Directory, mediaOwner: FileOwner?, _ progress: ProgressHandler?
     ) throws(BackupError) -> ExtractionReport {
         try WorkFolder.sweep(target, prefix: Self.stagingPrefix)
-        try Self.requireRoom(for: root.totals, at: target)
+        try store.requireRoom(for: root, at: target)
         let staging = try WorkFolder(in: target, prefix: Self.stagingPrefix)
         defer { staging.remove() }
-        let report = try store.repository.extract(root, into: staging.path, phase: Self.phase, progress: progress)
+        let report = try store.repository.extract(
+            root, into: staging.path, mediaOwner: mediaOwner, phase: Self.phase, progress: progress)
         let folder = try FolderHandle(path: target)
         // One wait for all files, and their names' folders, before the first of them gets its place.
         try FileSystem.synchronizeTree(staging.path)
@@ -88,18 +89,43 @@ public struct FolderRestore: Sendable {
     }
 
     static func requireRoom(
-        for totals: DirectoryTotals, moreBytes: UInt64 = 0, at path: String
+        for totals: DirectoryTotals, moreBytes: UInt64 = 0, lessBytes: UInt64 = 0, at path: String
     ) throws(BackupError) {
         let space = try FileSystem.space(at: path)
         let block = max(1, space.blockSizeBytes)
         // Each file and folder ends somewhere in a block.
         let entryCount = totals.fileCount.addingSaturating(totals.directoryCount).addingSaturating(totals.symbolicLinkCount)
-        let needed = totals.byteCount.addingSaturating(moreBytes).addingSaturating(entryCount.multipliedSaturating(by: block))
+        let byteCount = totals.byteCount - min(lessBytes, totals.byteCount)
+        let needed = byteCount.addingSaturating(moreBytes).addingSaturating(entryCount.multipliedSaturating(by: block))
         guard space.availableBytes >= needed else {
             throw BackupError(
                 .noSpace, "the files need \(needed) bytes and there are \(space.availableBytes)", path: path,
                 remedy: "Free some space and try again; nothing was changed.")
         }
+    }
+}
+
+extension Store {
+    /// Whether all of a backup can be written at `path`. Where its size says that it cannot, its holes are counted, which take no room.
+    /// - Throws: `noSpace`.
+    func requireRoom(for root: Directory, moreBytes: UInt64 = 0, at path: String) throws(BackupError) {
+        do throws(BackupError) {
+            try FolderRestore.requireRoom(for: root.totals, moreBytes: moreBytes, at: path)
+        } catch {
+            guard error.code == .noSpace else { throw error }
+            let holes = try holeBytes(in: root)
+            guard holes > 0 else { throw error }
+            try FolderRestore.requireRoom(for: root.totals, moreBytes: moreBytes, lessBytes: holes, at: path)
+        }
+    }
+
+    private func holeBytes(in directory: Directory) throws(BackupError) -> UInt64 {
+        var sum: UInt64 = 0
+        for entry in directory.entries {
+            sum = sum.addingSaturating(entry.metadata?.holeBytes ?? 0)
+            if entry.kind == .directory { sum = sum.addingSaturating(try holeBytes(in: repository.directory(of: entry))) }
+        }
+        return sum
     }
 }
 

@@ -59,8 +59,10 @@ public struct RestoreDrill: Sendable {
         let findings = try store.withWorkFolder { (folder) throws(BackupError) -> [Message] in
             let files = "\(folder)/files"
             try FileSystem.makeDirectories(files)
-            let written = try store.repository.extract(root, into: files, phase: Self.phase, progress: progress)
+            let written = try store.repository.extract(
+                root, into: files, mediaOwner: snapshot.mediaOwner, phase: Self.phase, progress: progress)
             report = written
+            if let first = written.firstIncomplete { notes.append(first.note(count: written.incompleteCount)) }
             var findings: [Message] = written.failures.map { "\($0.path): \($0.error.message)" }
             let rest = written.failureCount - written.failures.count
             if rest > 0 {
@@ -69,11 +71,13 @@ public struct RestoreDrill: Sendable {
                         rest, one: "and \(rest) more file that cannot be read",
                         other: "and \(rest) more files that cannot be read"))
             }
-            let check = ExtractedTreeCheck(store.repository, missing: written.failures.map(\.path))
+            let check = ExtractedTreeCheck(
+                store.repository, missing: written.failures.map(\.path), mediaOwner: snapshot.mediaOwner,
+                expectsMetadata: written.incompleteCount == 0)
             findings += try check.run(root, in: files)
             var records = RecordDrill(files: files, workPath: folder, definition: store.definition)
             try records.run(snapshot, root)
-            notes = records.notes
+            notes += records.notes
             recordCount = records.recordCount
             findings += records.findings
             // What is damaged has been told: all else an archive is refused for are its names.
@@ -121,6 +125,6 @@ public struct RestoreDrill: Sendable {
     private func requireRoom(_ root: Directory) throws(BackupError) {
         let twice: [FileName] = ["export.json", "database.sqlite"]
         let more = twice.reduce(UInt64(0)) { $0 + (root.entry(named: $1)?.size ?? 0) }
-        try FolderRestore.requireRoom(for: root.totals, moreBytes: more, at: store.paths.spool)
+        try store.requireRoom(for: root, moreBytes: more, at: store.paths.spool)
     }
 }

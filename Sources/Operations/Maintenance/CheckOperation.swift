@@ -28,7 +28,7 @@ public struct CheckOperation {
         if readData != nil { facts.sizeBytes = summary.readByteCount }
         if !summary.isSound {
             facts.result = .failed
-            facts.error = .repositoryDamaged
+            facts.error = summary.isDamaged ? .repositoryDamaged : .unsupportedVersion
             facts.fileKind = .repository
         }
         return summary

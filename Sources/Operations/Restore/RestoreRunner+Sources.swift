@@ -108,6 +108,8 @@ extension ImportSource {
     func describing(_ snapshot: Snapshot, in repository: Repository) -> ImportSource {
         var source = self
         source.backupDatabase = OwnArchive(repository: repository).database(of: snapshot)
+        let media = (try? repository.rootDirectory(of: snapshot))?.entry(named: "media")?.storedDirectory
+        source.storedMedia = media.map { StoredMedia($0, in: repository) }
         source.prefersDatabase = InexactValues(of: snapshot) != nil
         source.unreadFileCount = snapshot.unreadFileCount
         return source

@@ -10,6 +10,8 @@ public struct FileStatus: Sendable, Equatable {
     public let mode: UInt32
     /// Size in bytes.
     public let size: UInt64
+    /// What it takes on the disk: less than its size where it has holes.
+    public let allocatedBytes: UInt64
     public let modificationTime: Timestamp
     public let changeTime: Timestamp
     public let inode: UInt64
@@ -27,6 +29,7 @@ public struct FileStatus: Sendable, Equatable {
         }
         mode = value.st_mode
         size = UInt64(max(0, value.st_size))
+        allocatedBytes = UInt64(max(0, value.st_blocks)) &* 512
         modificationTime = Timestamp(value.st_mtim)
         changeTime = Timestamp(value.st_ctim)
         inode = UInt64(value.st_ino)
@@ -37,6 +40,13 @@ public struct FileStatus: Sendable, Equatable {
     }
 
     public var isSocket: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFSOCK) }
+
+    /// Whether it is the same file as before. Without what it takes on the disk, which changes some time after a write, with nothing written.
+    public static func == (left: FileStatus, right: FileStatus) -> Bool {
+        left.inode == right.inode && left.size == right.size && left.modificationTime == right.modificationTime
+            && left.changeTime == right.changeTime && left.mode == right.mode && left.device == right.device
+            && left.linkCount == right.linkCount && left.owner == right.owner && left.group == right.group
+    }
 
     /// Whether a later change will show in `changeTime`. File systems count time in steps (4 ms here, up to 2 s elsewhere): whoever writes
     /// twice within one step leaves no trace the second time. 0.1 s more, since they look at a clock that runs behind.

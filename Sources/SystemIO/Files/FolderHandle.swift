@@ -235,6 +235,36 @@ public final class FolderHandle: Sendable {
         try descriptor.setModificationTime(modificationTime)
     }
 
+    /// chown(2) of the folder itself.
+    public func setOwner(_ owner: FileOwner) throws(BackupError) { try descriptor.setOwner(owner) }
+
+    /// Of the folder itself.
+    public func setExtendedAttributes(_ attributes: [ExtendedAttribute], permissions: mode_t) -> BackupError? {
+        descriptor.setExtendedAttributes(attributes, permissions: permissions)
+    }
+
+    /// Of the folder itself, those that backups keep.
+    public func extendedAttributes() throws(BackupError) -> [ExtendedAttribute] { try descriptor.extendedAttributes() }
+
+    public func status() throws(BackupError) -> FileStatus { try descriptor.status() }
+
+    /// fchownat(2) of what is there of that name, a symbolic link itself.
+    public func setOwner(of name: FileName, _ owner: FileOwner) throws(BackupError) {
+        let folder = descriptor.rawValue
+        let result = Self.withCString(name.bytes) { fchownat(folder, $0, owner.user, owner.group, AT_SYMLINK_NOFOLLOW) }
+        guard result == 0 else { throw SystemCall.error(errno, action: "set the owner", path: "\(path)/\(name)") }
+    }
+
+    /// linkat(2): a second name, in another folder or this one, for a file. Replaces nothing.
+    /// - Throws: `alreadyExists`, `crossDevice`, `notPermitted` where the file system has no hard links, …
+    public func link(_ name: FileName, in other: FolderHandle, as newName: FileName) throws(BackupError) {
+        let (folder, target) = (descriptor.rawValue, other.descriptor.rawValue)
+        let failure = Self.withCString(name.bytes) { cName in
+            Self.withCString(newName.bytes) { linkat(folder, cName, target, $0, 0) == 0 ? 0 : errno }
+        }
+        if failure != 0 { throw SystemCall.error(failure, action: "link to \(other.path)/\(newName)", path: "\(path)/\(name)") }
+    }
+
     /// syncfs(2).
     public func synchronizeFileSystem() throws(BackupError) { try descriptor.synchronizeFileSystem() }
 

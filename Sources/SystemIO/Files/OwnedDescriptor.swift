@@ -201,4 +201,33 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
     public borrowing func setPermissions(_ permissions: mode_t) throws(BackupError) {
         try SystemCall.check("set the mode", path) { fchmod(rawValue, permissions) }
     }
+
+    /// fchown(2). It takes away set-user-ID and capabilities: the mode and the attributes come after it.
+    public borrowing func setOwner(_ owner: FileOwner) throws(BackupError) {
+        try SystemCall.check("set the owner", path) { fchown(rawValue, owner.user, owner.group) }
+    }
+
+    /// Sets extended attributes, also of a file that its mode forbids its owner to write to.
+    /// - Returns: the first error; `nil` when all are set.
+    public borrowing func setExtendedAttributes(_ attributes: [ExtendedAttribute], permissions: mode_t) -> BackupError? {
+        let path = path
+        return FileAttributes.set(attributes, of: rawValue, permissions: permissions, path: path)
+    }
+
+    /// Those that backups keep.
+    /// - Throws: `tooLarge` when they are more than is kept.
+    public borrowing func extendedAttributes() throws(BackupError) -> [ExtendedAttribute] {
+        let path = path
+        return try FileAttributes.read(rawValue, path: path)
+    }
+
+    /// How many bytes lie in holes (lseek(2), `SEEK_HOLE`); 0 where the file system cannot say. Moves the descriptor's own position.
+    public borrowing func holeBytes(size: UInt64) -> UInt64 { FileHoles.byteCount(rawValue, size: size) }
+
+    /// Writes at `offset` and leaves holes where blocks of zeros would be written.
+    public borrowing func writeSparsely(_ buffer: UnsafeRawBufferPointer, at offset: UInt64) throws(BackupError) {
+        for range in FileHoles.data(in: buffer, at: offset) {
+            try writeAll(UnsafeRawBufferPointer(rebasing: buffer[range]), at: offset + UInt64(range.lowerBound))
+        }
+    }
 }

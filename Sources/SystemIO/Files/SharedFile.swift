@@ -22,6 +22,11 @@ public final class SharedFile: ByteSource {
         self.descriptor = descriptor
     }
 
+    /// Lets `body` look at the open file by itself. Reading by offsets does not care for the descriptor's own position.
+    public func withDescriptor<Result>(
+        _ body: (borrowing OwnedDescriptor) throws(BackupError) -> Result
+    ) throws(BackupError) -> Result { try body(descriptor) }
+
     public var rawDescriptor: Int32 { descriptor.rawValue }
 
     public func status() throws(BackupError) -> FileStatus { try descriptor.status() }

@@ -6,16 +6,37 @@ enum ExtendedAttributes {
     private static let checksumPrefix = "user.checksum."
     private static let checksumNames = ["crc32", "md5", "sha1", "sha256"].map { checksumPrefix + $0 }
     private static let mimeTypeName = "user.mime_type"
+    /// A file that was copied out of a mount with its attributes has some of these, of another backup perhaps.
+    private static let reservedPrefixes = [checksumPrefix, "user.backupfs."]
 
     static func names(of node: any Node) throws(BackupError) -> [String] {
         var names = try node.ownExtendedAttributes().map(\.name)
         if node.hasChecksums { names += checksumNames }
         if node.mimeType != nil { names.append(mimeTypeName) }
-        return names
+        let stored = try storedNames(of: node)
+        return names + stored.filter { !names.contains($0) }
     }
+
+    /// What the app's file had, as far as it can be shown: attributes of users, with names that are text and not this program's.
+    private static func storedNames(of node: any Node) throws(BackupError) -> [String] {
+        try node.storedExtendedAttributes().compactMap { attribute in
+            guard let name = String(validating: attribute.name, as: UTF8.self), name.hasPrefix("user."), !isReserved(name) else {
+                return nil
+            }
+            return name
+        }
+    }
+
+    private static func isReserved(_ name: String) -> Bool { reservedPrefixes.contains { name.hasPrefix($0) } }
 
     /// - Throws: `noAttribute`.
     static func value(of name: String, node: any Node) throws(BackupError) -> [UInt8] {
+        // What the app's file says of itself counts more than what its name does.
+        if !isReserved(name),
+            let stored = try node.storedExtendedAttributes().first(where: { $0.name.elementsEqual(name.utf8) })
+        {
+            return stored.value
+        }
         if name == mimeTypeName, let type = node.mimeType { return Array(type.utf8) }
         if name.hasPrefix(checksumPrefix), node.hasChecksums, checksumNames.contains(name) {
             guard let checksums = try node.checksums() else { throw .noAttribute(name) }

@@ -17,6 +17,8 @@ protocol Node: AnyObject, Sendable {
     var computesChecksums: Bool { get }
     /// Attributes beside the checksums and the MIME type, by full name.
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)]
+    /// Those that a file of a backup had when it was backed up; of the program's own names they have none.
+    func storedExtendedAttributes() throws(BackupError) -> [ExtendedAttribute]
     func setExtendedAttribute(_ name: String, to value: [UInt8]) throws(BackupError)
     func removeExtendedAttribute(_ name: String) throws(BackupError)
     func setAttributes(_ change: AttributeChange) throws(BackupError) -> NodeAttributes
@@ -29,6 +31,7 @@ extension Node {
     var looksAtTheApp: Bool { false }
     var computesChecksums: Bool { false }
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] { [] }
+    func storedExtendedAttributes() throws(BackupError) -> [ExtendedAttribute] { [] }
 
     func setExtendedAttribute(_ name: String, to value: [UInt8]) throws(BackupError) { throw .readOnlyHere }
     func removeExtendedAttribute(_ name: String) throws(BackupError) { throw .readOnlyHere }

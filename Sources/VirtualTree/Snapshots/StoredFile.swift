@@ -21,6 +21,10 @@ final class StoredFile: FileNode {
     var hasChecksums: Bool { (try? entry().checksums) != nil }
     func checksums() throws(BackupError) -> Checksums? { try entry().checksums }
 
+    func storedExtendedAttributes() throws(BackupError) -> [ExtendedAttribute] {
+        try entry().metadata?.extendedAttributes ?? []
+    }
+
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
         guard !flags.asksToWrite else { throw .readOnlyHere }
         let entry = try entry()

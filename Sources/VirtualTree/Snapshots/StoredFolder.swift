@@ -67,6 +67,11 @@ final class StoredFolder: FolderNode {
         }
     }
 
+    func storedExtendedAttributes() throws(BackupError) -> [ExtendedAttribute] {
+        guard case .folder(let entry, _) = place else { return [] }
+        return entry.metadata?.extendedAttributes ?? []
+    }
+
     var isImmutable: Bool { true }
     func absenceTimeoutSeconds(of name: FileName) -> Double { TreeContext.immutableTimeoutSeconds }
 

@@ -7,7 +7,7 @@ import os
 import sys
 
 source = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "read_repository.py")).read()
-exec(source.rsplit("\nmain()", 1)[0])
+exec(source.rsplit("\nif __name__", 1)[0])
 
 
 class Tolerant(Repository):
@@ -37,7 +37,7 @@ class Tolerant(Repository):
 
     def hurt(self, directory, prefix, out):
         reader = Reader(directory)
-        reader.header(b"BFSD")
+        reader.header(b"BFSD", (1, 2))
         for _ in range(reader.number("I")):
             kind, flags = reader.number("B"), reader.number("B")
             name = reader.raw(reader.number("B"))
@@ -46,6 +46,7 @@ class Tolerant(Repository):
                 reader.raw(4 + 16 + 20 + 32)
             if flags & 2:
                 reader.raw(8 + 12)
+            self.metadata(reader, flags, kind)
             if kind == 2:
                 reader.raw(56)
             start = reader.position

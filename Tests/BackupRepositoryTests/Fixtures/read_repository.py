@@ -3,6 +3,7 @@
 
     read_repository.py packs REPOSITORY              checks every chunk of every pack; one line each
     read_repository.py restore REPOSITORY NAME OUT   writes a snapshot's tree to the new folder OUT, checking all checksums
+    read_repository.py metadata REPOSITORY NAME      what a snapshot keeps of its files beside their bytes; one line of JSON each
     read_repository.py label REPOSITORY ID           flags and name of a snapshot's label
     read_repository.py keys REPOSITORY               the keys of an encrypted repository and what it cuts with
     read_repository.py cut FILE MIN AVERAGE MAX SEED prints the lengths of the content-defined chunks of a file
@@ -11,6 +12,7 @@ The password of an encrypted repository is the first line of the file that BACKU
 """
 import hashlib
 import hmac
+import json
 import os
 import struct
 import sys
@@ -32,9 +34,11 @@ class Reader:
     def prefixed(self):
         return self.raw(self.number("I"))
 
-    def header(self, magic):
+    def header(self, magic, versions=(1,)):
         assert self.raw(len(magic)) == magic, "wrong magic"
-        assert (self.number("H"), self.number("H")) == (1, 0), "wrong version"
+        version = self.number("H")
+        assert version in versions and self.number("H") == 0, "wrong version"
+        return version
 
     def at_end(self):
         return self.position == len(self.data)
@@ -184,35 +188,64 @@ class Repository:
         assert reader.raw(32).hex() == snapshot
         return reader.number("B"), reader.prefixed()
 
-    def restore(self, directory, out):
-        os.mkdir(out)
+    def entries(self, directory):
+        """Yields (kind, name, checksums or None, metadata, content) of a directory object."""
         reader = Reader(directory)
-        reader.header(b"BFSD")
-        before = b""
+        version = reader.header(b"BFSD", (1, 2))
+        before, has_metadata = b"", False
         for _ in range(reader.number("I")):
             kind, flags = reader.number("B"), reader.number("B")
+            assert flags & ~(3 if version == 1 else 63) == 0
             name = reader.raw(reader.number("B"))
             assert name > before
             before = name
             reader.raw(4 + 12)
-            if flags & 1:
-                crc, md5, sha1, sha256 = reader.number("I"), reader.raw(16), reader.raw(20), reader.raw(32)
+            checksums = (reader.number("I"), reader.raw(16), reader.raw(20), reader.raw(32)) if flags & 1 else None
             if flags & 2:
                 reader.raw(8 + 12)
+            metadata = self.metadata(reader, flags, kind)
+            has_metadata = has_metadata or bool(metadata)
             if kind == 2:
                 reader.raw(56)
-            content = self.content(reader)
+            yield kind, name, checksums, metadata, self.content(reader)
+        assert reader.at_end() and has_metadata == (version == 2)
+
+    @staticmethod
+    def metadata(reader, flags, kind):
+        result = {}
+        if flags & 4:
+            result["owner"] = [reader.number("I"), reader.number("I")]
+        if flags & 8:
+            result["link"] = [reader.number("Q"), reader.number("Q")]
+        if flags & 16:
+            result["holes"] = reader.number("Q")
+        if flags & 32:
+            pairs = [(reader.raw(reader.number("B")), reader.prefixed()) for _ in range(reader.number("H"))]
+            assert pairs and sorted(dict(pairs).items()) == pairs
+            result["attributes"] = {name.decode(): value.hex() for name, value in pairs}
+        assert kind == 1 or not flags & 24
+        return result
+
+    def restore(self, directory, out):
+        os.mkdir(out)
+        for kind, name, checksums, _, content in self.entries(directory):
             path = os.path.join(out, name)
             if kind == 1:
-                assert zlib.crc32(content) == crc and hashlib.md5(content).digest() == md5
-                assert hashlib.sha1(content).digest() == sha1 and hashlib.sha256(content).digest() == sha256
+                assert checksums == (zlib.crc32(content), hashlib.md5(content).digest(), hashlib.sha1(content).digest(),
+                                     hashlib.sha256(content).digest())
                 open(path, "wb").write(content)
             elif kind == 2:
                 self.restore(content, path)
             else:
                 assert kind == 3
                 os.symlink(content, path)
-        assert reader.at_end()
+
+    def print_metadata(self, directory, folder=b""):
+        for kind, name, _, metadata, content in self.entries(directory):
+            if metadata:
+                print(json.dumps({"path": os.fsdecode(folder + name), **metadata}, sort_keys=True))
+            if kind == 2:
+                self.print_metadata(content, folder + name + b"/")
 
 
 def gear_table(seed):
@@ -250,6 +283,10 @@ def main():
         repository = Repository(sys.argv[2])
         directory, _ = repository.snapshot(os.fsencode(sys.argv[3]))
         repository.restore(directory, os.fsencode(sys.argv[4]))
+    elif sys.argv[1] == "metadata":
+        repository = Repository(sys.argv[2])
+        directory, _ = repository.snapshot(os.fsencode(sys.argv[3]))
+        repository.print_metadata(directory)
     elif sys.argv[1] == "label":
         flags, name = Repository(sys.argv[2]).label(sys.argv[3])
         print(flags, name.decode())
@@ -262,4 +299,5 @@ def main():
         print(*cut(open(sys.argv[2], "rb").read(), *map(int, sys.argv[3:6]), int(sys.argv[6], 16)))
 
 
-main()
+if __name__ == "__main__":
+    main()

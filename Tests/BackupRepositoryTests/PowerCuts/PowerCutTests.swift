@@ -131,7 +131,7 @@ import Testing
                 let isReplaced =
                     finding.kind == .catalog && finding.error.message.contains("it has been rebuilt from the packs")
                 if !isReplaced { findings.append("\(finding.kind): \(finding.error)") }
-            case .hurt(let file): findings.append("hurt: \(file.path)")
+            case .hurt(let file), .unreadable(let file): findings.append("hurt: \(file.path)")
             case .repaired: break
             }
         }

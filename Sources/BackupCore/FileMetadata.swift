@@ -1,0 +1,21 @@
+/// Who a file belongs to: user and group, as numbers.
+public struct FileOwner: Hashable, Sendable {
+    public let user: UInt32
+    public let group: UInt32
+
+    public init(user: UInt32, group: UInt32) {
+        self.user = user
+        self.group = group
+    }
+}
+
+/// An extended attribute of a file (xattr(7)): its name with the namespace, and its value.
+public struct ExtendedAttribute: Hashable, Sendable {
+    public let name: [UInt8]
+    public let value: [UInt8]
+
+    public init(name: [UInt8], value: [UInt8]) {
+        self.name = name
+        self.value = value
+    }
+}

@@ -1,0 +1,77 @@
+import BackupCore
+
+/// How it is written in an entry of a directory object of version 2 (format document, "Directory object").
+extension EntryMetadata {
+    enum Flag {
+        static let owner: UInt8 = 4
+        static let link: UInt8 = 8
+        static let holes: UInt8 = 16
+        static let extendedAttributes: UInt8 = 32
+        static let known: UInt8 = 60
+    }
+
+    var flags: UInt8 {
+        (owner == nil ? 0 : Flag.owner) | (link == nil ? 0 : Flag.link) | (holeBytes == 0 ? 0 : Flag.holes)
+            | (extendedAttributes.isEmpty ? 0 : Flag.extendedAttributes)
+    }
+
+    func encode(into writer: inout ByteWriter) {
+        if let owner {
+            writer.append(owner.user)
+            writer.append(owner.group)
+        }
+        if let link {
+            writer.append(link.fileSystem)
+            writer.append(link.inode)
+        }
+        if holeBytes > 0 { writer.append(holeBytes) }
+        guard !extendedAttributes.isEmpty else { return }
+        writer.append(UInt16(extendedAttributes.count))
+        for attribute in extendedAttributes {
+            writer.append(UInt8(truncatingIfNeeded: attribute.name.count))
+            writer.append(raw: attribute.name)
+            writer.append(lengthPrefixed: attribute.value)
+        }
+    }
+
+    /// - Returns: `nil` where the flags name nothing.
+    /// - Throws: `repositoryDamaged`.
+    static func decode(flags: UInt8, _ reader: inout ByteReader) throws(BackupError) -> EntryMetadata? {
+        var owner: FileOwner?
+        if flags & Flag.owner != 0 {
+            let user = try reader.read(UInt32.self)
+            owner = FileOwner(user: user, group: try reader.read())
+        }
+        var link: Link?
+        if flags & Flag.link != 0 {
+            let fileSystem = try reader.read(UInt64.self)
+            link = Link(fileSystem: fileSystem, inode: try reader.read())
+        }
+        var holeBytes: UInt64 = 0
+        if flags & Flag.holes != 0 {
+            holeBytes = try reader.read()
+            guard holeBytes > 0 else { throw Self.damage }
+        }
+        let attributes = flags & Flag.extendedAttributes == 0 ? [] : try decodeAttributes(&reader)
+        return of(owner: owner, link: link, holeBytes: holeBytes, extendedAttributes: attributes)
+    }
+
+    private static func decodeAttributes(_ reader: inout ByteReader) throws(BackupError) -> [ExtendedAttribute] {
+        let count = Int(try reader.read(UInt16.self))
+        var attributes: [ExtendedAttribute] = []
+        for _ in 0..<count {
+            let nameLength = Int(try reader.read(UInt8.self))
+            let name = Array(try reader.readRaw(count: nameLength))
+            let value = Array(try reader.readLengthPrefixed())
+            guard !name.isEmpty, !name.contains(0), attributes.last.map({ $0.name.lexicographicallyPrecedes(name) }) ?? true
+            else { throw Self.damage }
+            attributes.append(ExtendedAttribute(name: name, value: value))
+        }
+        guard !attributes.isEmpty else { throw Self.damage }
+        return attributes
+    }
+
+    private static var damage: BackupError {
+        BackupError(.repositoryDamaged, "what a directory entry says of extended attributes or holes does not fit together")
+    }
+}

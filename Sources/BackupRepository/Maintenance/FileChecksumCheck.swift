@@ -1,0 +1,87 @@
+import BackupCore
+import SystemIO
+
+/// Compares the CRC-32 that a folder has of each file with what follows from the CRC-32 of the file's chunks, without reading the file: chunks that are
+/// whole may still make up another file than the one that was hashed, where a writer was wrong. Folders and lists that snapshots share are looked at once.
+struct FileChecksumCheck {
+    private struct Part {
+        var crc32: UInt32 = 0
+        var length: UInt64 = 0
+
+        mutating func append(_ other: Part) {
+            crc32 = length == 0 ? other.crc32 : CRC32.combine(crc32, other.crc32, secondLength: other.length)
+            length &+= other.length
+        }
+    }
+
+    private let repository: Repository
+    private let onProblem: (BackupError) -> Void
+    private var lists: [ChunkID: Part] = [:]
+    private var directories: Set<StoredDirectory> = []
+
+    /// - Parameter onProblem: told of each file whose checksum is another one.
+    init(_ repository: Repository, onProblem: @escaping (BackupError) -> Void) {
+        self.repository = repository
+        self.onProblem = onProblem
+    }
+
+    /// What cannot be read is passed over: other parts of a check tell of it.
+    mutating func check(_ snapshot: Snapshot) throws(BackupError) {
+        try check(snapshot.record.root, at: "\(snapshot.name)")
+    }
+
+    private mutating func check(_ stored: StoredDirectory, at path: String) throws(BackupError) {
+        guard directories.insert(stored).inserted, let directory = try? repository.directory(stored) else { return }
+        try Cancellation.check()
+        // One look-up for all small files of the folder.
+        let ids = directory.entries.filter { $0.kind == .file }.flatMap { $0.content.elements.chunkIDs }
+        let known = Self.checksums(ids, in: repository)
+        for entry in directory.entries {
+            if let target = entry.linkTarget, target.isEmpty || target.contains(0) {
+                onProblem(BackupError(.repositoryDamaged, "\(path)/\(entry.name): the link leads to no path"))
+            } else if let inner = entry.storedDirectory {
+                try check(inner, at: "\(path)/\(entry.name)")
+            } else if let checksums = entry.checksums, let part = part(entry.content, known, depth: 0),
+                part.crc32 != checksums.crc32
+            {
+                onProblem(
+                    BackupError(
+                        .repositoryDamaged, "\(path)/\(entry.name): the recorded CRC-32 is not that of the file's content",
+                        remedy: "See whether the backup can be restored with: backupfs verify"))
+            }
+        }
+    }
+
+    /// - Returns: `nil` when a part cannot be read.
+    private mutating func part(_ content: FileContent, _ known: [ChunkID: UInt32], depth: Int) -> Part? {
+        var sum = Part()
+        for element in content.elements {
+            switch element {
+            case .literal(let bytes): sum.append(Part(crc32: CRC32.of(bytes), length: element.length))
+            case .chunk(let id, _):
+                guard let crc32 = known[id] else { return nil }
+                sum.append(Part(crc32: crc32, length: element.length))
+            case .list(let id, _):
+                guard let part = lists[id] ?? listPart(element, depth: depth) else { return nil }
+                lists[id] = part
+                sum.append(part)
+            }
+        }
+        return sum
+    }
+
+    private mutating func listPart(_ element: FileContent.Element, depth: Int) -> Part? {
+        guard depth < ContentList.depthLimit, let list = try? repository.resolver.open(element) else { return nil }
+        return part(list, Self.checksums(list.elements.chunkIDs, in: repository), depth: depth + 1)
+    }
+
+    private static func checksums(_ ids: [ChunkID], in repository: Repository) -> [ChunkID: UInt32] {
+        if let chunks = try? repository.catalog.locate(ids) {
+            return Dictionary(chunks.map { ($0.id, $0.plainCRC32) }) { first, _ in first }
+        }
+        // One of them is nowhere.
+        var found: [ChunkID: UInt32] = [:]
+        for id in ids where found[id] == nil { found[id] = (try? repository.catalog.lookUp(id))?.plainCRC32 }
+        return found
+    }
+}

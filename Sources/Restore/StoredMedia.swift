@@ -1,0 +1,164 @@
+import BackupCore
+import BackupRepository
+import Glibc
+import SystemIO
+
+/// The media folder of the backup that is restored, as the repository has it: what no archive holds of its files (decision 40).
+public struct StoredMedia: Sendable {
+    let repository: Repository
+    let root: StoredDirectory
+
+    public init(_ root: StoredDirectory, in repository: Repository) {
+        self.root = root
+        self.repository = repository
+    }
+
+    /// Paths below the media folder of files that had holes, and how many bytes lie in these.
+    func sparseFiles() -> [[UInt8]: UInt64] {
+        var files: [[UInt8]: UInt64] = [:]
+        visit(root, at: []) { entry, path in
+            if let count = entry.metadata?.holeBytes, count > 0 { files[path] = count }
+        }
+        return files
+    }
+
+    /// A folder that cannot be read has none.
+    private func visit(_ stored: StoredDirectory, at folder: [UInt8], _ body: (TreeEntry, [UInt8]) -> Void) {
+        for entry in (try? repository.directory(stored))?.entries ?? [] {
+            let path = BytePath.join(folder, entry.name.bytes)
+            body(entry, path)
+            if let inner = entry.storedDirectory { visit(inner, at: path, body) }
+        }
+    }
+}
+
+/// Gives staged media what the backup has of them beside their bytes. A file that is staged otherwise than it was stored is left as it is.
+struct StagedMetadata {
+    private struct Linked {
+        let entry: TreeEntry
+        let folder: [FileName]
+    }
+
+    private let media: StoredMedia
+    private let staging: FolderHandle
+    private var linked: [EntryMetadata.Link: Linked] = [:]
+    private var problemCount = 0
+    private var firstProblem: Message?
+
+    init(_ media: StoredMedia, stagedIn path: String) throws(BackupError) {
+        self.media = media
+        staging = try FolderHandle(path: path)
+    }
+
+    // MARK: Hard links
+
+    /// Makes one file of staged files that were names of one. Before what is staged is noted: it changes inodes.
+    mutating func link() throws(BackupError) { _ = try link(media.root, staging, path: []) }
+
+    /// - Returns: whether the folder was changed, and so its time.
+    private mutating func link(
+        _ stored: StoredDirectory, _ folder: FolderHandle, path: [FileName]
+    ) throws(BackupError) -> Bool {
+        var isChanged = false
+        // What cannot be read is noted by the second walk.
+        for entry in (try? media.repository.directory(stored))?.entries ?? [] {
+            if let inner = entry.storedDirectory, let innerFolder = try folder.openFolder(entry.name) {
+                guard try link(inner, innerFolder, path: path + [entry.name]), let status = try? innerFolder.status() else {
+                    continue
+                }
+                try innerFolder.finish(
+                    permissions: mode_t(status.mode & 0o7777), modificationTime: entry.modificationTime)
+            } else if let link = entry.metadata?.link, try isStaged(entry, folder) {
+                if let first = linked[link], first.entry.isSameFile(as: entry) {
+                    if try replace(entry, folder, with: first) { isChanged = true }
+                } else if linked[link] == nil {
+                    linked[link] = Linked(entry: entry, folder: path)
+                }
+            }
+        }
+        return isChanged
+    }
+
+    private func isStaged(_ entry: TreeEntry, _ folder: FolderHandle) throws(BackupError) -> Bool {
+        guard let status = try folder.status(entry.name) else { return false }
+        return status.kind == .regular && status.size == entry.size
+    }
+
+    /// - Returns: false where the file system has no hard links, or no more of this file: then it stays a file of its own.
+    private func replace(_ entry: TreeEntry, _ folder: FolderHandle, with first: Linked) throws(BackupError) -> Bool {
+        var source = staging
+        for name in first.folder {
+            guard let next = try source.openFolder(name) else { return false }
+            source = next
+        }
+        let temporary = FileName(".backupfs-link-\(RandomToken.make())")
+        do {
+            try source.link(first.entry.name, in: folder, as: temporary)
+        } catch {
+            return false
+        }
+        try folder.removeFile(entry.name)
+        try folder.move(temporary, to: folder, as: entry.name)
+        return true
+    }
+
+    // MARK: Owners and extended attributes
+
+    /// - Returns: what is to be said of files that could not get all of theirs.
+    mutating func restoreAttributes() throws(BackupError) -> Message? {
+        try restoreAttributes(media.root, staging, path: [])
+        guard let firstProblem else { return nil }
+        return .plural(
+            problemCount, one: "\(problemCount) media file lacks extended attributes, or its owner: \(firstProblem)",
+            other: "\(problemCount) media files lack extended attributes, or their owners; the first: \(firstProblem)")
+    }
+
+    private mutating func restoreAttributes(
+        _ stored: StoredDirectory, _ folder: FolderHandle, path: [UInt8]
+    ) throws(BackupError) {
+        let directory: Directory
+        do throws(BackupError) {
+            directory = try media.repository.directory(stored)
+        } catch {
+            // The files themselves have come another way, perhaps.
+            return note(error, path)
+        }
+        for entry in directory.entries {
+            let path = BytePath.join(path, entry.name.bytes)
+            switch entry.kind {
+            case .directory:
+                guard let inner = try folder.openFolder(entry.name), let storedInner = entry.storedDirectory else { continue }
+                try restoreAttributes(storedInner, inner, path: path)
+                guard let metadata = entry.metadata, let status = try? inner.status() else { continue }
+                note(give(metadata.owner, inner.setOwner), path)
+                note(inner.setExtendedAttributes(metadata.extendedAttributes, permissions: mode_t(status.mode & 0o7777)), path)
+            case .file:
+                guard let metadata = entry.metadata, try isStaged(entry, folder),
+                    let file = try folder.openFile(entry.name), let status = try? file.status()
+                else { continue }
+                note(give(metadata.owner) { (owner) throws(BackupError) in try file.setOwner(owner) }, path)
+                note(file.setExtendedAttributes(metadata.extendedAttributes, permissions: mode_t(status.mode & 0o7777)), path)
+            case .symbolicLink:
+                guard let owner = entry.metadata?.owner, try folder.status(entry.name) != nil else { continue }
+                note(give(owner) { (owner) throws(BackupError) in try folder.setOwner(of: entry.name, owner) }, path)
+            }
+        }
+    }
+
+    /// Only root can give a file to another user.
+    private func give(_ owner: FileOwner?, _ body: (FileOwner) throws(BackupError) -> Void) -> BackupError? {
+        guard let owner, geteuid() == 0 else { return nil }
+        do throws(BackupError) {
+            try body(owner)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private mutating func note(_ error: BackupError?, _ path: [UInt8]) {
+        guard let error else { return }
+        problemCount += 1
+        if firstProblem == nil { firstProblem = "\(MessageText.name(path)): \(error.message)" }
+    }
+}
