@@ -46,7 +46,8 @@ struct StallTests {
         // MNT_DETACH, which Swift's module of libc does not have.
         defer { umount2(mountpoint, 2) }
         try waitUntil { Job.read("/proc/self/mounts").contains(" \(mountpoint) ") }
-        let maker = try world.start(["mkdir", "\(mountpoint)/snapshots/new"])
+        // `mkdir` answers after two seconds, and whoever goes on waits for the backup.
+        let maker = try world.start(["sh", "-c", "mkdir \(mountpoint)/snapshots/new && sync \(mountpoint)/snapshots/new"])
         try waitUntil { !RecordedCall.read(world.logPath).isEmpty }
         mount.send(SIGTERM)
         let result = try mount.wait(limitSeconds: Self.limitSeconds)

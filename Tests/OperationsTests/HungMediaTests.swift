@@ -28,7 +28,7 @@ struct HungMediaTests {
         sshfs -o ssh_command=$R/bin/server,cache=no,attr_timeout=0,entry_timeout=0 x:$R/far $R/media/net
         stopped=$(cat $R/server.pid); mkdir $R/mnt
         trap 'kill -CONT $stopped; umount -l $R/mnt; umount $R/media/net' EXIT
-        backupfs mount -f --store $S $R/mnt >$R/said 2>&1 & mount=$!
+        BACKUPFS_MKDIR_WAITS=always backupfs mount -f --store $S $R/mnt >$R/said 2>&1 & mount=$!
         for i in $(seq 600); do [ -e $R/mnt/status.json ] && break; sleep 0.05; done
         mkdir $R/mnt/snapshots/before; kill -STOP $stopped
         LC_ALL=C mkdir $R/mnt/snapshots/hung >$R/answer 2>&1 & made=$!

@@ -53,7 +53,7 @@ struct SoakTests {
         // The second store begins with the first one's data.
         try world.sh(
             """
-            sleep 1; mkdir $M/snapshots/first; backupfs pin first --store $S
+            sleep 1; mkdir $M/snapshots/first; sync $M/snapshots/first; backupfs pin first --store $S
             backupfs init --store $O --app $R/diary.yaml --repository $S/repository --new-source
             backupfs restore first --other-source --yes --store $O; backupfs backup --label \(SoakWorld.otherPrefix)first --store $O
             """)

@@ -30,7 +30,9 @@ enum SoakUsers {
             return SoakOperation(
                 kind: "backup by mkdir",
                 // EIO tells that files could not be read; which they are stands in the manifest.
-                script: "mkdir $M/snapshots/\(name) || { jq -c .unreadable $M/snapshots/\(name)/manifest.json; exit 3; }")
+                script:
+                    "mkdir $M/snapshots/\(name) && sync $M/snapshots/\(name) || { jq -c .unreadable $M/snapshots/\(name)/manifest.json; exit 3; }"
+            )
         case 5..<8:
             return SoakOperation(
                 kind: "backup by command", script: "exec backupfs backup --store $S --label \(name) --tag soak", usesMount: false)

@@ -14,7 +14,7 @@ struct SoakVerification {
             }
         }
         // What the last killed command left is finished by whoever comes next.
-        try require("a backup after all", "mkdir $M/snapshots/last")
+        try require("a backup after all", "mkdir $M/snapshots/last && sync $M/snapshots/last")
         for name in try world.sh("backupfs snapshots --removed --json --store $S | jq -r '.[] | select(.own) | .id'").split(
             separator: "\n")
         {

@@ -25,7 +25,10 @@ struct ExtendedAttributeTests {
             ("snapshots/first/media", []), ("snapshots/first/media/link", []), ("", []),
             (
                 "snapshots/first",
-                ["user.backupfs.app", "user.backupfs.created-at", "user.backupfs.pinned", "user.backupfs.records"]
+                [
+                    "user.backupfs.app", "user.backupfs.created-at", "user.backupfs.pinned", "user.backupfs.records",
+                    "user.backupfs.state",
+                ]
             ),
         ] as [(String, [String])] {
             let inode = try tree.find(path).inode

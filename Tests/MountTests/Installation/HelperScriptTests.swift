@@ -31,9 +31,11 @@ struct HelperScriptTests {
 
             try room.sh("mv $S/app/database.sqlite $S/app/away")
             try expect(1, "WARNING: databaseError: \(room.storePath)/app/database.sqlite: ", "\(health) $M")
+            try room.fails("mkdir $M/snapshots/failing", saying: "No such file")
             try room.sh("mv $S/app/away $S/app/database.sqlite; echo nonsense > $R/x.json")
+            // What was refused has not failed.
             try room.fails("cp $R/x.json $M/restore/", saying: "Invalid argument")
-            try expect(1, "WARNING: lastError: Invalid file format.", "\(health) $M")
+            try expect(1, "WARNING: lastError: the database is not there", "\(health) $M")
             // A backup after it shows that all is well again. Times have whole seconds.
             try room.sh("sleep 1.1; mkdir $M/snapshots/new")
             try expect(0, "OK", "\(health) -a 1 $M")

@@ -37,7 +37,7 @@ struct ExtendedAttributeSemanticsTests {
                     {'user.mime_type'} {'user.mime_type'} {''} {''}
                     ['user.backupfs.generation'] ['user.backupfs.app', 'user.backupfs.app-version', 'user.backupfs.created-at', \
                     'user.backupfs.device', 'user.backupfs.files', 'user.backupfs.pinned', 'user.backupfs.records', \
-                    'user.backupfs.schema-version', 'user.backupfs.size', 'user.backupfs.source', 'user.backupfs.stored-size']
+                    'user.backupfs.schema-version', 'user.backupfs.size', 'user.backupfs.source', 'user.backupfs.state', 'user.backupfs.stored-size']
                     """)
         }
     }
