@@ -174,6 +174,7 @@ public final class VirtualTree: TreeOperations {
 
     public func openDirectory(_ inode: InodeNumber) throws(BackupError) -> OpenedDirectory {
         let folder = try folder(inode)
+        try folder.requireOpenable()
         return OpenedDirectory(handle: folders.insert(OpenFolder(folder)), keepsCache: folder.isImmutable)
     }
 

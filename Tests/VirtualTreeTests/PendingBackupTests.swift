@@ -86,7 +86,7 @@ struct PendingBackupTests {
                 String(decoding: try test.tree.content("snapshots/new.error.txt"), as: UTF8.self)
                     == "The backup new: no room\nMake room.\n/store\n")
             #expect(errorCode { _ = try test.tree.lookUp("export.json", in: made.inode) } == .inputOutput)
-            #expect(errorCode { _ = try test.tree.openDirectory(made.inode) } == nil)
+            #expect(errorCode { _ = try test.tree.openDirectory(made.inode) } == .inputOutput)
             #expect(try test.tree.readLink(test.tree.find("snapshots/latest").inode) == Array("second".utf8))
             try test.tree.removeFile("new.error.txt", in: snapshots)
             #expect(errorCode { try test.tree.removeFile("new.error.txt", in: snapshots) } == .notFound)

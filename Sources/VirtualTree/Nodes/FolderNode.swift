@@ -4,6 +4,8 @@ import BackupCore
 protocol FolderNode: Node {
     /// - Throws: `notFound`.
     func child(named name: FileName) throws(BackupError) -> any Node
+    /// - Throws: why the folder cannot be opened, though it has a name.
+    func requireOpenable() throws(BackupError)
     /// What is in it now; the listing stays as it is while it is read, whatever happens meanwhile.
     func listing() throws(BackupError) -> FolderListing
     /// Whether the listing stays the same while the store is mounted: the kernel may keep it.
@@ -20,6 +22,7 @@ protocol FolderNode: Node {
 }
 
 extension FolderNode {
+    func requireOpenable() throws(BackupError) {}
     var isImmutable: Bool { false }
     func absenceTimeoutSeconds(of name: FileName) -> Double { 0 }
 

@@ -76,6 +76,7 @@ final class PendingSubfolder: FolderNode {
     var inode: InodeNumber { entry.inode }
     var isPending: Bool { entry.folder.isPending }
     func attributes() throws(BackupError) -> NodeAttributes { try entry.attributes(.directory) }
+    func requireOpenable() throws(BackupError) { _ = try finished() }
     func child(named name: FileName) throws(BackupError) -> any Node { try finished().child(named: name) }
     func listing() throws(BackupError) -> FolderListing { try finished().listing() }
     var isImmutable: Bool { !isPending }

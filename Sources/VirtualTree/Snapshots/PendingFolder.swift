@@ -49,6 +49,9 @@ final class PendingFolder: FolderNode {
         throw .notFound(name)
     }
 
+    /// A program that has waited gets the error here: reading comes later, or not at all.
+    func requireOpenable() throws(BackupError) { _ = try finished() }
+
     func listing() throws(BackupError) -> FolderListing { try finished().listing() }
 
     var isImmutable: Bool { !isPending }

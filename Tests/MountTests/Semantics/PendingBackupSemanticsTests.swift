@@ -94,6 +94,7 @@ struct PendingBackupSemanticsTests {
                 os.mkdir("snapshots/two")
                 until(lambda: os.path.exists(R + "/pause.reached"))
                 waiting = subprocess.Popen(["sync", "snapshots/two"], stderr=subprocess.PIPE, text=True)
+                until(lambda: open(f"/proc/{waiting.pid}/wchan").read().startswith(("request_wait", "fuse")))
                 # The repository's disk goes away.
                 os.rename(S + "/repository", S + "/gone")
                 os.unlink(R + "/pause")
