@@ -20,7 +20,7 @@ import Testing
     @Test func `a sound store`() throws {
         let room = try Self.room()
         let text = try room.sh("backupfs check --store $S")
-        #expect(text.hasPrefix("Checked 2 backups, ") && text.hasSuffix("\nNo damage was found."))
+        #expect(text.hasPrefix("Checked backups: 2, packs: ") && text.hasSuffix("\nNo damage was found."))
         #expect(!text.contains("; read "))
         let read = try room.sh("backupfs check --read-data --store $S --json")
         let summary = try json(Array(try #require(read.split(separator: "\n").last).utf8))
