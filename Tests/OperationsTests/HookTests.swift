@@ -82,7 +82,7 @@ struct HookTests {
     /// The command says when it begins and ends. It and what it has started need a while to end. It writes to no pipe, the end of which may be gone.
     private static let slow = """
         exec >/dev/null 2>&1; sh -c "trap \\"sleep 0.5; echo child ended >> notes; exit\\" TERM; : > ready; while :; do sleep 0.05; done" &
-        trap "sleep 0.2; echo ended >> notes; exit 1" TERM; until [ -e ready ]; do sleep 0.02; done
+        trap "sleep 0.2; echo ended >> notes; exit 1" TERM; until [ -e ready ]; do sleep 0.02; done;
         echo begun >> notes; while :; do sleep 0.05; done
         """
 
@@ -92,7 +92,7 @@ struct HookTests {
             let result = try room.run(
                 """
                 set -m; backupfs restore one --yes --store $S & restore=$!
-                until grep -q begun $S/notes; do sleep 0.02; done 2>/dev/null
+                for turn in $(seq 2000); do grep -q begun $S/notes 2>/dev/null && break; sleep 0.02; done
                 kill -\(signal) $restore; wait $restore
                 """)
             #expect(result.status == 130, "\(result)")
@@ -111,7 +111,7 @@ struct HookTests {
             let result = try room.run(
                 """
                 set -m; backupfs restore one --yes --store $S & restore=$!
-                until [ -e $S/pid ]; do sleep 0.02; done
+                for turn in $(seq 2000); do [ -e $S/pid ] && break; sleep 0.02; done
                 kill -INT $restore; wait $restore
                 """)
             #expect(result.status == 130, "\(result)")
@@ -124,7 +124,7 @@ struct HookTests {
             _ = try room.run(
                 """
                 set -m; backupfs restore one --yes --store $S & restore=$!
-                until grep -q begun $S/notes; do sleep 0.02; done 2>/dev/null
+                for turn in $(seq 2000); do grep -q begun $S/notes 2>/dev/null && break; sleep 0.02; done
                 kill -9 $restore; wait $restore; backupfs status --store $S
                 """)
             #expect(try room.sh("cat $S/notes") == "begun\nended\nchild ended\nstarted")
