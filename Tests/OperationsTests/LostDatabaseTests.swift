@@ -40,7 +40,20 @@ struct LostDatabaseTests {
         let result = try room.run("backupfs restore \(source) --yes --store $S")
         #expect(result.status == 0, "\(result)")
         #expect(try room.sh(Self.dump) == before)
-        #expect(try room.sh("ls $R/data | grep -v -x -e ev.db -e ev.db-wal -e ev.db-shm || true") == "")
+        #expect(try room.sh("ls -A $R/data | grep -v -x -e ev.db -e ev.db-wal -e ev.db-shm || true") == "")
+    }
+
+    /// The app's folder may hold a file of any name.
+    @Test func `no other file is touched where the database is made`() throws {
+        let room = try Self.prepare()
+        try room.sh(
+            """
+            rm $R/data/ev.db*; for name in ev.restored.db ev.db.new ev.db-old .ev.db; do echo "mine $name" > $R/data/$name; done
+            backupfs restore one --yes --store $S >/dev/null
+            """)
+        #expect(
+            try room.sh("cd $R/data; ls -A | grep -v '^ev.db\\(-wal\\|-shm\\)\\?$' | xargs cat")
+                == "mine .ev.db\nmine ev.db-old\nmine ev.db.new\nmine ev.restored.db")
     }
 
     @Test func `on a new machine the command that init names brings all of it back`() throws {

@@ -35,11 +35,11 @@ extension AppDatabase {
         let place = try realPath()
         let folder = try FolderHandle(path: FileSystem.realPath(FileSystem.parentPath(place)))
         let name = FileName(FileSystem.lastComponent(place))
-        let draft = FileName(bytes: FileName.fitting(name.bytes, ".restored", reservedBytes: 0))
+        // As staged media are called, which backups leave out: the database may lie among the media, and a crash leaves it there.
+        let draft = FileName(".backupfs-staging-\(RandomToken.make())")
         let source = try SharedFile(path: copy)
-        // Left by a crash.
-        try FileSystem.removeFile("\(folder.path)/\(draft)")
         do {
+            // Made only where there is none.
             let file = try folder.createFile(draft, permissions: 0o600)
             try source.copy(source.size, to: file, named: place)
             try file.synchronize()
