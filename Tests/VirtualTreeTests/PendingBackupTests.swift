@@ -174,4 +174,14 @@ struct PendingBackupTests {
             #expect(files.map(\.utf8.count) == [254] && files[0].hasPrefix("ää"))
         }
     }
+
+    @Test func `a backup that is called like such a file stays in sight`() throws {
+        try withGate(waitSeconds: nil) { (test, gate, snapshots) throws in
+            try test.services.make("new.error.txt", seconds: 2500)
+            gate.open(BackupError(.inputOutput, "no disk"))
+            #expect(errorCode { _ = try test.tree.makeDirectory("new", in: snapshots) } == .inputOutput)
+            #expect(try test.tree.names("snapshots").sorted() == ["first", "latest", "new.error.txt", "second"])
+            #expect(try test.tree.find("snapshots/new.error.txt/export.json").kind == .file)
+        }
+    }
 }

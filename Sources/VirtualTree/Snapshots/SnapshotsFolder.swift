@@ -65,7 +65,7 @@ final class SnapshotsFolder: FolderNode {
         let snapshots = try snapshots()
         let pending = context.pending.shown
         let failures = context.pending.failures
-        let taken = Set(pending.map(\.name)).union(failures.map(\.fileName))
+        let taken = Set(pending.map(\.name))
         // A backup is in the repository a moment before it is finished.
         var nodes: [(name: FileName, node: any Node)] = snapshots.filter { !taken.contains($0.name) }.map {
             ($0.name, folder(of: $0))
@@ -89,10 +89,14 @@ final class SnapshotsFolder: FolderNode {
                 let made = try context.services.createSnapshot(named: label)
                 // It is listed, and pinned, before it counts as finished.
                 _ = try? context.repository.refresh()
-                if backup.settlePin(), let snapshot = context.repository.snapshot(id: made.id) {
+                guard backup.settlePin(), let snapshot = context.repository.snapshot(id: made.id) else { return made }
+                do throws(BackupError) {
                     try context.services.setPinned(snapshot, true)
+                    return made
+                } catch {
+                    // The backup is there all the same.
+                    return MadeSnapshot(id: made.id, incompleteness: made.incompleteness ?? error)
                 }
-                return made
             }
             return try answer(backup, unless: isCancelled)
         }
