@@ -45,10 +45,12 @@ struct LeftDropTests {
 
     @Test func `a file that was restored in part is kept, and one that was restored whole is not`() throws {
         try Room.withMount("--sample") { room in
+            // An export says when it was made, to the second. No safety backup with other data may have the file `same.json`.
             try room.sh(
                 """
                 jq '.expenses[0].notes = "ONLY HERE"' $M/live/export.json > $R/other.json; cp $M/live/export.json $R/same.json
                 jq '.expenses[0].further = "ONLY HERE, TOO"' $M/live/export.json > $R/further.json
+                second=$(date +%s); while [ $(date +%s) = $second ]; do sleep 0.02; done
                 mv $R/other.json $M/restore/skip/; mv $R/further.json $M/restore/; mv $R/same.json $M/restore/
                 """)
             try room.unmount()
