@@ -7,11 +7,13 @@ SWIFT_COMMAND = $(shell SWIFT='$(SWIFT)' mount-scripts/find-swift.sh)
 # With the standard library inside, the program runs where no Swift is installed.
 RELEASE = -c release --static-swift-stdlib --product backupfs
 RELEASE_BINARY = .build/release/backupfs
-DEBUG_BINARY = .build/debug/backupfs
+# Tests drive the program that users run. It is also several times as fast as a debug build, and the tests start it thousands of times.
+TESTS = BACKUPFS_STRICT=1 BACKUPFS_BINARY=$(CURDIR)/$(RELEASE_BINARY)
+RUN_TESTS = mount-scripts/run-tests.sh $(SWIFT_COMMAND) test --skip-build --disable-xctest
 PACKAGE_FOLDER = .build/package
 
 .DEFAULT_GOAL := build
-.PHONY: help build mount umount test crash-matrix check translations lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz soak two-hosts \
+.PHONY: help build mount umount test test-all crash-matrix check translations lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz soak two-hosts \
 	install uninstall deb test-deb clean
 
 help:
@@ -19,8 +21,9 @@ help:
 	@echo 'make mount         install what is missing, build, make a store with sample data, mount it'
 	@echo '                   (MOUNT=/some/folder, BACKUPFS_STORE=/some/store)'
 	@echo 'make umount        unmount it again'
-	@echo 'make test          install what tests need, check, run all tests'
+	@echo 'make test          install what tests need, check, build, run all tests: of the crash matrix a part, which is another each time'
 	@echo '                   (BACKUPFS_SKIP_MOUNTED_TESTS=1 where nothing can be mounted)'
+	@echo 'make test-all      the same, then the long campaigns, one after the other: crash-matrix, soak, two-hosts, fuzz (as root; some hours)'
 	@echo 'make crash-matrix  kill, fill and break each call of restores, repairs, removals and prunes that changes a file: some hours'
 	@echo '                   (BACKUPFS_CRASH_ONLY="merge, archive with media: kill": what begins so)'
 	@echo 'make check         formatting, house rules, a build in which warnings are errors'
@@ -84,13 +87,20 @@ translations: toolchain
 	BACKUPFS_STRICT=1 $(SWIFT_COMMAND) build
 	@SWIFT='$(SWIFT)' mount-scripts/translations.sh update
 
-test: test-fuse check
-	BACKUPFS_STRICT=1 BACKUPFS_BINARY=$(CURDIR)/$(DEBUG_BINARY) mount-scripts/run-tests.sh $(SWIFT_COMMAND) test --disable-xctest
+test: test-fuse check build
+	$(TESTS) $(RUN_TESTS)
+
+# `make test-all CAMPAIGN_MINUTES=60`: of the soak and the two hosts; the fuzzer has half of it for each target.
+CAMPAIGN_MINUTES ?= 20
+test-all: test
+	$(MAKE) crash-matrix
+	$(MAKE) soak MINUTES=$(CAMPAIGN_MINUTES)
+	$(MAKE) two-hosts MINUTES=$(CAMPAIGN_MINUTES)
+	$(MAKE) fuzz SECONDS=$$(($(CAMPAIGN_MINUTES) * 30))
 
 # All points of what `make test` takes a part of.
-crash-matrix: test-fuse check
-	BACKUPFS_STRICT=1 BACKUPFS_BINARY=$(CURDIR)/$(DEBUG_BINARY) BACKUPFS_CRASH_MATRIX=$${BACKUPFS_CRASH_MATRIX:-all} \
-		mount-scripts/run-tests.sh $(SWIFT_COMMAND) test --skip-build --disable-xctest --filter CrashMatrixTests
+crash-matrix: test-fuse check build
+	$(TESTS) BACKUPFS_CRASH_MATRIX=$${BACKUPFS_CRASH_MATRIX:-all} $(RUN_TESTS) --filter CrashMatrixTests
 
 # make hands down what is set in the environment or on its command line.
 bench: build
@@ -104,15 +114,13 @@ fuzz: dependencies
 	@SWIFT='$(SWIFT)' nice mount-scripts/fuzz.sh '$(SECONDS)' '$(TARGETS)' '$(SEED)'
 
 # Two hosts with one repository, one of which is suspended now and then: as root, with sshfs and a server on the loopback address.
-two-hosts: fuse
-	BACKUPFS_STRICT=1 $(SWIFT_COMMAND) build
+two-hosts: fuse build
 	@mount-scripts/install-dependencies.sh hosts
-	mount-scripts/two-hosts.sh $(CURDIR)/$(DEBUG_BINARY) $(or $(MINUTES),20)
+	mount-scripts/two-hosts.sh $(CURDIR)/$(RELEASE_BINARY) $(or $(MINUTES),20)
 
 # `nice`: it keeps all processors busy. Its figures are the lines that begin with "soak:".
-soak: test-fuse check
-	BACKUPFS_STRICT=1 BACKUPFS_BINARY=$(CURDIR)/$(DEBUG_BINARY) BACKUPFS_SOAK_MINUTES=$(or $(MINUTES),10) BACKUPFS_SOAK_SEED=$(SEED) \
-		mount-scripts/run-tests.sh nice $(SWIFT_COMMAND) test --skip-build --disable-xctest --filter SoakTests
+soak: test-fuse check build
+	$(TESTS) BACKUPFS_SOAK_MINUTES=$(or $(MINUTES),10) BACKUPFS_SOAK_SEED=$(SEED) nice $(RUN_TESTS) --filter SoakTests
 
 # No dependency on `build`: `sudo make install` must not build as root what was built by another user.
 install uninstall: export BINARY = $(CURDIR)/$(RELEASE_BINARY)
