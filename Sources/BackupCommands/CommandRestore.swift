@@ -44,19 +44,11 @@ struct CommandRestore {
     private func mayTryAgain(_ error: BackupError) throws(BackupError) -> Bool {
         guard error.code != .interrupted, error.code != .notSupported else { return false }
         guard Terminal.isInputTerminal, Terminal.isErrorTerminal else {
-            if Self.mayPass(error.code) { Terminal.complain("Run the same command to try again.") }
+            if error.code.mayPass { Terminal.complain("Run the same command to try again.") }
             return false
         }
         let answer = try Terminal.ask("Try again? [y/N] ")?.lowercased()
         return answer == "y" || answer == "yes"
-    }
-
-    /// Whether the same command may do better by itself: what is wrong with a file or a name stays wrong.
-    private static func mayPass(_ code: BackupError.Code) -> Bool {
-        switch code {
-        case .busy, .locked, .noSpace, .noResources, .inputOutput, .hookFailed, .stale, .readOnly, .accessDenied: true
-        default: false
-        }
     }
 
     private func restore(

@@ -7,20 +7,40 @@ import SystemIO
 extension CompletionKind {
     /// The names of the store's backups.
     static let snapshot = CompletionKind.custom { words, _, _ in SnapshotCompletion.names(words) }
+    /// What can be restored: a backup, or a file.
+    static let restorable = CompletionKind.custom { words, _, prefix in
+        SnapshotCompletion.names(words) + SnapshotCompletion.files(prefix)
+    }
 }
 
 /// What a shell offers where a backup is to be named.
 enum SnapshotCompletion {
     /// - Parameter words: of the command line as it stands, of which `--store` is looked at.
-    /// - Returns: nothing where the store cannot be opened without asking: whoever presses a key wants no questions and no errors.
+    /// - Returns: the newest first, safety backups last; nothing where the store cannot be opened without asking: whoever presses a key wants no questions
+    ///   and no errors.
     static func names(_ words: [String]) -> [String] {
         guard let path = try? StoreLocation.resolve(storeOption(words)),
             let passwords = try? PasswordOptions.parse([]),
-            let names = try? Store.snapshotNames(
-                at: path,
+            let names = try? SnapshotNames(
+                storeAt: path,
                 secret: { (repository) throws(BackupError) in .password(try passwords.password(of: repository, asks: false)) })
         else { return [] }
-        return names.isEmpty ? [] : names.reversed() + ["latest"]
+        let backups = names.backups.isEmpty ? [] : names.backups.reversed() + ["latest"]
+        return backups + names.safetyBackups.reversed()
+    }
+
+    /// Files and folders that begin with `prefix`, as a path: a custom list takes the place of the shell's own.
+    static func files(_ prefix: String) -> [String] {
+        let slash = prefix.utf8.lastIndex(of: UInt8(ascii: "/"))
+        let folder = slash.map { String(prefix[...$0]) } ?? ""
+        let start = slash.map { prefix[prefix.index(after: $0)...] } ?? prefix[...]
+        let place = folder.isEmpty ? "." : atHome(folder)
+        guard let names = try? DirectoryReader(path: place).names() else { return [] }
+        return names.map(\.description).sorted().filter { $0.hasPrefix(start) && ($0.first != "." || start.first == ".") }
+            .map { name in
+                let isFolder = FileSystem.statusIfPresent("\(place)/\(name)")?.kind == .directory
+                return folder + name + (isFolder ? "/" : "")
+            }
     }
 
     /// The last `--store` of the command line: the shell has not put the home folder in the place of `~` yet.
@@ -30,7 +50,11 @@ enum SnapshotCompletion {
             if word == "--store", index + 1 < words.count { found = words[index + 1] }
             if word.hasPrefix("--store=") { found = String(word.dropFirst("--store=".count)) }
         }
-        guard let path = found, path.hasPrefix("~/"), let home = getenv("HOME") else { return found }
+        return found.map(atHome)
+    }
+
+    private static func atHome(_ path: String) -> String {
+        guard path.hasPrefix("~/"), let home = getenv("HOME") else { return path }
         return String(cString: home) + path.dropFirst()
     }
 }

@@ -13,8 +13,10 @@ public struct BackupError: Error, Sendable, CustomStringConvertible {
         case noResources
         /// Over a limit that guards against bombs.
         case tooLarge
-        /// Another operation runs, or the app holds its database locked.
+        /// Another operation runs.
         case busy
+        /// The app, or another program, holds the app's database locked or changes it: not one of our own operations, so it may last.
+        case databaseInUse
         case readOnly
         case notPermitted
         case accessDenied
@@ -92,4 +94,15 @@ public struct BackupError: Error, Sendable, CustomStringConvertible {
 
     /// The summary in English.
     public var description: String { summary.english }
+}
+
+extension BackupError.Code {
+    /// Whether the same may do better the next time by itself: what is wrong with a file or a name stays wrong.
+    public var mayPass: Bool {
+        switch self {
+        case .busy, .databaseInUse, .locked, .noSpace, .noResources, .inputOutput, .hookFailed, .stale, .readOnly, .accessDenied:
+            true
+        default: false
+        }
+    }
 }

@@ -16,7 +16,7 @@ public enum ErrorNumber {
         case .noResources: ENFILE
         // "File too large" also where the limit is a count (records, entries): it is the file that is refused for its size.
         case .tooLarge: EFBIG
-        case .busy: EBUSY
+        case .busy, .databaseInUse: EBUSY
         case .readOnly: EROFS
         case .notPermitted: EPERM
         case .accessDenied: EACCES

@@ -22,12 +22,13 @@ final class RecordsGuard {
     /// stays what it is when the file behind it is replaced.
     private func requireSameFile() throws(BackupError) {
         guard try FileSystem.identityIfPresent(database.path) != file else { return }
-        throw Self.busy(
+        throw Self.inUse(
             "another program replaced the database's file while the restore was about to replace its records", database)
     }
 
-    private static func busy(_ what: Message, _ database: AppDatabase) -> BackupError {
-        BackupError(.busy, what, path: database.path, remedy: "Close the app, or wait, and try again. Nothing was changed.")
+    private static func inUse(_ what: Message, _ database: AppDatabase) -> BackupError {
+        BackupError(
+            .databaseInUse, what, path: database.path, remedy: "Close the app, or wait, and try again. Nothing was changed.")
     }
 
     /// For the transaction that nobody else can write beside.
@@ -61,12 +62,12 @@ final class RecordsGuard {
     }
 
     /// For the moment in which nobody can read any more, so that nothing can be saved either.
-    /// - Throws: `busy` if something was committed since the last safety backup.
+    /// - Throws: `databaseInUse` if something was committed since the last safety backup.
     func requireNothingNew() throws(BackupError) {
         defer { end() }
         try requireSameFile()
         guard let watch, try watch.hasChanged() else { return }
-        throw Self.busy("the app changed its database while the restore was about to replace it", database)
+        throw Self.inUse("the app changed its database while the restore was about to replace it", database)
     }
 
     /// The connection must be closed before the transaction ends.

@@ -209,7 +209,7 @@ public struct RestoreOperation: Sendable {
     ///   - makeSafetyBackup: saves the current data, before anything is changed. Called once more, while the database is locked, when the app has
     ///     changed its records meanwhile.
     /// - Returns: what is left to say and to clear away.
-    /// - Throws: `busy` when the app holds its database locked, `noSpace`, …: the old data is unharmed then.
+    /// - Throws: `databaseInUse` when the app holds its database locked, `noSpace`, …: the old data is unharmed then.
     @discardableResult
     public func run(
         _ checked: CheckedImport, fileName: String, report: ProgressHandler, outcome: (RestoreOutcome) -> Void = { _ in },

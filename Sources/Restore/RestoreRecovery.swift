@@ -22,7 +22,7 @@ public enum RestoreRecovery {
 
     /// - Parameter savedMedia: tells what the safety backup holds of the media that the restore has replaced.
     /// - Returns: `nil` when there was nothing to recover.
-    /// - Throws: `busy` when the app holds its database locked; it can be tried again.
+    /// - Throws: `databaseInUse` when the app holds its database locked; it can be tried again.
     public static func run(
         journalPath: String, database: AppDatabase, savedMedia: SavedMedia
     ) throws(BackupError) -> Result? {

@@ -176,7 +176,7 @@ struct AppDatabaseTests {
         #expect(try database.restoreMarker() == own)
     }
 
-    @Test("an app that holds its database locked is told as busy, and reading goes on")
+    @Test("an app that holds its database locked is told as that, and reading goes on")
     func busy() throws {
         let database = try small()
         let holder = Process()
@@ -194,7 +194,7 @@ struct AppDatabaseTests {
         try input.fileHandleForWriting.write(contentsOf: Data("begin immediate; select 'held';\n".utf8))
         #expect(output.fileHandleForReading.availableData == Data("held\n".utf8))
         let error = try #require(throws: BackupError.self) { try database.replaceAll(from: ListedRecords.small()) }
-        #expect(error.code == .busy)
+        #expect(error.code == .databaseInUse)
         #expect(error.message == "the app holds its database locked")
         let count = try database.readSnapshot { (snapshot) throws(BackupError) in try snapshot.count(of: 1) }
         #expect(count == 3)

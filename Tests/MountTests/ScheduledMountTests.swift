@@ -34,6 +34,30 @@ import Testing
         }
     }
 
+    /// A mount and a timer, whose backups fail both.
+    @Test func `U-B4: failures are told once, whichever process has them, and the mount waits for no command`() throws {
+        try room { room in
+            try room.sh(
+                """
+                backupfs config set notify-failures 2 --store $S; backupfs config set hook-timeout-seconds 600 --store $S
+                backupfs config set automatic-hook 'echo $BACKUPFS_EVENT,$BACKUPFS_FAILURES >> told; exec sleep 600' --store $S
+                """)
+            let failing = ["BACKUPFS_NOW": "2026-01-12T09:00:00Z", "BACKUPFS_FAULT": "backup.begun=fail"]
+            try room.sh("backupfs mount --store $S $M", failing)
+            try wait(room, until: "grep -q 'failures: 1' $S/notice.state")
+            #expect(try room.sh("! [ -e $S/told ]; ls $M/snapshots") == "")
+            try room.unmount()
+            // Its start is one more try: the second.
+            try room.sh("backupfs mount --store $S $M", failing)
+            try wait(room, until: "[ -s $S/told ]")
+            try room.sh("! timeout 60 backupfs backup --if-due --store $S 2>/dev/null", failing)
+            #expect(try room.sh("cat $S/told; grep -o 'failures: 3' $S/notice.state") == "failing,2\nfailures: 3")
+            // The command still runs.
+            try room.unmount()
+            try room.sh("for process in $(pgrep -x sleep); do [ $(readlink /proc/$process/cwd) != $S ] || kill $process; done")
+        }
+    }
+
     @Test func `a clock that was years ahead for a while does not stop its backups`() throws {
         try room { room in
             try room.sh("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": "2031-06-02T12:00:00Z"])

@@ -47,6 +47,39 @@ struct LockWaitTests {
         #expect(text == "11\n0")
     }
 
+    /// As a timer may call it: what is due is judged anew when the other operation has ended.
+    @Test func `U-C11: the backup of a schedule waits as well, and is not made twice`() throws {
+        let room = try Room()
+        let text = try room.sh(
+            Self.busy + """
+                backupfs config set schedule daily --store $S; backupfs config set skip-unchanged no --store $S
+                export BACKUPFS_NOW=2027-01-11T00:00:00Z; backupfs backup --if-due --store $S > $R/begun 2>&1 || true
+                export BACKUPFS_NOW=2027-01-12T00:00:00Z
+                for wait in "" --wait=0s; do backupfs backup --if-due $wait --store $S 2>> $R/told && exit 1; echo $?; done
+                (until grep -q Waiting $R/waiting; do sleep 0.02; done; rm $R/pause) &
+                backupfs backup --if-due --wait=1min -v --store $S 2> $R/waiting; echo $?; wait $backup
+                backupfs backup --if-due --wait --store $S
+                """)
+        let lines = text.split(separator: "\n").map(String.init).filter { !["one", "two"].contains($0) }
+        #expect(lines == ["11", "11", "2027-01-12_00-00-00", "0", "Not due until 2027-01-13 00:00:00."], "\(text)")
+        #expect(try room.sh("backupfs snapshots --tag automatic --json --store $S | jq length") == "1")
+    }
+
+    @Test func `of timers that wait for the same lock one makes the backup`() throws {
+        let room = try Room()
+        try room.sh(
+            Self.busy + """
+                backupfs config set schedule daily --store $S; backupfs config set skip-unchanged no --store $S
+                printf 'schedule: daily\nhandled-at: 2027-01-10T00:00:00Z\n' > $S/schedule.state
+                export BACKUPFS_NOW=2027-01-12T00:00:00Z
+                for i in 1 2 3; do backupfs backup --if-due --wait=1min -v --store $S > $R/out$i 2> $R/waiting$i & eval "job$i=$!"; done
+                for i in 1 2 3; do until grep -q Waiting $R/waiting$i; do sleep 0.02; done; done
+                rm $R/pause; wait $job1; wait $job2; wait $job3; wait $backup
+                """)
+        #expect(try room.sh("cat $R/out? | grep -c '^2027-01-12_00-00-00$'") == "1")
+        #expect(try room.sh("cat $R/out? | grep -c '^Not due until'") == "2")
+    }
+
     @Test func `Ctrl-C ends the wait, and what is no length of time is refused`() throws {
         let room = try Room()
         let text = try room.sh(

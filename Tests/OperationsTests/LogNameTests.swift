@@ -88,7 +88,7 @@ struct LogNameTests {
             backupfs backup --label one --store $S; (\(Self.tree)) > $R/before; \(Self.refusedRestore)
             (\(Self.tree)) | diff $R/before -; ls $S/app; jq -r .keptMedia $S/restore/last.json
             """)
-        #expect(result.output.hasSuffix("exit 11\ndatabase.sqlite\nphotos\nnull\n"), "\(result)")
+        #expect(result.output.hasSuffix("exit 13\ndatabase.sqlite\nphotos\nnull\n"), "\(result)")
     }
 
     @Test(arguments: ["restore.media-staged", "restore.folder-tried", "restore.probes-moved"])
@@ -161,7 +161,7 @@ struct LogNameTests {
             (\(Self.tree); find . -printf '%P %i\\n' | sort) > $R/before; \(Self.refusedRestore)
             (\(Self.tree); find . -printf '%P %i\\n' | sort) | diff $R/before -; ls -I "*.sqlite-*" $S/app
             """)
-        #expect(refused.output == "exit 11\ndatabase.sqlite\nphotos\n", "\(refused)")
+        #expect(refused.output == "exit 13\ndatabase.sqlite\nphotos\n", "\(refused)")
         // What comes after the safety backup is in no backup.
         let restored = try room.run(
             """

@@ -48,7 +48,7 @@ struct LooseDatabaseTests {
             """)
         let count = try room.sh("sqlite3 $R/app.db 'select count(*) from t'")
         if kind == "live spilled" {
-            #expect(result.output.hasSuffix("exit 11\n") && result.complaint.contains("locked") && count == "1", "\(result)")
+            #expect(result.output.hasSuffix("exit 13\n") && result.complaint.contains("locked") && count == "1", "\(result)")
         } else {
             #expect(result.output.hasSuffix("exit 0\n") && count == "400", "\(result)")
         }

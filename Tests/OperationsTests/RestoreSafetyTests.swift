@@ -136,9 +136,9 @@ struct RestoreSafetyTests {
                 status=0; backupfs restore $R/b.db --yes --store $S >$R/output 2>&1 || status=$?
                 touch $R/stop; wait $writer; echo $status >$R/status
                 """)
-            // Done, or refused since the app is busy.
+            // Done, or refused since the app uses its database.
             let output = try room.sh("cat $R/output")
-            #expect(try ["0", "11"].contains(room.sh("cat $R/status")), "\(output)")
+            #expect(try ["0", "13"].contains(room.sh("cat $R/status")), "\(output)")
             let kept = try Self.exportsOfSafetyBackups(room).joined() + room.sh("sqlite3 $R/a.db 'select a from t'")
             let acknowledged = try room.sh("cat $R/acknowledged").split(separator: "\n")
             #expect(!acknowledged.isEmpty)
@@ -156,7 +156,7 @@ struct RestoreSafetyTests {
                 cd $S/app; sqlite3 database.sqlite ".backup new"; sqlite3 new "insert into photos values (77, 'late.jpg', 'late')"
                 mv new database.sqlite; cd /
                 """)
-        #expect(result.status == 11 && result.output.contains("another program replaced the database's file"), "\(result)")
+        #expect(result.status == 13 && result.output.contains("another program replaced the database's file"), "\(result)")
         #expect(try room.sh("sqlite3 $S/app/database.sqlite 'select count(*) from photos where id = 77'") == "1")
     }
 

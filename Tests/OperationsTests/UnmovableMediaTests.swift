@@ -133,6 +133,6 @@ struct UnmovableMediaTests {
         if result.status == 77 { return }
         #expect(
             result.output.hasSuffix(
-                "exit 11\ndatabase.sqlite\nphotos\na.db\na.db-shm\na.db-wal\n2\n"), "\(result)")
+                "exit 13\ndatabase.sqlite\nphotos\na.db\na.db-shm\na.db-wal\n2\n"), "\(result)")
     }
 }

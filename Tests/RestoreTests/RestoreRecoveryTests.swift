@@ -166,7 +166,7 @@ struct RestoreRecoveryTests {
         let error = failure {
             _ = try RestoreRecovery.run(journalPath: folder("restore.journal"), database: database, savedMedia: .everything)
         }
-        #expect(error?.code == .busy)
+        #expect(error?.code == .databaseInUse)
         #expect(try folder.read("restore.journal") == before)
     }
 }

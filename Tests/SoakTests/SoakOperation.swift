@@ -71,7 +71,7 @@ struct SoakOperation {
     }
 
     private func isBusy(_ result: Job.Result) -> Bool {
-        // EBUSY as programs say it, and exit code 11 of backupfs itself.
-        result.exitCode == 11 || result.text.contains("Device or resource busy")
+        // EBUSY as programs say it, and the exit codes of backupfs itself: another operation, or the app that holds its database.
+        [11, 13].contains(result.exitCode) || result.text.contains("Device or resource busy")
     }
 }

@@ -13,6 +13,8 @@ public struct AppDatabase: Sendable {
     public let busyTimeoutSeconds: Double
     /// For collections that are told of the media folder.
     public let media: (any MediaCatalog)?
+    /// Whether rows are read from their tables alone, since an index may lack some.
+    public let avoidsIndexes: Bool
 
     /// The database of a file that is there.
     /// - Throws: `notFound`; `invalidContent` when it has not the definition's tables and columns.
@@ -25,8 +27,10 @@ public struct AppDatabase: Sendable {
 
     /// The database at a path, whatever is there now: each operation says itself what is wrong with it.
     public init(
-        at path: String, definition: AppDefinition, busyTimeoutSeconds: Double = 5, media: (any MediaCatalog)? = nil
+        at path: String, definition: AppDefinition, busyTimeoutSeconds: Double = 5, media: (any MediaCatalog)? = nil,
+        avoidsIndexes: Bool = false
     ) {
+        self.avoidsIndexes = avoidsIndexes
         self.media = media
         self.path = path
         self.definition = definition
@@ -118,7 +122,9 @@ public struct AppDatabase: Sendable {
         _ body: (DatabaseSnapshot) throws(BackupError) -> Result
     ) throws(BackupError) -> Result {
         try read { connection throws(BackupError) in
-            try body(DatabaseSnapshot(connection: connection, definition: definition, path: path, media: media))
+            try body(
+                DatabaseSnapshot(
+                    connection: connection, definition: definition, path: path, media: media, avoidsIndexes: avoidsIndexes))
         }
     }
 
@@ -134,6 +140,16 @@ public struct AppDatabase: Sendable {
                 guard error.code == .invalidContent else { throw error }
                 return error.findings.isEmpty ? [error.message] : error.findings
             }
+        }
+    }
+
+    /// Values of its rows that the definition does not allow; `nil` when there are none.
+    /// - Throws: `invalidContent` for what no restore takes in any way.
+    public func disallowedValues() throws(BackupError) -> DisallowedValues? {
+        try readSnapshot { (snapshot) throws(BackupError) in
+            try ImportValidator(definition: snapshot.definition, limitsMetadata: false, acceptsValues: true).validate(
+                DatedSnapshot(snapshot: snapshot)
+            ).disallowedValues
         }
     }
 
@@ -264,5 +280,9 @@ private struct DatedSnapshot: RecordSource {
 
     func visit(with visitor: any RecordVisitor) throws(BackupError) {
         try snapshot.visit(with: visitor, createdAt: SystemClock.now().wholeSeconds)
+        // What is told of the media folder is made anew for each export, and no part of the database.
+        for (index, collection) in definition.collections.enumerated() where collection.source != .table {
+            try visitor.beginCollection(index)
+        }
     }
 }

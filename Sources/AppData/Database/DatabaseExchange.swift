@@ -16,7 +16,7 @@ extension AppDatabase {
     ///   - withoutOthers: runs what needs the database to have no other connection. Only for a database with a write-ahead log whose pages have another
     ///     size; others can still read and write afterwards.
     ///   - whenLocked: called when nobody else can read or write any more, before the first page is copied.
-    /// - Throws: `busy` when the app keeps its database locked; `invalidContent` when the file is another application's. Only an error at the
+    /// - Throws: `databaseInUse` when the app keeps its database locked; `invalidContent` when the file is another application's. Only an error at the
     ///   fault point `restore.committed` comes after the commit.
     public func replaceWhole(
         by source: DroppedDatabase, stagingPath: String, marker: RestoreMarker?,

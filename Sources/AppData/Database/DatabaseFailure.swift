@@ -9,7 +9,7 @@ enum DatabaseFailure {
         switch code & 0xFF {
         case SQLITE_BUSY, SQLITE_LOCKED:
             return BackupError(
-                .busy, "the app holds its database locked", path: path, remedy: "Close the app, or wait, and try again.")
+                .databaseInUse, "the app holds its database locked", path: path, remedy: "Close the app, or wait, and try again.")
         case SQLITE_FULL:
             return BackupError(
                 .noSpace, "the database cannot grow: \(reason)", path: path,

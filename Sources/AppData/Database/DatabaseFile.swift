@@ -24,7 +24,7 @@ public enum DatabaseFile {
     /// Copies it with what its log holds, as of one instant: a file of its own without a log. A program that writes to it with a log goes on
     /// meanwhile. Nothing but the copy is made, changed or deleted.
     /// - Parameter destination: must not exist; after an error it does not.
-    /// - Throws: `busy` when another program keeps it locked; `damagedContent` when it is no database; `readOnly` or `accessDenied` when a journal
+    /// - Throws: `databaseInUse` when another program keeps it locked; `damagedContent` when it is no database; `readOnly` or `accessDenied` when a journal
     ///   would have to be rolled back, or the index of a log be made, before it can be read.
     public static func copy(_ path: String, to destination: String) throws(BackupError) {
         var connection: OpaquePointer?

@@ -15,7 +15,7 @@ public struct DatabaseFit: Sendable, Equatable {
 
     /// Reads the schema of a database, and changes nothing in it.
     /// - Parameter tables: what the definition names.
-    /// - Throws: `notFound`; `damagedContent` when it is no database; `busy` while it is locked.
+    /// - Throws: `notFound`; `damagedContent` when it is no database; `databaseInUse` while it is locked.
     public init(of tables: [DefinitionTable], with path: String) throws(BackupError) {
         self = try AppDatabase.readSchema(of: path) { (present) throws(BackupError) in
             try DatabaseFit(of: tables, with: present)

@@ -1,7 +1,7 @@
 import BackupCore
 
 extension DroppedDatabase {
-    /// Whether SQLite finds a copy of a database whole, as a restore of it will ask.
+    /// Whether SQLite finds a copy of a database whole, as a restore of it will ask, and no index lacks rows of its table.
     /// - Parameter path: a file that nobody else has open, without a log.
     /// - Returns: the first that is wrong, in SQLite's words; `nil` when nothing is.
     public static func damage(ofCopy path: String) throws(BackupError) -> String? {
@@ -9,6 +9,8 @@ extension DroppedDatabase {
         do throws(BackupError) {
             try withConnection(to: path, acceptsUnknownCollations: true) { (connection) throws(BackupError) in
                 problem = try firstProblem(connection, path: path)
+                guard problem == nil else { return }
+                problem = try IndexCheck(tables: DatabaseTables(connection: connection, path: path)).problem()
             }
         } catch {
             guard error.code == .damagedContent else { throw error }

@@ -7,10 +7,14 @@ struct DatabaseRecordReader {
     let connection: OpaquePointer?
     let definition: AppDefinition
     let path: String
+    /// Whether rows are read from their tables alone. Sorting them takes room for all of them.
+    var avoidsIndexes = false
+
+    private func source(_ table: String) -> String { quotedIdentifier(table) + (avoidsIndexes ? " NOT INDEXED" : "") }
 
     /// Of one that lies in a table.
     func count(of collection: Int) throws(BackupError) -> Int {
-        let table = quotedIdentifier(definition.collections[collection].table)
+        let table = source(definition.collections[collection].table)
         let statement = try DatabaseStatement(connection, "SELECT count(*) FROM \(table)", path: path)
         return try statement.step() ? Int(statement.integer(0)) : 0
     }
@@ -24,7 +28,7 @@ struct DatabaseRecordReader {
         let key = Self.expression(description.keyField)
         // BINARY whatever the column's own collation is: comparisons of two exports rely on the order.
         let statement = try DatabaseStatement(
-            connection, "SELECT \(columns) FROM \(quotedIdentifier(description.table)) ORDER BY \(key) COLLATE BINARY", path: path
+            connection, "SELECT \(columns) FROM \(source(description.table)) ORDER BY \(key) COLLATE BINARY", path: path
         )
         let buffer = RecordBuffer(fieldCount: description.fields.count)
         let types = description.fields.map(\.type)
@@ -103,7 +107,7 @@ struct DatabaseRecordReader {
     func keyValues(of object: ObjectDefinition) throws(BackupError) -> [String: FieldValue] {
         guard let table = object.table else { return [:] }
         let statement = try DatabaseStatement(
-            connection, "SELECT \"key\", \"value\" FROM \(quotedIdentifier(table))", path: path)
+            connection, "SELECT \"key\", \"value\" FROM \(source(table))", path: path)
         let buffer = RecordBuffer(fieldCount: 1)
         var rows: [String: FieldValue] = [:]
         while try statement.step() {

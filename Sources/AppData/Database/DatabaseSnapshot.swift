@@ -13,12 +13,13 @@ public final class DatabaseSnapshot: RecordSource {
     private let media: (any MediaCatalog)?
 
     init(
-        connection: OpaquePointer?, definition: AppDefinition, path: String, media: (any MediaCatalog)?
+        connection: OpaquePointer?, definition: AppDefinition, path: String, media: (any MediaCatalog)?, avoidsIndexes: Bool
     ) throws(BackupError) {
         self.media = media
         app = definition
         self.definition = try definition.format(ofDatabase: connection, path: path)
-        reader = DatabaseRecordReader(connection: connection, definition: self.definition, path: path)
+        reader = DatabaseRecordReader(
+            connection: connection, definition: self.definition, path: path, avoidsIndexes: avoidsIndexes)
     }
 
     /// Number of records of the collection with this index.

@@ -15,7 +15,7 @@ public final class DatabaseWatch {
     private var version: Int64 = 0
 
     /// Begins to watch.
-    /// - Throws: `notFound`; `busy` while the app holds its database locked.
+    /// - Throws: `notFound`; `databaseInUse` while the app holds its database locked.
     public init(_ database: AppDatabase) throws(BackupError) {
         path = database.path
         try AppDatabase.requireFile(path)

@@ -11,7 +11,7 @@ public enum LooseDatabase {
     /// Makes one file of a database and its log or journal.
     /// - Parameter folder: of the caller's own. The copy lies in it, with the newest time of what it is made of.
     /// - Returns: the path of the copy; `nil` for a database that has nothing beside it and can be read as it is.
-    /// - Throws: `busy` when a program is changing it; `damagedContent` when it does not fit its log or journal; `notPermitted` when SQLite would delete
+    /// - Throws: `databaseInUse` when a program is changing it; `damagedContent` when it does not fit its log or journal; `notPermitted` when SQLite would delete
     ///   a foreign file; `accessDenied`, `noSpace`, ….
     public static func copyWithLogs(_ path: String, in folder: String) throws(BackupError) -> String? {
         // SQLite looks beside the file that a link leads to.
@@ -88,7 +88,7 @@ public enum LooseDatabase {
             for suffix in [""] + DatabaseLogs.suffixes { try FileSystem.removeFile(copy + suffix) }
         }
         throw BackupError(
-            .busy, "another program is changing the database", path: path,
+            .databaseInUse, "another program is changing the database", path: path,
             remedy: "Close the program that uses it, and try again.")
     }
 

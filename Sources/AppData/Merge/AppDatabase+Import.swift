@@ -7,7 +7,7 @@ extension AppDatabase {
     /// - Parameters:
     ///   - whenLocked: the first that is done inside the transaction, when nobody else can write any more.
     ///   - beforeCommit: the last that is done inside the transaction: what it throws undoes everything.
-    /// - Throws: `busy` when the app keeps its database locked; `notSupported` when the strategy cannot be used with this data and file;
+    /// - Throws: `databaseInUse` when the app keeps its database locked; `notSupported` when the strategy cannot be used with this data and file;
     ///   `invalidContent` for records that the definition does not allow, or that are not as many as expected. Only an error at the fault point
     ///   `restore.committed` comes after the commit.
     @discardableResult

@@ -31,8 +31,10 @@ public struct ImportSummary: Sendable {
     public let counts: [CollectionCount]
     public let dateRange: DateRange?
     public let warnings: [Message]
-    /// The warning of values that the definition does not allow and that were accepted.
-    public let acceptedValues: Message?
+    /// Values that the definition does not allow and that were accepted; `nil` when there are none.
+    public let disallowedValues: DisallowedValues?
+    /// The warning of them.
+    public var acceptedValues: Message? { disallowedValues?.acceptance }
     /// How often each member that the definition does not know occurs: `cars.color`. At most 100 names.
     public let unknownFields: [String: Int]
 

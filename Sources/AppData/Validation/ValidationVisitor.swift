@@ -248,8 +248,8 @@ final class ValidationVisitor: RecordVisitor {
         if let settings = definition.settings, settings.isRequired, !hasSettings { try add("missing field \(settings.name)") }
         try reportPendingReferences()
         guard findings.isEmpty, let schemaVersion else { throw failure() }
-        let acceptedValues = acceptedWarning()
-        if let acceptedValues { warnings.append(acceptedValues) }
+        let disallowed = acceptedCount > 0 ? DisallowedValues(count: acceptedCount, examples: accepted) : nil
+        if let disallowed { warnings.append(disallowed.acceptance) }
         if unknownFieldCount > 0 {
             let names = unknownFields.sorted { $0.key < $1.key }.map { "\($0.key) (\($0.value))" }
             warnings.append("Unknown fields were ignored: \(names.joined(separator: ", ")).")
@@ -260,19 +260,7 @@ final class ValidationVisitor: RecordVisitor {
                 ImportSummary.CollectionCount(
                     name: $0.name, singular: $0.singular, plural: $0.plural, count: $1.value, isTold: $0.source != .manifest)
             },
-            dateRange: dateRange(), warnings: warnings, acceptedValues: acceptedValues, unknownFields: unknownFields)
-    }
-
-    private func acceptedWarning() -> Message? {
-        guard acceptedCount > 0 else { return nil }
-        let shown = accepted + (acceptedCount > accepted.count ? ["…"] : [])
-        return .plural(
-            acceptedCount,
-            one:
-                "The app's definition does not allow \(acceptedCount) value of the backup. It comes back as it was: \(Message.joined(shown, separator: "; "))",
-            other:
-                "The app's definition does not allow \(acceptedCount) values of the backup. They come back as they were: \(Message.joined(shown, separator: "; "))"
-        )
+            dateRange: dateRange(), warnings: warnings, disallowedValues: disallowed, unknownFields: unknownFields)
     }
 
     /// References to collections that came after, or not at all.

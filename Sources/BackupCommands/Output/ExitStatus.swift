@@ -11,6 +11,8 @@ enum ExitStatus: Int32 {
     /// Somebody else works with the store.
     case locked = 11
     case wrongPassword = 12
+    /// The app holds its database: unlike `locked`, that may never end by itself.
+    case databaseInUse = 13
     case interrupted = 130
 
     init(_ code: BackupError.Code) {
@@ -19,6 +21,7 @@ enum ExitStatus: Int32 {
         case .sourceUnreadable: self = .sourceUnreadable
         case .noRepository: self = .noRepository
         case .locked, .busy: self = .locked
+        case .databaseInUse: self = .databaseInUse
         case .wrongPassword: self = .wrongPassword
         case .interrupted: self = .interrupted
         case .invalidContent, .damagedContent, .unsupportedVersion, .noSpace, .noResources, .tooLarge, .readOnly, .notPermitted,

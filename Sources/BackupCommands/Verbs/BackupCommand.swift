@@ -51,7 +51,7 @@ struct BackupCommand: ParsableCommand {
     func run() throws {
         if let tag { try SnapshotTag.check(tag) }
         DescriptorLimit.raise()
-        let store = try store.open()
+        let store = try openStore()
         let printer = ProgressPrinter(isJSON: output.json)
         defer { printer.finish() }
         if dryRun {
@@ -90,6 +90,16 @@ struct BackupCommand: ParsableCommand {
         }
         if !output.json { for warning in result.warnings { Terminal.complain("warning: \(warning.message)") } }
         if let incompleteness = result.incompleteness { throw incompleteness }
+    }
+
+    private func openStore() throws(BackupError) -> Store {
+        do {
+            return try store.open()
+        } catch {
+            // A timer has nobody else to tell it to.
+            if ifDue, let path = try? store.path() { UnopenedBackup.note(error, storeAt: path) }
+            throw error
+        }
     }
 
     private func runNow(_ store: Store, _ printer: ProgressPrinter) throws(BackupError) -> BackupResult {

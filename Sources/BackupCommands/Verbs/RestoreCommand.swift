@@ -31,7 +31,7 @@ struct RestoreCommand: ParsableCommand {
     @OptionGroup var output: OutputOptions
     @Argument(
         help: ArgumentHelp("A file (\"-\" is standard input), or a backup's name (or \"latest\").", valueName: "file|snap"),
-        completion: .file())
+        completion: .restorable)
     var source: String
     @Option(
         name: .long,

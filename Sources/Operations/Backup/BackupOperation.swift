@@ -188,7 +188,9 @@ public struct BackupOperation: Sendable {
                 parts.metadata?.attributes ?? [:]
             ) { $1 }.merging(
                 records.inexact?.attributes ?? [:]
-            ) { $1 }.merging(Snapshot.unreadFileAttributes(parts.unreadable.count)) { $1 }.merging(
+            ) { $1 }.merging(records.refused?.attributes ?? [:]) { $1 }.merging(
+                Snapshot.unreadFileAttributes(parts.unreadable.count)
+            ) { $1 }.merging(
                 Self.readAttributes(parts.hasUntracedMedia ? (reading.readsUntraced ? createdAt : lastReadAt) : nil)
             ) { $1 })
         // A safety backup is made where no other restore can be, and perhaps inside a transaction, which lets no one ask.
@@ -206,6 +208,7 @@ public struct BackupOperation: Sendable {
                 places.problemInMedia().map { BackupWarning(.places, $0.message) },
                 records.facts.unexported.map { BackupWarning(.unexported, $0.warning) },
                 records.inexact.map { BackupWarning(.inexact, $0.warning) },
+                records.refused.map { BackupWarning(.values, $0.warning) },
                 changes.warning.map { BackupWarning(.inexact, $0) },
                 records.facts.triggerProblem.map { BackupWarning(.triggers, "a restore would be refused: \($0)") },
                 parts.moved.isEmpty ? nil : MediaMoves.warning(parts.moved), parts.metadata?.warning,

@@ -12,6 +12,8 @@ public struct BackupWarning: Sendable {
         case unexported
         /// The export cannot hold all values.
         case inexact
+        /// Some restores would refuse values.
+        case values
         /// No restore could write to the database.
         case triggers
         /// It lacks files that were moved while it was made.

@@ -10,8 +10,8 @@ import SystemIO
 struct RecordsBackup {
     /// Counts up when this program renders the same records in another way, or tells states of a database apart in another way: earlier backups are then
     /// no longer taken over. 1 looked for the log of a database behind a symbolic link beside the link, 2 called files of archives by names that were too
-    /// long, 3 did not count what the export cannot hold.
-    private static let renderingVersion = 4
+    /// long, 3 did not count what the export cannot hold, 4 did not look at indexes, nor at values that a restore refuses.
+    private static let renderingVersion = 5
 
     let store: Store
     /// The app's, or a copy of it that was made when the backup began.
@@ -124,6 +124,7 @@ extension RecordsBackup {
             rendering.damage == nil ? state : nil)
         stored.damage = rendering.damage
         stored.inexact = rendering.inexact
+        stored.refused = rendering.refused
         return stored
     }
 
@@ -185,6 +186,7 @@ extension RecordsBackup {
         var stored = try records(
             facts, collections, database: database, export: file("export.json", content, checksums), state)
         stored.inexact = InexactValues(of: earlier.snapshot)
+        stored.refused = RefusedValues(of: earlier.snapshot)
         return stored
     }
 

@@ -20,6 +20,8 @@ struct StoredRecords {
     let databaseState: String?
     /// What the export cannot hold.
     var inexact: InexactValues?
+    /// What some restores would refuse.
+    var refused: RefusedValues?
     /// What SQLite finds wrong with the database.
     var damage: String?
 }

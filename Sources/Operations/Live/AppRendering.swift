@@ -2,6 +2,7 @@ import AppData
 import BackupCore
 import Export
 import Glibc
+import Synchronization
 import SystemIO
 
 /// One instant of the app's records: the export, with the places of its collections in it, and a copy of the database. Both lie in spool
@@ -21,13 +22,15 @@ final class AppRendering: Sendable {
     let inexact: InexactValues?
     /// The export once more, with something in the place of each checksum that is not known; `nil` when all are, or that was not asked for.
     let placeholderExport: (text: SpoolFile, placeholders: ChecksumPlaceholders)?
+    /// What some restores would refuse; `nil` when there is nothing, or it was not asked.
+    let refused: RefusedValues?
     /// What SQLite finds wrong with the database; `nil` when nothing is, or it was not asked.
     let damage: String?
 
     /// - Parameters:
     ///   - folder: for the spool files: empty, and on a disk with room for them. They lose their names at once.
     ///   - createdAt: the creation time that the export tells.
-    ///   - checksDatabase: whether SQLite is asked if the copy of the database is whole.
+    ///   - checksDatabase: whether SQLite is asked if the copy of the database is whole, and the definition if a restore would take its values.
     ///   - fillsChecksums: whether `placeholderExport` is made.
     ///   - progress: told of the bytes of the export as they are written.
     ///   - databaseIsReady: given the copy of the database, before the export is written: it may be used meanwhile.
@@ -47,21 +50,35 @@ final class AppRendering: Sendable {
         damage = checksDatabase ? try DroppedDatabase.damage(ofCopy: databasePath) : nil
         let copy = try SpoolFile(keeping: databasePath)
         try databaseIsReady(copy)
+        let aside = WorkGroup(WorkerPool(threadCount: 1, queueLimit: 1))
+        let found = Mutex<RefusedValues?>(nil)
         do throws(BackupError) {
             let unknown = fillsChecksums ? database.media.map { UnknownChecksums($0) } : nil
-            let copied = AppDatabase(at: databasePath, definition: database.definition, media: unknown ?? database.media)
+            let copied = AppDatabase(
+                at: databasePath, definition: database.definition, media: unknown ?? database.media, avoidsIndexes: damage != nil)
+            if checksDatabase, damage == nil {
+                aside.submit { () throws(BackupError) in
+                    let values = try RefusedValues(of: copied)
+                    found.withLock { $0 = values }
+                }
+            }
             (facts, inexact) = try copied.readSnapshot { (snapshot) throws(BackupError) in
                 let statistics = try WireWriter().write(snapshot, createdAt: createdAt, to: sink)
                 return (try RecordFacts(of: snapshot), InexactValues(statistics))
             }
             placeholderExport =
                 unknown?.areThere == true ? try Self.placeholderExport(of: copied, in: folder, createdAt: createdAt) : nil
+            try aside.wait()
         } catch {
+            // It reads the copy, which is about to go.
+            aside.fail(error)
+            try? aside.wait()
             // The person knows the app's database, and not the copy.
             throw error.path == databasePath
                 ? BackupError(error.code, error.message, path: database.path, remedy: error.remedy, findings: error.findings)
                 : error
         }
+        refused = found.withLock { $0 }
         try FileSystem.removeFile(databasePath)
         schema = ExportSchema(facts.definition).json.prettyText
         self.database = copy

@@ -50,7 +50,9 @@ public final class LiveData: Sendable {
         let outcome: Result<LiveState, BackupError> = rendering.withLock { _ in
             // While the app keeps its database locked, each would wait for it in turn. What another has found out meanwhile is true for all.
             let last = attempts.withLock { $0 }
-            if last.count != seenCount, let failure = last.failure, failure.code == .busy { return .failure(failure) }
+            if last.count != seenCount, let failure = last.failure, failure.code == .databaseInUse || failure.code == .busy {
+                return .failure(failure)
+            }
             let outcome = Result { () throws(BackupError) in try render() }
             attempts.withLock { attempts in
                 attempts.count += 1

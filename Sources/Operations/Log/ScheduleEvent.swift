@@ -9,12 +9,20 @@ struct ScheduleEvent: Sendable {
         case busy
         /// A backup has failed or has given way, and is tried again.
         case retry
+        /// Automatic backups fail again and again.
+        case failing
+        /// None was made for days.
+        case overdue
+        /// One was made after that.
+        case recovered
 
         var level: LogLevel {
             switch self {
             case .notDue, .busy: .trace
             case .due: .debug
             case .retry: .warning
+            case .failing, .overdue: .error
+            case .recovered: .notice
             }
         }
     }

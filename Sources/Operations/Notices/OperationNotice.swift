@@ -1,6 +1,5 @@
 import AppData
 import BackupCore
-import Glibc
 import SystemIO
 
 /// Tells whoever has asked for something how it has ended, by the command `notify` of the store's settings. What nobody has asked for is told by the
@@ -12,11 +11,7 @@ public struct OperationNotice: Sendable {
         case restore
     }
 
-    private static let timeoutSeconds = 10.0
-    /// Without these, programs that show notices do not find the desktop.
-    private static let passedOn = [
-        "HOME", "USER", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY",
-    ]
+    static let timeoutSeconds = 10.0
 
     private let store: Store
     private let subject: Subject
@@ -38,15 +33,12 @@ public struct OperationNotice: Sendable {
         guard let command = settings.command, settings.isOn ?? (store.definition.announcements == .on), isWorthTelling else {
             return
         }
-        var environment = [
-            "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8",
-            "BACKUPFS_STORE": store.paths.root, "BACKUPFS_APP": store.definition.name,
-            "BACKUPFS_TITLE": store.definition.title, "BACKUPFS_OPERATION": subject.rawValue, "BACKUPFS_NAME": name,
-            "BACKUPFS_RESULT": error == nil ? "success" : "failed", "BACKUPFS_MESSAGE": store.language.text(message),
-        ]
-        for name in Self.passedOn { environment[name] = getenv(name).map { String(cString: $0) } }
-        _ = try? ShellCommand(command, timeoutSeconds: Self.timeoutSeconds, folder: store.paths.root).run(
-            environment: environment)
+        NoticeCommand(text: command, timeoutSeconds: Self.timeoutSeconds, place: NoticePlace(store)).run(
+            message,
+            [
+                "BACKUPFS_OPERATION": subject.rawValue, "BACKUPFS_NAME": name,
+                "BACKUPFS_RESULT": error == nil ? "success" : "failed",
+            ])
     }
 
     /// The same in a thread of its own, for whoever must not wait.

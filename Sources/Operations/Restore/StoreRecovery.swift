@@ -1,3 +1,4 @@
+import AppData
 import BackupCore
 import BackupRepository
 import Restore
@@ -24,11 +25,11 @@ extension Store {
         try requireNoOtherRestore()
     }
 
-    /// - Throws: `busy` while a restore by another store for the same database is not finished.
+    /// - Throws: `busy` while a restore by another store for the same database is not finished; `databaseInUse` while that cannot be looked up.
     func requireNoOtherRestore() throws(BackupError) {
         do {
             try database.requireNoOtherRestore(ownJournalPath: FileSystem.absolutePath(paths.restoreJournal))
-        } catch let error where error.code != .busy {
+        } catch let error where error.code != .busy && error.code != .databaseInUse {
             // What is wrong with the database is told by whoever reads it; a restore brings it back where it is lost.
         }
     }
@@ -102,8 +103,14 @@ extension Store {
     /// What a safety backup is called in `safety/`, and whether it is the archive: an app with media needs all of it, and a database without a
     /// description needs its tables, which an export does not make.
     public func safetyFile(of snapshot: Snapshot) -> (name: String, isArchive: Bool) {
+        Self.safetyFile(of: snapshot, definition, hasMedia: mediaPath != nil)
+    }
+
+    static func safetyFile(
+        of snapshot: Snapshot, _ definition: AppDefinition, hasMedia: Bool
+    ) -> (name: String, isArchive: Bool) {
         let name = definition.fileNames.safety.name(stamp: SnapshotStamp.of(snapshot))
-        guard mediaPath != nil || definition.coversWholeDatabase else { return (name, false) }
+        guard hasMedia || definition.coversWholeDatabase else { return (name, false) }
         if name.hasSuffix(".zip") { return (name, true) }
         let stem = name.hasSuffix(".json") ? String(name.dropLast(5)) : name
         return (stem + ".zip", true)

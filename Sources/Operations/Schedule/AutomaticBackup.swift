@@ -66,28 +66,55 @@ public struct AutomaticBackup: Sendable {
         return state
     }
 
-    /// Makes the backup that is due, if one is.
-    /// - Parameter isStart: whether one that failed before is tried again at once.
+    /// Makes the backup that is due, if one is, and tells a user when they go wrong again and again.
+    /// - Parameters:
+    ///   - isStart: whether one that failed before is tried again at once.
+    ///   - tellsBeside: whether the caller does not wait for the commands that tell it.
     /// - Throws: `busy` while another operation runs; what a backup throws: it is then tried again later. `interrupted` when it gave way to another operation.
-    public func runIfDue(isStart: Bool, progress: ProgressHandler? = nil) throws(BackupError) -> Outcome {
-        let now = SystemClock.now()
+    public func runIfDue(
+        isStart: Bool, tellsBeside: Bool = false, progress: ProgressHandler? = nil
+    ) throws(BackupError) -> Outcome {
+        let notifier = AutomaticNotifier(NoticePlace(store), log: store.log, isBeside: tellsBeside)
+        var wasDue = false
+        do throws(BackupError) {
+            let outcome = try attempt(isStart, progress, &wasDue)
+            notifier.note(outcome)
+            return outcome
+        } catch {
+            if wasDue { notifier.note(error) }
+            throw error
+        }
+    }
+
+    /// - Parameter wasDue: true where it throws, and a backup was due.
+    private func attempt(
+        _ isStart: Bool, _ progress: ProgressHandler?, _ wasDue: inout Bool
+    ) throws(BackupError) -> Outcome {
         guard schedule != .off else { return .off }
         guard !store.isQuiet else { return .quiet }
         if let name = store.scheduleSwitchedOffBy() {
             store.log.note(ScheduleEvent(phase: .notDue, dueAt: nil))
             return .switchedOff(name)
         }
-        try store.repository.refresh()
-        let due = next(begunState(now), now, isStart: isStart)
-        guard let due, due <= now else {
+        do throws(BackupError) {
+            try store.repository.refresh()
+        } catch {
+            wasDue = UnopenedBackup.noteFailureIfDue(store.paths, schedule, isStart: isStart)
+            throw error
+        }
+        let asked = SystemClock.now()
+        let due = next(begunState(asked), asked, isStart: isStart)
+        guard let due, due <= asked else {
             store.log.note(ScheduleEvent(phase: .notDue, dueAt: due))
             return .notDue(due)
         }
         store.log.note(ScheduleEvent(phase: .due, dueAt: due))
+        wasDue = true
         let lock = try lock()
         return try withExtendedLifetime(lock) { () throws(BackupError) in
-            // Another process may have made it just now.
+            // Another process may have made it just now, or while a user had this one wait.
             try store.repository.refresh()
+            let now = SystemClock.now()
             var state = state(now)
             let due = next(state, now, isStart: isStart)
             guard let due, due <= now else { return .notDue(due) }
@@ -95,9 +122,10 @@ public struct AutomaticBackup: Sendable {
         }
     }
 
+    /// An operation that runs goes first, unless a user has this one wait for it (`--wait`).
     private func lock() throws(BackupError) -> AdvisoryLock {
         do {
-            return try store.lockQuietly()
+            return try LockPatience.waiting { () throws(BackupError) in try store.lockQuietly() }
         } catch {
             store.log.note(ScheduleEvent(phase: .busy, error: error.code))
             throw error
@@ -119,14 +147,7 @@ public struct AutomaticBackup: Sendable {
             if error.code == .interrupted {
                 state.retryAt = Timestamp(seconds: now.seconds + Self.yieldedRetrySeconds)
             } else {
-                state.result = .failed
-                state.failureCount += 1
-                let doublings = min(state.failureCount - 1, 10)
-                let delay = min(ScheduleState.firstRetrySeconds << Int64(doublings), ScheduleState.longestRetrySeconds)
-                state.retryAt = Timestamp(seconds: now.seconds + delay)
-                state.finishedAt = SystemClock.now()
-                // This one is no longer due by the schedule, but by the retry.
-                state.noteHandled(at: now)
+                state.noteFailure(at: now)
             }
             try? state.write(to: store.paths.scheduleState)
             store.log.note(ScheduleEvent(phase: .retry, dueAt: state.retryAt, error: error.code))

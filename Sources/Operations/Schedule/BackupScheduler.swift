@@ -51,7 +51,7 @@ public final class BackupScheduler: Sendable {
     /// - Returns: how long to wait until the next.
     private static func turn(_ store: Store, isStart: Bool, _ onBackup: (BackupResult) -> Void) -> UInt64 {
         do throws(BackupError) {
-            switch try AutomaticBackup(store: store).runIfDue(isStart: isStart) {
+            switch try AutomaticBackup(store: store).runIfDue(isStart: isStart, tellsBeside: true) {
             case .notDue(let next?):
                 let now = SystemClock.now()
                 guard next > now else { return shortestWait }

@@ -1,5 +1,6 @@
 import AppData
 import BackupCore
+import SystemIO
 
 /// What the schedule makes of times that a clock has noted which was ahead.
 extension ScheduleState {
@@ -37,6 +38,17 @@ extension ScheduleState {
         // It is not known how long ago the last one was, so the next does not wait for a whole period.
         let soon = since.adding(seconds: Self.clockWaitSeconds)
         return schedule.next(after: since).map { min($0, soon) }
+    }
+
+    /// One has failed: it is no longer due by the schedule, but is tried again later and later.
+    mutating func noteFailure(at now: Timestamp) {
+        result = .failed
+        failureCount += 1
+        let doublings = min(failureCount - 1, 10)
+        let delay = min(Self.firstRetrySeconds << Int64(doublings), Self.longestRetrySeconds)
+        retryAt = Timestamp(seconds: now.seconds + delay)
+        finishedAt = SystemClock.now()
+        noteHandled(at: now)
     }
 
     mutating func noteHandled(at now: Timestamp) {

@@ -20,15 +20,25 @@ final class ScheduleSwitch: Sendable {
     }
 }
 
-extension Store {
-    /// Whether the schedule is the definition's: that gives way to the app's own switch.
-    private var hasScheduleOfDefinition: Bool {
-        if let text = Environment.schedule, (try? Schedule(parsing: text)) != nil { return false }
-        return settings.schedule == nil && schedule != .off
+extension StoreSettings {
+    /// When backups are made by themselves.
+    func effectiveSchedule(_ definition: AppDefinition) -> Schedule {
+        Self.scheduleOfEnvironment ?? schedule ?? definition.schedule
     }
 
-    /// The setting of the app that would switch the schedule off; `nil` where the schedule does not hang on one.
-    var scheduleSwitchName: String? { hasScheduleOfDefinition ? definition.scheduleSwitch : nil }
+    /// The setting of the app that would switch the schedule off; `nil` where the schedule does not hang on one: only that of the definition gives
+    /// way to the app's own switch.
+    func scheduleSwitchName(_ definition: AppDefinition) -> String? {
+        guard Self.scheduleOfEnvironment == nil, schedule == nil, definition.schedule != .off else { return nil }
+        return definition.scheduleSwitch
+    }
+
+    private static var scheduleOfEnvironment: Schedule? { Environment.schedule.flatMap { try? Schedule(parsing: $0) } }
+}
+
+extension Store {
+    /// The setting of the app that would switch the schedule off.
+    var scheduleSwitchName: String? { settings.scheduleSwitchName(definition) }
 
     /// The setting of the app that has switched the schedule off, as far as its database can be read; `nil` while backups are made.
     func scheduleSwitchedOffBy() -> String? {

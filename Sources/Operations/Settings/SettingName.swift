@@ -31,6 +31,10 @@ public enum SettingName: String, CaseIterable, Sendable {
     case hookTimeoutSeconds = "hook-timeout-seconds"
     case notify
     case notifications
+    case notifyAutomatic = "notify-automatic"
+    case notifyFailures = "notify-failures"
+    case notifyOverdueDays = "notify-overdue-days"
+    case automaticHook = "automatic-hook"
     case log
     case logLevel = "log-level"
     case logFile = "log-file"
@@ -112,13 +116,19 @@ public enum SettingName: String, CaseIterable, Sendable {
                 "A command, run by /bin/sh when a backup or a restore that somebody has asked for has ended: it finds in $BACKUPFS_MESSAGE what to say.",
                 "Whether it is run: on, off. Without it: as the app's definition says.",
             ]
+        case .notifyAutomatic:
+            [
+                "What of the backups that are made by themselves is told: off; failures (after so many failures in a row, or when none was made for",
+                "so many days, once a day while it lasts, and once when they work again); all (each of them as well). Besides notify another",
+                "command can be run for it: to write a mail, or to call a monitor.",
+            ]
         case .log:
             [
                 "Where the log goes: file, journal (of systemd), stderr or none. Without it: the journal where systemd runs the program as a",
                 "service, else the file. A file that reaches its size is begun anew, and so many of those before it stay.",
             ]
         case .keepHourly, .keepDaily, .keepWeekly, .keepMonthly, .keepYearly, .keepWithin, .afterRestore, .hookTimeoutSeconds,
-            .notifications, .logLevel, .logFile, .logSizeBytes, .logFiles:
+            .notifications, .notifyFailures, .notifyOverdueDays, .automaticHook, .logLevel, .logFile, .logSizeBytes, .logFiles:
             []
         }
     }
@@ -154,6 +164,10 @@ public enum SettingName: String, CaseIterable, Sendable {
         case .hookTimeoutSeconds: "\(HookSettings.defaultTimeoutSeconds)"
         case .notify: "notify-send \"$BACKUPFS_TITLE\" \"$BACKUPFS_MESSAGE\""
         case .notifications: "on"
+        case .notifyAutomatic: AutomaticNotices.failures.rawValue
+        case .notifyFailures: "\(NoticeSettings.standardFailureLimit)"
+        case .notifyOverdueDays: "\(NoticeSettings.standardOverdueDays)"
+        case .automaticHook: "echo \"$BACKUPFS_MESSAGE\" | mail -s \"$BACKUPFS_TITLE\" me@example.org"
         case .log: LogDestination.file.rawValue
         case .logLevel: LogLevel.info.rawValue
         case .logFile: "backupfs.log"

@@ -80,14 +80,14 @@ public struct SettingsFile: Sendable {
         case .language:
             return Value(name: name, text: Language.ofEnvironment().rawValue, origin: .environment)
         case .skipUnchanged, .readAgainHours, .makeDirectoryWait, .retention, .undeleteDays, .prune, .refuseNewerSchema,
-            .hookTimeoutSeconds, .log,
+            .hookTimeoutSeconds, .notifyAutomatic, .notifyFailures, .notifyOverdueDays, .log,
             .logLevel, .logFile,
             .logSizeBytes,
             .logFiles:
             return Value(name: name, text: name.example, origin: .standard)
         case .formatVersion, .app, .database, .repository, .media, .keepHourly, .keepDaily, .keepWeekly, .keepMonthly,
             .keepYearly,
-            .beforeRestore, .afterRestore, .notify:
+            .beforeRestore, .afterRestore, .notify, .automaticHook:
             return nil
         }
     }

@@ -97,6 +97,12 @@ public struct StoreSettings: Sendable, Equatable {
             hooks.timeoutSeconds = try SettingValue.number(value, in: 1...HookSettings.timeoutLimitSeconds, of: "seconds")
         case .notify: notices.command = value
         case .notifications: notices.isOn = try SettingValue.onOrOff(value)
+        case .notifyAutomatic: notices.automatic = try SettingValue.word(value, AutomaticNotices.self)
+        case .notifyFailures:
+            notices.failureLimit = try SettingValue.number(value, in: NoticeSettings.failureLimitRange, of: "failures")
+        case .notifyOverdueDays:
+            notices.overdueDays = try SettingValue.number(value, in: NoticeSettings.overdueDaysRange, of: "days")
+        case .automaticHook: hooks.automatic = value
         case .retention: retention.isOn = try SettingValue.onOrOff(value)
         case .undeleteDays:
             retention.undeleteDays = try SettingValue.number(value, in: RetentionSettings.undeleteDaysRange, of: "days")

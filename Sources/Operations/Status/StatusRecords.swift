@@ -38,7 +38,7 @@ final class StatusRecords: Sendable {
     }
 
     /// A commit in rollback mode holds the lock for a few milliseconds. Longer, and the app keeps it.
-    private static let busyTimeoutSeconds = 0.02
+    static let busyTimeoutSeconds = 0.02
     /// What failed, or took long, is not tried more often than this.
     private static let rememberedNanoseconds: UInt64 = 2_000_000_000
     private static let longNanoseconds: UInt64 = 30_000_000

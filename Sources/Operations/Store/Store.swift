@@ -102,10 +102,7 @@ public final class Store: Sendable {
     public var language: Language { settings.language ?? .ofEnvironment() }
 
     /// When backups are made by themselves.
-    public var schedule: Schedule {
-        if let text = Environment.schedule, let schedule = try? Schedule(parsing: text) { return schedule }
-        return settings.schedule ?? definition.schedule
-    }
+    public var schedule: Schedule { settings.effectiveSchedule(definition) }
 
     /// For how long `mkdir` in a mount waits for its backup.
     public var makeDirectoryWait: MakeDirectoryWait { .ofEnvironment ?? settings.makeDirectoryWait }

@@ -248,7 +248,7 @@ struct StoreDraft {
             hasUnreadableSettings = false
             do throws(BackupError) {
                 // Whoever can write to the repository could have changed these; they would be run as the user.
-                let commands: [SettingName] = [.beforeRestore, .afterRestore, .notify, .logFile]
+                let commands: [SettingName] = [.beforeRestore, .afterRestore, .notify, .automaticHook, .logFile]
                 for name in commands { try kept.set(name, nil) }
                 try kept.set(.app, settings.app)
                 try kept.set(.database, settings.databasePath)

@@ -38,6 +38,9 @@ public struct StorePaths: Sendable {
     var history: String { "\(root)/history.jsonl" }
     /// What the schedule has done so far.
     var scheduleState: String { "\(root)/schedule.state" }
+    /// What was told of automatic backups.
+    var noticeState: String { "\(root)/notice.state" }
+    var noticeLock: String { "\(root)/notice.lock" }
     /// What the newest backup has to say.
     var backupWarnings: String { "\(root)/backup.warnings" }
     /// Which backup this store has made last.
@@ -84,7 +87,8 @@ public struct StorePaths: Sendable {
         [
             settings, identity, operationLock, mountLock, mountRecord, mountLog, operationRecord, lastErrorRecord, spool,
             catalogs,
-            restoreJournal, hookRecord, history, scheduleState, backupWarnings, lastBackup, lastRestore, mediaReadRecord,
+            restoreJournal, hookRecord, history, scheduleState, noticeState, noticeLock, backupWarnings, lastBackup, lastRestore,
+            mediaReadRecord,
             migrationRecord, restoreReports, appDefinition,
         ]
     }

@@ -38,7 +38,10 @@ struct CompletionTests {
             // Not those for tests.
             #expect(try room.offered("backupfs init --s") == ["--sample", "--store"])
             #expect(try room.offered("backupfs restore --strategy ''") == ["merge", "replace", "skip"])
-            #expect(try room.offered("backupfs restore ''") == ["file.json", "place"])
+            #expect(try room.offered("backupfs restore ''") == ["file.json", "place/"])
+            try room.sh("touch $R/folder/place/old.json $R/folder/place/.hidden")
+            #expect(try room.offered("backupfs restore place/") == ["place/old.json"])
+            #expect(try room.offered("backupfs restore place/.h") == ["place/.hidden"])
             for command in ["mount", "umount", "status --store", "restore --target"] {
                 #expect(try room.offered("backupfs \(command) ''") == ["place"], "\(command)")
             }
@@ -63,6 +66,29 @@ struct CompletionTests {
             #expect(try room.offered("backupfs ls ''") == [])
             room.variables["BACKUPFS_PASSWORD_FILE"] = "\(room.path)/password"
             #expect(try room.offered("backupfs ls ''") == ["hidden", "latest"])
+        }
+    }
+
+    @Test func `safety backups are offered wherever they are accepted`() throws {
+        try withStore { room in
+            try room.sh(
+                "BACKUPFS_NOW=2026-01-11T14:30:00Z backupfs restore monday --yes --store $S >/dev/null; backupfs restore monday --yes --store $S >/dev/null"
+            )
+            let safety = try room.sh("backupfs snapshots --safety --store $S | awk 'NR > 1 { print $1 }' | sort").split(
+                separator: "\n"
+            ).map(String.init)
+            #expect(safety.count == 2)
+            let names = (["latest", "monday", "two words"] + safety).sorted()
+            for command in ["ls", "pin", "unpin", "diff", "diff monday", "tag", "export", "verify", "stats"] {
+                #expect(try room.offered("backupfs \(command) --store $S ''").sorted() == names, "\(command)")
+            }
+            #expect(
+                try room.offered("backupfs restore --store $S ''").sorted() == (names + ["file.json", "place/"]).sorted())
+            // What is offered is taken.
+            for name in safety {
+                try room.sh("backupfs ls \(name) --store $S; backupfs verify \(name) --store $S; backupfs pin \(name) --store $S")
+                try room.sh("backupfs restore \(name) --dry-run --store $S; backupfs diff \(name) latest --store $S")
+            }
         }
     }
 

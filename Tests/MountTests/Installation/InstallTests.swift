@@ -96,7 +96,7 @@ struct InstallTests {
             }
             #expect(text.contains("   backupfs app migrate\n"))
             #expect(!text.contains("--sample-expenses"), "hidden")
-            for code in ["0", "1", "2", "3", "10", "11", "12", "130"] {
+            for code in ["0", "1", "2", "3", "10", "11", "12", "13", "130"] {
                 #expect(try text.contains(Regex("\n       \(code) +[a-z]")), "exit code \(code)")
             }
             for option in ["allow_other, allow_root", "password_file=FILE", "max_read=BYTES", "BACKUPFS_STORE"] {

@@ -1,0 +1,163 @@
+import AppData
+import BackupCore
+import Glibc
+import Synchronization
+import SystemIO
+
+/// Tells a user by commands of the store's settings when its automatic backups fail, when none was made for days, and when they work again: once, and once
+/// a day while it lasts, whichever processes make them and whatever the clock does.
+struct AutomaticNotifier: Sendable {
+    /// So long another process may take to note something.
+    private static let lockWaitNanoseconds: UInt64 = 2_000_000_000
+    /// When this process last told of a store whose state cannot be written.
+    private static let toldWithoutState = Mutex<[String: UInt64]>([:])
+    private static let repeatNanoseconds: UInt64 = 86_400 * 1_000_000_000
+
+    private let place: NoticePlace
+    /// `nil` where the store is not open.
+    private let log: OperationLog?
+    /// Whether the commands run in a thread of their own, for a caller that must not wait.
+    private let isBeside: Bool
+
+    init(_ place: NoticePlace, log: OperationLog?, isBeside: Bool) {
+        self.place = place
+        self.log = log
+        self.isBeside = isBeside
+    }
+
+    /// Notes that one was made, or was not needed.
+    func note(_ outcome: AutomaticBackup.Outcome) {
+        switch outcome {
+        case .made(let result):
+            // One that lacks what could not be read is no success for those who rely on it.
+            note(result.incompleteness == nil ? .made : .failed, named: result.snapshot.name.description, result.incompleteness)
+        case .unchanged(let name): note(.unchanged, named: name.description, nil)
+        case .off, .switchedOff, .notDue, .quiet: break
+        }
+    }
+
+    /// Notes that one that was due was not made.
+    func note(_ error: BackupError) {
+        switch error.code {
+        // It gave way to an operation of a user, and comes soon.
+        case .interrupted: break
+        case .busy, .locked: note(.waiting, named: "", error)
+        default: note(.failed, named: "", error)
+        }
+    }
+
+    private func note(_ event: NoticeState.Event, named name: String, _ error: BackupError?) {
+        let (notice, state) = remember(event)
+        guard let notice else { return }
+        tell(notice, state, named: name, error)
+    }
+
+    /// - Returns: what there is to tell; of several processes only one gets it.
+    private func remember(_ event: NoticeState.Event) -> (AutomaticNotice?, NoticeState) {
+        let lock = lock()
+        return withExtendedLifetime(lock) {
+            let now = SystemClock.now()
+            let known = NoticeState.read(place.paths.noticeState)
+            var state = known ?? NoticeState(begunAt: now)
+            let schedule = place.settings.effectiveSchedule(place.definition)
+            let notice = state.note(event, at: now, schedule: schedule, place.settings.notices)
+            guard state != known else { return (notice, state) }
+            do throws(BackupError) {
+                try state.write(to: place.paths.noticeState)
+                return (notice, state)
+            } catch {
+                return (withoutState(event, notice, state), state)
+            }
+        }
+    }
+
+    /// What is told where nothing can be remembered, on a disk that is read-only or broken: a failure at once, since none is counted.
+    private func withoutState(_ event: NoticeState.Event, _ notice: AutomaticNotice?, _ state: NoticeState) -> AutomaticNotice? {
+        switch event {
+        // It will be told when that can be remembered.
+        case .made, .unchanged: return notice == .recovered ? nil : notice
+        case .waiting where notice == nil: return nil
+        case .failed where notice == nil && state.alerted != nil: return nil
+        case .failed, .waiting: break
+        }
+        let now = SystemClock.monotonicNanoseconds()
+        return Self.toldWithoutState.withLock { told in
+            if let before = told[place.paths.root], now - before < Self.repeatNanoseconds { return nil }
+            told[place.paths.root] = now
+            return notice ?? .failing
+        }
+    }
+
+    /// - Returns: `nil` where no lock can be had: a notice too many is better than none.
+    private func lock() -> AdvisoryLock? {
+        let end = SystemClock.monotonicNanoseconds() + Self.lockWaitNanoseconds
+        while true {
+            do throws(BackupError) {
+                return try AdvisoryLock(path: place.paths.noticeLock)
+            } catch {
+                guard error.code == .busy, SystemClock.monotonicNanoseconds() < end else { return nil }
+                usleep(10_000)
+            }
+        }
+    }
+
+    // MARK: - Telling
+
+    private func tell(_ notice: AutomaticNotice, _ state: NoticeState, named name: String, _ error: BackupError?) {
+        if let phase = ScheduleEvent.Phase(notice) { log?.note(ScheduleEvent(phase: phase, error: error?.code)) }
+        let wanted = place.settings.notices.automatic
+        guard wanted == .all || wanted == .failures && notice.isAboutFailure else { return }
+        let commands = commands(for: notice)
+        guard !commands.isEmpty else { return }
+        let message = message(notice, state, name, error)
+        let variables = [
+            "BACKUPFS_OPERATION": OperationNotice.Subject.backup.rawValue, "BACKUPFS_AUTOMATIC": "yes",
+            "BACKUPFS_EVENT": notice.rawValue, "BACKUPFS_RESULT": error == nil ? "success" : "failed", "BACKUPFS_NAME": name,
+            "BACKUPFS_ERROR": error?.code.rawValue ?? "", "BACKUPFS_FAILURES": "\(state.failureCount)",
+            "BACKUPFS_SUCCEEDED_AT": state.hasSucceeded ? ISO8601.format(state.base.at) : "",
+        ]
+        let run: @Sendable () -> Void = { for command in commands { command.run(message, variables) } }
+        guard isBeside, let thread = try? SystemThread(run) else { return run() }
+        thread.detach()
+    }
+
+    private func commands(for notice: AutomaticNotice) -> [NoticeCommand] {
+        let settings = place.settings
+        var commands: [NoticeCommand] = []
+        // An app that tells of its backups itself knows nothing of these failures.
+        let isOn = settings.notices.isOn ?? (notice.isAboutFailure || place.definition.announcements == .on)
+        if let text = settings.notices.command, isOn {
+            commands.append(NoticeCommand(text: text, timeoutSeconds: OperationNotice.timeoutSeconds, place: place))
+        }
+        if let text = settings.hooks.automatic {
+            commands.append(
+                NoticeCommand(
+                    text: text, timeoutSeconds: Double(settings.hooks.timeoutSeconds), place: place,
+                    hook: SettingName.automaticHook.rawValue))
+        }
+        return commands
+    }
+
+    private func message(_ notice: AutomaticNotice, _ state: NoticeState, _ name: String, _ error: BackupError?) -> Message {
+        let reason: Message = error?.summary ?? ""
+        return switch notice {
+        case .made: "The backup \(name) has been made."
+        case .unchanged: "Nothing has changed since the backup \(name)."
+        case .failing: "Automatic backups fail: \(reason)"
+        case .overdue: "No automatic backup has succeeded since \(SystemClock.localTime(state.base.start)): \(reason)"
+        case .recovered: "Automatic backups work again. The newest one is \(name)."
+        }
+    }
+}
+
+extension ScheduleEvent.Phase {
+    /// - Returns: `nil` for what the log has of the backup itself.
+    init?(_ notice: AutomaticNotice) {
+        switch notice {
+        case .failing: self = .failing
+        case .overdue: self = .overdue
+        case .recovered: self = .recovered
+        case .made, .unchanged: return nil
+        }
+    }
+}

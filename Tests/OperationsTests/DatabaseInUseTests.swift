@@ -1,0 +1,80 @@
+import TestSupport
+import Testing
+
+@testable import Operations
+
+/// An app that keeps its database to itself is told from another operation: exit code 13, which no service takes for a success.
+struct DatabaseInUseTests {
+    /// Holds `$S/app/database.sqlite` for as long as `$R/hold` is there; `$holder` is its process.
+    static let hold = """
+        trap 'rm -f $R/hold' EXIT; touch $R/hold
+        python3 - $S/app/database.sqlite $R/hold $R/held <<'END' & holder=$!
+        import os, sqlite3, sys, time
+        connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE"); connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("BEGIN EXCLUSIVE")
+        open(sys.argv[3], "w").close()
+        while os.path.exists(sys.argv[2]): time.sleep(0.02)
+        END
+        for i in $(seq 600); do [ -e $R/held ] && break; sleep 0.05; done
+
+        """
+    static let letGo = "rm $R/hold; wait $holder; rm $R/held"
+
+    private func room() throws -> Room {
+        let room = try Room()
+        try room.sh("backupfs init --sample --store $S >/dev/null; backupfs backup --label one --store $S")
+        return room
+    }
+
+    @Test func `U-B4: an app that holds its database has an exit code of its own`() throws {
+        let room = try room()
+        let codes = try room.sh(
+            Self.hold + """
+                for command in "backup --label two" "export --json -o $R/x.json" "restore one --yes" "backup --if-due"; do
+                  BACKUPFS_NOW=2027-01-11T00:00:00Z backupfs $command --store $S 2>> $R/told && exit 1; echo $?
+                done
+                BACKUPFS_NOW=2027-01-11T01:00:00Z backupfs backup --json --store $S 2> $R/error.json && exit 1; echo $?
+                \(Self.letGo)
+                """)
+        #expect(codes == "13\n13\n13\n13\n13")
+        #expect(try room.sh("grep -c 'the app holds its database locked' $R/told") == "4")
+        #expect(
+            try room.sh("jq -c 'select(.message_type == \"exit_error\") | [.code, .error, .message]' $R/error.json")
+                == #"[13,"databaseInUse","the app holds its database locked"]"#)
+        // It can be had again, and nothing came of the attempts.
+        #expect(
+            try room.sh("backupfs backup --label three --store $S; backupfs snapshots --json --store $S | jq length")
+                == "three\n2")
+    }
+
+    @Test func `U-B4: another operation stays exit code 11`() throws {
+        let room = try room()
+        let text = try room.sh(
+            """
+            trap 'rm -f $R/pause' EXIT; touch $R/pause; BACKUPFS_FAULT=backup.begun=pause:$R/pause backupfs backup --label two --store $S >/dev/null & backup=$!
+            until backupfs status --json --store $S | grep -q '"operation": "backup"'; do sleep 0.02; done
+            backupfs backup --label three --json --store $S 2> $R/told && exit 1; echo $?; jq -r .error $R/told
+            BACKUPFS_NOW=2027-01-11T00:00:00Z backupfs backup --if-due --store $S 2>/dev/null && exit 1; echo $?
+            rm $R/pause; wait $backup
+            """)
+        #expect(text == "11\nbusy\n11")
+    }
+
+    @Test func `a lock of the app is not waited for, and a failed restore may be tried again`() throws {
+        let room = try room()
+        let text = try room.sh(
+            Self.hold + """
+                backupfs restore one --yes --wait=5min -v --store $S 2> $R/told && exit 1; echo $?; \(Self.letGo)
+                grep -c Waiting $R/told || true; tail -1 $R/told
+                """)
+        #expect(text == "13\n0\nRun the same command to try again.")
+    }
+
+    @Test(arguments: ["system/backupfs-backup@.service", "user/backupfs-backup.service"])
+    func `U-B4: the units take another operation for a success, and no app that holds its database`(unit: String) throws {
+        let room = try Room()
+        let folder = Machine.projectPath + "/mount-scripts/systemd/"
+        #expect(try room.sh("grep ^SuccessExitStatus '\(folder)\(unit)'") == "SuccessExitStatus=11")
+    }
+}

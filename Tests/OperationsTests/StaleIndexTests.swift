@@ -1,0 +1,96 @@
+import TestSupport
+import Testing
+
+/// An index that lacks rows of its table: SQLite's quick check finds nothing, and what is read in the index's order lacks the rows.
+struct StaleIndexTests {
+    /// Gives the index of the key of a table of the database in `$1` the pages of an index that has only the first so many rows.
+    private static let spoil = """
+        cat > $R/spoil.py <<'END'
+        import sqlite3, sys
+        path, table, keep = sys.argv[1], sys.argv[2], int(sys.argv[3])
+        connection = sqlite3.connect(path, isolation_level=None)
+        connection.execute("CREATE TABLE spare (id TEXT PRIMARY KEY NOT NULL)")
+        connection.execute(f"INSERT INTO spare (rowid, id) SELECT rowid, id FROM {table} ORDER BY id LIMIT {keep}")
+        roots = dict(connection.execute("SELECT name, rootpage FROM sqlite_master WHERE name LIKE 'sqlite_autoindex_%'"))
+        whole, part = f"sqlite_autoindex_{table}_1", "sqlite_autoindex_spare_1"
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_master SET rootpage = ? WHERE name = ?", (roots[part], whole))
+        connection.execute("UPDATE sqlite_master SET rootpage = ? WHERE name = ?", (roots[whole], part))
+        connection.close()
+        connection = sqlite3.connect(path, isolation_level=None)
+        connection.execute("DROP TABLE spare")
+        print(connection.execute("PRAGMA quick_check").fetchone()[0])
+        END
+        python3 $R/spoil.py
+        """
+
+    private static let problem = "the index sqlite_autoindex_entries_1 has 5 entries for the 633 rows of the table entries"
+
+    @Test func `U-A10: a backup of a table whose index lacks rows has them all, and says that the index is damaged`() throws {
+        let room = try Room()
+        try room.sh("backupfs init --app keeptrack --sample --store $S >/dev/null; backupfs backup --label whole --store $S")
+        #expect(try room.sh(Self.spoil + " $S/app/database.sqlite entries 5") == "ok")
+        let backup = try room.run("backupfs backup --label one --store $S")
+        #expect(backup.status == 3 && backup.output == "one\n", "\(backup)")
+        #expect(backup.complaint.contains("database.sqlite: SQLite finds it damaged: \(Self.problem)"), "\(backup)")
+        #expect(backup.complaint.contains("REINDEX"), "\(backup)")
+        try room.sh(
+            "backupfs export one --json -o $R/one.json --store $S; backupfs export whole --json -o $R/whole.json --store $S")
+        #expect(try room.sh("jq '.entries | length' $R/one.json") == "633")
+        #expect(
+            try room.sh("jq -cS .entries $R/one.json | sha256sum; jq -cS .entries $R/whole.json | sha256sum").split(
+                separator: "\n"
+            )
+            .map { $0.prefix(64) }.reduce(into: Set()) { $0.insert($1) }.count == 1)
+        // It is told of each time, and by the manifest and the status.
+        #expect(try room.run("backupfs backup --label two --store $S").status == 3)
+        #expect(
+            try room.sh("backupfs export one --member manifest.json --store $S 2>/dev/null || backupfs ls one --store $S") != "")
+        let verified = try room.run("backupfs verify one --store $S")
+        #expect(verified.status == 1 && verified.output.contains("missing from index sqlite_autoindex_entries_1"), "\(verified)")
+        // What helps.
+        try room.sh("sqlite3 $S/app/database.sqlite REINDEX")
+        let mended = try room.run("backupfs backup --label three --store $S; backupfs verify three --store $S")
+        #expect(mended.status == 0 && mended.complaint == "", "\(mended)")
+    }
+
+    @Test func `U-B4: automatic backups that are not whole are told of like failures`() throws {
+        let room = try Room()
+        try room.sh(
+            """
+            backupfs init --app keeptrack --sample --store $S >/dev/null; backupfs config set skip-unchanged no --store $S
+            backupfs config set notify 'echo $BACKUPFS_EVENT,$BACKUPFS_ERROR,$BACKUPFS_NAME >> told' --store $S
+            BACKUPFS_NOW=2026-01-10T10:00:00Z backupfs backup --if-due --store $S
+            """)
+        try room.sh(Self.spoil + " $S/app/database.sqlite entries 5")
+        for day in 11...14 {
+            let result = try room.run("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": "2026-01-\(day)T10:00:00Z"])
+            #expect(result.status == 3, "\(result)")
+        }
+        #expect(
+            try room.sh("cat $S/told")
+                == "failing,sourceUnreadable,2026-01-13_10-00-00\nfailing,sourceUnreadable,2026-01-14_10-00-00")
+    }
+
+    @Test func `an index of a database that nobody has described is looked at as well`() throws {
+        let room = try Room()
+        try room.sh(
+            """
+            sqlite3 $R/a.db "create table t (id text primary key not null, a, b generated always as (a + 1)); create index ta on t (a);
+            create index part on t (a) where a > 2; create index b on t (b); create index e on t (a + 1);
+            create table w (id text primary key, c) without rowid; create index wc on w (c);
+            insert into t (id, a) values ('x', 1), ('y', 2), ('z', 3); insert into w values ('k', 1), ('l', 2)"
+            backupfs init --store $S --database $R/a.db
+            """)
+        let sound = try room.run("backupfs backup --label sound --store $S")
+        #expect(sound.status == 0 && sound.complaint == "", "\(sound)")
+        #expect(try room.sh(Self.spoil + " $R/a.db t 2") == "ok")
+        let backup = try room.run("backupfs backup --label one --store $S")
+        #expect(backup.status == 3, "\(backup)")
+        #expect(
+            backup.complaint.contains("the index sqlite_autoindex_t_1 has 2 entries for the 3 rows of the table t"), "\(backup)")
+        #expect(
+            try room.sh("backupfs export one --json -o $R/one.json --store $S >/dev/null; jq -c '[.t[].id]' $R/one.json")
+                == #"["x","y","z"]"#)
+    }
+}
