@@ -22,6 +22,8 @@ public struct ImportSource: Sendable {
     public var warning: Message?
     /// How many files the backup lacks, because they could not be read when it was made: its archive says nothing of them.
     public var unreadFileCount = 0
+    /// Of one of the store's own backups, or of an archive or a file of one: when it was made. A database does not say it itself.
+    public var backupTime: Timestamp?
     /// The layout of the backup's own archive (`SnapshotRecord.archiveLayout`); `nil` where it is not known what the bytes are.
     public let archiveLayout: [String: String]?
     /// The file that the bytes are; `nil` for what the repository serves, of which there is no file.
@@ -62,6 +64,7 @@ public struct ImportSource: Sendable {
         isSafetyBackup = other.isSafetyBackup
         prefersDatabase = other.prefersDatabase
         unreadFileCount = other.unreadFileCount
+        backupTime = other.backupTime
         backupDatabase = other.backupDatabase
         storedMedia = other.storedMedia
         warning = other.warning

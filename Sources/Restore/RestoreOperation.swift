@@ -122,9 +122,11 @@ public struct RestoreOperation: Sendable {
         try requireTables(dropped.name)
         let source = try DroppedDatabase(
             path: path, definition: definition, needsVersion: dropped.origin == .foreign)
-        let summary = try ImportValidator(
+        var summary = try ImportValidator(
             definition: source.definition, limitsMetadata: dropped.origin == .foreign
         ).validate(source)
+        // What it was validated with is the time of now.
+        summary.createdAt = dropped.backupTime
         if definition.coversWholeDatabase { try database.requireSameApplication(as: source) }
         return CheckedImport(
             format: format, strategy: strategy, summary: summary,

@@ -5,7 +5,7 @@ import Testing
 struct OperationTimingTests {
     private static let second: UInt64 = 1_000_000_000
 
-    @Test func `half of it in ten seconds leaves ten seconds`() throws {
+    @Test func `PRG-12: half of it in ten seconds leaves ten seconds`() throws {
         var timing = OperationTiming(startingAt: 7 * Self.second)
         for step in UInt64(1)...10 {
             timing.note(processedBytes: step * 100, totalBytes: 2_000, at: (7 + step) * Self.second)

@@ -10,7 +10,9 @@ struct CrashMatrixTests {
     private static let complaintLimit = 5
 
     @Test(arguments: Scenario.archives, Fault.allCases)
-    func `a restore with media`(scenario: Scenario, fault: Fault) throws { try tryAll(scenario, fault, isImportant: true) }
+    func `RST-19, SAF-09: a restore with media`(scenario: Scenario, fault: Fault) throws {
+        try tryAll(scenario, fault, isImportant: true)
+    }
 
     @Test(arguments: Scenario.others, Fault.allCases)
     func `other restores`(scenario: Scenario, fault: Fault) throws { try tryAll(scenario, fault) }

@@ -56,7 +56,7 @@ struct DurabilityTests {
     }
 
     @Test(arguments: Scenario.archives)
-    func `each step of a restore relies on what is durable`(scenario: Scenario) throws {
+    func `SAF-09: each step of a restore relies on what is durable`(scenario: Scenario) throws {
         let calls = try Expectation.of(scenario).calls
         #expect(try Self.missing(calls) == [])
         // Had one of these been forgotten, it would be noticed.

@@ -140,7 +140,7 @@ struct ZIPLayoutToolTests {
         #expect(listing == "['66fcff2e78', '6772c3bc6e']\n")
     }
 
-    @Test("70,000 entries need the ZIP64 end records", .timeLimit(.minutes(5)))
+    @Test("ZIP-09: 70,000 entries need the ZIP64 end records", .timeLimit(.minutes(5)))
     func manyEntries() throws {
         let folder = try TemporaryFolder()
         var members: [ArchiveMember] = []
@@ -165,7 +165,7 @@ struct ZIPLayoutToolTests {
         }
     }
 
-    @Test("65,534 entries need no ZIP64, 65,535 do", arguments: [65_534, 65_535])
+    @Test("ZIP-09: 65,534 entries need no ZIP64, 65,535 do", arguments: [65_534, 65_535])
     func entryCountEdge(count: Int) throws {
         let folder = try TemporaryFolder()
         let members = try (0..<count).map { try shelf.member("\($0)") }
@@ -177,7 +177,7 @@ struct ZIPLayoutToolTests {
         #expect(try python("import sys, zipfile; print(len(zipfile.ZipFile(sys.argv[1]).infolist()))", path) == "\(count)\n")
     }
 
-    @Test("an entry beyond 4 GiB and one behind it")
+    @Test("ZIP-09: an entry beyond 4 GiB and one behind it")
     func hugeEntry() throws {
         let folder = try TemporaryFolder()
         let size: UInt64 = 4_294_967_306

@@ -9,7 +9,7 @@ struct ArchiveTests {
         ("python3", "python3 -c 'import sys, zipfile; sys.exit(zipfile.ZipFile(sys.argv[1]).testzip() is not None)'"),
     ]
 
-    @Test func `every program at hand accepts the archive, straight from the mount`() throws {
+    @Test func `ZIP-01: every program at hand accepts the archive, straight from the mount`() throws {
         try Room.withMount("--sample") { room in
             try room.sh("mkdir $M/snapshots/one")
             for archive in ["$M/snapshots/one/archive.zip", "$M/live/archive.zip"] {

@@ -19,7 +19,7 @@ struct BuiltInAppTests {
         zip -q ../phone.zip metadata.json photos/*; printf SEA > photos/1_sea.jpg; zip -q ../damaged.zip metadata.json photos/*
         """#
 
-    @Test func `SmilePile's archives are copied in and out`() throws {
+    @Test func `EXP-06, EXP-09, FSP-07: SmilePile's archives are copied in and out`() throws {
         try Room.use { room in
             try room.sh("backupfs init --store $S --app smilepile >/dev/null; \(Self.phone)")
             try room.mount()

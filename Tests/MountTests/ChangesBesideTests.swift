@@ -6,7 +6,8 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ChangesBesideTests {
     /// The kernel knows all names of the backup when a command deletes it and makes another one of the same name.
-    @Test func `a backup that a command deleted is gone when the command returns, and its name may mean another`() throws {
+    @Test func `STA-10: a backup that a command deleted is gone when the command returns, and its name may mean another`() throws
+    {
         try Room.withMount("--sample") { room in
             for number in 1...8 {
                 try room.sh(

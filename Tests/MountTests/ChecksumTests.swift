@@ -19,7 +19,7 @@ struct ChecksumTests {
         done < <(find "$@" -type f -print0)
         """
 
-    @Test func `attributes agree with md5sum, sha1sum, sha256sum and gzip for every file`() throws {
+    @Test func `CHK-01, CHK-02: attributes agree with md5sum, sha1sum, sha256sum and gzip for every file`() throws {
         try Room.withMount("--sample") { room in
             try room.write(SampleDocument.text, to: "old.json")
             try room.sh("mkdir $M/snapshots/one; cp $R/old.json $M/restore/")
@@ -41,7 +41,7 @@ struct ChecksumTests {
         }
     }
 
-    @Test func `sha256sum and md5sum check a backup's listing`() throws {
+    @Test func `CHK-06: sha256sum and md5sum check a backup's listing`() throws {
         try Room.withMount("--sample") { room in
             try room.sh("mkdir $M/snapshots/one")
             let script = "cd $M/snapshots/one; sha256sum --strict -c SHA256SUMS"

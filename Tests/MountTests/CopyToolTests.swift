@@ -92,7 +92,7 @@ struct CopyToolTests {
         }
     }
 
-    @Test func `names follow the local time, in ordinary digits whatever the language`() throws {
+    @Test func `EXP-08: names follow the local time, in ordinary digits whatever the language`() throws {
         let zone = ["TZ": "Asia/Kolkata", "LC_ALL": "ar_EG.UTF-8"].merging(Room.fixedClock) { $1 }
         try Room.withMount("--sample", zone) { room in
             try room.sh("backupfs backup --store $S", zone)

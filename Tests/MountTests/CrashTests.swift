@@ -32,7 +32,7 @@ struct CrashTests {
     }
 
     @Test(arguments: backupPoints)
-    func `killed while it backs up`(point: String) throws {
+    func `SAF-10: killed while it backs up`(point: String) throws {
         try Room.use { room in
             try room.sh("backupfs init --store $S --sample; backupfs backup --store $S --label first")
             try room.sh("sqlite3 $S/app/database.sqlite \"update expenses set notes = 'changed ' || id\"")

@@ -24,7 +24,7 @@ struct DatabaseTests {
         }
     }
 
-    @Test func `the copy agrees with the export of the same backup, whatever the app writes meanwhile`() throws {
+    @Test func `EXP-03: the copy agrees with the export of the same backup, whatever the app writes meanwhile`() throws {
         try Room.withMount("--sample") { room in
             let writer = try room.start(
                 """

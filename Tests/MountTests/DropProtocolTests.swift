@@ -235,7 +235,7 @@ struct DropProtocolTests {
         }
     }
 
-    @Test func `large files come through whole`() throws {
+    @Test func `FEV-14: large files come through whole`() throws {
         try Room.withMount { room in
             try room.sh(
                 """

@@ -170,7 +170,7 @@ struct EndOfMountTests {
     }
 
     @Test(arguments: ["restore.before-commit", "restore.committed"])
-    func `a restore that runs when the mount ends is done, or nothing has happened`(point: String) throws {
+    func `CON-03: a restore that runs when the mount ends is done, or nothing has happened`(point: String) throws {
         try Room.use { room in
             try room.sh("backupfs init --store $S --sample; touch $R/pause")
             try room.mount(["BACKUPFS_FAULT": "\(point)=pause:\(room.path)/pause"])

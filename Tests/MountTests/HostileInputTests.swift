@@ -64,7 +64,7 @@ struct HostileInputTests {
         ])
     }
 
-    @Test func `damaged archives and databases`() throws {
+    @Test func `ZIP-05: damaged archives and databases`() throws {
         let archive = "$M/snapshots/one/archive.zip"
         let database = "$M/snapshots/one/database.sqlite"
         func flipped(_ source: String, at position: String) -> String {

@@ -100,7 +100,7 @@ struct HostileTableTests {
         .unsupportedVersion: ("EPROTONOSUPPORT", "Protocol not supported"), .tooLarge: ("EFBIG", "File too large"),
     ]
 
-    @Test func `each is refused with its errno and a message, and changes nothing`() throws {
+    @Test func `ZIP-10: each is refused with its errno and a message, and changes nothing`() throws {
         try Room.withMount("--sample") { room in
             try room.sh("mkdir $M/snapshots/one; cp $M/snapshots/one/database.sqlite $R/good.sqlite; echo secret > $R/tmp/victim")
             room.variables["GOOD_DATABASE"] = "\(room.path)/good.sqlite"

@@ -43,7 +43,7 @@ struct LifecycleTests {
         }
     }
 
-    @Test func `a store is mounted once at a time, and the message says where`() throws {
+    @Test func `CON-01: a store is mounted once at a time, and the message says where`() throws {
         try Room.withMount { room in
             let refused = try room.fails(
                 "mkdir $R/other; backupfs mount --store $S $R/other", saying: "the store is mounted already", exitCode: 11)
@@ -140,7 +140,7 @@ struct LifecycleTests {
         }
     }
 
-    @Test func `a mount in use is not taken away`() throws {
+    @Test func `CON-03: a mount in use is not taken away`() throws {
         try Room.withMount { room in
             try room.fails("exec 3<$M/README.txt; backupfs umount $M", saying: "has files open", exitCode: 11)
             try room.fails("cd $M/live; fusermount3 -u $M; code=$?; cd /; exit $code", saying: "busy")

@@ -39,7 +39,7 @@ struct LiveTests {
         }
     }
 
-    @Test func `every read is consistent while the app writes without a pause`() throws {
+    @Test func `EXP-03: every read is consistent while the app writes without a pause`() throws {
         try Room.withMount("--sample") { room in
             // Each transaction replaces a car and the two expenses of it, so any one state has twice as many of those.
             let writer = try room.start(

@@ -170,7 +170,7 @@ struct MediaTests {
         }
     }
 
-    @Test func `records alone leave the photos, and a refused archive leaves everything`() throws {
+    @Test func `ZIP-05, VAL-02, CHK-06: records alone leave the photos, and a refused archive leaves everything`() throws {
         try PhotoDiary.withMount { room in
             try room.sh(
                 """

@@ -24,7 +24,7 @@ struct OrdinaryUserTests {
     }
 
     @Test(.enabled(if: isPossible, "NOT TESTED: mounting as an ordinary user needs root, setpriv and fusermount3"))
-    func `an ordinary user mounts, backs up, restores and unmounts`() throws {
+    func `SEC-07: an ordinary user mounts, backs up, restores and unmounts`() throws {
         try asNobody { room, user in
             try room.write(SampleDocument.text, to: "old.json")
             try room.sh("chmod 644 $R/old.json")
@@ -97,7 +97,7 @@ struct OrdinaryUserTests {
     }
 
     @Test(.enabled(if: isPossible, "NOT TESTED: mounting as an ordinary user needs root, setpriv and fusermount3"))
-    func `what a user mounts is his alone: neither root nor another user sees a name`() throws {
+    func `SEC-02: what a user mounts is his alone: neither root nor another user sees a name`() throws {
         try asNobody { room, user in
             try room.sh("\(user) bash -e -c 'backupfs $M; mkdir $M/snapshots/one'")
             for other in ["", "setpriv --reuid=1 --regid=1 --clear-groups"] {

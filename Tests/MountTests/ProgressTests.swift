@@ -59,7 +59,7 @@ struct ProgressTests {
     }
 
     /// The backup runs in the process that serves the mount.
-    @Test func `a backup goes on when the program that asked for it has its answer`() throws {
+    @Test func `SCH-12: a backup goes on when the program that asked for it has its answer`() throws {
         try Room.use { room in
             try room.sh("backupfs init --store $S --sample; touch $R/pause")
             try room.mount(["BACKUPFS_FAULT": "backup.begun=pause:\(room.path)/pause", "BACKUPFS_MKDIR_WAITS": "never"])

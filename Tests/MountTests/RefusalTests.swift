@@ -90,11 +90,11 @@ struct RefusalTests {
         }
     }
 
-    @Test func `a missing or misplaced field`() throws { try check(Self.requiredFields) }
-    @Test func `a value out of its range`() throws { try check(Self.values) }
-    @Test func `a reference to nothing, a record that occurs twice`() throws { try check(Self.references) }
+    @Test func `VAL-07, ERR-03: a missing or misplaced field`() throws { try check(Self.requiredFields) }
+    @Test func `FEV-08, FEV-10, FEV-11, VAL-08, VAL-09, VAL-10: a value out of its range`() throws { try check(Self.values) }
+    @Test func `VAL-11: a reference to nothing, a record that occurs twice`() throws { try check(Self.references) }
 
-    @Test func `a schema version that cannot be read`() throws {
+    @Test func `ERR-02: a schema version that cannot be read`() throws {
         try Room.withMount("--sample", Room.fixedClock) { room in
             try room.write(SampleDocument.text, to: "old.json")
             let before = try room.state()
@@ -109,7 +109,7 @@ struct RefusalTests {
         }
     }
 
-    @Test func `everything that is wrong is reported, not only the first`() throws {
+    @Test func `VAL-01: everything that is wrong is reported, not only the first`() throws {
         try Room.withMount("", Room.fixedClock) { room in
             try room.write(SampleDocument.text, to: "old.json")
             try room.sh(
@@ -135,7 +135,7 @@ struct RefusalTests {
         }
     }
 
-    @Test func `what is unusual and allowed is restored`() throws {
+    @Test func `FEV-08, FEV-11, VAL-07, VAL-08, VAL-09, VAL-10: what is unusual and allowed is restored`() throws {
         try Room.withMount("--sample", Room.fixedClock) { room in
             try room.write(SampleDocument.text, to: "old.json")
             let changes = [
@@ -166,7 +166,7 @@ struct RefusalTests {
         }
     }
 
-    @Test func `a newer version is warned of and restored`() throws {
+    @Test func `VAL-05: a newer version is warned of and restored`() throws {
         try Room.withMount { room in
             try room.write(
                 SampleDocument.replacing("\"databaseSchemaVersion\": 1", "\"databaseSchemaVersion\": 2"), to: "newer.json")
@@ -178,7 +178,7 @@ struct RefusalTests {
         }
     }
 
-    @Test func `a much older version is warned of, one version older is not`() throws {
+    @Test func `VAL-06: a much older version is warned of, one version older is not`() throws {
         try Room.use { room in
             // Without the formats of later versions: one app with one format that is at version 5.
             let definition = try room.sh("sed '/^wireFormats:/,/^# The embedded/d' '\(Self.definitionPath)'")

@@ -4,7 +4,7 @@ import Testing
 /// What the mounting process holds on to: descriptors and memory.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ResourceTests {
-    @Test func `descriptors are given back`() throws {
+    @Test func `CON-04, CON-05: descriptors are given back`() throws {
         try PhotoDiary.withMount { room in
             let daemon = try #require(room.daemons.first)
             let work = """
@@ -66,6 +66,7 @@ struct ResourceTests {
     /// 100,000 expenses in a release build; a debug build, which is far slower, gets fewer of them unless told otherwise.
     private static let expenseCount = Int(Machine.environment("BACKUPFS_LARGE_TEST_EXPENSES") ?? "") ?? 100_000
 
+    /// Requirements PER-09, PER-11, PER-13.
     @Test func `a hundred thousand expenses are backed up, listed, exported and restored in little memory`() throws {
         try Room.use { room in
             let count = Self.expenseCount

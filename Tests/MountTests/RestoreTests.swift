@@ -4,6 +4,7 @@ import Testing
 /// Restoring by copying a file in: what comes out is what went in.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct RestoreTests {
+    /// Requirements FEV-01, FEV-03, FEV-04, FEV-05, FEV-06, FEV-07, FEV-12, RST-18.
     @Test func `the app's own example comes out byte for byte but for createdAt`() throws {
         try Room.withMount("--sample") { room in
             try room.write(SampleDocument.text, to: "old.json")
@@ -100,7 +101,7 @@ struct RestoreTests {
         }
     }
 
-    @Test func `live files, files from elsewhere and files with other names are taken by what is in them`() throws {
+    @Test func `ZIP-08: live files, files from elsewhere and files with other names are taken by what is in them`() throws {
         try Room.withMount("--sample") { room in
             let before = try room.state()
             try room.sh(
@@ -123,7 +124,7 @@ struct RestoreTests {
         }
     }
 
-    @Test func `a byte order mark, zones, fractions and other order of keys are fine`() throws {
+    @Test func `FEV-09, FEV-10: a byte order mark, zones, fractions and other order of keys are fine`() throws {
         try Room.withMount("", Room.fixedClock) { room in
             let odd = SampleDocument.replacing("2026-01-10T18:30:00Z", "2026-01-10T21:30:00.250+03:00")
             try room.write([0xEF, 0xBB, 0xBF] + Array(odd.utf8), to: "odd.json")
@@ -141,7 +142,7 @@ struct RestoreTests {
         }
     }
 
-    @Test func `an empty app is backed up and restored`() throws {
+    @Test func `TST-04: an empty app is backed up and restored`() throws {
         try Room.withMount { room in
             try room.sh("mkdir $M/snapshots/empty; cp $M/snapshots/empty/export.json $R/empty.json")
             let before = try room.liveExport()
@@ -154,7 +155,7 @@ struct RestoreTests {
         }
     }
 
-    @Test func `a preview tells everything and changes nothing`() throws {
+    @Test func `VAL-14, VAL-15: a preview tells everything and changes nothing`() throws {
         try Room.withMount("--sample") { room in
             try room.write(SampleDocument.text, to: "old.json")
             let before = try room.state()
@@ -185,7 +186,7 @@ struct RestoreTests {
         }
     }
 
-    @Test func `unknown fields are ignored and told of`() throws {
+    @Test func `VAL-12: unknown fields are ignored and told of`() throws {
         try Room.withMount { room in
             try room.write(
                 SampleDocument.replacing("\"carId\": 1\n", "\"carId\": 1,\n      \"mood\": {\"a\": [1, null]}\n"),

@@ -4,7 +4,7 @@ import Testing
 /// Safety backups, one operation at a time, and what happens when there is no room.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct SafetyTests {
-    @Test func `the newest three are kept, and each undoes its restore`() throws {
+    @Test func `SAF-04, SAF-05, SAF-06: the newest three are kept, and each undoes its restore`() throws {
         try Room.withMount("--sample") { room in
             var exports: [String] = []
             for number in 1...5 {
@@ -32,7 +32,7 @@ struct SafetyTests {
         }
     }
 
-    @Test func `two within one second have different names`() throws {
+    @Test func `SAF-05: two within one second have different names`() throws {
         try Room.withMount("--sample", Room.fixedClock) { room in
             try room.write(SampleDocument.text, to: "old.json")
             try room.sh("cp $R/old.json $M/restore/a; cp $R/old.json $M/restore/b")
@@ -46,7 +46,7 @@ struct SafetyTests {
         }
     }
 
-    @Test func `while one operation runs another gets EBUSY and readers go on`() throws {
+    @Test func `ARC-10, ZIP-08, CON-01: while one operation runs another gets EBUSY and readers go on`() throws {
         try Room.use { room in
             try room.sh("backupfs init --store $S --sample; backupfs backup --store $S --label one; touch $R/pause")
             try room.mount(["BACKUPFS_FAULT": "restore.before-commit=pause:\(room.path)/pause"])
@@ -138,7 +138,7 @@ struct SafetyTests {
     }
 
     @Test(.enabled(if: Machine.isRoot, "NOT TESTED: a full disk needs root to mount a small one"))
-    func `a full disk refuses the restore and leaves the data`() throws {
+    func `TST-07: a full disk refuses the restore and leaves the data`() throws {
         try Room.use { room in
             try room.sh("mkdir $R/disk; mount -t tmpfs -o size=48m tmpfs $R/disk")
             room.variables["S"] = "\(room.path)/disk/store"

@@ -17,7 +17,7 @@ import Testing
         try room.sh("for i in $(seq 300); do \(script) && exit 0; sleep 0.1; done; cat $S/schedule.state; exit 1")
     }
 
-    @Test func `what was missed is made up for, silently, and seen in the mount`() throws {
+    @Test func `SCH-06, SCH-07: what was missed is made up for, silently, and seen in the mount`() throws {
         try room { room in
             let output = try room.sh("backupfs mount --store $S $M 2>&1", ["BACKUPFS_NOW": "2026-01-12T09:00:00Z"])
             #expect(output == "")
@@ -98,7 +98,7 @@ import Testing
     @Test(arguments: [
         "backupfs umount --store $S", "kill -TERM $(cat $R/daemon)", "mkdir $M/snapshots/mine; backupfs umount --store $S",
     ])
-    func `a backup that it is making gives way, and is made up for at the next start`(script: String) throws {
+    func `SCH-09, SCH-10: a backup that it is making gives way, and is made up for at the next start`(script: String) throws {
         try room { room in
             let now = "2026-01-12T09:00:00Z"
             try room.sh(

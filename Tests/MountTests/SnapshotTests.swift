@@ -80,7 +80,7 @@ struct SnapshotTests {
         }
     }
 
-    @Test func `everything inside a backup is read-only, and rm -r loses nothing`() throws {
+    @Test func `DEL-04: everything inside a backup is read-only, and rm -r loses nothing`() throws {
         try Room.withMount("--sample") { room in
             try room.sh("mkdir $M/snapshots/one")
             let before = try room.sh("cd $M/snapshots/one; find . -type f -print0 | sort -z | xargs -0 sha256sum")
@@ -121,7 +121,7 @@ struct SnapshotTests {
         }
     }
 
-    @Test func `a backup's bytes, times and numbers stay for ever`() throws {
+    @Test func `FSP-11: a backup's bytes, times and numbers stay for ever`() throws {
         try Room.withMount("--sample") { room in
             try room.write(SampleDocument.text, to: "old.json")
             try room.sh("mkdir $M/snapshots/one")

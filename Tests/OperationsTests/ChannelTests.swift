@@ -15,7 +15,7 @@ struct ChannelTests {
         try room.sh("backupfs snapshots --json --store $S \(options) | jq -r '[.[].name] | join(\" \")'")
     }
 
-    @Test func `backups of each are called as the app calls them, and listed by themselves`() throws {
+    @Test func `EXP-15: backups of each are called as the app calls them, and listed by themselves`() throws {
         let room = try room()
         func backup(_ options: String, _ now: String) throws {
             try room.sh("backupfs backup \(options) --store $S", ["BACKUPFS_NOW": now])
@@ -48,7 +48,7 @@ struct ChannelTests {
         #expect(try room.sh("backupfs snapshots --store $S | grep -c development") == "2")
     }
 
-    @Test func `five of each are kept, and none of either that is older than thirty days`() throws {
+    @Test func `RET-03: five of each are kept, and none of either that is older than thirty days`() throws {
         let room = try room()
         try room.sh(
             """

@@ -114,7 +114,7 @@ struct CommandMessageTests {
     @Test(arguments: [
         ("restore one", "Import and Replace All Data"), ("delete one", "Delete"), ("delete --all", "Delete All"),
     ])
-    func `VAL-16, DEL-01, DEL-02: questions about what removes data are red, and Ctrl-C there changes nothing`(
+    func `VAL-16, VAL-17, DEL-01, DEL-02: questions about what removes data are red, and Ctrl-C there changes nothing`(
         command: String, word: String
     ) throws {
         let room = try room()

@@ -89,7 +89,7 @@ struct CrashTests {
     }
 
     @Test(arguments: points, ["", "=fail"])
-    func `a restore at every point`(point: String, action: String) throws {
+    func `RST-19, SAF-01, CON-04: a restore at every point`(point: String, action: String) throws {
         let template = try Self.template.get()
         let room = try template.copy()
         let fault = point + action
@@ -112,7 +112,7 @@ struct CrashTests {
         try room.sh("backupfs export first --zip -o $R/first.zip --store $S >/dev/null; unzip -tqq $R/first.zip")
     }
 
-    @Test func `each point of a restore is passed by a restore`() throws {
+    @Test func `RST-01: each point of a restore is passed by a restore`() throws {
         let template = try Self.template.get()
         for point in Self.points where point.hasPrefix("restore.") && !Self.mergingPoints.contains(point) {
             let room = try template.copy()

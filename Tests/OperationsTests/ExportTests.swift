@@ -17,7 +17,7 @@ struct ExportTests {
         return store
     }
 
-    @Test func `live data and a backup, as one file each`() throws {
+    @Test func `FEV-12: live data and a backup, as one file each`() throws {
         let room = try Room()
         let store = try Self.makeStore(room)
         let live = try ExportOperation(store: store, snapshotName: nil).write(.json, to: room("live.json"))
@@ -64,7 +64,7 @@ struct ExportTests {
         #expect(try room.sh("jq '.expenses | length' $R/file.json; ls $R") == "10\nbin\nfile.json\npiped.json\nstore")
     }
 
-    @Test func `a failure leaves no part of a file, and the old one where there was one`() throws {
+    @Test func `EXP-14: a failure leaves no part of a file, and the old one where there was one`() throws {
         let room = try Room()
         let store = try Self.makeStore(room)
         let export = ExportOperation(store: store, snapshotName: "one")
@@ -78,7 +78,7 @@ struct ExportTests {
         #expect(try room.sh("cat $R/old.json; ls -A $R/folder; ls $R") == "old\nbin\nfolder\nold.json\nstore")
     }
 
-    @Test func `a device is written to and never replaced`() throws {
+    @Test func `EXP-14: a device is written to and never replaced`() throws {
         let room = try Room()
         let store = try Self.makeStore(room)
         #expect(
@@ -116,7 +116,7 @@ struct ExportTests {
         #expect(try room.sh("ls -A -I CACHEDIR.TAG $S/spool") == "")
     }
 
-    @Test func `the app's own file name, if none is given`() throws {
+    @Test func `EXP-11: the app's own file name, if none is given`() throws {
         let room = try Room()
         _ = try Self.makeStore(room)
         #expect(

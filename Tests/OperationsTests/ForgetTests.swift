@@ -94,7 +94,7 @@ import Testing
 
     /// Requirement RET-05's table, but that the newest always stays: 7 backups of 1, 2, 31, 32, 3, 4 and 5 days keep five; of three that are
     /// 40 days old one stays.
-    @Test func `the app's own rule`() throws {
+    @Test func `RET-05: the app's own rule`() throws {
         let now = Timestamp(seconds: 1_800_000_000)
         func decide(_ ages: [Double], pinned: Set<Double> = [], last: Int? = 5, days: Int? = 30) -> [Double] {
             let candidates = ages.map { age in

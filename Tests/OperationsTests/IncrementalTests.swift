@@ -32,7 +32,7 @@ struct IncrementalTests {
         rm -rf $R/x; mkdir $R/x; cd $R/x; unzip -q $R/x.zip; diff -r media $S/app/photos && echo same
         """
 
-    @Test func `what did not change is not read, and what changed in any way is`() throws {
+    @Test func `CHK-05: what did not change is not read, and what changed in any way is`() throws {
         let room = try Room()
         let store = try Self.makeAgedDiary(room)
         #expect(try Self.backUp(store, "one") == 3 * 210_000 + 9_000_000 + 11)

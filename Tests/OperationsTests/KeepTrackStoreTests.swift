@@ -26,7 +26,7 @@ import Testing
         return room
     }
 
-    @Test func `a restore adds by UUID unless it is told to replace`() throws {
+    @Test func `RST-13, RST-14: a restore adds by UUID unless it is told to replace`() throws {
         let room = try Self.room((10..<20).map { Self.entry($0, "1") })
         let text = Self.export((15..<25).map { Self.entry($0, "2") })
         try text.write(toFile: room("second.json"), atomically: true, encoding: .utf8)
@@ -69,7 +69,7 @@ import Testing
         #expect(try room.sh("\(folder) >/dev/null; jq '.entries | length' $R/out/export.json") == "2")
     }
 
-    @Test func `the old files are migrated once, whole or not at all`() throws {
+    @Test func `MIG-01, MIG-02: the old files are migrated once, whole or not at all`() throws {
         let room = try Self.room([Self.entry(10, "1")])
         try room.sh("mkdir $R/old")
         let none = try room.run("backupfs app migrate $R/old --store $S")
@@ -105,7 +105,7 @@ import Testing
         #expect(other.status == 1 && other.complaint.contains("there is nothing to migrate"))
     }
 
-    @Test func `statistics tell what the records are like`() throws {
+    @Test func `STA-03: statistics tell what the records are like`() throws {
         let room = try Self.room([Self.entry(10, "1"), Self.entry(11, "2.5"), Self.entry(12, "3", day: 31)])
         let goal =
             #"INSERT INTO goals (id, name, dates, is_active) VALUES ('00000000-0000-4000-8000-000000000001','Walk','[]',1)"#

@@ -22,7 +22,7 @@ struct LanguageCommandTests {
                 "Henüz yedek yok. Bir tane oluşturmak için: backupfs backup",
                 "Noch keine Sicherungen. Erstellen Sie eine mit: backupfs backup",
             ]))
-    func `the environment chooses the language`(locale: String, text: String) throws {
+    func `L10-01: the environment chooses the language`(locale: String, text: String) throws {
         let room = try room()
         #expect(try room.sh("backupfs snapshots --store $S", ["LC_ALL": locale]) == text)
         #expect(try room.sh("backupfs snapshots --store $S", ["LC_ALL": "C", "LANG": locale]) == english)
@@ -101,7 +101,7 @@ struct LanguageCommandTests {
         #expect(other == english)
     }
 
-    @Test func `a refusal is told in the language, with the name of the file and the reason`() throws {
+    @Test func `L10-01: a refusal is told in the language, with the name of the file and the reason`() throws {
         let room = try room()
         try room.sh("printf 'no backup' > $R/broken.json")
         let refused = try room.run("backupfs restore $R/broken.json --yes --store $S", Self.russian)

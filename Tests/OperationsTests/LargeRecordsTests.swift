@@ -16,6 +16,7 @@ struct LargeRecordsTests {
         try #require(Int(room.sh("python3 -c \"$PEAK\" \(command)", ["PEAK": Self.peak])))
     }
 
+    /// Requirements FEV-14, PER-07, PER-11, PER-13.
     @Test func `two hundred thousand expenses are exported and imported in less memory than half their file`() throws {
         let room = try Room()
         try room.sh(

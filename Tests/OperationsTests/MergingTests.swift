@@ -37,7 +37,7 @@ struct MergingTests {
         "jq -c 'select(.outcome) | [.strategy, .outcome.cars, .outcome.expenses, .expensesImported, .expensesSkipped, .mediaFilesRestored]'"
 
     @Test(arguments: ["replace", "merge", "skip"])
-    func `a dry run tells the numbers of the run`(strategy: String) throws {
+    func `VAL-18: a dry run tells the numbers of the run`(strategy: String) throws {
         let room = try Self.makeTracker()
         let before = try room.sh(Self.dump)
         let dry = try room.sh(

@@ -6,7 +6,7 @@ import Testing
 
 /// Names that come from the clock, in the zone of whoever runs the program.
 struct NamingTests {
-    @Test func `several backups within one second get numbers, and keep them`() throws {
+    @Test func `EXP-08: several backups within one second get numbers, and keep them`() throws {
         let room = try Room()
         let now = ["BACKUPFS_NOW": "2026-01-11T14:30:00Z"]
         try room.sh("backupfs init --store $S >/dev/null", now)

@@ -18,7 +18,7 @@ import Testing
         return room
     }
 
-    @Test func `files are the records, and are found by their content`() throws {
+    @Test func `FPH-01, FPH-02, FPH-09: files are the records, and are found by their content`() throws {
         let room = try Self.room()
         #expect(
             try room.sh(
@@ -47,7 +47,7 @@ import Testing
         #expect(try room.sh("backupfs status --store $S --json | jq -c .records") == #"{"photos":5}"#)
     }
 
-    @Test func `an archive brings the folder back, checked file by file, and an export alone nothing`() throws {
+    @Test func `RST-22: an archive brings the folder back, checked file by file, and an export alone nothing`() throws {
         let room = try Self.room()
         try room.sh(
             """

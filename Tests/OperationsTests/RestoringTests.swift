@@ -18,7 +18,7 @@ struct RestoringTests {
         store.repository.snapshots(kind: .safety).map { store.safetyFile(of: $0).name }
     }
 
-    @Test func `a restore brings back records and photos, and its safety backup what was there before`() throws {
+    @Test func `SAF-03: a restore brings back records and photos, and its safety backup what was there before`() throws {
         let room = try Room()
         let store = try room.makeDiary()
         let old = try room.sh(PhotoDiary.describe)
@@ -69,7 +69,7 @@ struct RestoringTests {
         #expect(store.repository.snapshots(kind: .snapshot).map(\.name) == ["one"])
     }
 
-    @Test func `a refused file changes nothing, makes no safety backup, and is told of`() throws {
+    @Test func `SAF-03: a refused file changes nothing, makes no safety backup, and is told of`() throws {
         let room = try Room()
         let store = try room.makeDiary()
         let old = try room.sh(PhotoDiary.describe)

@@ -29,7 +29,7 @@ struct RolledBackRestoreTests {
         "restore.media-emptied", "restore.file-brought-in",
         "restore.file-brought-in:2", "restore.media-published",
     ])
-    func `R-A4: media that were replaced come back when the records have`(point: String) throws {
+    func `R-A4, SAF-02: media that were replaced come back when the records have`(point: String) throws {
         let room = try Self.prepare()
         let old = try room.sh(PhotoDiary.describe)
         _ = try room.run(

@@ -5,7 +5,7 @@ import Testing
 
 /// What a definition calls secret stays in the app's database.
 @Suite struct SecretTests {
-    @Test func `secrets and what is left of them are in nothing that is made, and stay where they are`() throws {
+    @Test func `ARC-06, SEC-03: secrets and what is left of them are in nothing that is made, and stay where they are`() throws {
         let room = try Room()
         // A PIN, one that was changed before (whose page SQLite has not overwritten), and 500 sessions that were deleted.
         try room.sh(

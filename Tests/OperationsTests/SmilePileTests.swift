@@ -75,7 +75,7 @@ import Testing
         try room.sh("sqlite3 $S/app/database.sqlite \"\(sql)\"")
     }
 
-    @Test func `a photo without its file is told of, and the backup is made`() throws {
+    @Test func `EXP-04: a photo without its file is told of, and the backup is made`() throws {
         let room = try Self.room()
         let result = try room.run("backupfs backup --store $S --label a")
         #expect(
@@ -91,6 +91,7 @@ import Testing
                 == "[]")
     }
 
+    /// Requirements FSP-02, FSP-04, FSP-05, FSP-06, FSP-08, FSP-09, FSP-10, FSP-11, FSP-13, EXP-04, EXP-05, EXP-07, EXP-08.
     @Test func `a backup is the app's own archive, to the letter`() throws {
         let room = try Self.room()
         try room.sh(
@@ -129,7 +130,9 @@ import Testing
             try room.sh("cd $R; backupfs export a --store $S --zip | sed 's/.*\\///'") == "SmilePile_Backup_20251001_120000.zip")
     }
 
-    @Test func `a phone's archive replaces everything but the piles of the app`() throws {
+    @Test func `FSP-07, FSP-12, FSP-14, EXP-05, RST-09, RST-10: a phone's archive replaces everything but the piles of the app`()
+        throws
+    {
         let room = try Self.room()
         try Self.pack(room)
         let preview = try room.sh("backupfs restore $R/phone.smilepile --store $S --dry-run --json | jq -c .outcome")
@@ -169,7 +172,7 @@ import Testing
                 """) == "same")
     }
 
-    @Test func `merge finds piles by their names, and twice changes nothing`() throws {
+    @Test func `RST-05, RST-08, LOG-08: merge finds piles by their names, and twice changes nothing`() throws {
         let room = try Self.room()
         try Self.pack(room)
         let command =
@@ -199,7 +202,7 @@ import Testing
         #expect(try room.sh("cd $S/app/photos; ls") == "11_tom.jpg\n1_sea.jpg\n2_car.jpg\nbeach.jpg")
     }
 
-    @Test func `skip leaves what is there, and a file of the same name survives`() throws {
+    @Test func `RST-06, RST-07: skip leaves what is there, and a file of the same name survives`() throws {
         let room = try Self.room()
         try room.sh("printf mine > $S/app/photos/1_sea.jpg")
         try Self.pack(room)
@@ -239,7 +242,7 @@ import Testing
         (#"{"exportDate""#, #"{"version":0,"exportDate""#, "This backup is from an incompatible version of the app."),
         (#""categories":["#, #""piles":["#, "missing field categories"),
     ])
-    func `an archive that is not what it says changes nothing`(old: String, new: String, message: String) throws {
+    func `FSP-08, VAL-02: an archive that is not what it says changes nothing`(old: String, new: String, message: String) throws {
         let room = try Self.room()
         try Self.pack(room, changing: old, to: new)
         let before = try room.sh("sqlite3 $S/app/database.sqlite .dump | sha256sum; cat $S/app/photos/* | sha256sum")
@@ -270,6 +273,7 @@ import Testing
         #expect(try room.sh("jq -c '[.leftOut[] | split(\" \")[0]]' $S/restore/last.json") == "[\"photos/11_tom.jpg\"]")
     }
 
+    /// Requirements ARC-01, ZIP-07, ZIP-11.
     @Test func `archives with a top folder or with data descriptors, and the JSON of version 1, are read`() throws {
         let room = try Self.room()
         try Self.pack(room)

@@ -11,7 +11,7 @@ import Testing
 
 /// Making and opening stores: a store is whole or not there, and never in somebody else's folder.
 struct StoreTests {
-    @Test func `a new store holds everything itself, for its owner only`() throws {
+    @Test func `SEC-02: a new store holds everything itself, for its owner only`() throws {
         let room = try Room()
         let store = try StoreCreation().create(at: room.storePath)
         #expect(store.definition.name == "ev-charging-tracker")
@@ -191,7 +191,7 @@ struct StoreTests {
         #expect(try room.run("backupfs status", ["HOME": ""]).status == 2)
     }
 
-    @Test func `what a crash left is swept, what somebody works on is not`() throws {
+    @Test func `ARC-07: what a crash left is swept, what somebody works on is not`() throws {
         let room = try Room()
         let store = try StoreCreation().create(at: room.storePath)
         // What is called as our own is, with 32 digits; the rest is somebody's.

@@ -67,7 +67,7 @@ struct WireFormatTests {
         #expect(records["ideas"]?["removed"] as? Int == 1 && records["plannedMaintenance"]?["changed"] as? Int == 1)
     }
 
-    @Test func `a store of before has its database brought up, and keeps its data`() throws {
+    @Test func `VAL-04: a store of before has its database brought up, and keeps its data`() throws {
         let room = try Room()
         _ = try Self.makeStore(room)
         let dump =

@@ -72,7 +72,7 @@ struct MergingMediaTests {
     }
 
     @Test(arguments: [ImportStrategy.merge, .skip])
-    func `another photo of the same name comes under a new one, and its record follows`(strategy: ImportStrategy) throws {
+    func `RST-07: another photo of the same name comes under a new one, and its record follows`(strategy: ImportStrategy) throws {
         let folder = try TemporaryFolder()
         // Photos are what they are called: a different file of that name is another photo.
         try Self.makeApp(

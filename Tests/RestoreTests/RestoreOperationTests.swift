@@ -28,7 +28,7 @@ struct RestoreOperationTests {
         try folder.sh("mkdir media; printf new > media/new.jpg; python3 -m zipfile -c a.zip export.json media")
     }
 
-    @Test func `records and media are replaced, and nothing is left lying`() throws {
+    @Test func `RST-01, RST-03: records and media are replaced, and nothing is left lying`() throws {
         let folder = try TemporaryFolder()
         _ = try Diary.database(in: folder)
         try Self.makeArchive(folder)
@@ -103,7 +103,7 @@ struct RestoreOperationTests {
         #expect(try folder.sh("ls -A app | grep -v sqlite; ls -A") == "photos\na.zip\napp\nexport.json\nmedia\nwork")
     }
 
-    @Test func `an error while media are unpacked or records are written undoes both`() throws {
+    @Test func `RST-17, SAF-01: an error while media are unpacked or records are written undoes both`() throws {
         for sabotage in [
             "truncate -s 200 a.zip",
             "sqlite3 app/database.sqlite \"create trigger no before insert on photos begin select raise(abort, 'no'); end\"",

@@ -14,7 +14,7 @@ struct ChecksumTests {
         ("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", "d174ab98d277d9f5a5611c2c9f419d9f"),
         (String(repeating: "1234567890", count: 8), "57edf4a22be3c955ac49da2e2107b67a"),
     ])
-    func `MD5 as RFC 1321 has it`(text: String, digest: String) {
+    func `CHK-01: MD5 as RFC 1321 has it`(text: String, digest: String) {
         #expect(ContentHasher.hash(Array(text.utf8)).md5.hexadecimal == digest)
     }
 
@@ -45,7 +45,7 @@ struct ChecksumTests {
     }
 
     @Test(arguments: [0, 1, 8191, 8192, 8193, 5_000_000])
-    func `the same as md5sum, sha1sum, sha256sum and zlib in Python say`(count: Int) throws {
+    func `CHK-01, CHK-02: the same as md5sum, sha1sum, sha256sum and zlib in Python say`(count: Int) throws {
         let folder = try TemporaryFolder()
         let bytes = scrambled(count)
         try writeFile(folder("f"), bytes)

@@ -23,7 +23,7 @@ struct DirectoryTests {
         }
     }
 
-    @Test func `names are listed by their bytes, and each is found again`() throws {
+    @Test func `ARC-04: names are listed by their bytes, and each is found again`() throws {
         let folder = try TemporaryFolder()
         try Self.fill(folder.path)
         let reader = try DirectoryReader(path: folder.path)
@@ -76,7 +76,7 @@ struct DirectoryTests {
         #expect(try reader.open("file", O_RDONLY).readExactly(at: 0, count: 1) == [1])
     }
 
-    @Test func `removing a tree takes odd names with it and nothing that links lead to`() throws {
+    @Test func `ARC-04: removing a tree takes odd names with it and nothing that links lead to`() throws {
         let folder = try TemporaryFolder()
         try FileSystem.makeDirectories(folder("outside/deep"))
         try writeFile(folder("outside/kept"), [1])

@@ -146,7 +146,7 @@ struct FileWritingTests {
         #expect(try FileSystem.status(folder("a")).inode == inodes.1)
     }
 
-    @Test func `times and modes are set exactly`() throws {
+    @Test func `ARC-04: times and modes are set exactly`() throws {
         let folder = try TemporaryFolder()
         try writeFile(folder("f"), [1])
         let file = try OwnedDescriptor.open(folder("f"), O_RDWR)

@@ -20,8 +20,8 @@ public struct ImportSummary: Sendable {
         public let latest: Timestamp
     }
 
-    /// When the file was made.
-    public let createdAt: Timestamp?
+    /// When the file was made; `nil` for a database, which does not say it.
+    public var createdAt: Timestamp?
     public let schemaVersion: Int
     /// The text members of the metadata object (`appVersion`, `deviceName`, `createdAt`).
     public let metadata: [String: String]

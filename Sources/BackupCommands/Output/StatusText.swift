@@ -54,7 +54,11 @@ struct StatusText {
 
     private var summary: [Message] {
         var lines: [Message] = []
-        if let next = state.nextBackup { lines.append("Next backup: \(SystemClock.localTime(next)) (\(state.schedule))") }
+        if let next = state.nextBackup {
+            lines.append("Next backup: \(SystemClock.localTime(next)) (\(state.schedule))")
+        } else if state.scheduleSwitchedOffBy == nil {
+            lines.append("There is no schedule.")
+        }
         if let name = state.scheduleSwitchedOffBy {
             lines.append("Next backup: none by itself, since \(name) is off in \(state.definition.title)")
             lines.append("Make them all the same with: backupfs config set schedule '\(state.schedule)'")

@@ -33,15 +33,24 @@ extension RestoreRunner {
         guard source.sizeBytes <= Self.exportLimitBytes, let members = try? Self.members(of: source.bytes) else { return nil }
         let own = Self.collections(of: store.definition)
         guard own.isEmpty || !own.isSubset(of: members) else { return nil }
+        let known = Self.members(of: store.definition).intersection(members).count
         return AppDefinition.builtInNames.filter { $0 != store.definition.name }
             .compactMap { try? AppDefinition.builtIn(named: $0) }
             .filter { Self.collections(of: $0).isSubset(of: members) }
+            // A file of the store's own app may lack a collection and still have one that another app has, too.
+            .filter { Self.members(of: $0).intersection(members).count > known }
             // One may have all that another has, and more.
             .max { Self.collections(of: $0).count < Self.collections(of: $1).count }
     }
 
     private static func collections(of definition: AppDefinition) -> Set<String> {
         Set(definition.collections.filter(\.isRequired).map(\.name))
+    }
+
+    /// The names that an app's export may have at its top.
+    private static func members(of definition: AppDefinition) -> Set<String> {
+        let metadata = definition.metadata.isInline ? definition.metadata.fields.map(\.name) : [definition.metadata.name]
+        return Set(definition.collections.map(\.name) + metadata + [definition.settings?.name].compactMap(\.self))
     }
 
     /// The names at the top of a JSON document.

@@ -112,6 +112,7 @@ extension ImportSource {
         source.storedMedia = media.map { StoredMedia($0, in: repository) }
         source.prefersDatabase = InexactValues(of: snapshot) != nil
         source.unreadFileCount = snapshot.unreadFileCount
+        source.backupTime = snapshot.record.creationTime
         return source
     }
 }

@@ -112,6 +112,17 @@ public struct SettingsFile: Sendable {
         try FileSystem.writeFileAtomically(path, Array(text.text.utf8))
     }
 
+    /// Makes a comment of a setting that is not known. Every command refuses the file while it stands there.
+    /// - Throws: `usage` when the file does not have it either.
+    public func removeUnknown(_ word: String) throws(BackupError) {
+        let text = String(decoding: try FileSystem.readFile(path, limitBytes: 1 << 20), as: UTF8.self)
+        do throws(BackupError) {
+            try FileSystem.writeFileAtomically(path, Array(SettingsText.commentingOut(word, in: text, path: path).utf8))
+        } catch  where error.message == SettingsText.unknown(word, path: path).message {
+            throw BackupError(.usage, error.message, remedy: error.remedy)
+        }
+    }
+
     /// Why the log goes elsewhere than it should.
     private func logProblem(_ settings: StoreSettings) -> BackupError? {
         guard let log = settings.log.path else { return nil }

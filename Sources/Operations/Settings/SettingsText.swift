@@ -104,9 +104,28 @@ struct SettingsText {
         self.entries = entries
     }
 
-    private func isForEditors(_ name: SettingName) -> BackupError {
+    /// The text without a setting that this program does not know, which keeps it from reading the others: its line is a comment then.
+    /// - Throws: `invalidContent` when it does not stand there, or is written in a way that only a person can change.
+    static func commentingOut(_ word: String, in text: String, path: String) throws(BackupError) -> String {
+        func entries(_ text: String) -> [(name: String, value: String?, line: Int)]? {
+            (try? Yams.compose(yaml: text, .basic))?.mapping.map { mapping in
+                mapping.map { ($0.key.string ?? "", $0.value.scalar?.string, $0.key.mark?.line ?? 1) }
+            }
+        }
+        let all = entries(text) ?? []
+        guard let entry = all.first(where: { $0.name == word }) else { throw unknown(word, path: path) }
+        var lines = SettingsLines(text)
+        lines[entry.line - 1] = lines[entry.line - 1].map { "# \($0)" }
+        let expected = all.filter { $0.name != word }.map { [$0.name, $0.value] }
+        guard entries(lines.text)?.map({ [$0.name, $0.value] }) == expected else { throw isForEditors(word, path) }
+        return lines.text
+    }
+
+    private func isForEditors(_ name: SettingName) -> BackupError { Self.isForEditors(name.rawValue, path) }
+
+    private static func isForEditors(_ name: String, _ path: String) -> BackupError {
         BackupError(
-            .invalidContent, "\(name.rawValue) is written in a way that cannot be changed by a program", path: path,
+            .invalidContent, "\(name) is written in a way that cannot be changed by a program", path: path,
             remedy: "Change it with an editor, and look with: backupfs config check")
     }
 

@@ -15,8 +15,13 @@ final class StoredLink: LinkNode {
 
     func attributes() throws(BackupError) -> NodeAttributes { folder.attributes(of: try folder.entry(at: index), inode) }
 
+    /// - Throws: `repositoryDamaged` for what no writer stores: the kernel would cut it off at the NUL, and show another target.
     func target() throws(BackupError) -> [UInt8] {
-        let table = ExtentTable(plainContent: try folder.repository.pieces(of: folder.entry(at: index).content))
-        return try folder.repository.readAll(table)
+        let entry = try folder.entry(at: index)
+        let target = try folder.repository.readAll(ExtentTable(plainContent: folder.repository.pieces(of: entry.content)))
+        guard !target.isEmpty, !target.contains(0) else {
+            throw BackupError(.repositoryDamaged, "the link leads to no path", path: MessageText.name(entry.name.bytes))
+        }
+        return target
     }
 }

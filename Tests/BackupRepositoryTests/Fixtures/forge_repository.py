@@ -87,6 +87,14 @@ class Forger:
             reader.prefixed() if tag == 0 else reader.raw(36 if tag == 1 else 40)
         self.replace_record(self.record[:start] + content + self.record[start + reader.position:])
 
+    def add_link(self, content):
+        """Puts a symbolic link with this content behind the root's other entries."""
+        root = self.root()
+        link = struct.pack("<BBB", 3, 0, 4) + b"zzzz" + struct.pack("<IqI", 0o120777, 5, 0) + content
+        links = self.content_offset() - 56 + 16
+        self.record[links:links + 8] = struct.pack("<Q", struct.unpack("<Q", self.record[links:links + 8])[0] + 1)
+        self.replace_root(root[:8] + struct.pack("<I", struct.unpack("<I", root[8:12])[0] + 1) + root[12:] + link)
+
     def store(self, structure):
         """Writes a pack with one chunk, and returns the content that names it."""
         name = hashlib.sha256(structure).digest()
@@ -169,6 +177,9 @@ FORGERIES = {
     "md5": lambda it: it.replace_root(changed(it.root(), it.first_checksum() + 4, 255)),
     "sha1": lambda it: it.replace_root(changed(it.root(), it.first_checksum() + 20, 255)),
     "sha256": lambda it: it.replace_root(changed(it.root(), it.first_checksum() + 40, 255)),
+    # Links that no writer makes: without a target, and with one that a system call would cut off.
+    "link-without-target": lambda it: it.add_link(struct.pack("<I", 0)),
+    "link-with-nul": lambda it: it.add_link(struct.pack("<IBI", 1, 0, 14) + b"p.jpg\0/etc/pass"[:14]),
     "label-flag": lambda it: it.change_label(44, 4),
 }
 

@@ -116,7 +116,7 @@ struct KeepTrackTests {
         #expect(error?.findings.first?.hasSuffix(": a list has more than 100000 dates") == true)
     }
 
-    @Test func `dates as numbers count the seconds since 2001`() throws {
+    @Test func `FKT-01, FKT-03, FKT-05: dates as numbers count the seconds since 2001`() throws {
         let folder = try TemporaryFolder()
         let database = try Self.database(in: folder)
         try Self.read(Self.documented, into: database)
@@ -139,7 +139,7 @@ struct KeepTrackTests {
                 """)
     }
 
-    @Test func `the time of the last backup is this machine's, and stays`() throws {
+    @Test func `FKT-04, RST-14: the time of the last backup is this machine's, and stays`() throws {
         let folder = try TemporaryFolder()
         let database = try Self.database(in: folder)
         let set = "INSERT INTO app_settings VALUES ('last_backup_date', '2026-01-01T00:00:00Z'), ('theme', 'light')"
@@ -169,7 +169,7 @@ struct KeepTrackTests {
         ("\"version\": 1,", "", "missing field version"),
         ("\"goalMet\": false", "\"goalMet\": 0", "goalMet must be true or false"),
     ])
-    func `what is wrong is told`(old: String, new: String, message: String) throws {
+    func `VAL-19: what is wrong is told`(old: String, new: String, message: String) throws {
         let text = Self.documented.replacing(old, with: new)
         #expect(text != Self.documented)
         do {

@@ -17,7 +17,7 @@ struct ReleasedAppTests {
     }
 
     @Test(arguments: 2...9)
-    func `an export comes out byte for byte as Foundation wrote it`(version: Int) throws {
+    func `VAL-04: an export comes out byte for byte as Foundation wrote it`(version: Int) throws {
         var app = Self.export(version)
         if version >= 6 {
             app.cars[0].frontWheelSize = "235/45 R18"
@@ -91,7 +91,7 @@ struct ReleasedAppTests {
         #expect(try Self.output(text) == text.replacing("\"databaseSchemaVersion\" : 10", with: "\"databaseSchemaVersion\" : 9"))
     }
 
-    @Test func `known versions are no reason to warn`() throws {
+    @Test func `VAL-04: known versions are no reason to warn`() throws {
         for version in 2...9 { #expect(try EVFixture.validate(Self.export(version).json()).warnings == []) }
         #expect(try EVFixture.validate(SampleDocument.text).warnings == [])
     }

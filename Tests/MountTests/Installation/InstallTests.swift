@@ -45,7 +45,7 @@ struct InstallTests {
         }
     }
 
-    @Test func `systemd has nothing against the units`() throws {
+    @Test func `SCH-01: systemd has nothing against the units`() throws {
         try Room.withInstallation { room in
             // It says what is wrong and ends with 0 all the same.
             let system = """

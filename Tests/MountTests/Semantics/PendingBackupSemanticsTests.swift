@@ -24,6 +24,7 @@ struct PendingBackupSemanticsTests {
 
         """
 
+    /// Requirement CON-02.
     @Test func `S55: mkdir answers after two seconds with a folder that is pending`() throws {
         try withPause("2s") { room in
             let result = try room.python(

@@ -198,6 +198,7 @@ struct VisibilitySemanticsTests {
         }
     }
 
+    /// Requirement STA-10.
     @Test func `S40: inotify tells what is done through the mount`() throws {
         try Room.withMount("--sample") { room in
             let result = try room.python(

@@ -9,7 +9,7 @@ struct HistoryTests {
         return room
     }
 
-    @Test func `it has what was done, when, how it ended and how much it was`() throws {
+    @Test func `STA-04: it has what was done, when, how it ended and how much it was`() throws {
         let room = try room()
         #expect(
             try room.sh(

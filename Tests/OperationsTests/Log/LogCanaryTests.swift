@@ -4,7 +4,7 @@ import Testing
 /// Nothing of what is in the data gets into a log.
 struct LogCanaryTests {
     /// Everything that can be done, right and wrong, with words and numbers in every field that are nowhere else.
-    @Test func `no value, no note, no cost and no name of a photo is in any log, at whatever level`() throws {
+    @Test func `LOG-02: no value, no note, no cost and no name of a photo is in any log, at whatever level`() throws {
         let room = try Room()
         try room.write(PhotoDiary.definition, to: "diary.yaml")
         try room.sh(
@@ -38,7 +38,7 @@ struct LogCanaryTests {
     }
 
     /// The EV charging tracker: costs, odometer readings, notes (the rule is its own).
-    @Test func `no cost, odometer reading or note of the EV charging tracker is in the log`() throws {
+    @Test func `LOG-02: no cost, odometer reading or note of the EV charging tracker is in the log`() throws {
         let room = try Room()
         try room.sh(
             """

@@ -59,7 +59,7 @@ struct LogTests {
         #expect(try room.sh("stat -c %a $S/backupfs.log $S/history.jsonl | paste -sd' '") == "600 600")
     }
 
-    @Test func `time, result and sizes stand in it as they are`() throws {
+    @Test func `LOG-01: time, result and sizes stand in it as they are`() throws {
         let room = try Room()
         _ = try room.makeDiary()
         try room.sh(

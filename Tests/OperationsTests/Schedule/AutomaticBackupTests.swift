@@ -24,7 +24,7 @@ struct AutomaticBackupTests {
             "sqlite3 $S/app/database.sqlite \"UPDATE app_metadata SET value = 'device \(number)' WHERE key = 'device_name'\"")
     }
 
-    @Test func `a new store begins with the next midnight, and catches up once`() throws {
+    @Test func `SCH-04, SCH-06: a new store begins with the next midnight, and catches up once`() throws {
         let room = try room()
         #expect(try due(room, "2026-01-10T10:00:00Z").text == "Not due until 2026-01-11 00:00:00.\n")
         #expect(try due(room, "2026-01-10T23:59:59Z").text == "Not due until 2026-01-11 00:00:00.\n")
@@ -43,7 +43,7 @@ struct AutomaticBackupTests {
                 """)
     }
 
-    @Test func `every 24 hours after the one before`() throws {
+    @Test func `SCH-01: every 24 hours after the one before`() throws {
         let room = try room("keeptrack")
         #expect(try due(room, "2026-01-10T10:00:00Z").text == "Not due until 2026-01-11 10:00:00.\n")
         #expect(try due(room, "2026-01-11T09:00:00Z").text == "Not due until 2026-01-11 10:00:00.\n")
@@ -79,7 +79,7 @@ struct AutomaticBackupTests {
         #expect(try due(room, "2026-01-14T00:00:00Z").text == "Nothing has changed since the backup 2026-01-13_00-00-00.\n")
     }
 
-    @Test func `one that fails is tried again, later and later, and at the next start`() throws {
+    @Test func `SCH-08: one that fails is tried again, later and later, and at the next start`() throws {
         let room = try room()
         #expect(try due(room, "2026-01-10T10:00:00Z").status == 0)
         let fault = ["BACKUPFS_FAULT": "backup.begun=fail"]
@@ -120,7 +120,7 @@ struct AutomaticBackupTests {
 
     // MARK: - What is kept
 
-    @Test func `an EV charging tracker keeps five without a name, and what has one`() throws {
+    @Test func `RET-03: an EV charging tracker keeps five without a name, and what has one`() throws {
         let room = try room()
         try room.sh(
             """
@@ -142,7 +142,7 @@ struct AutomaticBackupTests {
     }
 
     /// By age alone: 30 days are kept, a second more is not. Backups follow one another within a week, so that the clock is believed.
-    @Test func `none is older than thirty days, but the newest`() throws {
+    @Test func `RET-04: none is older than thirty days, but the newest`() throws {
         let room = try room()
         try room.sh("backupfs backup --store $S", ["BACKUPFS_NOW": "2026-01-01T10:00:00Z"])
         for day in ["08", "15", "22", "29"] {
@@ -159,7 +159,7 @@ struct AutomaticBackupTests {
                 == "0")
     }
 
-    @Test func `KeepTrack keeps five automatic ones, and all that were made by hand`() throws {
+    @Test func `RET-01: KeepTrack keeps five automatic ones, and all that were made by hand`() throws {
         let room = try room("keeptrack")
         try room.sh(
             """

@@ -23,7 +23,7 @@ struct CancellationTests {
     static let points = ["backup.begun", "backup.pack-written", "backup.catalog-updated", "backup.record-written"]
 
     @Test(arguments: points, ["kill -INT $first", "kill -TERM $first", "backupfs cancel --store $S"])
-    func `a backup is cancelled at any point`(point: String, how: String) throws {
+    func `SCH-12, PRG-15, CON-01, CON-04: a backup is cancelled at any point`(point: String, how: String) throws {
         let room = try Room()
         _ = try room.makeDiary()
         try room.sh("backupfs backup --label one --store $S; printf 1 > $S/app/photos/new.jpg")
@@ -45,7 +45,7 @@ struct CancellationTests {
         "restore.safety-made", "restore.media-staged", "restore.journal-written", "restore.rows-inserted",
         "restore.before-commit",
     ])
-    func `a restore that is cancelled leaves the old data`(point: String) throws {
+    func `SAF-01: a restore that is cancelled leaves the old data`(point: String) throws {
         let room = try Room()
         _ = try room.makeDiary()
         try room.sh(

@@ -20,7 +20,7 @@ struct DeleteTests {
         return result.output + "exit \(result.status)"
     }
 
-    @Test func `one is deleted when the question is answered by its button`() throws {
+    @Test func `DEL-01: one is deleted when the question is answered by its button`() throws {
         let room = try room()
         let cancelled = try type("Cancel", "delete b", in: room)
         #expect(
@@ -34,7 +34,7 @@ struct DeleteTests {
         #expect(try names(room) == "a c")
     }
 
-    @Test func `all are deleted, and safety backups are not`() throws {
+    @Test func `DEL-03: all are deleted, and safety backups are not`() throws {
         let room = try room()
         try room.sh("backupfs restore a --yes --store $S >/dev/null; backupfs pin c --store $S >/dev/null")
         #expect(try type("delete", "delete --all", in: room).hasSuffix("exit 130"))
@@ -51,7 +51,7 @@ struct DeleteTests {
         #expect(try room.sh("backupfs status --json --store $S | jq .safetyBackupCount") == "1")
     }
 
-    @Test func `what cannot be brought back is asked in the documents' words`() throws {
+    @Test func `DEL-01, DEL-02: what cannot be brought back is asked in the documents' words`() throws {
         let room = try room()
         let one = try type("Cancel", "delete b --now", in: room)
         #expect(one.contains("Are you sure you want to delete this backup? This cannot be undone. Type \"Delete\""), "\(one)")
@@ -60,7 +60,7 @@ struct DeleteTests {
         #expect(try names(room) == "a b c")
     }
 
-    @Test func `nothing is deleted where nobody can be asked, nor what is pinned or not there`() throws {
+    @Test func `DEL-02: nothing is deleted where nobody can be asked, nor what is pinned or not there`() throws {
         let room = try room()
         for arguments in ["--all", "a"] {
             let result = try room.run("backupfs delete \(arguments) --store $S")

@@ -127,7 +127,7 @@ struct ScheduleTests {
 
     /// One for each local day, though the program is asked each half hour, in a zone with summer time.
     @Test(arguments: [("Europe/Berlin", "2026-03-28", "2026-03-31"), ("Europe/Berlin", "2026-10-24", "2026-10-27")])
-    func `each local day has one backup`(zone: String, first: String, last: String) throws {
+    func `SCH-04: each local day has one backup`(zone: String, first: String, last: String) throws {
         let room = try Room()
         try room.sh("backupfs init --store $S >/dev/null; backupfs config set skip-unchanged no --store $S")
         let days = try room.sh(

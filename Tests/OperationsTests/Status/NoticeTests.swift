@@ -47,7 +47,7 @@ struct NoticeTests {
         #expect(Set(names).subtracting(["PWD", "OLDPWD", "SHLVL", "_", "USER", "XDG_RUNTIME_DIR"]) == expected)
     }
 
-    @Test func `the schedule's backups are told to nobody`() throws {
+    @Test func `SCH-07: the schedule's backups are told to nobody`() throws {
         let room = try room("notify: '\(Self.note)'\nskip-unchanged: no")
         // Due: a day after the store began.
         try room.sh("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": "2026-01-11T12:00:00Z"])
@@ -56,7 +56,7 @@ struct NoticeTests {
         #expect(try room.sh("ls $S | grep -c told || true") == "0")
     }
 
-    @Test func `the app's definition says whether, and the settings have the last word`() throws {
+    @Test func `STA-05: the app's definition says whether, and the settings have the last word`() throws {
         let tracker = try room("notify: '\(Self.note)'", app: "ev-charging-tracker")
         try tracker.sh("backupfs backup --label one --store $S >/dev/null; ! ls $S/told 2>/dev/null")
         try tracker.sh("backupfs config set notifications on --store $S; backupfs backup --label two --store $S >/dev/null")

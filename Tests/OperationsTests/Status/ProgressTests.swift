@@ -32,6 +32,7 @@ struct ProgressTests {
         }
     }
 
+    /// Requirements EXP-01, PRG-01, PRG-02, PRG-03, PRG-05, PRG-06, ZIP-02.
     @Test func `a backup of SmilePile goes by the percentages of its documents`() throws {
         let room = try Room()
         try room.sh(
@@ -55,7 +56,7 @@ struct ProgressTests {
         #expect(copying.totalBytes == 9_000 && copying.processedBytes == 9_000 && copying.totalItems == 3)
     }
 
-    @Test func `a backup of the charging tracker says one thing, and ends at 100`() throws {
+    @Test func `PRG-01, PRG-08: a backup of the charging tracker says one thing, and ends at 100`() throws {
         let room = try Room()
         try room.sh("backupfs init --sample --store $S >/dev/null")
         let store = try Store.open(room.storePath)
@@ -111,7 +112,7 @@ struct ProgressTests {
         #expect(found.withLock { $0 } == ["2 10", "1200 1200"])
     }
 
-    @Test func `a restore says what it does, and how it has ended`() throws {
+    @Test func `PRG-07, PRG-08, RST-21: a restore says what it does, and how it has ended`() throws {
         let room = try Room()
         try room.sh("backupfs init --sample --store $S >/dev/null; backupfs export --json -o $R/x.json --store $S >/dev/null")
         let store = try Store.open(room.storePath)
@@ -132,7 +133,7 @@ struct ProgressTests {
         #expect(refused.lines.last == "- Validation failed")
     }
 
-    @Test func `an export says what it does, and how it has ended`() throws {
+    @Test func `EXP-13, PRG-04, PRG-08: an export says what it does, and how it has ended`() throws {
         let room = try Room()
         try room.sh("backupfs init --sample --store $S >/dev/null; backupfs backup --label one --store $S >/dev/null")
         let store = try Store.open(room.storePath)
@@ -144,7 +145,7 @@ struct ProgressTests {
         }
     }
 
-    @Test func `programs are told of bytes and of the time that is left`() throws {
+    @Test func `PRG-12: programs are told of bytes and of the time that is left`() throws {
         let room = try Room()
         try room.sh("backupfs init --sample --store $S >/dev/null")
         let script = """

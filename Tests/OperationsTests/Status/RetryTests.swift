@@ -7,7 +7,7 @@ import Testing
 struct RetryTests {
     private static let fault = ["BACKUPFS_FAULT": "backup.begun=fail"]
 
-    @Test func `a backup that failed is made, under the name it was to have`() throws {
+    @Test func `ERR-08, ERR-09: a backup that failed is made, under the name it was to have`() throws {
         let room = try Room()
         try room.sh("backupfs init --sample --store $S >/dev/null")
         #expect(try room.run("backupfs backup --label \"it's *new*\" --tag big --store $S", Self.fault).status == 1)

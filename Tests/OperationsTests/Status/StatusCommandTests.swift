@@ -7,7 +7,7 @@ import Testing
 struct StatusCommandTests {
     private static let clock = ["BACKUPFS_NOW": "2026-01-11T14:30:00Z", "TZ": "UTC"]
 
-    @Test func `the charging tracker's state has the section of its screen`() throws {
+    @Test func `STA-07, STA-08: the charging tracker's state has the section of its screen`() throws {
         let room = try Room()
         try room.sh("backupfs init --sample --store $S >/dev/null")
         let before = try room.sh("backupfs status --store $S", Self.clock)
@@ -35,7 +35,7 @@ struct StatusCommandTests {
             ])
     }
 
-    @Test func `KeepTrack's state has its four blocks, and counts what its documents count`() throws {
+    @Test func `STA-01, STA-02, STA-03: KeepTrack's state has its four blocks, and counts what its documents count`() throws {
         let room = try Room()
         func entry(_ number: Int, _ name: String, _ day: String, _ isMet: Bool) -> String {
             """
@@ -86,7 +86,7 @@ struct StatusCommandTests {
                 """)
     }
 
-    @Test func `the list of backups has the columns of its screen`() throws {
+    @Test func `STA-06: the list of backups has the columns of its screen`() throws {
         let room = try Room()
         try room.sh(
             "backupfs init --sample --store $S >/dev/null; backupfs backup --store $S >/dev/null; backupfs export latest -o $R/x.json --store $S",

@@ -13,7 +13,7 @@ struct TerminalTests {
         return room
     }
 
-    @Test func `a green mark for what has succeeded, a red one for what has failed`() throws {
+    @Test func `L10-04: a green mark for what has succeeded, a red one for what has failed`() throws {
         let room = try room()
         let made = try room.onTerminal("", "backupfs backup --label one --store $S")
         #expect(made.output == "\(Self.escape)[32m✓\(Self.escape)[0m one\n" && made.status == 0)
@@ -21,7 +21,7 @@ struct TerminalTests {
         #expect(failed.output.hasPrefix("\(Self.escape)[31m✗\(Self.escape)[0m backupfs: ") && failed.status == 1)
     }
 
-    @Test(arguments: ["NO_COLOR", "TERM"]) func `nothing but text where nothing else is wanted`(variable: String) throws {
+    @Test(arguments: ["NO_COLOR", "TERM"]) func `L10-02: nothing but text where nothing else is wanted`(variable: String) throws {
         let room = try room()
         let environment = [variable: variable == "TERM" ? "dumb" : "1"]
         let made = try room.onTerminal("", "backupfs backup --label one --store $S", environment)
@@ -34,7 +34,7 @@ struct TerminalTests {
         #expect(watched.output.contains("Nothing is running.") && !watched.output.contains(Self.escape))
     }
 
-    @Test func `off a terminal there are neither marks nor escapes`() throws {
+    @Test func `L10-02: off a terminal there are neither marks nor escapes`() throws {
         let room = try room()
         let made = try room.run("backupfs backup --label one --store $S")
         #expect(made.output == "one\n" && made.complaint == "")
@@ -50,7 +50,7 @@ struct TerminalTests {
         ).output
     }
 
-    @Test func `progress is shown of what takes longer than two seconds`() throws {
+    @Test func `PRG-09: progress is shown of what takes longer than two seconds`() throws {
         let room = try room()
         #expect(try room.onTerminal("", "bash -c 'backupfs backup --store $S > /dev/null'").output == "")
         let slow = try slowBackup(room)
@@ -83,7 +83,7 @@ struct TerminalTests {
         #expect(try room.sh("python3 $R/watch.py $S") == "0 True True")
     }
 
-    @Test func `a restore that failed is tried again when somebody says so`() throws {
+    @Test func `ERR-06: a restore that failed is tried again when somebody says so`() throws {
         let room = try room()
         try room.sh("backupfs backup --label one --store $S >/dev/null")
         let fault = ["BACKUPFS_FAULT": "restore.before-commit=fail"]

@@ -18,6 +18,7 @@ struct ConfigUnsetCommand: ParsableCommand {
     var name: String
 
     func run() throws {
+        guard SettingName(rawValue: name) != nil else { return try SettingsFile(storeAt: store.path()).removeUnknown(name) }
         try SettingsUpdate(options: store).set(SettingsFile.setting(named: name), nil)
     }
 }
