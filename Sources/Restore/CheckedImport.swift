@@ -19,6 +19,8 @@ public struct CheckedImport: Sendable {
     let archive: ArchiveImport?
     /// Of a backup's own archive: the rows of its database.
     var rows: BackupRows?
+    /// Whether the lost database, which is made of the backup's, has these records already, and they stay as they are.
+    var staysInRecreation = false
     /// What was found of the archive's media.
     var mediaWarnings: [Message] = []
     /// The media of the backup, with what no archive holds of them; `nil` where they do not take the place of all that is there.
@@ -33,6 +35,12 @@ public struct CheckedImport: Sendable {
 
     /// Whether it says what the media folder is to hold.
     public var hasMedia: Bool { archive?.hasMedia ?? false }
+
+    /// Whether records name files elsewhere than in the backup.
+    var movesFiles: Bool {
+        guard case .wire(let source) = records else { return false }
+        return !source.paths.isEmpty
+    }
 
     /// The app's, in the form that the file has.
     var definition: AppDefinition {

@@ -22,6 +22,13 @@ extension RestoreOperation {
         instructions.mediaNames = media.names
         instructions.restoresSettings = restoresSettings
         instructions.rows = checked.rows
+        if checked.staysInRecreation {
+            let outcome = newOutcome(checked)
+            return try database.keepRecords(
+                checked.summary.recordCounts, of: checked.definition, marker: marker,
+                whenLocked: { () throws(BackupError) in try guarding?.saveWhatCame(by: save) },
+                beforeCommit: { () throws(BackupError) in try beforeCommit(outcome) })
+        }
         switch checked.records {
         case .wire(let source):
             try database.run(
@@ -56,8 +63,7 @@ extension RestoreOperation {
             try database.readSnapshot { (snapshot) throws(BackupError) in try snapshot.copyDatabase(to: path) }
             copy = AppDatabase(at: path, definition: definition)
         } else {
-            // A lost database is created again before a restore fills it.
-            copy = try AppDatabase.create(at: path, definition: definition)
+            copy = try makeLost(at: path)
         }
         defer { for suffix in [""] + DatabaseLogs.suffixes { try? FileSystem.removeFile(path + suffix) } }
         var outcome: RestoreOutcome?
@@ -70,6 +76,7 @@ extension RestoreOperation {
 
     /// Where everything is replaced, the numbers are those of the file and of what is there: `run` verifies them.
     private func knownOutcome(_ checked: CheckedImport) throws(BackupError) -> ImportOutcome? {
+        if checked.staysInRecreation { return newOutcome(checked) }
         if case .whole = checked.records { return try wholeOutcome(checked, database) }
         guard checked.strategy == .replace, !definition.coversWholeDatabase,
             checked.definition.collections.allSatisfy({ $0.rules.keepOnReplaceIndex == nil })
@@ -79,13 +86,7 @@ extension RestoreOperation {
 
     /// All that is there goes, all that is in the file comes.
     private func wholeOutcome(_ checked: CheckedImport, _ database: AppDatabase) throws(BackupError) -> ImportOutcome {
-        var outcome = ImportOutcome(
-            strategy: .replace,
-            collections: checked.summary.toldCounts.map { count in
-                var outcome = CollectionOutcome(name: count.name, plural: count.plural)
-                outcome.added = count.count
-                return outcome
-            })
+        var outcome = newOutcome(checked)
         guard try !database.isLost() else { return outcome }
         try database.readSnapshot { (snapshot) throws(BackupError) in
             for (index, collection) in snapshot.definition.collections.enumerated() where collection.source != .manifest {
@@ -93,5 +94,16 @@ extension RestoreOperation {
             }
         }
         return outcome
+    }
+
+    /// All that is in the file comes.
+    private func newOutcome(_ checked: CheckedImport) -> ImportOutcome {
+        ImportOutcome(
+            strategy: .replace,
+            collections: checked.summary.toldCounts.map { count in
+                var outcome = CollectionOutcome(name: count.name, plural: count.plural)
+                outcome.added = count.count
+                return outcome
+            })
     }
 }

@@ -26,13 +26,17 @@ public struct RestoreOperation: Sendable {
     let refusesNewerSchema: Bool
     /// What must not lie among media that are replaced.
     let foreignFolders: ForeignFolders
+    /// A copy of what the lost database is made of before the restore fills it: the database of the very backup that is restored; `nil` when it is made by
+    /// the definition, or is there.
+    let recreation: String?
 
     /// - Parameter savedMedia: tells what the safety backup holds of the media that a restore has replaced.
     public init(
         database: AppDatabase, mediaPath: String?, journalPath: String, workPath: String, savedMedia: SavedMedia,
         restoresSettings: Bool? = nil, allowsDamage: Bool = false, refusesNewerSchema: Bool = false,
-        foreignFolders: ForeignFolders = .none
+        foreignFolders: ForeignFolders = .none, recreation: String? = nil
     ) {
+        self.recreation = recreation
         self.refusesNewerSchema = refusesNewerSchema
         self.foreignFolders = foreignFolders
         self.savedMedia = savedMedia
@@ -58,6 +62,9 @@ public struct RestoreOperation: Sendable {
         var checked = try checkContent(source, strategy)
         try requireKnownSchema(checked, source)
         if hasDatabase, strategy == .replace { try database.requireReplaceable(copiesRows: checked.rows != nil) }
+        if !hasDatabase, strategy == .replace, let recreation {
+            checked.staysInRecreation = try keepsRecords(of: recreation, checked)
+        }
         checked.databaseWarnings += [warning, source.warning].compactMap(\.self)
         checked.unreadFileCount = source.unreadFileCount
         if strategy == .replace { checked.storedMedia = source.storedMedia }
@@ -207,7 +214,7 @@ public struct RestoreOperation: Sendable {
     ///   - report: told of progress.
     ///   - outcome: told what was done, before it is final: it is, unless this throws.
     ///   - room: what else will be needed, by the safety backup.
-    ///   - prepare: called after everything was checked, and before the current data is saved.
+    ///   - prepare: called after everything was checked, and before the current data is saved. Makes what the app has lost.
     ///   - makeSafetyBackup: saves the current data, before anything is changed. Called once more, while the database is locked, when the app has
     ///     changed its records meanwhile.
     /// - Returns: what is left to say and to clear away.
@@ -303,18 +310,21 @@ public struct RestoreOperation: Sendable {
     /// The new data lies beside the old for a while: in the database's log, and in the staged media folder.
     private func requireRoom(for checked: CheckedImport, _ others: RoomCheck) throws(BackupError) {
         var room = others
-        let databaseSize = FileSystem.statusIfPresent(database.path)?.size ?? 0
-        try room.need(databaseSize * 2 + (1 << 20), at: FileSystem.parentPath(database.realPath()))
+        let lostSize = recreation.flatMap { FileSystem.statusIfPresent($0)?.size } ?? 0
+        let databaseSize = max(FileSystem.statusIfPresent(database.path)?.size ?? 0, lostSize)
+        try room.need(
+            databaseSize * 2 + lostSize + (1 << 20), at: nearestFolder(to: FileSystem.parentPath(database.realPath())))
         // Keys and identities of all records, for whoever has to find which is which.
         if checked.strategy != .replace { try room.need(databaseSize + (1 << 20), at: workPath) }
         if let archive = checked.archive, archive.hasMedia, let mediaPath {
             // Each file and folder ends somewhere in a block.
-            let block = max(1, try FileSystem.space(at: mediaPath).blockSizeBytes)
+            let folder = try nearestFolder(to: FileSystem.realPathBehindLinks(mediaPath))
+            let block = max(1, try FileSystem.space(at: folder).blockSizeBytes)
             let ends = UInt64(archive.mediaEntryCount).multipliedReportingOverflow(by: block).partialValue
             let holes = checked.storedMedia?.sparseFiles().values.reduce(UInt64(0)) { $0.addingSaturating($1) } ?? 0
             try room.need(
-                archive.mediaSizeBytes - min(holes, archive.mediaSizeBytes), at: FileSystem.realPath(mediaPath))
-            try room.need(ends, at: FileSystem.realPath(mediaPath))
+                archive.mediaSizeBytes - min(holes, archive.mediaSizeBytes), at: folder)
+            try room.need(ends, at: folder)
         }
         try room.require()
     }

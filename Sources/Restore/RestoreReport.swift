@@ -55,6 +55,8 @@ public struct RestoreReport: Sendable {
     public var undoCommand: String?
     /// Commands of the user's that were run.
     public var hooks: [Hook] = []
+    /// After a failure: what of the app's lost data is there again all the same; `nil` when the data is as it was.
+    public var broughtBack: Message?
     /// Of what was handed in; `nil` after a crash, when nobody knows it any more.
     public var sizeBytes: UInt64?
 
@@ -222,7 +224,7 @@ public struct RestoreReport: Sendable {
     public var remains: [Message] {
         switch result {
         case .refused: ["Nothing was changed."]
-        case .failed: [Self.unchanged] + safetyLines
+        case .failed: [broughtBack ?? Self.unchanged] + safetyLines
         case .unfinished: [Self.unfinished] + safetyLines
         case .success, .completed, .undone, .preview: []
         }
@@ -277,8 +279,8 @@ public struct RestoreReport: Sendable {
         if let remedy = error?.remedy { lines.append(remedy) }
         switch result {
         // What is wrong with a file is wrong with it the next time as well.
-        case .refused where error.map { !$0.code.mayPass && $0.code != .interrupted } == true: lines.append(Self.unchanged)
-        case .refused, .failed: lines.append("The data is as it was. Copy the file again to try again.")
+        case .refused where error.map { !$0.code.mayPass && $0.code != .interrupted } == true: lines.append(broughtBack ?? Self.unchanged)
+        case .refused, .failed: lines.append(broughtBack ?? "The data is as it was. Copy the file again to try again.")
         case .unfinished: lines.append(Self.unfinished)
         case .success, .completed, .undone: break
         case .preview:

@@ -188,4 +188,22 @@ struct LiveTests {
             #expect(try room.run("cat $M/live/export.json").exitCode == 1)
         }
     }
+
+    /// SQLite deletes the log beside an empty database when it opens that.
+    @Test func `the log beside an empty database stays, and all else can be looked at`() throws {
+        try PhotoDiary.withMount { room in
+            try room.sh(
+                """
+                backupfs backup --label one --store $S >/dev/null; printf picture > $P/new.jpg; rm $S/app/database.sqlite*
+                : > $S/app/database.sqlite; head -c 5000 /dev/urandom > $S/app/database.sqlite-wal
+                sha256sum $S/app/database.sqlite* > $R/sums
+                ls -lR $M/live >/dev/null 2>&1 || true
+                """)
+            #expect(try room.run("cat $M/live/export.json $M/live/database.sqlite").exitCode == 1)
+            #expect(try room.sh("sha256sum --quiet -c $R/sums; wc -l < $R/sums") == "2")
+            #expect(try room.sh("jq -r .databaseError $M/status.json").contains("a log with data lies beside it"))
+            #expect(try room.sh("cat $M/live/media/new.jpg") == "picture")
+            #expect(try room.sh("sqlite3 -readonly $M/snapshots/one/database.sqlite 'pragma integrity_check'") == "ok")
+        }
+    }
 }

@@ -84,6 +84,7 @@ public struct AppDatabase: Sendable {
             // the locks of this process's other connections.
             _ = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
         }
+        try OrphanedLog.requireNone(ofDatabase: path)
         try SuperJournal.requireOwn(ofDatabase: path)
     }
 
@@ -247,6 +248,7 @@ public struct AppDatabase: Sendable {
 
     private func open(isReadOnly: Bool) throws(BackupError) -> DatabaseQueue {
         guard try exists() else { throw Self.notThere(path) }
+        try OrphanedLog.requireNone(ofDatabase: path)
         // A connection that only reads rolls nothing back.
         if !isReadOnly { try SuperJournal.requireOwn(ofDatabase: path) }
         return try DatabaseFailure.mapping(path) {

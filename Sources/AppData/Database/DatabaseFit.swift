@@ -101,6 +101,7 @@ extension AppDatabase {
         of path: String, _ body: (DatabaseTables) throws(BackupError) -> Result
     ) throws(BackupError) -> Result {
         try requireFile(path)
+        try OrphanedLog.requireNone(ofDatabase: path)
         return try DatabaseFailure.mapping(path) {
             let queue = try DatabaseQueue(
                 path: path, configuration: configuration(isReadOnly: true, busyTimeoutSeconds: 5))

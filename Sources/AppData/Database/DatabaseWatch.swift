@@ -19,6 +19,7 @@ public final class DatabaseWatch {
     public init(_ database: AppDatabase) throws(BackupError) {
         path = database.path
         try AppDatabase.requireFile(path)
+        try OrphanedLog.requireNone(ofDatabase: path)
         try SuperJournal.requireOwn(ofDatabase: path)
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX
         guard sqlite3_open_v2(path, &connection, flags, nil) == SQLITE_OK else {

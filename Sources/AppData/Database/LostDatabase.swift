@@ -9,13 +9,12 @@ extension AppDatabase {
     public func isLost() throws(BackupError) -> Bool {
         guard let status = try FileSystem.lookBehindLinks(path) else { return true }
         guard status.kind == .regular, status.size == 0 else { return false }
-        let realPath = try realPath()
-        for suffix in DatabaseLogs.logSuffixes {
-            // What SQLite has not written into the database yet.
-            if let log = try FileSystem.look(realPath + suffix), log.size > 0 { return false }
-        }
-        return true
+        // What SQLite has not written into the database yet.
+        return try OrphanedLog.path(ofDatabase: realPath()) == nil
     }
+
+    /// - Throws: `alreadyExists` when a log of the lost database is there: it may hold all that is left of the data.
+    public func requireNoLogOfLost() throws(BackupError) { try OrphanedLog.requireNone(ofLostDatabase: realPath()) }
 
     /// Whether a copy of a database could stand in the place of this one: it is whole, and has what the app's definition asks for.
     public func canBeRecreated(from copy: String) -> Bool {
@@ -26,29 +25,81 @@ extension AppDatabase {
     /// Makes a lost database what a copy of it is: its tables, whether the definition names them or not, with indexes, views, triggers and version
     /// numbers. Durable when it returns; after an error or a crash the database is lost as before.
     /// - Parameter copy: a database without a log that no other program has open.
+    /// - Throws: `busy` when another program has made the database by then, of which no backup has anything, or still has the lost one open.
     public func recreate(from copy: String) throws(BackupError) {
-        guard try FileSystem.lookBehindLinks(path) == nil else {
+        let place = try LostPlace(realPath())
+        guard let file = try FileSystem.lookBehindLinks(path) else { return try put(copy, in: place) }
+        guard try isLost() else { throw madeMeanwhile }
+        try place.withoutLogs { () throws(BackupError) in
             // A program may have the empty file open, so it stays the same file.
-            return try DatabaseExchange(path: path, busyTimeoutSeconds: busyTimeoutSeconds).publish(
-                copy, { () throws(BackupError) in }, { (body) throws(BackupError) in try body() }, { () throws(BackupError) in })
+            try DatabaseExchange(path: path, busyTimeoutSeconds: busyTimeoutSeconds).publish(
+                copy, { () throws(BackupError) in try FaultInjection.reached("restore.database-copied") },
+                // A database with a log is none that is lost.
+                { (_) throws(BackupError) in throw madeMeanwhile },
+                { () throws(BackupError) in
+                    // Another program can write no more. The journal is this transaction's own.
+                    guard let now = try FileSystem.lookBehindLinks(path), FileIdentity(now) == FileIdentity(file), now.size == 0,
+                        try (FileSystem.look(realPath() + "-wal")?.size ?? 0) == 0
+                    else { throw madeMeanwhile }
+                })
         }
-        let place = try realPath()
-        let folder = try FolderHandle(path: FileSystem.realPath(FileSystem.parentPath(place)))
-        let name = FileName(FileSystem.lastComponent(place))
-        // As staged media are called, which backups leave out: the database may lie among the media, and a crash leaves it there.
-        let draft = FileName(".backupfs-staging-\(RandomToken.make())")
+    }
+
+    private func put(_ copy: String, in place: LostPlace) throws(BackupError) {
+        let draft = LostPlace.draftName()
         let source = try SharedFile(path: copy)
         do {
-            // Made only where there is none.
-            let file = try folder.createFile(draft, permissions: 0o600)
-            try source.copy(source.size, to: file, named: place)
+            let file = try make(draft, in: place.folder)
+            try source.copy(source.size, to: file, named: path)
             try file.synchronize()
-            NewFileOwner.giveToOwnerOfFolder(file.path)
-            try folder.move(draft, to: folder, as: name)
+            try FaultInjection.reached("restore.database-copied")
+            try place.withoutLogs { () throws(BackupError) in
+                try refusingPresent { () throws(BackupError) in try place.folder.move(draft, to: place.folder, as: place.name) }
+                try place.folder.synchronize()
+            }
         } catch {
-            try? FileSystem.removeFile("\(folder.path)/\(draft)")
+            try? place.folder.removeFile(draft)
             throw error
         }
-        try folder.synchronize()
+        try place.folder.synchronize()
+    }
+
+    /// Makes the empty file of a lost database where there is none, and clears empty logs away. An empty file is an empty database.
+    /// - Throws: `busy` as `recreate`.
+    public func makeEmpty() throws(BackupError) {
+        let place = try LostPlace(realPath())
+        guard try isLost() else { throw madeMeanwhile }
+        try place.withoutLogs { () throws(BackupError) in
+            guard try !exists() else { return }
+            try refusingPresent { () throws(BackupError) in _ = try make(place.name, in: place.folder) }
+        }
+        try place.folder.synchronize()
+    }
+
+    /// A new file, made only where there is none. What the lost one's mode was, its folder tells best: the app may have its data by its group.
+    private func make(_ name: FileName, in folder: FolderHandle) throws(BackupError) -> OwnedDescriptor {
+        let file = try folder.createFile(name, permissions: 0o600)
+        NewFileOwner.giveToOwnerOfFolder(file.path)
+        let place = try folder.status()
+        var group: mode_t = 0o070
+        if try file.status().group != place.group, !file.giveToGroup(place.group) { group = 0 }
+        let allowed = (0o606 | group) & ~FolderHandle.creationMask
+        try file.setPermissions(0o600 | mode_t(place.mode) & 0o666 & allowed)
+        return file
+    }
+
+    private func refusingPresent(_ body: () throws(BackupError) -> Void) throws(BackupError) {
+        do throws(BackupError) {
+            try body()
+        } catch {
+            throw error.code == .alreadyExists ? madeMeanwhile : error
+        }
+    }
+
+    /// That a database which was lost is there by now.
+    public var madeMeanwhile: BackupError {
+        BackupError(
+            .busy, "another program has made the database that was lost, in the middle of the restore", path: path,
+            remedy: "Nothing was changed. Restore again: what the program has written is saved first then.")
     }
 }

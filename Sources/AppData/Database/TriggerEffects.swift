@@ -131,6 +131,7 @@ private final class TriggerWrites {
 
     init(path: String) throws(BackupError) {
         self.path = path
+        try OrphanedLog.requireNone(ofDatabase: path)
         let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX
         guard sqlite3_open_v2(path, &connection, flags, nil) == SQLITE_OK else {
             let failure = DatabaseFailure.last(connection, path: path)

@@ -53,6 +53,32 @@ extension AppDatabase {
         return outcome
     }
 
+    /// Leaves all records as they are, where they are those of the file already: only the mark comes.
+    /// - Parameters:
+    ///   - counts: number of records for each collection of the format.
+    ///   - whenLocked, beforeCommit: as for `run`.
+    /// - Throws: `busy` when the app has changed its records meanwhile.
+    public func keepRecords(
+        _ counts: [Int], of format: AppDefinition, marker: RestoreMarker?,
+        whenLocked: () throws(BackupError) -> Void, beforeCommit: () throws(BackupError) -> Void
+    ) throws(BackupError) {
+        try write { database in
+            let connection = database.sqliteConnection
+            try whenLocked()
+            let reader = DatabaseRecordReader(connection: connection, definition: format, path: path)
+            for (index, collection) in format.collections.enumerated() where collection.source == .table {
+                guard try reader.count(of: index) != counts[index] else { continue }
+                throw BackupError(
+                    .busy, "the app changed its database while the restore was about to replace it", path: path,
+                    remedy: "Close the app, or wait, and try again. Nothing was changed.")
+            }
+            try marker?.leaveIfOthersHaveFinished(connection, path: path)
+            try FaultInjection.reached("restore.before-commit")
+            try beforeCommit()
+        }
+        try FaultInjection.reached("restore.committed")
+    }
+
     /// Whether records of a form can be added to those that there are.
     /// - Throws: `notSupported` when they have another form.
     public func requireSameFormat(as format: AppDefinition) throws(BackupError) {

@@ -57,11 +57,13 @@ public struct RestoreRunner: Sendable {
             var report = RestoreReport(
                 result: .preview, fileName: source.name, startedAt: startedAt, finishedAt: startedAt, strategy: strategy)
             do throws(BackupError) {
-                let checked = try check(source, strategy, in: folder)
+                let missing = try missingParts(of: source, in: folder)
+                let checked = try check(source, strategy, missing, in: folder)
+                try missing.requireMakeable()
                 report.checked = checked
                 report.unreadFileCount = Self.replacesMedia(checked, strategy) ? checked.unreadFileCount : 0
-                report.outcome = try operation(source, in: folder).rehearse(checked)
-                if comparesOthers, isCheap(source) { report.others = try others(source, than: strategy, in: folder) }
+                report.outcome = try operation(source, missing, in: folder).rehearse(checked)
+                if comparesOthers, isCheap(source) { report.others = try others(source, than: strategy, missing, in: folder) }
             } catch {
                 throw advising(error, source).at(source.name)
             }
@@ -77,14 +79,14 @@ public struct RestoreRunner: Sendable {
 
     /// A strategy that cannot be used with this file is left out.
     private func others(
-        _ source: ImportSource, than strategy: ImportStrategy, in folder: String
+        _ source: ImportSource, than strategy: ImportStrategy, _ missing: MissingParts, in folder: String
     ) throws(BackupError) -> [RestoreOutcome] {
         var outcomes: [RestoreOutcome] = []
         for other in strategies where other != strategy {
             let folder = "\(folder)/\(other.rawValue)"
             try FileSystem.makeDirectories(folder)
-            guard let checked = try? check(source, other, in: folder),
-                let outcome = try? operation(source, in: folder).rehearse(checked)
+            guard let checked = try? check(source, other, missing, in: folder),
+                let outcome = try? operation(source, missing, in: folder).rehearse(checked)
             else { continue }
             outcomes.append(outcome)
         }
@@ -154,15 +156,19 @@ public struct RestoreRunner: Sendable {
                 let counted = CountedSource(source.bytes) { steps.noteRead($0) }
                 let source = source.replacing(bytes: counted)
                 try store.withWorkFolder { (folder) throws(BackupError) in
-                    let operation = try operation(source, in: folder, among: store.places().foreignFolders())
-                    let checked = try steps.checking { () throws(BackupError) in try check(source, strategy, in: folder) }
+                    let foreignFolders = try store.places().foreignFolders()
+                    let (missing, checked) = try steps.checking { () throws(BackupError) in
+                        let missing = try missingParts(of: source, in: folder)
+                        return (missing, try check(source, strategy, missing, in: folder))
+                    }
+                    let operation = operation(source, missing, in: folder, among: foreignFolders)
                     report.checked = checked
                     report.result = .failed
-                    let known = try store.database.isLost() ? identified(source, .replace) : source
-                    try store.makeMissingParts(of: known.backupDatabase, workPath: folder)
+                    try missing.requireMakeable()
                     let backup = BackupOperation(store: store)
                     var room = RoomCheck()
-                    try SafetyRoom(store: store).add(to: &room)
+                    let lostSizeBytes = missing.databaseCopy.flatMap { FileSystem.statusIfPresent($0)?.size } ?? 0
+                    try SafetyRoom(store: store, lostSizeBytes: lostSizeBytes).add(to: &room)
                     // What a restore does not replace may have holes in the backup.
                     let replacesMedia = Self.replacesMedia(checked, strategy)
                     report.unreadFileCount = replacesMedia ? checked.unreadFileCount : 0
@@ -174,6 +180,8 @@ public struct RestoreRunner: Sendable {
                         }, outcome: { report.outcome = $0 }, room: room,
                         prepare: { () throws(BackupError) in
                             report.hooks = try hooks.runBefore(source.name, strategy)
+                            // The command may have stopped the app, which could have made them itself.
+                            report.broughtBack = try missing.make()
                             media = try store.lockMediaForRestore()
                         }
                     ) {
@@ -197,7 +205,8 @@ public struct RestoreRunner: Sendable {
             media?.release()
             // After a failure the data is as it was, unless the report says otherwise.
             let wasUndone = error.code == .interrupted && report.result != .unfinished
-            let cancelled: Message = report.keptMediaPath == nil ? "cancelled; nothing was changed" : "cancelled"
+            let isUnchanged = report.keptMediaPath == nil && report.broughtBack == nil
+            let cancelled: Message = isUnchanged ? "cancelled; nothing was changed" : "cancelled"
             let failure = (wasUndone ? BackupError(.interrupted, cancelled) : advising(error, source)).telling(
                 ofKeptMedia: report.keptMediaPath)
             report.error = failure
@@ -250,12 +259,12 @@ public struct RestoreRunner: Sendable {
     /// Checks a file. One that is refused because anybody may have made it, or because its files do not lie where the app's archives have them now, is
     /// looked at again: the safety backup that a report offers as the way back must be taken, whatever it holds and however it was laid out.
     private func check(
-        _ source: ImportSource, _ strategy: ImportStrategy, in folder: String
+        _ source: ImportSource, _ strategy: ImportStrategy, _ missing: MissingParts, in folder: String
     ) throws(BackupError) -> CheckedImport {
         try requireOwn(source)
         let known = identified(source, strategy)
         do {
-            let checked = try operation(source, in: folder).check(known, strategy: strategy)
+            let checked = try operation(source, missing, in: folder).check(known, strategy: strategy)
             if source.origin == .ownRepository { try requireAllFields(checked, of: source) }
             return checked
         } catch {
@@ -265,7 +274,7 @@ public struct RestoreRunner: Sendable {
             // The first look may have left an export in the folder.
             let folder = "\(folder)/own"
             try FileSystem.makeDirectories(folder)
-            return try operation(source, in: folder).check(own, strategy: strategy)
+            return try operation(source, missing, in: folder).check(own, strategy: strategy)
         }
     }
 
@@ -296,13 +305,19 @@ public struct RestoreRunner: Sendable {
         return source.asOwn
     }
 
+    /// - Throws: what writing a copy of the backup's database throws.
+    private func missingParts(of source: ImportSource, in folder: String) throws(BackupError) -> MissingParts {
+        try MissingParts(of: store, from: { identified(source, .replace).backupDatabase }, workPath: folder)
+    }
+
     private func operation(
-        _ source: ImportSource, in folder: String, among foreignFolders: ForeignFolders = .none
+        _ source: ImportSource, _ missing: MissingParts, in folder: String, among foreignFolders: ForeignFolders = .none
     ) -> RestoreOperation {
         RestoreOperation(
             database: store.database, mediaPath: store.mediaPath, journalPath: store.paths.restoreJournal, workPath: folder,
             savedMedia: store.savedMedia, restoresSettings: restoresSettings ?? (source.isSafetyBackup ? true : nil),
-            allowsDamage: allowsDamage, refusesNewerSchema: store.settings.refusesNewerSchema, foreignFolders: foreignFolders)
+            allowsDamage: allowsDamage, refusesNewerSchema: store.settings.refusesNewerSchema, foreignFolders: foreignFolders,
+            recreation: missing.databaseCopy)
     }
 
     /// Keeps the newest ones that the definition asks for, and the pinned ones.

@@ -7,10 +7,12 @@ import SystemIO
 /// that has changed since the newest backup.
 struct SafetyRoom {
     let store: Store
+    /// Of the database that is made in the place of a lost one.
+    var lostSizeBytes: UInt64 = 0
 
     func add(to room: inout RoomCheck) throws(BackupError) {
         let databasePath = try store.database.realPath()
-        let databaseSize = ["", "-wal"].reduce(UInt64(0)) {
+        let databaseSize = ["", "-wal"].reduce(lostSizeBytes) {
             $0.addingSaturating(FileSystem.statusIfPresent(databasePath + $1)?.size ?? 0)
         }
         try room.need(databaseSize.multipliedSaturating(by: 2), at: store.paths.spool)

@@ -16,7 +16,7 @@ public final class FolderHandle: Sendable {
     private init(descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }
 
     /// What new files lack of the mode that they are made with (umask(2)), as it was when the program started.
-    private static let creationMask: mode_t = {
+    public static let creationMask: mode_t = {
         let text = (try? FileSystem.readVirtualFile("/proc/self/status")) ?? []
         let line = String(decoding: text, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("Umask:") }
         let digits = line?.split(whereSeparator: { $0 == "\t" || $0 == " " }).last

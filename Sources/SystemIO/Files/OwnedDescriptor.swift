@@ -207,6 +207,10 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
         try SystemCall.check("set the owner", path) { fchown(rawValue, owner.user, owner.group) }
     }
 
+    /// fchown(2) of the group alone.
+    /// - Returns: false where it is refused, as for a group that the user is not in.
+    public borrowing func giveToGroup(_ group: UInt32) -> Bool { fchown(rawValue, uid_t.max, group) == 0 }
+
     /// Sets extended attributes, also of a file that its mode forbids its owner to write to.
     /// - Returns: the first error; `nil` when all are set.
     public borrowing func setExtendedAttributes(_ attributes: [ExtendedAttribute], permissions: mode_t) -> BackupError? {

@@ -1,0 +1,209 @@
+import TestSupport
+import Testing
+
+/// A restore of a lost database harms nothing that comes in its way: what the app makes meanwhile, and logs that it has left.
+struct LostDatabaseSafetyTests {
+    /// A store whose app's database is `$R/data/ev.db`, with the backup `one`, and `$R/new.db` as the app would make it.
+    private static func prepare() throws -> Room {
+        let room = try Room()
+        try room.sh(
+            """
+            mkdir $R/data; backupfs init --store $R/tmp --sample >/dev/null; cp $R/tmp/app/database.sqlite $R/data/ev.db; rm -r $R/tmp
+            cp $R/data/ev.db $R/new.db; sqlite3 $R/new.db "delete from expenses; update cars set name = 'of the app'; pragma journal_mode = delete" >/dev/null
+            backupfs init --store $S --database $R/data/ev.db --repository $R/repo >/dev/null; backupfs backup --label one --store $S >/dev/null 2>&1
+            """)
+        return room
+    }
+
+    private static let dump = "sqlite3 -readonly $R/data/ev.db .dump"
+    private static let newDump = "sqlite3 -readonly $R/new.db .dump"
+    private static let loss = ["rm $R/data/ev.db*", "rm $R/data/ev.db*; : > $R/data/ev.db"]
+
+    /// The app makes its database in its own way: as a whole file, or through SQLite.
+    private static let appMakesIt =
+        "if [ -e $R/data/ev.db ]; then sqlite3 $R/data/ev.db \".restore $R/new.db\"; else cp $R/new.db $R/data/ev.db; fi"
+
+    @Test(arguments: loss)
+    func `what the app makes while before-restore runs is kept`(loss: String) throws {
+        let room = try Self.prepare()
+        try room.sh(
+            """
+            echo '\(Self.appMakesIt)' > $R/hook
+            backupfs config set before-restore "R=$R bash $R/hook" --store $S >/dev/null; \(loss)
+            """)
+        let result = try room.run("backupfs restore one --yes --store $S")
+        #expect(result.status != 0 && result.complaint.contains("another program has made the database"), "\(result)")
+        #expect(try room.sh(Self.dump) == room.sh(Self.newDump))
+        try room.sh(
+            """
+            backupfs config unset before-restore --store $S >/dev/null
+            backupfs restore one --yes --store $S >/dev/null; backupfs undo --yes --store $S >/dev/null
+            """)
+        #expect(try room.sh("sqlite3 -readonly $R/data/ev.db 'select distinct name from cars'") == "of the app")
+    }
+
+    @Test(arguments: loss)
+    func `what the app makes right before the database gets its name is kept`(loss: String) throws {
+        let room = try Self.prepare()
+        let result = try room.run(
+            """
+            \(loss); touch $R/wait; BACKUPFS_FAULT=restore.database-copied=pause:$R/wait backupfs restore one --yes --store $S & restore=$!
+            while ! [ -e $R/wait.reached ] && kill -0 $restore; do sleep 0.01; done
+            \(Self.appMakesIt); rm $R/wait; wait $restore
+            """)
+        #expect(result.status != 0 && result.complaint.contains("another program has made the database"), "\(result)")
+        #expect(try room.sh("ls $R/wait.reached >/dev/null; \(Self.dump)") == room.sh(Self.newDump))
+        #expect(try room.sh("ls -A $R/data | grep backupfs || true") == "")
+    }
+
+    /// The app as it runs on after the file of its database was removed: it makes one commit when `$R/go` comes.
+    private static let app = """
+        import os, sqlite3, sys, time
+        app = sqlite3.connect(sys.argv[1], isolation_level=None)
+        app.execute('pragma journal_mode = wal'); app.execute('delete from expenses'); app.execute('vacuum')
+        app.execute('create table scratch(a, b)')
+        for i in range(400): app.execute('insert into scratch values(?, ?)', (i, 'x' * 500))
+        app.execute('pragma wal_checkpoint(truncate)')
+        open(sys.argv[2] + '/ready', 'w').close()
+        while not os.path.exists(sys.argv[2] + '/go'): time.sleep(0.01)
+        app.execute("update scratch set b = 'y' || b")
+        os._exit(0)
+        """
+
+    @Test(arguments: ["", "; : > $R/data/ev.db"])
+    func `the log of a running app does not come beside the restored database`(loss: String) throws {
+        let room = try Self.prepare()
+        let before = try room.sh(Self.dump)
+        try room.write(Self.app, to: "app.py")
+        let result = try room.run(
+            """
+            python3 $R/app.py $R/data/ev.db $R & app=$!
+            while ! [ -e $R/ready ] && kill -0 $app; do sleep 0.01; done
+            rm $R/data/ev.db\(loss); stat -c '%n %s' $R/data/ev.db-*; backupfs restore one --yes --store $S; status=$?
+            touch $R/go; wait $app; exit $status
+            """)
+        #expect(result.output.contains("ev.db-wal 0") && result.output.contains("ev.db-shm 32768"), "\(result)")
+        #expect(result.status != 0 && result.complaint.contains("Stop the app first"), "\(result)")
+        // Its log holds data now, which no backup has.
+        let second = try room.run("backupfs restore one --yes --store $S")
+        #expect(second.status != 0 && second.complaint.contains("move"), "\(second)")
+        try room.sh("rm $R/data/ev.db-wal; backupfs restore one --yes --store $S >/dev/null")
+        #expect(try room.sh(Self.dump) == before)
+    }
+
+    @Test(arguments: loss)
+    func `empty logs that nobody uses are no hindrance, and are cleared away`(loss: String) throws {
+        let room = try Self.prepare()
+        let before = try room.sh(Self.dump)
+        try room.sh("\(loss); : > $R/data/ev.db-wal; head -c 32768 /dev/zero > $R/data/ev.db-shm; : > $R/data/ev.db-journal")
+        try room.sh("backupfs restore one --yes --store $S >/dev/null")
+        #expect(try room.sh(Self.dump) == before)
+        #expect(try room.sh("ls -A $R/data | grep -v -x -e ev.db -e ev.db-wal -e ev.db-shm || true") == "")
+    }
+
+    @Test func `a whole database is not put beside the log of a running app either`() throws {
+        let room = try Room()
+        try room.sh(
+            """
+            mkdir $R/data; sqlite3 $R/data/ev.db "create table expenses(a, b); insert into expenses values (1, 'one')"
+            backupfs init --store $S --database $R/data/ev.db >/dev/null; backupfs backup --label one --store $S >/dev/null 2>&1
+            """)
+        let before = try room.sh(Self.dump)
+        try room.write(Self.app, to: "app.py")
+        let result = try room.run(
+            """
+            python3 $R/app.py $R/data/ev.db $R & app=$!
+            while ! [ -e $R/ready ] && kill -0 $app; do sleep 0.01; done
+            rm $R/data/ev.db; backupfs restore one --yes --store $S; status=$?
+            touch $R/go; wait $app; exit $status
+            """)
+        #expect(result.status != 0 && result.complaint.contains("Stop the app first"), "\(result)")
+        try room.sh("rm $R/data/ev.db-wal; backupfs restore one --yes --store $S >/dev/null")
+        #expect(try room.sh(Self.dump) == before)
+    }
+
+    /// SQLite deletes the log beside an empty database when it opens that.
+    @Test(arguments: ["-wal", "-journal"])
+    func `the log beside an empty database is kept by each command`(suffix: String) throws {
+        let room = try Self.prepare()
+        try room.sh(
+            """
+            rm $R/data/ev.db*; : > $R/data/ev.db; head -c 5000 /dev/urandom > $R/data/ev.db\(suffix); sha256sum $R/data/ev.db* > $R/sums
+            """)
+        for command in [
+            "status", "snapshots", "backup --label two", "restore one --dry-run", "restore one --yes", "diff one", "check",
+            "export --output $R/e.json",
+        ] {
+            let result = try room.run("backupfs \(command) --store $S")
+            #expect(try room.sh("sha256sum --quiet -c $R/sums && ls $R/data") == "ev.db\nev.db\(suffix)", "\(command): \(result)")
+        }
+        let refused = try room.run("backupfs restore one --yes --store $S")
+        #expect(refused.status != 0, "\(refused)")
+        #expect(refused.complaint.contains("ev.db\(suffix)"), "\(refused)")
+        #expect(refused.complaint.contains("move the log to a safe place"), "\(refused)")
+        let status = try room.run("backupfs status --store $S")
+        #expect(status.output.contains("is an empty file, and a log with data lies beside it"), "\(status)")
+        #expect(try room.sh("backupfs snapshots --store $S").contains("one"))
+        try room.sh("mv $R/data/ev.db\(suffix) $R/safe; backupfs restore one --yes --store $S >/dev/null")
+        #expect(try room.sh("sqlite3 -readonly $R/data/ev.db 'pragma integrity_check'") == "ok")
+    }
+
+    @Test func `a before-restore that fails leaves the database lost`() throws {
+        let room = try Self.prepare()
+        try room.sh("backupfs config set before-restore 'exit 1' --store $S >/dev/null; rm $R/data/ev.db*")
+        let result = try room.run("backupfs restore one --yes --store $S")
+        #expect(result.status != 0 && result.complaint.contains("Nothing was changed"), "\(result)")
+        #expect(try room.sh("ls -A $R/data") == "")
+    }
+
+    @Test func `a restore that fails later says what is there again`() throws {
+        let room = try Self.prepare()
+        let before = try room.sh(Self.dump)
+        try room.sh("rm $R/data/ev.db*")
+        let result = try room.run("backupfs restore one --yes --store $S", ["BACKUPFS_FAULT": "restore.before-commit=fail"])
+        #expect(result.status != 0 && result.complaint.contains("is there again as the backup has it"), "\(result)")
+        #expect(!result.complaint.contains("The data is as it was"), "\(result)")
+        #expect(try room.sh(Self.dump) == before)
+        #expect(try room.sh("cat $S/restore/last.txt").contains("is there again as the backup has it"))
+    }
+
+    /// Replacing the records of an app that keeps some of them would lose the column, so the database stays as it is made.
+    @Test func `an app that keeps records in a restore gets a column of its own back`() throws {
+        let room = try Room()
+        try room.sh(
+            """
+            backupfs init --store $S --app smilepile --sample >/dev/null
+            sqlite3 $S/app/database.sqlite "alter table photos add column secret text; update photos set secret = 's' || id"
+            backupfs backup --label one --store $S >/dev/null 2>&1
+            """)
+        let state =
+            "sqlite3 -readonly $S/app/database.sqlite .dump; cd $S/app/photos; find . -type f -print0 | sort -z | xargs -0 sha256sum"
+        let before = try room.sh(state)
+        #expect(before.contains("'s1'") && before.contains("fox.png"))
+        try room.sh("rm -r $S/app")
+        let preview = try room.sh("backupfs restore one --dry-run --store $S")
+        #expect(preview.contains("can be restored"), "\(preview)")
+        #expect(try room.sh("ls $S/app 2>/dev/null || true") == "")
+        let result = try room.run("backupfs restore one --yes --store $S")
+        #expect(result.status == 0, "\(result)")
+        #expect(try room.sh(state) == before)
+        #expect(try room.sh("find $S -name 'restore.journal*'") == "")
+    }
+
+    @Test(.enabled(if: Machine.isRoot, "NOT TESTED: files of other groups need root"), arguments: ["027", "007"])
+    func `a database that is made has the mode and the group of its folder`(umask: String) throws {
+        let room = try Self.prepare()
+        try room.sh(
+            """
+            chmod 2770 $R/data; chgrp 65533 $R/data; rm $R/data/ev.db*
+            umask \(umask); backupfs restore one --yes --store $S >/dev/null
+            """)
+        #expect(try room.sh("stat -c '%a %g' $R/data/ev.db") == (umask == "027" ? "640 65533" : "660 65533"))
+        try room.sh(
+            """
+            rm $R/data/ev.db*; : > $R/data/ev.db; chmod 604 $R/data/ev.db; chgrp 65532 $R/data/ev.db
+            backupfs restore one --yes --store $S >/dev/null
+            """)
+        #expect(try room.sh("stat -c '%a %g' $R/data/ev.db") == "604 65532")
+    }
+}
