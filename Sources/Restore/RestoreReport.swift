@@ -279,7 +279,8 @@ public struct RestoreReport: Sendable {
         if let remedy = error?.remedy { lines.append(remedy) }
         switch result {
         // What is wrong with a file is wrong with it the next time as well.
-        case .refused where error.map { !$0.code.mayPass && $0.code != .interrupted } == true: lines.append(broughtBack ?? Self.unchanged)
+        case .refused where error.map { !$0.code.mayPass && $0.code != .interrupted } == true:
+            lines.append(broughtBack ?? Self.unchanged)
         case .refused, .failed: lines.append(broughtBack ?? "The data is as it was. Copy the file again to try again.")
         case .unfinished: lines.append(Self.unfinished)
         case .success, .completed, .undone: break
