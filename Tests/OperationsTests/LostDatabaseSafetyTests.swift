@@ -47,7 +47,7 @@ struct LostDatabaseSafetyTests {
         let room = try Self.prepare()
         let result = try room.run(
             """
-            \(loss); touch $R/wait; BACKUPFS_FAULT=restore.database-copied=pause:$R/wait backupfs restore one --yes --store $S & restore=$!
+            \(loss); touch $R/wait; BACKUPFS_FAULT=lost.database-copied=pause:$R/wait backupfs restore one --yes --store $S & restore=$!
             while ! [ -e $R/wait.reached ] && kill -0 $restore; do sleep 0.01; done
             \(Self.appMakesIt); rm $R/wait; wait $restore
             """)
@@ -154,6 +154,21 @@ struct LostDatabaseSafetyTests {
         let result = try room.run("backupfs restore one --yes --store $S")
         #expect(result.status != 0 && result.complaint.contains("Nothing was changed"), "\(result)")
         #expect(try room.sh("ls -A $R/data") == "")
+    }
+
+    @Test func `a media folder on a disk that is not mounted leaves the database lost, and stops no service`() throws {
+        let room = try Room()
+        _ = try room.makeDiary()
+        try room.sh(
+            """
+            mkdir $R/data $R/disk; mv $S/app/database.sqlite* $R/data/; mv $S/app/photos $R/disk/; rm -r $S
+            backupfs init --store $S --app $R/diary.yaml --database $R/data/database.sqlite --media $R/disk/photos >/dev/null
+            backupfs config set before-restore "touch $R/stopped" --store $S >/dev/null
+            backupfs backup --label one --store $S >/dev/null; rm $R/data/*; mv $R/disk $R/away
+            """)
+        let result = try room.run("backupfs restore one --yes --store $S")
+        #expect(result.status != 0 && result.complaint.contains("Mount its disk"), "\(result)")
+        #expect(try room.sh("ls -A $R/data; ls $R/stopped 2>/dev/null || true") == "")
     }
 
     @Test func `a restore that fails later says what is there again`() throws {

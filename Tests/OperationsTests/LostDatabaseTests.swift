@@ -68,7 +68,7 @@ struct LostDatabaseTests {
     }
 
     @Test(arguments: [
-        "restore.database-copied", "restore.logs-aside", "restore.safety-made", "restore.before-commit", "restore.committed",
+        "lost.database-copied", "lost.logs-aside", "restore.safety-made", "restore.before-commit", "restore.committed",
     ])
     func `a restore that is killed can be made again`(point: String) throws {
         let room = try Self.prepare()

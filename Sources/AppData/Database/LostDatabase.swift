@@ -33,7 +33,7 @@ extension AppDatabase {
         try place.withoutLogs { () throws(BackupError) in
             // A program may have the empty file open, so it stays the same file.
             try DatabaseExchange(path: path, busyTimeoutSeconds: busyTimeoutSeconds).publish(
-                copy, { () throws(BackupError) in try FaultInjection.reached("restore.database-copied") },
+                copy, { () throws(BackupError) in try FaultInjection.reached("lost.database-copied") },
                 // A database with a log is none that is lost.
                 { (_) throws(BackupError) in throw madeMeanwhile },
                 { () throws(BackupError) in
@@ -52,7 +52,7 @@ extension AppDatabase {
             let file = try make(draft, in: place.folder)
             try source.copy(source.size, to: file, named: path)
             try file.synchronize()
-            try FaultInjection.reached("restore.database-copied")
+            try FaultInjection.reached("lost.database-copied")
             try place.withoutLogs { () throws(BackupError) in
                 try refusingPresent { () throws(BackupError) in try place.folder.move(draft, to: place.folder, as: place.name) }
                 try place.folder.synchronize()

@@ -43,7 +43,7 @@ struct LostPlace {
             for file in moved { try requireEmpty(file.aside, called: file.name) }
             try requireUnused(moved.map(\.aside))
             for name in names where try folder.status(name) != nil { throw inUse }
-            try FaultInjection.reached("restore.logs-aside")
+            try FaultInjection.reached("lost.logs-aside")
             try body()
         } catch {
             putBack(moved)

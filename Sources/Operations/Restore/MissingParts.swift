@@ -41,44 +41,43 @@ struct MissingParts {
     }
 
     /// - Throws: `alreadyExists` when a log of the lost database is there: it may hold all that is left of the data. `notSupported` when there is no way
-    ///   to make one.
+    ///   to make one. `notFound` when a disk may not be mounted.
     func requireMakeable() throws(BackupError) {
+        if let mediaPath = store.mediaPath, try FileSystem.lookBehindLinks(mediaPath) == nil { try requireParent(of: mediaPath) }
         guard isDatabaseLost else { return }
+        try requireParent(of: store.database.path)
         try store.database.requireNoLogOfLost()
         guard store.definition.coversWholeDatabase || databaseCopy != nil || !store.definition.migrations.isEmpty else {
             throw cannotMakeDatabase
         }
     }
 
-    /// - Returns: what is to be said of it if the restore fails afterwards; `nil` when the data is as it was.
+    /// - Parameter note: given what is to be said of it if the restore fails afterwards, unless the data is as it was.
     /// - Throws: `busy` when a program has made the database meanwhile, or still has the lost one open; as `requireMakeable`.
-    func make() throws(BackupError) -> Message? {
-        var made: Message?
-        if isDatabaseLost { made = try makeDatabase() }
+    func make(_ note: (Message) -> Void) throws(BackupError) {
+        if isDatabaseLost, try !store.database.isLost() { throw store.database.madeMeanwhile }
+        try requireMakeable()
+        if isDatabaseLost { try makeDatabase(note) }
         if let mediaPath = store.mediaPath, try FileSystem.lookBehindLinks(mediaPath) == nil {
             try makeParent(of: mediaPath)
             try FileSystem.makeDirectories(mediaPath)
             NewFileOwner.giveToOwnerOfFolder(mediaPath)
         }
-        return made
     }
 
-    private func makeDatabase() throws(BackupError) -> Message? {
+    private func makeDatabase(_ note: (Message) -> Void) throws(BackupError) {
         let database = store.database
-        guard try database.isLost() else { throw database.madeMeanwhile }
-        try requireMakeable()
         try makeParent(of: database.path)
         if let databaseCopy {
             try database.recreate(from: databaseCopy)
+            note("The database, which was lost, is there again as the backup has it. The rest was not restored: restore again.")
             if store.keepsOwnDatabase { upgrade() }
             return
-                "The database, which was lost, is there again as the backup has it. The rest was not restored: restore again."
         }
         try database.makeEmpty()
         // Nobody has described the tables of a whole database: they come with the restore.
-        guard !store.definition.coversWholeDatabase else { return nil }
+        guard !store.definition.coversWholeDatabase else { return }
         _ = try AppDatabase.create(at: database.path, definition: store.definition)
-        return nil
     }
 
     /// The app that the database in the store belongs to is this program.
@@ -100,13 +99,17 @@ struct MissingParts {
 
     /// Folders outside of the store may be of a disk that is not mounted: they are not made.
     private func makeParent(of path: String) throws(BackupError) {
-        let parent = FileSystem.parentPath(path)
-        if path.hasPrefix(store.paths.root + "/") {
-            try FileSystem.makeDirectories(parent)
-        } else if try !FileSystem.exists(parent) {
-            throw BackupError(
-                .notFound, "the folder of the app's data is not there", path: parent,
-                remedy: "Mount its disk, or make the folder.")
-        }
+        try requireParent(of: path)
+        if isInStore(path) { try FileSystem.makeDirectories(FileSystem.parentPath(path)) }
     }
+
+    private func requireParent(of path: String) throws(BackupError) {
+        let parent = FileSystem.parentPath(path)
+        guard !isInStore(path), try !FileSystem.exists(parent) else { return }
+        throw BackupError(
+            .notFound, "the folder of the app's data is not there", path: parent,
+            remedy: "Mount its disk, or make the folder.")
+    }
+
+    private func isInStore(_ path: String) -> Bool { path.hasPrefix(store.paths.root + "/") }
 }

@@ -181,7 +181,7 @@ public struct RestoreRunner: Sendable {
                         prepare: { () throws(BackupError) in
                             report.hooks = try hooks.runBefore(source.name, strategy)
                             // The command may have stopped the app, which could have made them itself.
-                            report.broughtBack = try missing.make()
+                            try missing.make { report.broughtBack = $0 }
                             media = try store.lockMediaForRestore()
                         }
                     ) {
