@@ -30,6 +30,8 @@ final class BackupProgress: Sendable {
         /// Whether it is known what the media folder holds.
         var knowsMedia = false
         var archivedItems: UInt64 = 0
+        /// Of the media, in what was reported last.
+        var reportedMediaItems: UInt64 = 0
         var pace = ProgressPace()
     }
 
@@ -56,7 +58,14 @@ final class BackupProgress: Sendable {
         tell(always: true) { state in state.knowsMedia = !hasMedia }
     }
 
-    func enter(_ stage: BackupStage) { tell(always: true) { $0.stage = stage } }
+    /// The end of the stage before is reported as well, however fast it was.
+    func enter(_ stage: BackupStage) {
+        state.withLock { state in
+            if state.stage == .media, state.reportedMediaItems != state.media.processedItems { tellNow(&state, always: true) }
+            state.stage = stage
+            tellNow(&state, always: true)
+        }
+    }
 
     /// What the records will take to read and to store.
     func expectData(bytes: UInt64) { tell { $0.data.totalBytes = bytes } }
@@ -95,9 +104,14 @@ final class BackupProgress: Sendable {
     private func tell(always: Bool = false, _ change: (inout State) -> Void) {
         state.withLock { state in
             change(&state)
-            guard let percent = state.pace.next(percent(state), always: always) else { return }
-            report(progress(state, percent))
+            tellNow(&state, always: always)
         }
+    }
+
+    private func tellNow(_ state: inout State, always: Bool) {
+        guard let percent = state.pace.next(percent(state), always: always) else { return }
+        state.reportedMediaItems = state.media.processedItems
+        report(progress(state, percent))
     }
 
     private func progress(_ state: State, _ percent: Int) -> OperationProgress {
@@ -115,7 +129,8 @@ final class BackupProgress: Sendable {
     /// What the stage goes through one by one.
     private func items(_ state: State) -> (current: UInt64, total: UInt64) {
         switch state.stage {
-        case .media: (state.media.processedItems, state.media.items)
+        // The first files may be there before it is known how many there will be.
+        case .media: state.knowsMedia ? (state.media.processedItems, state.media.items) : (0, 0)
         case .archive: (state.archivedItems, state.archivedItems)
         case .start, .data, .listing, .metadata, .end: (0, 0)
         }
@@ -147,9 +162,10 @@ extension BackupProgress {
         guard phases[index].stage == state.stage else { return begin }
         switch state.stage {
         case .data: return begin + Self.share(state.data.doneBytes, of: state.data.totalBytes, end - begin)
-        case .media: return begin + Self.share(state.media.processedItems, of: state.media.items, end - begin)
+        case .media where state.knowsMedia:
+            return begin + Self.share(state.media.processedItems, of: state.media.items, end - begin)
         case .archive: return state.archivedItems > 0 ? end : begin
-        case .start, .listing, .metadata, .end: return begin
+        case .start, .listing, .media, .metadata, .end: return begin
         }
     }
 
