@@ -318,7 +318,7 @@ struct ArchiveImport: Sendable {
         } else {
             try reader.extract(entry) { (bytes) throws(BackupError) in try file.writeAll(bytes) }
         }
-        if let permissions = entry.permissions { try file.setPermissions(mode_t(permissions & 0o777 | 0o600)) }
+        if let permissions = entry.permissions { try file.setPermissions(mode_t(permissions & 0o1777 | 0o600)) }
         try file.setModificationTime(entry.modificationTime)
     }
 

@@ -91,7 +91,10 @@ extension RestoreOperation {
         }
         guard let staging = journal.media?.stagingPath else { return }
         // Who restores as root leaves the app its files.
-        if geteuid() == 0 { try FileSystem.setOwner(ofTree: staging, status.owner, status.group) }
+        if geteuid() == 0 {
+            let owner = try checked.storedMedia.map { (stored) throws(BackupError) in try stored.ownerOfFiles(in: mediaPath) }
+            try FileSystem.setOwner(ofTree: staging, owner?.user ?? status.owner, owner?.group ?? status.group)
+        }
         // After that: a new owner takes capabilities away.
         media.incomplete = try metadata?.restoreAttributes()
         try FileSystem.synchronizeTree(staging)

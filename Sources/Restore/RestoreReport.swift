@@ -94,6 +94,7 @@ public struct RestoreReport: Sendable {
                 ? "The restore was interrupted after the data had been replaced, and has been finished."
                 : "The restore was interrupted after the data had been changed, and has been finished."
         case .undone:
+            if let broughtBack { return "The restore was interrupted. \(broughtBack)" }
             return strategy == .replace
                 ? "The restore was interrupted before the data had been replaced. The data is as it was."
                 : "The restore was interrupted before the data had been changed. The data is as it was."

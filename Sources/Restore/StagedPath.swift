@@ -52,7 +52,7 @@ enum StagedPath {
     ) throws(BackupError) {
         try descend(path.split(separator: UInt8(ascii: "/"))[...], from: DirectoryReader(path: root)) {
             (folder: borrowing DirectoryReader) throws(BackupError) in
-            if let permissions { try folder.descriptor.setPermissions(mode_t(permissions & 0o777 | 0o700)) }
+            if let permissions { try folder.descriptor.setPermissions(mode_t(permissions & 0o1777 | 0o700)) }
             try folder.descriptor.setModificationTime(time)
         }
     }

@@ -7,10 +7,55 @@ import SystemIO
 public struct StoredMedia: Sendable {
     let repository: Repository
     let root: StoredDirectory
+    private let entry: TreeEntry
+    /// Of files whose entries name no other; `nil` where the backup does not say.
+    private let fileOwner: FileOwner?
 
-    public init(_ root: StoredDirectory, in repository: Repository) {
-        self.root = root
+    /// - Returns: `nil` when the backup has no media, or cannot be read.
+    public init?(of snapshot: Snapshot, in repository: Repository) {
+        guard let entry = (try? repository.rootDirectory(of: snapshot))?.entry(named: "media"), let root = entry.storedDirectory
+        else { return nil }
         self.repository = repository
+        self.root = root
+        self.entry = entry
+        fileOwner = snapshot.mediaOwner
+    }
+
+    private var folderOwner: FileOwner? { entry.metadata?.owner ?? fileOwner }
+
+    /// Whom root gives restored files whose entries name no owner.
+    ///
+    /// The owner that the media folder has now, as after a move to another machine, where the app has another number. But where the folder had an owner
+    /// of its own in the backup and still has it, or files that are there still have the owner of the backup, the numbers are those of the backup.
+    func ownerOfFiles(in path: String) throws(BackupError) -> FileOwner {
+        let folder = try FolderHandle(path: path)
+        let status = try folder.status()
+        let present = FileOwner(user: status.owner, group: status.group)
+        guard let fileOwner, let folderOwner, present != fileOwner else { return present }
+        if present == folderOwner { return fileOwner }
+        for name in try folder.reader().names().prefix(Self.lookedAtCount) {
+            guard let status = try folder.status(name) else { continue }
+            if FileOwner(user: status.owner, group: status.group) == fileOwner { return fileOwner }
+        }
+        return present
+    }
+
+    /// Of a large folder the first names tell enough.
+    private static let lookedAtCount = 1_000
+
+    /// Gives the media folder, which was lost and is made again, what the backup has of it. As root its owner, unless the folder that it lies in says
+    /// whose data are there. What cannot be had is left: the folder is there.
+    public func giveMetadata(toMadeFolder path: String) throws(BackupError) {
+        let folder = try FolderHandle(path: path)
+        if geteuid() == 0 {
+            let parent = try FileSystem.status(FileSystem.parentPath(path))
+            let owner = parent.owner == 0 ? folderOwner : FileOwner(user: parent.owner, group: parent.group)
+            if let owner { try? folder.setOwner(owner) }
+        }
+        let permissions = mode_t(entry.restoredPermissions)
+        // The restore must be able to fill it.
+        try folder.setPermissions(permissions | 0o700)
+        _ = folder.setExtendedAttributes(entry.metadata?.extendedAttributes ?? [], permissions: permissions | 0o700)
     }
 
     /// Paths below the media folder of files that had holes, and how many bytes lie in these.

@@ -140,6 +140,82 @@ import Testing
         #expect(try Self.state(room, "$R/out/media") == Self.state(room, "$R/media"))
     }
 
+    /// - Parameter folder: of the media folder in the second backup; the files have 1234:1234 all the time.
+    @Test(arguments: [("a", "0:1234"), ("b", "0:1234"), ("b", "4321:4321")])
+    func `a media folder of another owner gives restored files none`(backup: String, folder: String) throws {
+        let room = try Self.makeRoom()
+        try room.sh(
+            """
+            cd $R/media; mkdir sub; echo one > one.jpg; echo two > sub/two; chown -R 1234:1234 .; backupfs backup --label a --store $S
+            chown \(folder) .; backupfs backup --label b --store $S; echo changed > one.jpg
+            """)
+        #expect(try room.run("backupfs restore \(backup) --yes --store $S").status == 0)
+        let owners = try room.sh("cd $R/media; stat -c '%u:%g %n' . one.jpg sub sub/two")
+        #expect(owners == "\(folder) .\n1234:1234 one.jpg\n1234:1234 sub\n1234:1234 sub/two")
+    }
+
+    /// As on another machine, where the app has another number.
+    @Test func `restored files get the owner that the media folder has by now`() throws {
+        let room = try Self.makeRoom()
+        try room.sh(
+            """
+            cd $R/media; echo one > one.jpg; chown 1234:1234 one.jpg; backupfs backup --label a --store $S
+            rm one.jpg; chown 2222:2222 .
+            """)
+        #expect(try room.run("backupfs restore a --yes --store $S").status == 0)
+        #expect(try room.sh("stat -c '%u:%g' $R/media $R/media/one.jpg") == "2222:2222\n2222:2222")
+    }
+
+    @Test(arguments: [("0:0", "1234:7"), ("555:556", "555:556")])
+    func `a media folder that is lost gets back what the backup has of it`(parent: String, folder: String) throws {
+        let room = try Self.makeRoom()
+        try room.sh(
+            """
+            rm -r $S; mkdir $R/p; chown \(parent) $R/p; mkdir $R/p/media; chmod 1751 $R/p/media; echo one > $R/p/media/one.jpg
+            setfattr -n user.album -v holidays $R/p/media; chown 1234:7 $R/p/media $R/p/media/one.jpg
+            backupfs init --store $S --database $R/app.db --media $R/p/media --repository $R/q; backupfs backup --label a --store $S
+            rm -r $R/p/media
+            """)
+        #expect(try room.run("backupfs restore a --yes --store $S").status == 0)
+        let state = try room.sh(
+            "cd $R/p/media; stat -c '%a %u:%g %n' .; stat -c '%u:%g %n' one.jpg; getfattr --only-values -n user.album .")
+        #expect(state == "1751 \(folder) .\n\(folder) one.jpg\nholidays")
+    }
+
+    @Test(arguments: ["replace", "target"]) func `the sticky bit of folders comes back`(way: String) throws {
+        let room = try Self.makeRoom()
+        try room.sh("mkdir $R/media/drop; chmod 1777 $R/media/drop; : > $R/media/drop/x; backupfs backup --label a --store $S")
+        if way == "replace" {
+            try room.sh("rm -r $R/media/drop; backupfs restore a --yes --store $S")
+            #expect(try room.sh("stat -c %a $R/media/drop") == "1777")
+        } else {
+            try room.sh("backupfs restore a --target $R/out --store $S")
+            #expect(try room.sh("stat -c %a $R/out/media/drop") == "1777")
+        }
+    }
+
+    @Test(arguments: [
+        ("setfattr -n user.comment -v new folder", "media/folder/"), ("chown 9 folder", "media/folder/"),
+        ("setfattr -n user.comment -v new .", "media/"),
+        ("rm b; ln a b", "media/a\nmedia/b"), ("rm two; cp -p one two", "media/one\nmedia/two"),
+        ("rm two c; ln one c; cp -p b two; ln two d2; rm d2", "media/c\nmedia/two"),
+    ])
+    func `diff tells what has changed beside the bytes`(change: String, paths: String) throws {
+        let room = try Self.makeRoom()
+        try room.sh(
+            """
+            cd $R/media; mkdir folder; echo x > folder/x; for name in a b c one three; do echo same > $name; done; ln one two; ln three four
+            touch -d 2024-01-01 a b c one three; backupfs backup --label a --store $S; backupfs diff a a --store $S
+            \(change); backupfs backup --label b --store $S
+            """)
+        let told = try room.sh("backupfs diff a b --json --store $S | jq -r '.. | .path? // empty' | sort -u")
+        #expect(told == paths)
+        #expect(try room.sh("backupfs diff a b --store $S").contains(String(paths.split(separator: "\n")[0])))
+        // The same links, with other inodes.
+        try room.sh("backupfs restore b --yes --store $S; sleep 2.2; backupfs backup --label c --store $S")
+        #expect(try room.sh("backupfs diff b c --json --store $S | jq -r '.. | .path? // empty' | grep media || true") == "")
+    }
+
     @Test func `the mount shows the attributes of users beside its own`() throws {
         try Machine.requireFUSE()
         let room = try Self.makeRoom()

@@ -24,12 +24,17 @@ extension AppDatabase {
 
     /// Makes a lost database what a copy of it is: its tables, whether the definition names them or not, with indexes, views, triggers and version
     /// numbers. Durable when it returns; after an error or a crash the database is lost as before.
-    /// - Parameter copy: a database without a log that no other program has open.
+    /// - Parameters:
+    ///   - copy: a database without a log that no other program has open.
+    ///   - note: called first, with the path of a file that is made beside the database and that a crash leaves there; `nil` when none is made.
     /// - Throws: `busy` when another program has made the database by then, of which no backup has anything, or still has the lost one open.
-    public func recreate(from copy: String) throws(BackupError) {
+    public func recreate(
+        from copy: String, noting note: (_ draftPath: String?) throws(BackupError) -> Void
+    ) throws(BackupError) {
         let place = try LostPlace(realPath())
-        guard let file = try FileSystem.lookBehindLinks(path) else { return try put(copy, in: place) }
+        guard let file = try FileSystem.lookBehindLinks(path) else { return try put(copy, in: place, note) }
         guard try isLost() else { throw madeMeanwhile }
+        try note(nil)
         try place.withoutLogs { () throws(BackupError) in
             // A program may have the empty file open, so it stays the same file.
             try DatabaseExchange(path: path, busyTimeoutSeconds: busyTimeoutSeconds).publish(
@@ -45,9 +50,12 @@ extension AppDatabase {
         }
     }
 
-    private func put(_ copy: String, in place: LostPlace) throws(BackupError) {
+    private func put(
+        _ copy: String, in place: LostPlace, _ note: (_ draftPath: String?) throws(BackupError) -> Void
+    ) throws(BackupError) {
         let draft = LostPlace.draftName()
         let source = try SharedFile(path: copy)
+        try note("\(place.folder.path)/\(draft)")
         do {
             let file = try make(draft, in: place.folder)
             try source.copy(source.size, to: file, named: path)
@@ -96,10 +104,9 @@ extension AppDatabase {
         }
     }
 
+    /// Whether `recreate` gives such a name to the file that it makes beside the database.
+    public static func isDraft(_ name: FileName) -> Bool { LostPlace.isDraft(name) }
+
     /// That a database which was lost is there by now.
-    public var madeMeanwhile: BackupError {
-        BackupError(
-            .busy, "another program has made the database that was lost, in the middle of the restore", path: path,
-            remedy: "Nothing was changed. Restore again: what the program has written is saved first then.")
-    }
+    public var madeMeanwhile: BackupError { LostPlace.madeMeanwhile(path) }
 }

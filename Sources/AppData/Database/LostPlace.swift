@@ -20,16 +20,26 @@ struct LostPlace {
     }
 
     /// A name as staged media have it, which backups leave out: the database may lie among the media, and a crash leaves the file there.
-    static func draftName() -> FileName { FileName(".backupfs-staging-\(RandomToken.make())") }
+    static func draftName() -> FileName { FileName("\(draftPrefix)\(RandomToken.make())") }
+
+    static func isDraft(_ name: FileName) -> Bool {
+        name.bytes.starts(with: draftPrefix.utf8) && RandomToken.isToken(name.bytes.dropFirst(draftPrefix.utf8.count))
+    }
+
+    private static let draftPrefix = ".backupfs-staging-"
 
     /// Runs `body`, which puts a database here, while no log has the name of one of its logs. Those that were there are moved aside and not emptied, so that
     /// nothing is taken from a program that still writes to one; they are removed once the database is there and none of them is in use. After an error they
-    /// have their names again; after a crash the database is lost as before.
-    /// - Throws: `busy` while a program has the lost database open; `alreadyExists` when there are data in a log; what `body` throws.
+    /// have their names again, except beside a database that a program has made meanwhile: it would be read with them. After a crash the database is lost
+    /// as before.
+    /// - Throws: `busy` while a program has the lost database open; `alreadyExists` when there are data in a log; what `body` throws. The error names logs
+    ///   that stay aside.
     func withoutLogs(_ body: () throws(BackupError) -> Void) throws(BackupError) {
         let names = DatabaseLogs.names(of: name)
         try requireUnused(names)
         var moved: [(name: FileName, aside: FileName)] = []
+        // Until then, what was moved may be of a database that a program was making.
+        var areOfLost = false
         do throws(BackupError) {
             for name in names {
                 guard try folder.status(name) != nil else { continue }
@@ -41,28 +51,48 @@ struct LostPlace {
             // Before the database gets its name: after a crash it must not lie beside them.
             if !moved.isEmpty { try folder.synchronize() }
             for file in moved { try requireEmpty(file.aside, called: file.name) }
-            try requireUnused(moved.map(\.aside))
+            // With the place of the database: a program that makes one holds a lock on it before it makes a journal.
+            try requireUnused(moved.map(\.aside) + [name])
             for name in names where try folder.status(name) != nil { throw inUse }
+            guard !isMade() else { throw Self.madeMeanwhile(path) }
+            areOfLost = true
             try FaultInjection.reached("lost.logs-aside")
             try body()
         } catch {
-            putBack(moved)
-            throw error
+            throw naming(putBack(moved, areOfLost: areOfLost), in: error)
         }
         for file in moved where mayRemove(file.aside, called: file.name) { try? folder.removeFile(file.aside) }
     }
 
-    /// Not beside a database that a program has made meanwhile.
-    private func putBack(_ moved: [(name: FileName, aside: FileName)]) {
-        let isMade = (try? folder.status(name))?.map { $0.kind != .regular || $0.size > 0 } ?? false
-        for file in moved.reversed() {
-            if isMade, mayRemove(file.aside, called: file.name) {
-                try? folder.removeFile(file.aside)
-            } else {
-                try? folder.move(file.aside, to: folder, as: file.name)
-            }
+    /// - Returns: those that stay aside.
+    private func putBack(_ moved: [(name: FileName, aside: FileName)], areOfLost: Bool) -> [(name: FileName, aside: FileName)] {
+        let staysAside = areOfLost && isMade()
+        let left = moved.reversed().filter { file in
+            guard staysAside else { return (try? folder.move(file.aside, to: folder, as: file.name)) == nil }
+            guard mayRemove(file.aside, called: file.name) else { return true }
+            return (try? folder.removeFile(file.aside)) == nil
         }
         try? folder.synchronize()
+        return left
+    }
+
+    /// Whether there is a database of a program here: it has pages, or a program is about to write some.
+    private func isMade() -> Bool {
+        do throws(BackupError) {
+            guard let status = try folder.status(name) else { return false }
+            return status.kind != .regular || status.size > 0 || folder.isLocked(name)
+        } catch {
+            return true
+        }
+    }
+
+    /// An index that stays aside holds nothing of its own.
+    private func naming(_ left: [(name: FileName, aside: FileName)], in error: BackupError) -> BackupError {
+        guard let log = left.first(where: { DatabaseLogs.isLog($0.name.bytes) }) else { return error }
+        let place: Message =
+            "The log \(MessageText.name(log.name.bytes)) of the lost database is \(MessageText.name(log.aside.bytes)) now: keep it until you know that it holds nothing you need."
+        let remedy: Message = .joined((error.remedy.map { [$0] } ?? []) + [place], separator: " ")
+        return BackupError(error.code, error.message, path: error.path, remedy: remedy, findings: error.findings)
     }
 
     private func mayRemove(_ file: FileName, called name: FileName) -> Bool {
@@ -85,6 +115,13 @@ struct LostPlace {
             try Cancellation.check()
             usleep(20_000)
         }
+    }
+
+    /// That a database which was lost is there by now.
+    static func madeMeanwhile(_ path: String) -> BackupError {
+        BackupError(
+            .busy, "another program has made the database that was lost, in the middle of the restore", path: path,
+            remedy: "Nothing was changed. Restore again: what the program has written is saved first then.")
     }
 
     private var inUse: BackupError {

@@ -83,7 +83,19 @@ enum ComparedFile {
         }
     }
 
-    /// Whether two files of backups have the same owner and extended attributes. Inodes, and with them the marks of hard links, change with every restore.
+    /// Which file this is a name of, when it is one of several; `nil` when it is the only one, or the backup does not say.
+    var link: EntryMetadata.Link? {
+        guard case .stored(let entry, _, _) = self else { return nil }
+        return entry.metadata?.link
+    }
+
+    /// Whether it is known of which files several names are: not of files of the app, and of backups of older programs.
+    var tellsLinks: Bool {
+        guard case .stored(_, _, let owner) = self else { return false }
+        return owner != nil
+    }
+
+    /// Whether two files, or folders, of backups have the same owner and extended attributes.
     func hasMetadata(of other: ComparedFile) -> Bool {
         guard case .stored(let entry, _, let owner) = self, case .stored(let otherEntry, _, let otherOwner) = other else {
             return true

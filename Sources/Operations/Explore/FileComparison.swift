@@ -13,6 +13,7 @@ struct FileComparison {
 
     /// Of each kind of change so many are told; the others are only counted.
     private let limit: Int
+    private var links = LinkComparison()
     private(set) var counts: [Change: Int] = [:]
     private(set) var differences: [Difference] = []
 
@@ -32,7 +33,11 @@ struct FileComparison {
         let oldFolder = old.flatMap { $0.isFolder ? $0 : nil }
         let newFolder = new.flatMap { $0.isFolder ? $0 : nil }
         if oldFolder != nil || newFolder != nil {
-            if let oldFolder, let newFolder, oldFolder.isSameFolder(as: newFolder) { return }
+            if let oldFolder, let newFolder {
+                // What a folder has beside its files stands in the folder above it.
+                if !oldFolder.hasMetadata(of: newFolder) { add(.changed, path + [UInt8(ascii: "/")], oldFolder, newFolder) }
+                if oldFolder.isSameFolder(as: newFolder) { return }
+            }
             try compare(oldFolder?.children() ?? [], newFolder?.children() ?? [], prefix: path + [UInt8(ascii: "/")])
         }
         let oldFile = oldFolder == nil ? old : nil
@@ -43,7 +48,10 @@ struct FileComparison {
         case (.some, nil): add(.removed, path, oldFile, newFile)
         case (.some(let before), .some(let after)):
             do {
-                if try !before.hasContent(of: after) || !before.hasMetadata(of: after) { add(.changed, path, oldFile, newFile) }
+                let isSameLink = links.isSame(before, after)
+                if try !before.hasContent(of: after) || !before.hasMetadata(of: after) || !isSameLink {
+                    add(.changed, path, oldFile, newFile)
+                }
             } catch {
                 throw error.at(FileName(bytes: path).description)
             }

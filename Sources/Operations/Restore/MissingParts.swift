@@ -13,17 +13,21 @@ struct MissingParts {
     let isDatabaseLost: Bool
     /// A copy of the backup's database, which becomes the app's; `nil` where the app's is there, or is made by other means.
     let databaseCopy: String?
+    private let backup: () -> ImportSource
+    private let record: RecreationRecord
 
     /// Changes nothing of the app's.
     /// - Parameters:
-    ///   - backup: finds the database of the backup that is restored; `nil` where the file is of none.
+    ///   - backup: finds what is known of the backup that is restored.
     ///   - workPath: a folder for the copy.
-    init(of store: Store, from backup: () -> StoredDatabase?, workPath: String) throws(BackupError) {
+    init(of store: Store, from backup: @escaping () -> ImportSource, workPath: String) throws(BackupError) {
         self.store = store
+        self.backup = backup
+        record = RecreationRecord(in: workPath)
         isDatabaseLost = try store.database.isLost()
         databaseCopy =
             isDatabaseLost && !store.definition.coversWholeDatabase
-            ? try Self.copy(backup(), to: "\(workPath)/lost.sqlite", for: store.database) : nil
+            ? try Self.copy(backup().backupDatabase, to: "\(workPath)/lost.sqlite", for: store.database) : nil
     }
 
     /// - Returns: `nil` where there is no database in the backup that could be used.
@@ -61,7 +65,11 @@ struct MissingParts {
         if let mediaPath = store.mediaPath, try FileSystem.lookBehindLinks(mediaPath) == nil {
             try makeParent(of: mediaPath)
             try FileSystem.makeDirectories(mediaPath)
-            NewFileOwner.giveToOwnerOfFolder(mediaPath)
+            if let media = backup().storedMedia {
+                try media.giveMetadata(toMadeFolder: mediaPath)
+            } else {
+                NewFileOwner.giveToOwnerOfFolder(mediaPath)
+            }
         }
     }
 
@@ -69,8 +77,10 @@ struct MissingParts {
         let database = store.database
         try makeParent(of: database.path)
         if let databaseCopy {
-            try database.recreate(from: databaseCopy)
-            note("The database, which was lost, is there again as the backup has it. The rest was not restored: restore again.")
+            try database.recreate(from: databaseCopy) { (draftPath) throws(BackupError) in try record.write(draftPath: draftPath)
+            }
+            note(RecreationRecord.broughtBack)
+            try FaultInjection.reached("lost.database-made")
             if store.keepsOwnDatabase { upgrade() }
             return
         }

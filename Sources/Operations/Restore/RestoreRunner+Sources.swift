@@ -108,8 +108,7 @@ extension ImportSource {
     func describing(_ snapshot: Snapshot, in repository: Repository) -> ImportSource {
         var source = self
         source.backupDatabase = OwnArchive(repository: repository).database(of: snapshot)
-        let media = (try? repository.rootDirectory(of: snapshot))?.entry(named: "media")?.storedDirectory
-        source.storedMedia = media.map { StoredMedia($0, in: repository) }
+        source.storedMedia = StoredMedia(of: snapshot, in: repository)
         source.prefersDatabase = InexactValues(of: snapshot) != nil
         source.unreadFileCount = snapshot.unreadFileCount
         source.backupTime = snapshot.record.creationTime

@@ -307,7 +307,7 @@ public struct RestoreRunner: Sendable {
 
     /// - Throws: what writing a copy of the backup's database throws.
     private func missingParts(of source: ImportSource, in folder: String) throws(BackupError) -> MissingParts {
-        try MissingParts(of: store, from: { identified(source, .replace).backupDatabase }, workPath: folder)
+        try MissingParts(of: store, from: { identified(source, .replace) }, workPath: folder)
     }
 
     private func operation(

@@ -48,6 +48,9 @@ extension Store {
             result: result.outcome == .completed ? .completed : .undone, fileName: result.fileName, startedAt: now,
             finishedAt: now, strategy: result.strategy, safetyBackup: safety.map(nameInSafety))
         report.safetySnapshot = result.safetySnapshot
+        if report.result == .undone, RecreationRecord.abandoned(in: paths.spool).contains(where: { $0.hasMade(database) }) {
+            report.broughtBack = RecreationRecord.broughtBack
+        }
         tellUndo(in: &report)
         report.note(result.end)
         report.hooks = hooks.runAfter(result.fileName, report.result)

@@ -238,6 +238,9 @@ public final class FolderHandle: Sendable {
     /// chown(2) of the folder itself.
     public func setOwner(_ owner: FileOwner) throws(BackupError) { try descriptor.setOwner(owner) }
 
+    /// fchmod(2) of the folder itself.
+    public func setPermissions(_ permissions: mode_t) throws(BackupError) { try descriptor.setPermissions(permissions) }
+
     /// Of the folder itself.
     public func setExtendedAttributes(_ attributes: [ExtendedAttribute], permissions: mode_t) -> BackupError? {
         descriptor.setExtendedAttributes(attributes, permissions: permissions)
