@@ -1,4 +1,5 @@
 import BackupCore
+import Glibc
 
 /// The options of a mount, as `-o` gives them on a command line and in `/etc/fstab`.
 ///
@@ -6,7 +7,7 @@ import BackupCore
 /// | --- | --- |
 /// | `allow_other`, `allow_root` | lets other users, or only root, use the mount; as a user this needs `user_allow_other` in `/etc/fuse.conf` |
 /// | `ro`, `rw` | read-only: nothing can be backed up, restored or deleted through the mount |
-/// | `uid=N`, `gid=N` | who owns the files; else whoever mounts |
+/// | `uid=USER`, `gid=GROUP` | who owns the files, by number or name; else the user who mounts |
 /// | `max_read=BYTES` | largest read request, 4,096 to 1,048,576 |
 /// | `fsname=NAME`, `subtype=NAME` | how the mount shows in `mount` and `df`; both `backupfs` |
 /// | `nonempty` | mounts over a folder that is not empty |
@@ -95,10 +96,14 @@ public struct MountOptions: Sendable, Equatable {
         case "password_file": passwordFilePath = try Self.text(value, of: option)
         case "fsname": fileSystemName = try Self.text(value, of: option)
         case "subtype": subtype = try Self.text(value, of: option)
-        case "uid": ownerUser = try Self.number(value, of: option, in: 0...UInt32.max - 1)
-        case "gid": ownerGroup = try Self.number(value, of: option, in: 0...UInt32.max - 1)
+        case "uid": ownerUser = try Self.owner(value, of: option) { getpwnam($0)?.pointee.pw_uid }
+        case "gid": ownerGroup = try Self.owner(value, of: option) { getgrnam($0)?.pointee.gr_gid }
         case "max_read":
             maximumReadBytes = Int(try Self.number(value, of: option, in: 4096...UInt32(Self.largestRequestBytes)))
+        case "remount":
+            throw BackupError(
+                .usage, "what is mounted cannot be changed in place",
+                remedy: "Unmount it, and mount it again with the options that it shall have.")
         default:
             throw BackupError(
                 .usage, "the mount option \"\(option)\" is not known",
@@ -115,6 +120,19 @@ public struct MountOptions: Sendable, Equatable {
         guard let number = UInt32(value), range.contains(number) else {
             throw BackupError(
                 .usage, "the mount option \"\(option)\" needs a number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    /// - Parameter find: the number of a name; `nil` when there is no such user or group.
+    private static func owner(_ value: String, of option: String, _ find: (String) -> UInt32?) throws(BackupError) -> UInt32 {
+        guard UInt32(value) == nil, !value.isEmpty, !value.utf8.contains(0) else {
+            return try number(value, of: option, in: 0...UInt32.max - 1)
+        }
+        guard let number = find(value) else {
+            throw BackupError(
+                .usage, "the mount option \"\(option)\" names no user or group of this machine",
+                remedy: "Give a name that `getent` knows, or a number.")
         }
         return number
     }

@@ -10,10 +10,13 @@ final class RootFolder: FolderNode {
         self.context = context
         let parent = InodeNumber.root
         let services = context.services
+        // Users of the app choose the names of its media. With a number that they do not know, they cannot choose two that get the same number, of which
+        // the kernel would show one's bytes for the other's.
+        let live = parent.child("live").child(FileName(context.repository.id))
         nodes = [
             ("README.txt", TextFile("README.txt", in: parent, context: context) { services.readme() }),
             ("exports", ExportsFolder(inode: parent.child("exports"), context: context)),
-            ("live", LiveFolder(inode: parent.child("live"), path: [], context: context)),
+            ("live", LiveFolder(inode: live, path: [], context: context)),
             ("restore", RestoreFolder(inode: parent.child("restore"), context: context)),
             ("safety", SafetyFolder(inode: parent.child("safety"), context: context)),
             ("snapshots", SnapshotsFolder(inode: parent.child("snapshots"), context: context)),

@@ -44,6 +44,12 @@ import Testing
         #expect(options == MountOptions())
     }
 
+    @Test func `users and groups have names`() throws {
+        let options = try MountOptions(parsing: ["uid=root,gid=root"])
+        #expect(options.ownerUser == 0 && options.ownerGroup == 0)
+        #expect(try MountOptions(parsing: ["uid=nobody"]).ownerUser == 65534)
+    }
+
     @Test func theLastOneCounts() throws {
         #expect(try !MountOptions(parsing: ["ro,rw"]).isReadOnly)
         #expect(try MountOptions(parsing: ["rw", "ro"]).isReadOnly)
@@ -54,7 +60,11 @@ import Testing
         ("allow_others", "the mount option \"allow_others\" is not known"),
         ("big=1", "the mount option \"big=1\" is not known"),
         ("store=", "the mount option \"store=\" needs a value"),
-        ("uid=me", "the mount option \"uid=me\" needs a number from 0 to 4294967294"),
+        ("uid=no-such-user", "the mount option \"uid=no-such-user\" names no user or group of this machine"),
+        ("gid=no-such-group", "the mount option \"gid=no-such-group\" names no user or group of this machine"),
+        ("uid=", "the mount option \"uid=\" needs a number from 0 to 4294967294"),
+        ("uid=4294967295", "the mount option \"uid=4294967295\" needs a number from 0 to 4294967294"),
+        ("remount,ro", "what is mounted cannot be changed in place"),
         ("max_read=1", "the mount option \"max_read=1\" needs a number from 4096 to 1048576"),
         ("max_read=2097152", "the mount option \"max_read=2097152\" needs a number from 4096 to 1048576"),
     ]) func refused(_ option: String, _ message: String) {

@@ -14,11 +14,11 @@ struct ExtendedAttributeTests {
         let tree = try TestTree().tree
         for (path, names) in [
             ("snapshots/first/export.json", Self.sums + ["user.mime_type"]),
-            ("snapshots/first/archive.zip", Self.sums + ["user.mime_type"]),
-            ("snapshots/first/archive.tar", Self.sums + ["user.mime_type"]),
-            ("snapshots/first/SHA256SUMS", Self.sums + ["user.mime_type"]), ("live/export.json", Self.sums + ["user.mime_type"]),
+            // Not what costs a read of the file.
+            ("snapshots/first/archive.zip", ["user.mime_type"]), ("snapshots/first/archive.tar", ["user.mime_type"]),
+            ("snapshots/first/SHA256SUMS", Self.sums + ["user.mime_type"]), ("live/export.json", ["user.mime_type"]),
             ("exports/export_1000.json", Self.sums + ["user.mime_type"]),
-            ("safety/safety_1500.zip", Self.sums + ["user.mime_type"]),
+            ("safety/safety_1500.zip", ["user.mime_type"]),
             ("README.txt", ["user.mime_type"]), ("status.json", ["user.mime_type"]), ("snapshots/latest", []),
             ("snapshots", ["user.backupfs.generation"]),
             ("live", []),
@@ -33,7 +33,12 @@ struct ExtendedAttributeTests {
         ] as [(String, [String])] {
             let inode = try tree.find(path).inode
             #expect(try tree.extendedAttributeNames(of: inode) == names, "\(path)")
-            for name in names { #expect(try !tree.extendedAttribute(name, of: inode).contains(0)) }
+            for name in names + (path.hasPrefix("snapshots/first/archive") ? Self.sums : []) {
+                #expect(try !tree.extendedAttribute(name, of: inode).contains(0))
+            }
+            if path.hasPrefix("snapshots/first/archive") {
+                #expect(try tree.extendedAttributeNames(of: inode) == Self.sums + names, "\(path)")
+            }
             for name in [
                 "user.none", "security.selinux", "system.posix_acl_access", "trusted.x", "", "user.", "user.checksum.",
                 "user.checksum.sha512", "user.backupfs.stamp",

@@ -13,7 +13,7 @@ struct MountCommand: ParsableCommand {
         discussion: """
             Returns when the mount is ready. Without --store the default store is mounted, and made on first use.
 
-            Mount options: ro, rw; allow_other, allow_root (let others in); uid=N, gid=N (who owns the files); store=DIR; password_file=FILE; \
+            Mount options: ro, rw; allow_other, allow_root (let others in); uid=USER, gid=GROUP (who owns the files, by name or number); store=DIR; password_file=FILE; \
             nonempty; auto_unmount; fsname=NAME, subtype=NAME; max_read=BYTES; suid, dev, exec, sync, dirsync and their opposites; noatime, nodiratime; context=. \
             Those for mount(8) and systemd (x-..., _netdev, nofail, noauto, user, defaults, ...) are taken and ignored. \
             In /etc/fstab: STORE MOUNTPOINT backupfs OPTIONS 0 0

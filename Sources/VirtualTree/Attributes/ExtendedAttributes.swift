@@ -11,7 +11,7 @@ enum ExtendedAttributes {
 
     static func names(of node: any Node) throws(BackupError) -> [String] {
         var names = try node.ownExtendedAttributes().map(\.name)
-        if node.hasChecksums { names += checksumNames }
+        if node.listsChecksums { names += checksumNames }
         if node.mimeType != nil { names.append(mimeTypeName) }
         let stored = try storedNames(of: node)
         return names + stored.filter { !names.contains($0) }

@@ -40,6 +40,8 @@ final class LiveFile: FileNode {
 
     var mimeType: String? { path.last.map(MIMEType.of) }
     var hasChecksums: Bool { true }
+    /// The file would be read for them.
+    var listsChecksums: Bool { false }
     func checksums() throws(BackupError) -> Checksums? { try entry().checksums() }
 
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {

@@ -9,6 +9,8 @@ protocol Node: AnyObject, Sendable {
     func checksums() throws(BackupError) -> Checksums?
     /// Whether `checksums` gives any, without computing them.
     var hasChecksums: Bool { get }
+    /// Whether their names are listed. Programs that copy files with their attributes ask for all that are listed, so nothing is that costs a read of the file.
+    var listsChecksums: Bool { get }
     /// `nil` for what is not a file.
     var mimeType: String? { get }
     /// Whether looking at it may wait for the app's database or for its media folder.
@@ -27,6 +29,7 @@ protocol Node: AnyObject, Sendable {
 extension Node {
     func checksums() throws(BackupError) -> Checksums? { nil }
     var hasChecksums: Bool { false }
+    var listsChecksums: Bool { hasChecksums }
     var mimeType: String? { nil }
     var looksAtTheApp: Bool { false }
     var computesChecksums: Bool { false }

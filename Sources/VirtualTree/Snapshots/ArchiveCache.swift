@@ -49,6 +49,8 @@ final class ArchiveCache: Sendable {
         return size
     }
 
+    func hasChecksums(of inode: InodeNumber) -> Bool { state.withLock { $0.checksums[inode] != nil } }
+
     func checksums(of inode: InodeNumber, make: () throws(BackupError) -> Checksums) throws(BackupError) -> Checksums {
         if let known = state.withLock({ $0.checksums[inode] }) { return known }
         let checksums = try make()

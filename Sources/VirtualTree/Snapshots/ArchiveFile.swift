@@ -65,6 +65,7 @@ final class ArchiveFile: FileNode {
 
     var mimeType: String? { format.mimeType }
     var hasChecksums: Bool { true }
+    var listsChecksums: Bool { context.archives.hasChecksums(of: inode) }
     var computesChecksums: Bool { true }
 
     /// Computed by reading the archive through, once.

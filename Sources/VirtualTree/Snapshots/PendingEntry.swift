@@ -53,6 +53,7 @@ final class PendingFile: FileNode {
     func attributes() throws(BackupError) -> NodeAttributes { try entry.attributes(.file) }
     func checksums() throws(BackupError) -> Checksums? { try entry.finished().checksums() }
     var hasChecksums: Bool { true }
+    var listsChecksums: Bool { (try? entry.finished().listsChecksums) ?? false }
     var mimeType: String? { MIMEType.of(entry.name) }
     var computesChecksums: Bool { (try? entry.finished().computesChecksums) ?? false }
 

@@ -38,6 +38,7 @@ final class SnapshotFile: FileNode {
 
     var mimeType: String? { form == .archive ? "application/zip" : "application/json" }
     var hasChecksums: Bool { true }
+    var listsChecksums: Bool { (try? original().listsChecksums) ?? false }
     var computesChecksums: Bool { true }
     func checksums() throws(BackupError) -> Checksums? { try original().checksums() }
 

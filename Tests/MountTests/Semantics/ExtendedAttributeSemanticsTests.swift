@@ -11,6 +11,9 @@ struct ExtendedAttributeSemanticsTests {
                 #"""
                 import zlib
                 sorts = {}
+                print(*[os.listxattr(path) for path in ("snapshots/one/archive.zip", "live/archive.tar", "live/export.json")])
+                for path in everything():
+                    if not os.path.islink(path) and os.path.isfile(path): code(os.getxattr, path, "user.checksum.md5")
                 for path in [".", *everything()]:
                     if os.path.islink(path): continue
                     values = {name: os.getxattr(path, name) for name in os.listxattr(path)}
@@ -30,7 +33,8 @@ struct ExtendedAttributeSemanticsTests {
                 """#)
             #expect(
                 result == """
-                    live True
+                    ['user.mime_type'] ['user.mime_type'] ['user.mime_type']
+                    live False
                     snapshots True
                     exports True
                     safety True
@@ -67,7 +71,7 @@ struct ExtendedAttributeSemanticsTests {
                     buffer = ctypes.create_string_buffer(b"?" * 200, 200)
                     try: return call(function, *arguments, buffer, ctypes.c_size_t(size)), buffer.raw[:size].rstrip(b"?")
                     except OSError as error: return errno.errorcode[error.errno], buffer.raw == b"?" * 200
-                for path in ("snapshots/one/export.json", "live/export.json"):
+                for path in ("snapshots/one/export.json", "snapshots/one/manifest.json"):
                     digest = hashlib.md5(read(path)).hexdigest().encode()
                     for size in (0, 1, 31, 32, 33):
                         count, bytes = ask("getxattr", path, "user.checksum.md5", size=size)
