@@ -13,7 +13,7 @@ RUN_TESTS = mount-scripts/run-tests.sh $(SWIFT_COMMAND) test --skip-build --disa
 PACKAGE_FOLDER = .build/package
 
 .DEFAULT_GOAL := build
-.PHONY: help build mount umount test test-all crash-matrix check translations lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz soak two-hosts \
+.PHONY: help build mount umount test test-all crash-matrix check translations lint tidy dependencies test-dependencies toolchain fuse test-fuse bench bench-clean fuzz soak two-hosts property \
 	install uninstall deb test-deb clean
 
 help:
@@ -23,7 +23,7 @@ help:
 	@echo 'make umount        unmount it again'
 	@echo 'make test          install what tests need, check, build, run all tests: of the crash matrix a part, which is another each time'
 	@echo '                   (BACKUPFS_SKIP_MOUNTED_TESTS=1 where nothing can be mounted)'
-	@echo 'make test-all      the same, then the long campaigns, one after the other: crash-matrix, soak, two-hosts, fuzz (as root; some hours)'
+	@echo 'make test-all      the same, then the long campaigns, one after the other: crash-matrix, soak, two-hosts, property, fuzz (as root; some hours)'
 	@echo 'make crash-matrix  kill, fill and break each call of restores, repairs, removals and prunes that changes a file: some hours'
 	@echo '                   (BACKUPFS_CRASH_ONLY="merge, archive with media: kill": what begins so)'
 	@echo 'make check         formatting, house rules, a build in which warnings are errors'
@@ -39,6 +39,7 @@ help:
 	@echo '                   place of SECONDS does the same each time; ADDRESS=1 finds wrong accesses to memory; KEEP=1 keeps new inputs)'
 	@echo 'make soak          back up, read, restore, prune and kill all at once, MINUTES=10 of it, then look at everything (SEED=7 makes'
 	@echo '                   the same choices again; what failed stays in TMPDIR)'
+	@echo 'make property      back up and restore databases and folders that are made from random numbers, MINUTES=10 of it'
 	@echo 'make two-hosts     two hosts back up, forget and prune in one repository over sshfs, MINUTES=20 of it, one of them suspended now'
 	@echo '                   and then; every backup must verify (as root)'
 	@echo 'make install       install the program, man pages, completions, units and the mount helper (PREFIX=$(PREFIX), DESTDIR, SBINDIR=/usr/sbin)'
@@ -96,6 +97,7 @@ test-all: test
 	$(MAKE) crash-matrix
 	$(MAKE) soak MINUTES=$(CAMPAIGN_MINUTES)
 	$(MAKE) two-hosts MINUTES=$(CAMPAIGN_MINUTES)
+	$(MAKE) property MINUTES=$(CAMPAIGN_MINUTES)
 	$(MAKE) fuzz SECONDS=$$(($(CAMPAIGN_MINUTES) * 30))
 
 # All points of what `make test` takes a part of.
@@ -121,6 +123,10 @@ two-hosts: fuse build
 # `nice`: it keeps all processors busy. Its figures are the lines that begin with "soak:".
 soak: test-fuse check build
 	$(TESTS) BACKUPFS_SOAK_MINUTES=$(or $(MINUTES),10) BACKUPFS_SOAK_SEED=$(SEED) nice $(RUN_TESTS) --filter SoakTests
+
+# Databases and trees of files from random numbers, as long as is said. What fails names its number.
+property: test-fuse check build
+	$(TESTS) BACKUPFS_PROPERTY_MINUTES=$(or $(MINUTES),10) $(RUN_TESTS) --filter 'GeneratedDatabaseTests|GeneratedMetadataTests'
 
 # No dependency on `build`: `sudo make install` must not build as root what was built by another user.
 install uninstall: export BINARY = $(CURDIR)/$(RELEASE_BINARY)

@@ -138,6 +138,9 @@ let package = Package(
                 "TestSupport", "Operations", "Restore", "BackupRepository", "AppData", "Export", "SystemIO", "BackupCore",
                 "backupfs",
             ],
+            exclude: [
+                "Generated/change_database.py", "Generated/describe_database.py", "Generated/generate_database.py",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "VirtualTreeTests",

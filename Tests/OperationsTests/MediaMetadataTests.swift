@@ -335,6 +335,16 @@ import Testing
         """
 
     @Test(arguments: 1...8) func `generated trees come back with all that is kept of them`(number: Int) throws {
+        try Self.check(number)
+    }
+
+    @Test(.enabled(if: PropertyPlan.isWanted, "only `make property` runs it"))
+    func `generated trees, for as long as one likes`() throws {
+        let count = try PropertyPlan.forEachNumber { try Self.check($0) }
+        print("property: \(count) trees")
+    }
+
+    private static func check(_ number: Int) throws {
         let room = try Room()
         try room.sh(
             """
@@ -342,7 +352,7 @@ import Testing
             backupfs init --store $S --database $R/app.db --media $R/media --repository $R/r
             """)
         try room.write(MediaMetadataTests.describe, to: "describe.py")
-        try room.write(Self.generate, to: "generate.py")
+        try room.write(generate, to: "generate.py")
         try room.sh("python3 $R/generate.py \(number) $R/media; backupfs backup --label a --store $S")
         let first = try room.sh("python3 $R/describe.py $R/media")
         let rooms = try room.sh("du -sk $R/media | cut -f1")

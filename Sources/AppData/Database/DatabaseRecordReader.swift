@@ -24,8 +24,8 @@ struct DatabaseRecordReader {
         of collection: Int, _ body: (RecordBuffer) throws(BackupError) -> Void
     ) throws(BackupError) {
         let description = definition.collections[collection]
-        let columns = description.fields.map(Self.expression).joined(separator: ", ")
-        let key = Self.expression(description.keyField)
+        let columns = description.fields.map { Self.expression($0, on: connection) }.joined(separator: ", ")
+        let key = Self.expression(description.keyField, on: connection)
         // BINARY whatever the column's own collation is: comparisons of two exports rely on the order.
         let statement = try DatabaseStatement(
             connection, "SELECT \(columns) FROM \(source(description.table)) ORDER BY \(key) COLLATE BINARY", path: path
@@ -39,9 +39,9 @@ struct DatabaseRecordReader {
         }
     }
 
-    static func expression(_ field: FieldDefinition) -> String {
-        guard !field.keyColumns.isEmpty else { return quotedIdentifier(field.column) }
-        return "(" + field.keyColumns.map { "quote(\(quotedIdentifier($0)))" }.joined(separator: " || ',' || ") + ")"
+    /// For statements on this connection.
+    static func expression(_ field: FieldDefinition, on connection: OpaquePointer?) -> String {
+        field.keyColumns.isEmpty ? quotedIdentifier(field.column) : RowKey.expression(field.keyColumns, on: connection)
     }
 
     /// One column of a row as a field of that type has it.

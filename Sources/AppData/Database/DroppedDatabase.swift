@@ -139,8 +139,7 @@ public struct DroppedDatabase: RecordSource, Sendable {
                 switch action {
                 case SQLITE_SELECT, SQLITE_READ: return SQLITE_OK
                 case SQLITE_FUNCTION:
-                    // Writes a value as SQL does: keys of several columns are told so.
-                    guard let name, strcmp(name, "quote") == 0 else { return SQLITE_DENY }
+                    guard let name, RowKey.functionNames.contains(String(cString: name)) else { return SQLITE_DENY }
                     return SQLITE_OK
                 default: return SQLITE_DENY
                 }

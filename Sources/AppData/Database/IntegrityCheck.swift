@@ -2,8 +2,8 @@ import BackupCore
 
 /// What SQLite finds wrong with an open database, without what some versions say of sound ones.
 ///
-/// SQLite 3.40 takes columns that are NOT NULL for null in tables WITHOUT ROWID whose primary key is not made of the first columns in their order,
-/// in every row, in both of its checks. The table itself is asked then.
+/// SQLite 3.40 takes one column for another in tables WITHOUT ROWID whose primary key is not made of the first columns in their order, in both of its
+/// checks: it finds NULL where a column is NOT NULL, and values of a type that the column cannot have. The table itself is asked then.
 struct IntegrityCheck {
     enum Depth: String {
         /// Without comparing indexes with their tables.
@@ -16,7 +16,20 @@ struct IntegrityCheck {
         let name: String
     }
 
-    private static let falsePrefix = "NULL value in "
+    /// How lines begin that may be false, with the condition of a row of which one is true. `IS NULL` would not be asked of a column that is NOT NULL.
+    private static let falsePrefixes: [(prefix: String, condition: @Sendable (_ column: String) -> String)] = [
+        ("NULL value in ", { "typeof(\($0)) = 'null'" }),
+        // In a column of texts.
+        ("NUMERIC value in ", { "typeof(\($0)) IN ('integer', 'real')" }),
+        // In a column of numbers: a text that reads as a number, and so is at most infinity when it is compared with one.
+        ("TEXT value in ", { "typeof(\($0)) = 'text' AND CAST(9e999 AS REAL) >= CAST(\($0) AS TEXT)" }),
+        // In tables that are STRICT.
+        ("non-INT value in ", { "typeof(\($0)) NOT IN ('integer', 'null')" }),
+        ("non-INTEGER value in ", { "typeof(\($0)) NOT IN ('integer', 'null')" }),
+        ("non-REAL value in ", { "typeof(\($0)) NOT IN ('real', 'null')" }),
+        ("non-TEXT value in ", { "typeof(\($0)) NOT IN ('text', 'null')" }),
+        ("non-BLOB value in ", { "typeof(\($0)) NOT IN ('blob', 'null')" }),
+    ]
     /// What the first look multiplies its limit with, again and again, while what it finds is false.
     private static let limitGrowth = 1_024
 
@@ -44,10 +57,11 @@ struct IntegrityCheck {
                     let line = statement.text(0)
                     if line == "ok" { return [] }
                     lineCount += 1
-                    if line.hasPrefix(Self.falsePrefix) {
+                    if let kind = Self.falsePrefixes.first(where: { line.hasPrefix($0.prefix) }) {
                         if verdicts[line] == nil {
                             if suspects == nil { suspects = try self.suspects() }
-                            verdicts[line] = try isFalse(suspects?[line] ?? [])
+                            let columns = suspects?[String(line.dropFirst(kind.prefix.count))] ?? []
+                            verdicts[line] = try isFalse(columns, kind.condition)
                         }
                         if verdicts[line] == true { continue }
                     }
@@ -61,24 +75,24 @@ struct IntegrityCheck {
         }
     }
 
-    /// The columns of which such a line may be false, by the line. Two can have the same.
+    /// The columns of which such a line may be false, by how the line ends. Two can have the same.
     private func suspects() throws(BackupError) -> [String: [Column]] {
         var suspects: [String: [Column]] = [:]
         let statement = try DatabaseStatement(
             tables.connection,
             """
             SELECT t.name, c.name FROM pragma_table_list AS t, pragma_table_xinfo(t.name) AS c
-            WHERE t.schema = 'main' AND t.type = 'table' AND t.wr = 1 AND c."notnull" = 1
+            WHERE t.schema = 'main' AND t.type = 'table' AND t.wr = 1
             """, path: tables.path)
         while try statement.step() {
             let column = Column(table: statement.text(0), name: statement.text(1))
-            suspects["\(Self.falsePrefix)\(column.table).\(column.name)", default: []].append(column)
+            suspects["\(column.table).\(column.name)", default: []].append(column)
         }
         return suspects
     }
 
-    /// Whether none of the columns has a NULL. `IS NULL` would not be asked of a column that is NOT NULL.
-    private func isFalse(_ columns: [Column]) throws(BackupError) -> Bool {
+    /// Whether no row is such that the line is true of one of the columns.
+    private func isFalse(_ columns: [Column], _ condition: (_ column: String) -> String) throws(BackupError) -> Bool {
         guard !columns.isEmpty else { return false }
         for column in columns {
             guard DatabaseTables.canName(column.name), DatabaseTables.canName(column.table) else { return false }
@@ -86,7 +100,7 @@ struct IntegrityCheck {
                 tables.connection,
                 """
                 SELECT 1 FROM main.\(quotedIdentifier(column.table)) NOT INDEXED
-                WHERE typeof(\(quotedIdentifier(column.name))) = 'null' LIMIT 1
+                WHERE \(condition(quotedIdentifier(column.name))) LIMIT 1
                 """, path: tables.path)
             if try statement.step() { return false }
         }

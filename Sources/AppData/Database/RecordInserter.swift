@@ -70,7 +70,7 @@ final class RecordInserter: RecordVisitor {
                     connection,
                     """
                     UPDATE \(quotedIdentifier(collection.table)) SET \(column) = ?1
-                    WHERE \(DatabaseRecordReader.expression(collection.keyField)) = ?2 AND \(column) IS NOT ?1
+                    WHERE \(DatabaseRecordReader.expression(collection.keyField, on: connection)) = ?2 AND \(column) IS NOT ?1
                     """, path: path)
                 rewriting.append((index, field, statement))
             }

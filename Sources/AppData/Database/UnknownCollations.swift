@@ -9,6 +9,8 @@ enum UnknownCollations {
     /// For a connection that only reads.
     static func accept(on connection: OpaquePointer?) {
         sqlite3_collation_needed(connection, nil) { _, connection, _, name in
+            // In a database in UTF-16 SQLite asks for its own orders as well, before it takes them from UTF-8.
+            guard let name, !UnknownCollations.isOwn(name) else { return }
             sqlite3_create_collation_v2(
                 connection, name, SQLITE_UTF8, nil,
                 { _, firstCount, first, secondCount, second in
@@ -21,6 +23,12 @@ enum UnknownCollations {
                 }, nil)
         }
     }
+
+    private static func isOwn(_ name: UnsafePointer<CChar>) -> Bool {
+        ownNames.contains { sqlite3_stricmp(name, $0) == 0 }
+    }
+
+    private static let ownNames = ["BINARY", "NOCASE", "RTRIM"]
 
     /// An order that the database's indexes have and SQLite does not know.
     static func first(in connection: OpaquePointer?, path: String) throws(BackupError) -> String? {

@@ -60,8 +60,8 @@ final class MergeIndex {
     func addExisting(_ connection: OpaquePointer?, path: String) throws(BackupError) {
         let indices = [collection.keyIndex] + encoder.fieldIndices
         let fields = indices.map { collection.fields[$0] }
-        let columns = fields.map(DatabaseRecordReader.expression).joined(separator: ", ")
-        let key = DatabaseRecordReader.expression(collection.keyField)
+        let columns = fields.map { DatabaseRecordReader.expression($0, on: connection) }.joined(separator: ", ")
+        let key = DatabaseRecordReader.expression(collection.keyField, on: connection)
         let rows = try DatabaseStatement(
             connection, "SELECT \(columns) FROM \(quotedIdentifier(collection.table)) WHERE \(key) IS NOT NULL ORDER BY \(key)",
             path: path)

@@ -1,0 +1,66 @@
+import BackupCore
+import GRDBSQLite
+
+/// The key of a row of a table WITHOUT ROWID as one text: the columns of its primary key as SQL literals (`quote`), with commas between them. Two rows
+/// of one table never have the same. It is exported and compared, and never read back into columns.
+///
+/// A text that `quote` would cut off (at a NUL) or that is no text elsewhere (not UTF-8, or UTF-16 with half a character) is the cast of a blob.
+enum RowKey {
+    private static let functionName = "backupfs_text_literal"
+    /// What the expression calls: these change nothing and read only their arguments.
+    static let functionNames: Set = ["quote", "typeof", functionName]
+
+    /// An expression for statements on this connection.
+    static func expression(_ columns: [String], on connection: OpaquePointer?) -> String {
+        // One that is there already can stay, and does while a statement uses it.
+        sqlite3_create_function_v2(
+            connection, functionName, 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nil,
+            { context, _, values in
+                guard let values else { return }
+                RowKey.literal(context, text: values[0], bytes: values[1])
+            }, nil, nil, nil)
+        let parts = columns.map { name in
+            let column = quotedIdentifier(name)
+            return "CASE typeof(\(column)) WHEN 'text' THEN \(functionName)(\(column), CAST(\(column) AS BLOB)) ELSE quote(\(column)) END"
+        }
+        return "(" + parts.joined(separator: " || ',' || ") + ")"
+    }
+
+    /// - Parameters:
+    ///   - text: as UTF-8, where half a character has become U+FFFD.
+    ///   - bytes: of the text in the database's own encoding.
+    private static func literal(_ context: OpaquePointer?, text: OpaquePointer?, bytes: OpaquePointer?) {
+        // In this order: what is asked for last may convert the value.
+        let start = UnsafeRawPointer(sqlite3_value_text(text))
+        let characters = UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(text)))
+        let stored = UnsafeRawBufferPointer(start: sqlite3_value_blob(bytes), count: Int(sqlite3_value_bytes(bytes)))
+        var literal: [UInt8] = []
+        if isExact(characters, stored) {
+            literal.reserveCapacity(characters.count + 2)
+            literal.append(quote)
+            for byte in characters {
+                if byte == quote { literal.append(quote) }
+                literal.append(byte)
+            }
+            literal.append(quote)
+        } else {
+            literal = Array("CAST(X'\(Hexadecimal.encode(Array(stored)))' AS TEXT)".utf8)
+        }
+        // SQLITE_TRANSIENT, which is a cast in C.
+        let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+        literal.withUnsafeBytes { buffer in
+            sqlite3_result_text64(
+                context, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), UInt64(buffer.count), copies, UInt8(SQLITE_UTF8))
+        }
+    }
+
+    private static let quote = UInt8(ascii: "'")
+
+    private static func isExact(_ characters: UnsafeRawBufferPointer, _ stored: UnsafeRawBufferPointer) -> Bool {
+        if characters.contains(0) { return false }
+        guard !characters.allSatisfy({ $0 < 0x80 }) else { return true }
+        guard let text = String(validating: characters, as: UTF8.self) else { return false }
+        // In UTF-8 the bytes are the same, and a U+FFFD is one that the app has written.
+        return characters.elementsEqual(stored) || !text.unicodeScalars.contains("\u{FFFD}")
+    }
+}

@@ -1,0 +1,58 @@
+import TestSupport
+import Testing
+
+/// What the program accepts it can back up, and what it has backed up it can restore: databases with any legal schema and any values, made by an independent
+/// program from a number, by every way back, each with the way back from there. They are compared by an independent program as well.
+struct GeneratedDatabaseTests {
+    private static let folder = "\(Machine.projectPath)/Tests/OperationsTests/Generated"
+
+    private static func describe(_ room: Room) throws -> String {
+        try room.sh("python3 \(folder)/describe_database.py $R/app.db")
+    }
+
+    /// - Returns: how many ways back were tried.
+    @discardableResult
+    private static func check(_ number: Int) throws -> Int {
+        let room = try Room()
+        try room.sh("python3 \(folder)/generate_database.py \(number) $R/app.db")
+        let first = try describe(room)
+        // SQLite itself takes some databases for damaged that it has made, as those with texts that are not UTF-8 and an index.
+        let isSound = first.hasSuffix("[(b'ok',)]")
+        try room.sh("backupfs init --store $S --database $R/app.db >/dev/null")
+        let backup = try room.run("backupfs backup --label one --store $S")
+        #expect(backup.status == 0 || !isSound && backup.status == 3, "\(number): \(backup)")
+        let verification = try room.run("backupfs verify one --store $S")
+        #expect(verification.status == 0 || !isSound, "\(number): \(verification)")
+        try room.sh(
+            """
+            backupfs export one --json -o $R/one.json --store $S >/dev/null; python3 -m json.tool $R/one.json /dev/null
+            backupfs export one --zip -o $R/one.zip --store $S >/dev/null
+            backupfs restore one --target $R/out --store $S >/dev/null; cp $R/out/database.sqlite $R/one.sqlite
+            """)
+        let ways = ["one", "$R/one.zip", "$R/one.json", "$R/one.sqlite"]
+        for way in ways {
+            try room.sh("python3 \(folder)/change_database.py $R/app.db")
+            let changed = try describe(room)
+            let restore = try room.run("backupfs restore \(way) --yes --store $S")
+            #expect(restore.status == 0, "\(number), \(way): \(restore)")
+            guard restore.status == 0 else { continue }
+            #expect(try describe(room) == first, "\(number), \(way)")
+            let undo = try room.run("backupfs undo --yes --store $S")
+            #expect(undo.status == 0, "\(number), \(way): \(undo)")
+            #expect(try describe(room) == changed, "\(number), \(way), undone")
+        }
+        return ways.count
+    }
+
+    @Test(arguments: 1...6) func `a generated database comes back by every way, and so does what that replaced`(number: Int)
+        throws
+    {
+        try Self.check(number)
+    }
+
+    @Test(.enabled(if: PropertyPlan.isWanted, "only `make property` runs it"))
+    func `generated databases, for as long as one likes`() throws {
+        let count = try PropertyPlan.forEachNumber { try Self.check($0) }
+        print("property: \(count) databases")
+    }
+}
