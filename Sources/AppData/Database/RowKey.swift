@@ -21,7 +21,8 @@ enum RowKey {
             }, nil, nil, nil)
         let parts = columns.map { name in
             let column = quotedIdentifier(name)
-            return "CASE typeof(\(column)) WHEN 'text' THEN \(functionName)(\(column), CAST(\(column) AS BLOB)) ELSE quote(\(column)) END"
+            let text = "\(functionName)(\(column), CAST(\(column) AS BLOB))"
+            return "CASE typeof(\(column)) WHEN 'text' THEN \(text) ELSE quote(\(column)) END"
         }
         return "(" + parts.joined(separator: " || ',' || ") + ")"
     }
@@ -50,7 +51,8 @@ enum RowKey {
         let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
         literal.withUnsafeBytes { buffer in
             sqlite3_result_text64(
-                context, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), UInt64(buffer.count), copies, UInt8(SQLITE_UTF8))
+                context, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), UInt64(buffer.count), copies, UInt8(SQLITE_UTF8)
+            )
         }
     }
 
