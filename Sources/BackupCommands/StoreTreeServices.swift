@@ -29,6 +29,8 @@ final class StoreTreeServices: TreeServices {
         Terminal.complain("warning: files in restore/ were never restored. They are kept in \(store.paths.leftFiles): \(names)")
     }
 
+    var storePath: String { store.paths.root }
+
     func readme() -> [UInt8] { store.readme }
 
     func text(_ message: Message) -> String { store.language.text(message) }
@@ -43,12 +45,12 @@ final class StoreTreeServices: TreeServices {
 
     var makeDirectoryWaitSeconds: Double? { store.makeDirectoryWait.seconds }
 
-    func createSnapshot(named name: String) throws(BackupError) -> MadeSnapshot {
+    func createSnapshot(named name: String, _ milestones: BackupMilestones) throws(BackupError) -> MadeSnapshot {
         let result = try telling(.backup, named: name) { () throws(BackupError) in
-            try BackupOperation(store: store).run(label: name, tag: nil, progress: nil)
+            try BackupOperation(store: store, milestones: milestones).run(label: name, tag: nil, progress: nil)
         }
         MountComplaint.show(result.warnings.map(\.message), of: result.snapshot)
-        return MadeSnapshot(id: result.snapshot.id, incompleteness: result.incompleteness)
+        return MadeSnapshot(id: result.snapshot.id, incompleteness: result.incompleteness ?? result.renaming)
     }
 
     /// Whoever asked for it by the mount waits for its answer, and not for a notice.

@@ -16,4 +16,12 @@ extension FileName {
         while count > 1, count < stem.count, stem[count] & 0xC0 == 0x80 { count -= 1 }
         return stem.prefix(count) + end
     }
+
+    /// `NAME_2`: for a folder's name that is taken, which has no ending. As long as a name can be, and no character is cut through.
+    public func numbered(_ number: Int) -> FileName {
+        let end = Array("_\(number)".utf8)
+        var count = min(bytes.count, Self.byteCountLimit - end.count)
+        while count > 1, count < bytes.count, bytes[count] & 0xC0 == 0x80 { count -= 1 }
+        return FileName(bytes: bytes.prefix(count) + end)
+    }
 }

@@ -1,6 +1,7 @@
 // Calls of Linux that Glibc's Swift module hides, since it is built without _GNU_SOURCE.
 #ifndef BACKUPFS_CLINUX_SHIM_H
 #define BACKUPFS_CLINUX_SHIM_H
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/stat.h>
 #include <malloc.h>
@@ -71,6 +72,25 @@ static inline long backupfs_fgetxattr(int descriptor, const char *name, void *va
 }
 static inline int backupfs_fsetxattr(int descriptor, const char *name, const void *value, unsigned long length) {
     return fsetxattr(descriptor, name, value, length, 0);
+}
+// pidfd_open(2): a descriptor that can be read once the process has ended; -1 and errno.
+static inline int backupfs_open_process(int process) { return (int)syscall(434 /* SYS_pidfd_open */, process, 0u); }
+// fork(2): a child that becomes `user` and `group`, unless `user` is 0, reads attributes of `path`, writes them to `writer`, each after its length
+// or its negative errno as a long, and ends. It calls nothing that a child of a program with threads may not call. Its number, or -1 and errno.
+static inline int backupfs_read_attributes_in_child(
+    const char *path, const char *first, const char *second, unsigned int user, unsigned int group, int writer) {
+    pid_t child = fork();
+    if (child != 0) return child;
+    if (user != 0 && (syscall(SYS_setresgid, group, group, group) == -1 || syscall(SYS_setresuid, user, user, user) == -1)) _exit(1);
+    const char *names[2] = {first, second};
+    for (int index = 0; index < 2; index++) {
+        char value[4096];
+        long length = (long)getxattr(path, names[index], value, sizeof value);
+        if (length == -1) length = -(long)errno;
+        if (write(writer, &length, sizeof length) != sizeof length) _exit(1);
+        if (length > 0 && write(writer, value, (unsigned long)length) != length) _exit(1);
+    }
+    _exit(0);
 }
 // syncfs(2): makes everything written to the file system of a descriptor durable.
 static inline int backupfs_sync_filesystem(int descriptor) { return (int)syscall(SYS_syncfs, descriptor); }

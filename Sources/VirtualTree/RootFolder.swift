@@ -1,4 +1,5 @@
 import BackupCore
+import SystemIO
 
 /// The mountpoint.
 final class RootFolder: FolderNode {
@@ -34,6 +35,11 @@ final class RootFolder: FolderNode {
     func child(named name: FileName) throws(BackupError) -> any Node {
         guard let found = nodes.first(where: { $0.name == name }) else { throw .notFound(name) }
         return found.node
+    }
+
+    /// For who ends the mount and waits for its process.
+    func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] {
+        [("user.backupfs.process", ProcessMark.current.text), ("user.backupfs.store", context.services.storePath)]
     }
 
     var isImmutable: Bool { true }

@@ -41,9 +41,25 @@ import Testing
         #expect(!found.isPinned && found.verifiedAt == nil)
     }
 
+    @Test func `a snapshot whose name is taken is made under the next free one`() throws {
+        #expect(try back(up: "a").name == "a")
+        var names: [FileName] = []
+        let writer = try repository.makeWriter()
+        let record = SnapshotRecord(
+            kind: .snapshot, name: "a", creationTime: Timestamp(seconds: 1), parent: nil, root: try writer.store([TreeEntry]()),
+            archiveSizeBytes: 0, archiveLayout: [:], attributes: [:])
+        let second = try writer.commit(record) { names.append($0) }
+        #expect(second.name == "a_2" && names == ["a_2"])
+        #expect(try back(up: "a").name == "a_3" && back(up: "v1.2").name == "v1.2" && back(up: "v1.2").name == "v1.2_2")
+        // Names that are as long as a name can be.
+        let long = FileName(String(repeating: "ä", count: 127) + "x")
+        #expect(try back(up: long).name == long)
+        #expect(try back(up: long).name.description == String(repeating: "ä", count: 126) + "_2")
+        #expect(try Repository.open(at: folder("repository")).snapshot(id: second.id)?.name == "a_2")
+    }
+
     @Test func namesAreUnique() throws {
         let first = try back(up: "a")
-        #expect(errorCode { _ = try back(up: "a") } == .alreadyExists)
         let second = try back(up: "b")
         #expect(errorCode { try repository.renameSnapshot(second.id, to: "a") } == .alreadyExists)
         try repository.renameSnapshot(first.id, to: "c")

@@ -22,7 +22,8 @@ struct ExtendedAttributeTests {
             ("README.txt", ["user.mime_type"]), ("status.json", ["user.mime_type"]), ("snapshots/latest", []),
             ("snapshots", ["user.backupfs.generation"]),
             ("live", []),
-            ("snapshots/first/media", []), ("snapshots/first/media/link", []), ("", []),
+            ("snapshots/first/media", []), ("snapshots/first/media/link", []),
+            ("", ["user.backupfs.process", "user.backupfs.store"]),
             (
                 "snapshots/first",
                 [

@@ -1,5 +1,6 @@
 import BackupCore
 import BackupRepository
+import Glibc
 import Synchronization
 import SystemIO
 import TestSupport
@@ -120,6 +121,60 @@ struct PendingBackupTests {
             try test.tree.removeDirectory("new", in: snapshots)
             #expect(try test.tree.names("snapshots").sorted() == ["first", "latest", "second"])
             #expect(errorCode { _ = try test.tree.lookUp("export.json", in: made.inode) } == .notFound)
+        }
+    }
+
+    @Test func `rmdir of one that is to be pinned is refused, and it goes on`() throws {
+        try withGate { (test, gate, snapshots) throws in
+            let made = try test.tree.makeDirectory("new", in: snapshots)
+            try test.tree.setExtendedAttribute("user.backupfs.pinned", of: made.inode, to: Array("1".utf8))
+            #expect(errorCode { try test.tree.removeDirectory("new", in: snapshots) } == .notPermitted)
+            #expect(try state(test, made.inode) == "pending")
+            gate.open()
+            test.tree.waitForBackups()
+            #expect(try test.tree.attribute("user.backupfs.pinned", "snapshots/new") == "1")
+            #expect(errorCode { try test.tree.removeDirectory("new", in: snapshots) } == .notPermitted)
+            #expect(try test.tree.names("snapshots").sorted() == ["first", "latest", "new", "second"])
+        }
+        // Without its pin it can be ended.
+        try withGate { (test, _, snapshots) throws in
+            let made = try test.tree.makeDirectory("new", in: snapshots)
+            try test.tree.setExtendedAttribute("user.backupfs.pinned", of: made.inode, to: Array("1".utf8))
+            try test.tree.removeExtendedAttribute("user.backupfs.pinned", of: made.inode)
+            try test.tree.removeDirectory("new", in: snapshots)
+            #expect(try test.tree.names("snapshots").sorted() == ["first", "latest", "second"])
+        }
+    }
+
+    @Test(arguments: [BackupError.Code.busy, .alreadyExists])
+    func `mkdir tells by itself that the backup cannot begin, though it does not wait for it`(code: BackupError.Code) throws {
+        try withGate { (test, _, snapshots) throws in
+            let beginning = BackupGate()
+            test.services.state.withLock { $0.beginningGate = beginning }
+            let opener = try SystemThread {
+                usleep(300_000)
+                beginning.open(BackupError(code, "another one is in the way"))
+            }
+            #expect(errorCode { _ = try test.tree.makeDirectory("new", in: snapshots) } == code)
+            opener.join()
+            #expect(try test.tree.names("snapshots").sorted() == ["first", "latest", "second"])
+        }
+    }
+
+    @Test func `one whose name another backup takes meanwhile goes on under the next name`() throws {
+        try withGate { (test, gate, snapshots) throws in
+            let made = try test.tree.makeDirectory("new", in: snapshots)
+            try test.services.make("new", seconds: 2500)
+            // Until it is finished it has the name.
+            #expect(try test.tree.find("snapshots/new").inode == made.inode)
+            gate.open()
+            test.tree.waitForBackups()
+            #expect(try test.tree.names("snapshots").sorted() == ["first", "latest", "new", "new_2", "second"])
+            #expect(try test.tree.find("snapshots/new_2").inode == made.inode)
+            #expect(try test.tree.find("snapshots/new").inode != made.inode)
+            #expect(try test.tree.readLink(test.tree.find("snapshots/latest").inode) == Array("new_2".utf8))
+            let text = String(decoding: try test.tree.content("snapshots/new_2/export.json"), as: UTF8.self)
+            #expect(text == "{\"name\": \"new\"}\n")
         }
     }
 

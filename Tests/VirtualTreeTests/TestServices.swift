@@ -27,6 +27,8 @@ final class TestServices: TreeServices {
         var makeDirectoryWaitSeconds: Double?
         /// Where backups wait before they are made.
         var backupGate: BackupGate?
+        /// Where they wait before they begin.
+        var beginningGate: BackupGate?
         var incompleteness: BackupError?
     }
 
@@ -47,7 +49,9 @@ final class TestServices: TreeServices {
 
     /// A snapshot with an export, a collection, and media with a folder, odd names and a link.
     @discardableResult
-    func make(_ name: FileName, kind: SnapshotKind = .snapshot, seconds: Int64) throws(BackupError) -> SnapshotID {
+    func make(
+        _ name: FileName, kind: SnapshotKind = .snapshot, seconds: Int64, willAppear: (FileName) -> Void = { _ in }
+    ) throws(BackupError) -> SnapshotID {
         let writer = try repository.makeWriter()
         let time = Timestamp(seconds: seconds)
         let text = Array("{\"name\": \"\(name)\"}\n".utf8)
@@ -77,11 +81,12 @@ final class TestServices: TreeServices {
             kind: kind, name: name, creationTime: time, parent: nil, root: root,
             archiveSizeBytes: zip.archivedSize,
             archiveLayout: [:], attributes: ["app": "test", "records": "0", Snapshot.stampAttribute: "stamp-\(seconds)"])
-        return try writer.commit(record).id
+        return try writer.commit(record, willAppear: willAppear).id
     }
 
     func text(_ message: Message) -> String { message.english }
 
+    var storePath: String { folder.path }
     func readme() -> [UInt8] { Array("Read me\n".utf8) }
     func status() throws(BackupError) -> [UInt8] { Array(state.withLock { $0.status }.utf8) }
     func liveView() throws(BackupError) -> any LiveView {
@@ -92,10 +97,13 @@ final class TestServices: TreeServices {
 
     var makeDirectoryWaitSeconds: Double? { state.withLock { $0.makeDirectoryWaitSeconds } }
 
-    func createSnapshot(named name: String) throws(BackupError) -> MadeSnapshot {
+    func createSnapshot(named name: String, _ milestones: BackupMilestones) throws(BackupError) -> MadeSnapshot {
+        try state.withLock { $0.beginningGate }?.wait()
+        milestones.hasBegun()
         let gate = state.withLock { $0.backupGate }
         try gate?.wait()
-        let id = try make(FileName(name), seconds: 3000 + Int64(repository.snapshots().count))
+        let id = try make(
+            FileName(name), seconds: 3000 + Int64(repository.snapshots().count), willAppear: milestones.willAppear)
         try repository.refresh()
         return MadeSnapshot(id: id, incompleteness: state.withLock { $0.incompleteness })
     }

@@ -22,31 +22,19 @@ struct UnmountCommand: ParsableCommand {
     @Argument(help: "Where it is mounted.", completion: .directory)
     var mountpoint: String?
 
-    private static let noticeMilliseconds = 1_000
-    /// So long a process may take to end that has nothing to finish.
-    private static let endingMilliseconds = 10_000
-
     func run() throws {
         let paths = try? StorePaths(root: store.path())
         let mounted = try recorded(paths)
         guard let target = mountpoint ?? mounted else {
             throw BackupError(.notFound, "the store is not mounted", path: paths?.root, remedy: "Name the mountpoint.")
         }
+        let server = try MountServer.of(target)
+        // A mount that cannot be asked may be the one that the store tells of.
+        let isRecorded = mounted.map { FileSystem.absolutePath($0) == FileSystem.absolutePath(target) } ?? false
         try Unmounter.unmount(target)
-        // The process that served it ends by itself; whoever mounts again right away must not meet it.
-        if let paths, mounted != nil {
-            var waitedMilliseconds = 0
-            while MountRecord.mountpoint(paths) == mounted {
-                usleep(5_000)
-                waitedMilliseconds += 5
-                if waitedMilliseconds == Self.noticeMilliseconds, let operation = try? RunningOperation.of(storeAt: paths.root) {
-                    Terminal.complain("It is unmounted, and finishes what runs: \(operation.text)")
-                }
-                guard waitedMilliseconds % Self.endingMilliseconds == 0 else { continue }
-                if try RunningOperation.of(storeAt: paths.root) == nil { break }
-            }
-        }
-        report(target)
+        // The process that served it ends by itself; whoever mounts again right away, or takes a disk away, must not meet it.
+        let hasEnded = EndOfMount(server: server, storePath: server?.storePath ?? (isRecorded ? paths?.root : nil)).wait()
+        report(target, hasEnded: hasEnded)
     }
 
     /// Where the store says that it is mounted. A store of another user, who may have written anything there, is not asked where a mountpoint is named.
@@ -61,9 +49,11 @@ struct UnmountCommand: ParsableCommand {
         return recorded
     }
 
-    private func report(_ target: String) {
+    private func report(_ target: String, hasEnded: Bool) {
         if output.json {
-            let document = OrderedJSON.members(["message_type": .text("unmounted"), "mountpoint": .text(target)])
+            let document = OrderedJSON.members([
+                "message_type": .text("unmounted"), "mountpoint": .text(target), "ended": .boolean(hasEnded),
+            ])
             Terminal.say(document.compactText + [10])
         }
     }

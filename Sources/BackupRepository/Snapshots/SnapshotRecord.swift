@@ -45,6 +45,13 @@ public struct SnapshotRecord: Hashable, Sendable {
         self.attributes = attributes
         self.token = token
     }
+
+    /// The same snapshot, made under another name.
+    func renamed(_ name: FileName) -> SnapshotRecord {
+        SnapshotRecord(
+            kind: kind, name: name, creationTime: creationTime, parent: parent, root: root, archiveSizeBytes: archiveSizeBytes,
+            archiveLayout: archiveLayout, attributes: attributes, token: token)
+    }
 }
 
 /// How a record is written (format document, "Snapshot record").

@@ -194,16 +194,16 @@ extension SnapshotStore {
     /// Makes a snapshot visible. Everything it refers to must be durable.
     /// - Parameters:
     ///   - requireHeld: asked just before the record gets its name, whether the writer's lock is still held; throws if not.
-    ///   - willAppear: called just before the record gets its name. An error before that leaves nothing; an error after it
-    ///     may, if the file system fails, leave the snapshot.
-    /// - Throws: `alreadyExists` when another visible snapshot has its name.
+    ///   - willAppear: called just before the record gets its place, with the snapshot's name. An error before that leaves nothing; an error after
+    ///     it may, if the file system fails, leave the snapshot.
+    /// - Returns: the snapshot, under the next free name where another visible one has its name: work of hours is not thrown away for a name.
     func publish(
-        _ record: SnapshotRecord, requireHeld: () throws(BackupError) -> Void, willAppear: () -> Void
+        _ record: SnapshotRecord, requireHeld: () throws(BackupError) -> Void, willAppear: (FileName) -> Void
     ) throws(BackupError) -> Snapshot {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
         try scan()
-        try requireFree(record.name, in: list)
+        let record = try record.renamed(freeName(record.name, in: list))
         let bytes = try protection.seal(record.encode(), as: .snapshotRecord)
         guard bytes.count <= SnapshotRecord.byteCountLimit,
             try SnapshotRecord(decoding: try protection.open(bytes, as: .snapshotRecord)) == record
@@ -222,7 +222,7 @@ extension SnapshotStore {
                 try FaultInjection.reached("backup.record-written")
                 try requireHeld()
                 try lock.requireHeld()
-                willAppear()
+                willAppear(record.name)
                 mayBeThere = true
             }
         } catch {
@@ -319,6 +319,18 @@ extension SnapshotStore {
             throw BackupError(
                 .alreadyExists, "there is a snapshot named “\(name)” already", remedy: "Choose another name.")
         }
+    }
+
+    /// The name, or the next one that no snapshot has: `NAME_2`, `NAME_3`, … .
+    /// - Throws: `invalidArgument`.
+    private func freeName(_ name: FileName, in list: SnapshotList) throws(BackupError) -> FileName {
+        if list[name] == nil {
+            try requireFree(name, in: list)
+            return name
+        }
+        var number = 2
+        while list[name.numbered(number)] != nil { number += 1 }
+        return name.numbered(number)
     }
 
     func require(_ id: SnapshotID) throws(BackupError) -> Snapshot {

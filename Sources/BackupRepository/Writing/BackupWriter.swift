@@ -212,8 +212,12 @@ public final class BackupWriter: Sendable {
 
     /// Makes the backup durable and then visible: data packs, metadata packs, catalog, record, each complete before the next begins.
     /// The writer is of no further use.
-    /// - Throws: `alreadyExists` when another snapshot has the name; like any other error it leaves no snapshot.
-    public func commit(_ record: SnapshotRecord) throws(BackupError) -> Snapshot {
+    /// - Parameter willAppear: called just before it becomes visible, with its name.
+    /// - Returns: the snapshot, under the next free name (`NAME_2`, …) where another one has the record's name.
+    /// - Throws: an error leaves no snapshot.
+    public func commit(
+        _ record: SnapshotRecord, willAppear: (FileName) -> Void = { _ in }
+    ) throws(BackupError) -> Snapshot {
         guard isOpen else { throw BackupError(.invalidArgument, "a backup is committed after it was finished") }
         do throws(BackupError) {
             try requireStored([record.root.content])
@@ -222,7 +226,10 @@ public final class BackupWriter: Sendable {
             try FaultInjection.reached("backup.catalog-updated")
             // From the moment in which the record may have become visible, the packs must stay, whatever happens.
             guard let held = lock.withLock({ $0 }) else { throw BackupError(.locked, "the backup has ended") }
-            let snapshot = try repository.snapshotStore.publish(record, requireHeld: held.requireHeld) { store.keep() }
+            let snapshot = try repository.snapshotStore.publish(record, requireHeld: held.requireHeld) { name in
+                store.keep()
+                willAppear(name)
+            }
             workers.end()
             lock.withLock { $0 = nil }
             return snapshot

@@ -11,13 +11,19 @@ public struct BackupOperation: Sendable {
     private let channel: Channel?
     private let readsAll: Bool
     private let checksRoom: Bool
+    private let milestones: BackupMilestones
 
     /// - Parameters:
     ///   - channel: of the backup; `nil` for what the settings say.
     ///   - readsAll: whether media files are read that look unchanged.
     ///   - checksRoom: whether a first backup that is larger than its disk has room for is refused before it begins.
-    public init(store: Store, channel: Channel? = nil, readsAll: Bool = false, checksRoom: Bool = true) {
+    ///   - milestones: told of what is known before it has ended.
+    public init(
+        store: Store, channel: Channel? = nil, readsAll: Bool = false, checksRoom: Bool = true,
+        milestones: BackupMilestones = BackupMilestones()
+    ) {
         self.checksRoom = checksRoom
+        self.milestones = milestones
         self.store = store
         self.channel = channel
         self.readsAll = readsAll
@@ -128,6 +134,8 @@ public struct BackupOperation: Sendable {
         let createdAt = SystemClock.now()
         let name = try snapshotName(kind, label, createdAt)
         let writer = try store.repository.makeWriter(expectsSnapshots: store.hasMadeBackups)
+        milestones.hasBegun()
+        try FaultInjection.reached("backup.writing")
         let otherStore = try store.claimSource()
         let parent = store.ownSnapshots(kind: .snapshot).last
         let earlier = EarlierBackup(of: store)
@@ -196,12 +204,13 @@ public struct BackupOperation: Sendable {
         // A safety backup is made where no other restore can be, and perhaps inside a transaction, which lets no one ask.
         if kind == .snapshot { try store.requireNoRestoreMeanwhile() }
         try store.noteLastBackup(record)
-        let snapshot = try writer.commit(record)
+        let snapshot = try writer.commit(record, willAppear: milestones.willAppear)
         // A restore does not show what its safety backup warns of.
         if otherStore != nil, kind == .snapshot { store.noteLineAnnounced() }
         progress.enter(.end)
-        return BackupResult(
-            snapshot: snapshot, storedBytes: storedBytes, unreadable: parts.unreadable + damage,
+        var result = BackupResult(
+            snapshot: snapshot, requestedName: label.map { FileName($0) }, storedBytes: storedBytes,
+            unreadable: parts.unreadable + damage,
             missing: records.facts.missingFiles.lines, mediaBytesRead: progress.mediaBytesRead,
             warnings: [
                 otherStore.map { BackupWarning(.successor, $0) },
@@ -213,6 +222,8 @@ public struct BackupOperation: Sendable {
                 records.facts.triggerProblem.map { BackupWarning(.triggers, "a restore would be refused: \($0)") },
                 parts.moved.isEmpty ? nil : MediaMoves.warning(parts.moved), parts.metadata?.warning,
             ].compactMap { $0 })
+        if let renaming = result.renaming { result.warnings.append(BackupWarning(.name, renaming.message)) }
+        return result
     }
 
     private static func readAttributes(_ time: Timestamp?) -> [String: String] {

@@ -4,6 +4,8 @@ import BackupRepository
 /// What a backup made.
 public struct BackupResult: Sendable {
     public let snapshot: Snapshot
+    /// The name that was asked for; `nil` where none was.
+    let requestedName: FileName?
     /// What it added to the repository, in bytes.
     public let storedBytes: UInt64
     /// Media files that could not be read, and why: the snapshot lacks them; and a database that is damaged.
@@ -22,6 +24,14 @@ public struct BackupResult: Sendable {
 
     /// All that a status says of it: that it is not whole, and the warnings.
     public var notices: [Message] { (incompleteness.map { [$0.message] } ?? []) + warnings.map(\.message) }
+
+    /// What to say of a backup that was made under another name, since another backup took the one that was asked for; `nil` when it has its own.
+    public var renaming: BackupError? {
+        guard let requestedName, requestedName != snapshot.name else { return nil }
+        return BackupError(
+            .alreadyExists,
+            "another backup took the name \(requestedName) while this one was made: it is called \(snapshot.name)")
+    }
 
     /// What to say of a backup that was made, but is not whole; `nil` when it is.
     public var incompleteness: BackupError? {

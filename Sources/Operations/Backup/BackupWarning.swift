@@ -16,6 +16,8 @@ public struct BackupWarning: Sendable {
         case values
         /// No restore could write to the database.
         case triggers
+        /// Another backup took its name, so it has another.
+        case name
         /// It lacks files that were moved while it was made.
         case moved
         /// A backup stays only because this one holds much less.

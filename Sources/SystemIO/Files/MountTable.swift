@@ -14,6 +14,9 @@ public struct MountTable: Sendable {
         /// Device numbers, as in `st_dev` and below `/sys/class/bdi`.
         public let major: UInt32
         public let minor: UInt32
+        /// Who has mounted it, and for whom a FUSE mount answers: of its options; `nil` for other file systems.
+        public let userID: UInt32?
+        public let groupID: UInt32?
 
         /// - Parameter device: as `st_dev` has it, which holds both numbers in the way of makedev(3).
         public func isOf(device: UInt64) -> Bool {
@@ -78,9 +81,13 @@ public struct MountTable: Sendable {
         }
         let device = text(fields[2]).split(separator: ":").compactMap { UInt32($0) }
         guard device.count == 2 else { return nil }
+        let options = dash + 3 < fields.count ? text(fields[dash + 3]).split(separator: ",") : []
+        func number(_ name: String) -> UInt32? {
+            options.first { $0.hasPrefix("\(name)=") }.flatMap { UInt32($0.dropFirst(name.count + 1)) }
+        }
         return Entry(
             path: text(fields[4]), fileSystemType: text(fields[dash + 1]), source: text(fields[dash + 2]), major: device[0],
-            minor: device[1])
+            minor: device[1], userID: number("user_id"), groupID: number("group_id"))
     }
 
     /// Undoes the kernel's `\040` for a space, and so on.

@@ -4,7 +4,8 @@ import BackupRepository
 /// A backup that was made for `mkdir`.
 public struct MadeSnapshot: Sendable {
     public let id: SnapshotID
-    /// What it lacks: the backup is there and listed, but the user must not take it for whole. `nil` when nothing is missing.
+    /// What it lacks, or that it has another name than was asked for: the backup is there and listed, but the user must not take it for what was asked
+    /// for. `nil` when all is as it should be.
     public let incompleteness: BackupError?
 
     public init(id: SnapshotID, incompleteness: BackupError? = nil) {

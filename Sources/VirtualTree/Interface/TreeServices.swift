@@ -4,6 +4,8 @@ import BackupRepository
 /// What the tree asks of the rest of the program: to act, and to render what is not stored. The program's wiring implements it;
 /// tests use a small one of their own.
 public protocol TreeServices: AnyObject, Sendable {
+    /// The store's folder.
+    var storePath: String { get }
     /// `README.txt`.
     func readme() -> [UInt8]
     /// A message in the language of the store.
@@ -18,8 +20,9 @@ public protocol TreeServices: AnyObject, Sendable {
     /// The app's media folder alone, as `live/media` shows it: looking at it renders nothing. `nil` where `liveView` has to be asked.
     func liveMedia() -> (any LiveView)?
 
-    /// Backs up; returns when the backup is durable. Throws `busy` while another operation runs.
-    func createSnapshot(named name: String) throws(BackupError) -> MadeSnapshot
+    /// Backs up; returns when the backup is durable. Throws `busy` while another operation runs, and `alreadyExists` for a name that is taken, before
+    /// `milestones.hasBegun` is called.
+    func createSnapshot(named name: String, _ milestones: BackupMilestones) throws(BackupError) -> MadeSnapshot
     /// For how long `mkdir` waits for its backup, in seconds, before it answers with a folder that is pending; `nil` for as long as it takes.
     var makeDirectoryWaitSeconds: Double? { get }
     func removeSnapshot(_ snapshot: Snapshot) throws(BackupError)

@@ -55,7 +55,8 @@ final class PendingBackups: Sendable {
 
     private func end(_ backup: PendingBackup, _ outcome: PendingBackup.Outcome) {
         state.withLock { state in
-            let wasShown = state.shown.removeValue(forKey: backup.name) != nil
+            let wasShown = state.shown[backup.name] === backup
+            if wasShown { state.shown[backup.name] = nil }
             shownCount.store(state.shown.count, ordering: .sequentiallyConsistent)
             note(outcome, of: backup, wasShown: wasShown, in: &state)
             backup.end(outcome)
@@ -63,7 +64,7 @@ final class PendingBackups: Sendable {
     }
 
     private func note(_ outcome: PendingBackup.Outcome, of backup: PendingBackup, wasShown: Bool, in state: inout State) {
-        state.failures.removeAll { $0.backupName == backup.name }
+        state.failures.removeAll { $0.backupName == backup.name || $0.backupName == backup.requestedName }
         let failure: BackupError?
         switch outcome {
         case .success(let made):
@@ -75,8 +76,18 @@ final class PendingBackups: Sendable {
         guard let failure, failure.code != .interrupted,
             wasShown || ![.busy, .alreadyExists, .notPermitted, .noSpace].contains(failure.code)
         else { return }
-        state.failures.append(BackupFailure(backupName: backup.name, error: failure, time: SystemClock.now()))
+        state.failures.append(BackupFailure(backupName: backup.requestedName, error: failure, time: SystemClock.now()))
         if state.failures.count > Self.failureLimit { state.failures.removeFirst() }
+    }
+
+    /// Another backup has taken its name: its folder goes on under this one.
+    func rename(_ backup: PendingBackup, to name: FileName) {
+        state.withLock { state in
+            let isShown = state.shown[backup.name] === backup
+            if isShown { state.shown[backup.name] = nil }
+            backup.rename(name)
+            if isShown { state.shown[name] = backup }
+        }
     }
 
     /// Gives a backup that is not finished its folder.

@@ -71,7 +71,7 @@ final class PendingFolder: FolderNode {
     }
 
     func removeExtendedAttribute(_ name: String) throws(BackupError) {
-        if name == SnapshotFolder.pinnedName, backup.pin(false) { return }
+        if name == SnapshotFolder.pinnedName, try backup.pin(false) { return }
         guard !isPending else { throw .readOnlyHere }
         try finished().removeExtendedAttribute(name)
     }

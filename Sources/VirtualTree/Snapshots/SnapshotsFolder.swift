@@ -1,5 +1,6 @@
 import BackupCore
 import BackupRepository
+import SystemIO
 
 /// `snapshots/`: `mkdir` backs up, `rmdir` deletes or cancels, `rename` relabels. It shows all backups of the repository; `latest` is the newest that this
 /// store made.
@@ -86,7 +87,10 @@ final class SnapshotsFolder: FolderNode {
             guard try isFree(name) else { throw Self.taken(label) }
             let backup = try context.pending.begin(name, in: inode, onEnd: context.pendingEnded) {
                 [context] (backup) throws(BackupError) in
-                let made = try context.services.createSnapshot(named: label)
+                let milestones = BackupMilestones(hasBegun: backup.noteBegun) { name in
+                    if name != backup.name { context.pending.rename(backup, to: name) }
+                }
+                let made = try context.services.createSnapshot(named: label, milestones)
                 // It is listed, and pinned, before it counts as finished.
                 _ = try? context.repository.refresh()
                 guard backup.settlePin(), let snapshot = context.repository.snapshot(id: made.id) else { return made }
@@ -105,9 +109,17 @@ final class SnapshotsFolder: FolderNode {
     /// After a request to end, a backup may have to put something back.
     private static let cancellationSeconds = 2.0
 
+    /// So long `mkdir` waits at least for the backup to begin, so that it can answer by itself that another operation runs. An automatic backup takes up to
+    /// ten seconds to give way.
+    private static let beginningSeconds = 12.0
+
     /// What `mkdir` answers, when it has waited for the backup for as long as it may.
     private func answer(_ backup: PendingBackup, unless isCancelled: () -> Bool) throws(BackupError) -> any Node {
-        var outcome = backup.wait(atMostSeconds: context.services.makeDirectoryWaitSeconds, unless: isCancelled)
+        let started = SystemClock.monotonicNanoseconds()
+        backup.waitUntilBegun(atMostSeconds: Self.beginningSeconds, unless: isCancelled)
+        let waitedSeconds = Double(SystemClock.monotonicNanoseconds() - started) / 1e9
+        var outcome = backup.wait(
+            atMostSeconds: context.services.makeDirectoryWaitSeconds.map { $0 - waitedSeconds }, unless: isCancelled)
         if outcome == nil, isCancelled() {
             backup.cancel()
             outcome = backup.wait(atMostSeconds: Self.cancellationSeconds)
@@ -130,26 +142,26 @@ final class SnapshotsFolder: FolderNode {
     func removeDirectory(_ name: FileName) throws(BackupError) {
         if let backup = context.pending.shown(name), try hasEnded(backup) { return }
         let snapshot = try snapshot(name)
-        // Programs that clear folders out (`find -delete`) go on to rmdir after every error.
-        guard !snapshot.isPinned else {
-            throw BackupError(
-                .notPermitted, "the backup is pinned", path: name.description,
-                remedy: "Unpin it first: setfattr -x user.backupfs.pinned, or backupfs unpin.")
-        }
+        guard !snapshot.isPinned else { throw Self.pinned(name) }
         try context.services.removeSnapshot(snapshot)
+    }
+
+    /// Programs that clear folders out (`find -delete`) go on to rmdir after every error.
+    private static func pinned(_ name: FileName) -> BackupError {
+        BackupError(
+            .notPermitted, "the backup is pinned", path: name.description,
+            remedy: "Unpin it first: setfattr -x user.backupfs.pinned, or backupfs unpin.")
     }
 
     /// Ends a backup that is not finished.
     /// - Returns: whether it is gone; otherwise it has been finished meanwhile.
+    /// - Throws: `notPermitted` when it is to be pinned: it goes on.
     private func hasEnded(_ backup: PendingBackup) throws(BackupError) -> Bool {
-        backup.cancel()
+        guard backup.cancelUnlessPinned() else { throw Self.pinned(backup.name) }
         switch backup.wait(atMostSeconds: Self.cancellationSeconds) {
         case .success: return false
         case .failure: return true
-        case nil:
-            throw BackupError(
-                .busy, "the backup has been asked to end, and still runs", path: backup.name.description,
-                remedy: "Wait a moment, and look again.")
+        case nil: throw backup.endsAlready
         }
     }
 

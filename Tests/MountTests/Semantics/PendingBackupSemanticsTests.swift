@@ -5,7 +5,7 @@ import Testing
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct PendingBackupSemanticsTests {
     /// A store with a backup "one"; the next backup waits until `$R/pause` is removed.
-    private func withPause(_ waits: String, point: String = "backup.begun", _ body: (Room) throws -> Void) throws {
+    private func withPause(_ waits: String, point: String = "backup.writing", _ body: (Room) throws -> Void) throws {
         try Room.use { room in
             try room.sh(
                 "backupfs init --store $S --sample >/dev/null; backupfs backup --store $S --label one >/dev/null; touch $R/pause")
@@ -172,6 +172,95 @@ struct PendingBackupSemanticsTests {
             #expect(room.waitForProcesses())
             #expect(try room.sh("backupfs snapshots --store $S --json | jq -r '.[].name'") == "one")
             try room.mount()
+        }
+    }
+
+    @Test func `S60: rmdir of a pending backup that is pinned is EPERM, and the backup goes on`() throws {
+        try withPause("never") { room in
+            let result = try room.python(
+                #"""
+                os.mkdir("snapshots/two")
+                os.setxattr("snapshots/two", "user.backupfs.pinned", b"1")
+                print(code(os.rmdir, "snapshots/two"), os.getxattr("snapshots/two", "user.backupfs.state"))
+                os.unlink(R + "/pause")
+                print(len(read("snapshots/two/export.json")) > 1000, os.getxattr("snapshots/two", "user.backupfs.pinned"))
+                print(code(os.rmdir, "snapshots/two"), sorted(os.listdir("snapshots")))
+                """#)
+            #expect(result == "EPERM b'pending'\nTrue b'1'\nEPERM ['latest', 'one', 'two']")
+        }
+    }
+
+    @Test func `S61: mkdir is EBUSY by itself while another operation runs, however short it waits`() throws {
+        try withPause("never") { room in
+            // Of this store, and of another one with the same repository.
+            try room.sh(
+                """
+                backupfs init --store $R/other --sample --repository $S/repository --new-source >/dev/null
+                touch $R/hold
+                """)
+            for store in ["$S", "$R/other"] {
+                let holder = try room.start(
+                    "exec backupfs backup --store \(store) --label held-$(basename \(store)) >/dev/null",
+                    ["BACKUPFS_FAULT": "backup.writing=pause:\(room.path)/hold"])
+                try room.wait(for: "\(room.path)/hold.reached")
+                let result = try room.python(
+                    #"""
+                    begin = time.monotonic()
+                    print(code(os.mkdir, "snapshots/two"), time.monotonic() - begin < 5, "two" in " ".join(os.listdir("snapshots")))
+                    """#)
+                #expect(result == "EBUSY True False", "\(store)")
+                try room.sh("rm $R/hold $R/hold.reached")
+                #expect(try holder.wait(limitSeconds: 60).exitCode == 0)
+                try room.sh("touch $R/hold")
+            }
+            // A backup that has begun is not waited for.
+            let result = try room.python(
+                #"""
+                begin = time.monotonic()
+                os.mkdir("snapshots/two")
+                print(time.monotonic() - begin < 2, os.getxattr("snapshots/two", "user.backupfs.state"))
+                os.unlink(R + "/pause")
+                print(code(os.listdir, "snapshots/two"))
+                """#)
+            #expect(result == "True b'pending'\nok")
+        }
+    }
+
+    @Test func `S62: a backup whose name another store takes meanwhile is made under the next name`() throws {
+        for waits in ["never", "always"] {
+            try withPause(waits, point: "backup.catalog-updated") { room in
+                try room.sh(
+                    """
+                    backupfs init --store $R/other --sample --repository $S/repository --new-source >/dev/null
+                    backupfs backup --store $R/other --label x >/dev/null; mkdir $R/elsewhere; backupfs mount --store $R/other $R/elsewhere
+                    """)
+                let result = try room.python(
+                    #"""
+                    answers = []
+                    making = threading.Thread(target=lambda: answers.append(code(os.mkdir, "snapshots/two")))
+                    making.start()
+                    until(lambda: os.path.exists(R + "/pause.reached"))
+                    os.rename(R + "/elsewhere/snapshots/x", R + "/elsewhere/snapshots/two")
+                    subprocess.run(["fusermount3", "-u", R + "/elsewhere"], check=True)
+                    os.unlink(R + "/pause")
+                    making.join()
+                    until(lambda: json.loads(read("status.json"))["state"] == "idle")
+                    print(answers, sorted(os.listdir("snapshots")), os.readlink("snapshots/latest"))
+                    print(len(read("snapshots/two_2/export.json")) > 1000, json.loads(read("status.json"))["lastBackup"]["name"])
+                    print(json.loads(read("status.json"))["lastBackup"]["warnings"])
+                    if os.path.exists("snapshots/two.error.txt"): print(read("snapshots/two.error.txt").decode(), end="")
+                    """#)
+                let said = "another backup took the name two while this one was made: it is called two_2"
+                let isWaiting = waits == "always"
+                let names = ["latest", "one", "two"] + (isWaiting ? [] : ["two.error.txt"]) + ["two_2"]
+                #expect(
+                    result == """
+                        ['\(isWaiting ? "EEXIST" : "ok")'] [\(names.map { "'\($0)'" }.joined(separator: ", "))] two_2
+                        True two_2
+                        ['\(said)']\(isWaiting ? "" : "\nThe backup two: \(said)")
+                        """)
+                try room.sh("backupfs check --store $S")
+            }
         }
     }
 }
