@@ -39,6 +39,7 @@ libglib2.0-bin        command -v gio
 openssh-client        command -v sftp
 openssh-sftp-server   test -x /usr/lib/openssh/sftp-server
 strace                command -v strace
+bindfs                command -v bindfs
 shellcheck            command -v shellcheck
 systemd               command -v systemd-analyze
 groff-base            command -v groff

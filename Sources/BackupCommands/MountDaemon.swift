@@ -11,6 +11,7 @@ final class MountDaemon: Sendable {
     private let store: Store
     private let isReadOnly: Bool
     private let scheduler = Mutex<BackupScheduler?>(nil)
+    private let isEnding = Mutex(false)
 
     /// - Parameter isReadOnly: whether nothing is to be changed.
     init(store: Store, isReadOnly: Bool) {
@@ -40,10 +41,26 @@ final class MountDaemon: Sendable {
         return reactions
     }
 
-    /// When the mount is about to end: after a signal, whatever runs ends first, with nothing half done.
+    /// When the mount is about to end: after a signal, whatever runs ends first, with nothing half done. Storage that does not answer keeps it for a while
+    /// only, unless an operation is to be finished.
     func end(_ reason: MountSession.End?) {
-        if case .signal = reason, store.monitor.cancel() { StallWatch.noteRequest() }
+        var isAsked = false
+        if case .signal = reason { isAsked = true }
+        if isAsked { store.monitor.cancel() }
+        if isAsked || !store.monitor.isRunning {
+            isEnding.withLock { $0 = true }
+            StallWatch.beginEnding()
+        }
         scheduler.withLock { $0 }?.end()
+    }
+
+    /// When the mount has ended.
+    func finishEnd() {
+        let isEnding = isEnding.withLock { isEnding in
+            defer { isEnding = false }
+            return isEnding
+        }
+        if isEnding { StallWatch.finishEnding() }
     }
 
     /// A backup that `mkdir` has begun, and that was not finished when the store was unmounted, is brought to its end. Now signals cancel it, as in a

@@ -4,6 +4,7 @@ import BackupRepository
 import Export
 import Operations
 import Restore
+import Synchronization
 import SystemIO
 import VirtualTree
 
@@ -11,11 +12,20 @@ import VirtualTree
 final class StoreTreeServices: TreeServices {
     private let store: Store
     private let live: LiveData
+    /// All of a status, since the store may lie on storage that stalls as well.
+    private let state: PatientQuestion<Result<StoreState, BackupError>>
+    private let lastState = Mutex<StoreState?>(nil)
+
+    /// Longer than what the status asks waits for by itself.
+    private static let stateNanoseconds: UInt64 = 1_000_000_000
 
     /// - Throws: when the spool cannot be cleared of what an earlier mount left in it.
     init(store: Store) throws(BackupError) {
         self.store = store
         live = try LiveData(store: store)
+        state = PatientQuestion(StoragePatience(nanoseconds: Self.stateNanoseconds)) {
+            Result { () throws(BackupError) in try StoreState(of: store, isPatient: false) }
+        }
         // The mount lock is held: dropped files of another mount cannot be there.
         try clearSpool()
     }
@@ -35,7 +45,20 @@ final class StoreTreeServices: TreeServices {
 
     func text(_ message: Message) -> String { store.language.text(message) }
 
-    func status() throws(BackupError) -> [UInt8] { try StatusDocument(of: store, isPatient: false).json.prettyText }
+    func status() throws(BackupError) -> [UInt8] { try StatusDocument(currentState(), of: store).json.prettyText }
+
+    private func currentState() throws(BackupError) -> StoreState {
+        if let answer = state.answer() {
+            let state = try answer.get()
+            lastState.withLock { $0 = state }
+            return state
+        }
+        let error = BackupError(
+            .inputOutput, "the storage that the store is on does not answer",
+            remedy: "Check whether its disk or its server can be reached.")
+        guard let last = lastState.withLock({ $0 }) else { throw error }
+        return last.unanswered(error)
+    }
 
     func liveView() throws(BackupError) -> any LiveView { try live.view() }
 

@@ -15,6 +15,9 @@ public final class Repository: Sendable {
     /// 32 hexadecimal digits that no other repository has.
     public let id: String
 
+    /// How long a look at the mount waits for this repository's storage.
+    public let patience = StoragePatience.ofMount
+
     let layout: RepositoryLayout
     let configuration: RepositoryConfiguration
     /// What was read of `config` and its copy.

@@ -25,6 +25,9 @@ enum ChangeRequests {
 
     static func removeDirectory(_ raw: OpaquePointer?, parent: fuse_ino_t, name: UnsafePointer<CChar>?) {
         let request = Request(raw)
+        let changes = request.server.changes
+        changes.begin()
+        defer { changes.end() }
         do throws(BackupError) {
             let name = try request.server.name(name)
             try request.tree.removeDirectory(name, in: InodeNumber(parent))
@@ -55,6 +58,9 @@ enum ChangeRequests {
             request.fail(number: EINVAL)
             return
         }
+        let changes = request.server.changes
+        changes.begin()
+        defer { changes.end() }
         do throws(BackupError) {
             let name = try request.server.name(name)
             let newName = try request.server.name(newName)

@@ -17,9 +17,9 @@ public final class MountSession: Sendable {
     }
 
     /// Requests served at the same time. A backup or a restore keeps one of them busy for as long as it takes.
-    public static let maximumThreadCount = 16
-    /// Of them, for what may wait for the app, for a disk or for checksums: the others stay free for what never waits.
-    public static let waitingThreadCount = 8
+    public static let maximumThreadCount = 32
+    /// Of them, for what may wait long: the others stay free for what never waits.
+    public static let waitingThreadCounts: [RequestWait: Int] = [.app: 8, .repository: 8, .checksums: 4, .change: 4]
 
     public let options: MountOptions
     /// Where it is mounted: absolute, without symbolic links.
@@ -60,8 +60,11 @@ public final class MountSession: Sendable {
         onReady: () throws(BackupError) -> Void
     ) throws(BackupError) -> End {
         let session = try mount()
-        StallWatch.setMountConnection(fuse_session_fd(session))
         let entry = (try? MountTable.current())?.entry(at: mountpoint)
+        StallWatch.setMountConnection(fuse_session_fd(session)) { [mountpoint] in
+            guard let entry, (try? MountTable.current())?.entry(at: mountpoint) == entry else { return }
+            try? Unmounter.detach(mountpoint, lazily: true)
+        }
         let isRelaying = endsOnSignals && SignalRelay.begin(writer: events.writer.rawValue)
         defer { if isRelaying { SignalRelay.end() } }
         let loop: SessionLoop
@@ -71,13 +74,10 @@ public final class MountSession: Sendable {
         do {
             let tree = server.tree
             loop = try SessionLoop(
-                session, maximumThreadCount: Self.maximumThreadCount, waitingLimit: Self.waitingThreadCount,
-                mayWait: { request in
-                    guard request.looks || request.asksForAttribute else { return false }
-                    return tree.mayWait(InodeNumber(request.node), forAttribute: request.asksForAttribute)
-                },
+                session, maximumThreadCount: Self.maximumThreadCount, limits: Self.waitingThreadCounts,
+                wait: { tree.wait(of: InodeNumber($0.node), for: $1) },
                 isPending: { tree.isPending(InodeNumber($0.node), forAttributes: $1 == .attributes) },
-                onEnd: { [self] in send(.loopEnded) })
+                onStalled: { [server] in server.reportStall($0.name) }, onEnd: { [self] in send(.loopEnded) })
             tree.setObserver(SessionObserver(notifier: notifier, loop: loop))
         } catch {
             notifier?.end()

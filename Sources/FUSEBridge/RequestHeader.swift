@@ -1,3 +1,5 @@
+import VirtualTree
+
 /// The part of a request that all have in common: `struct fuse_in_header` of <linux/fuse.h>; and of what follows, what must be known before libfuse
 /// takes the request apart.
 struct RequestHeader {
@@ -5,31 +7,56 @@ struct RequestHeader {
     private static let opcodeOffset = 4
     private static let numberOffset = 8
     private static let nodeOffset = 16
+    private static let processOffset = 32
 
     private let opcode: UInt32
     /// What the kernel calls it by.
     let number: UInt64
     let node: UInt64
+    /// The thread that asks, or 0 when it is in a process namespace that cannot be named here.
+    let process: Int32
 
     init(_ bytes: UnsafeRawBufferPointer) {
         opcode = bytes.loadUnaligned(fromByteOffset: Self.opcodeOffset, as: UInt32.self)
         number = bytes.loadUnaligned(fromByteOffset: Self.numberOffset, as: UInt64.self)
         node = bytes.loadUnaligned(fromByteOffset: Self.nodeOffset, as: UInt64.self)
+        process = bytes.loadUnaligned(fromByteOffset: Self.processOffset, as: Int32.self)
     }
 
-    /// Whether it asks for what a node is or holds. Others (forgetting, closing, interrupting) never wait, and writing and making are few.
-    var looks: Bool {
+    /// What it is about; `nil` for what never waits (forgetting, closing, interrupting), and for writing and making, which are few.
+    func aim(_ bytes: UnsafeRawBufferPointer) -> RequestAim? {
         switch opcode {
-        // FUSE_LOOKUP, GETATTR, READLINK, OPEN, READ, OPENDIR, READDIR, READDIRPLUS, COPY_FILE_RANGE
-        case 1, 3, 5, 14, 15, 27, 28, 44, 47: true
-        default: false
+        // GETATTR
+        case 3: return .attributes
+        // FUSE_LOOKUP, READLINK, OPEN, READ, LISTXATTR, OPENDIR, READDIR, READDIRPLUS, COPY_FILE_RANGE
+        case 1, 5, 14, 15, 23, 27, 28, 44, 47: return .content
+        // GETXATTR: attributes of other kinds than the user's are of no file here.
+        case 22: return asksForAttribute(bytes, exceptFor: "") ? .extendedAttribute : nil
+        // UNLINK, RMDIR, RENAME, SETXATTR, REMOVEXATTR, RENAME2
+        case 10, 11, 12, 21, 24, 45: return .change
+        default: return nil
         }
     }
 
-    /// Whether it asks for an extended attribute, which may be a checksum of all that the node holds.
-    var asksForAttribute: Bool {
-        // FUSE_GETXATTR
-        opcode == 22
+    /// What it is called in messages.
+    var name: StaticString {
+        switch opcode {
+        case 1: "lookup"
+        case 3: "getattr"
+        case 5: "readlink"
+        case 10: "unlink"
+        case 11: "rmdir"
+        case 12, 45: "rename"
+        case 14: "open"
+        case 15: "read"
+        case 21: "setxattr"
+        case 22: "getxattr"
+        case 23: "listxattr"
+        case 24: "removexattr"
+        case 27: "opendir"
+        case 28, 44: "readdir"
+        default: "request"
+        }
     }
 
     /// The number of the request that it takes back (FUSE_INTERRUPT), because a signal has come for the program that waits for it.
@@ -54,17 +81,17 @@ struct RequestHeader {
         case 1, 3: return .attributes
         // OPEN, OPENDIR
         case 14, 27: return .content
-        // GETXATTR: its size comes before the name.
-        case 22:
-            guard bytes.count > Self.sizeBytes + 8 else { return nil }
-            return asks(UnsafeRawBufferPointer(rebasing: bytes[(Self.sizeBytes + 8)...]), exceptFor: exception) ? .content : nil
+        // GETXATTR
+        case 22: return asksForAttribute(bytes, exceptFor: exception) ? .content : nil
         default: return nil
         }
     }
 
     /// Attributes of other kinds than the user's are of no file here.
-    private func asks(_ name: UnsafeRawBufferPointer, exceptFor exception: StaticString) -> Bool {
-        let name = name.prefix { $0 != 0 }
+    private func asksForAttribute(_ bytes: UnsafeRawBufferPointer, exceptFor exception: StaticString) -> Bool {
+        // The size of the answer comes before the name.
+        guard bytes.count > Self.sizeBytes + 8 else { return false }
+        let name = bytes[(Self.sizeBytes + 8)...].prefix { $0 != 0 }
         return name.starts(with: "user.".utf8) && !exception.withUTF8Buffer { name.elementsEqual($0) }
     }
 }

@@ -3,6 +3,7 @@ import CFUSE
 import Glibc
 import Synchronization
 import SystemIO
+import VirtualTree
 
 /// The threads that take requests from the kernel and serve them.
 ///
@@ -29,10 +30,11 @@ final class SessionLoop: Sendable {
     private let session: Session
     private let descriptor: Int32
     private let maximumThreadCount: Int
-    private let waitingLane: WaitingLane
+    private let lanes: [RequestWait: WaitingLane]
+    private let stuck: StuckRequests
     private let parked = ParkedRequests()
     private let interrupts = EarlyInterrupts()
-    private let mayWait: @Sendable (RequestHeader) -> Bool
+    private let wait: @Sendable (RequestHeader, RequestAim) -> RequestWait?
     private let isPending: @Sendable (RequestHeader, RequestHeader.Look) -> Bool
     private let onEnd: @Sendable () -> Void
     private let state = Mutex(State())
@@ -46,22 +48,33 @@ final class SessionLoop: Sendable {
     /// Serves with one thread at first, and one more whenever all are busy, up to `maximumThreadCount`.
     /// - Parameters:
     ///   - session: mounted. It must stay mounted, and live, until `end` has returned.
-    ///   - waitingLimit: how many of the threads requests that may wait take at most.
-    ///   - mayWait: whether a request may wait for something else.
+    ///   - limits: how many of the threads the requests that may wait take at most, for each of what they wait for.
+    ///   - wait: what a request may wait for.
     ///   - isPending: whether the node of a request cannot be looked into yet; `servePending` must follow when it can.
+    ///   - onStalled: told of a request that was answered by an error, since the storage did not answer.
     ///   - onEnd: called by a thread that finds that the mount has ended or the connection has broken; may come several times.
     init(
-        _ session: OpaquePointer, maximumThreadCount: Int, waitingLimit: Int,
-        mayWait: @escaping @Sendable (RequestHeader) -> Bool,
+        _ session: OpaquePointer, maximumThreadCount: Int, limits: [RequestWait: Int],
+        wait: @escaping @Sendable (RequestHeader, RequestAim) -> RequestWait?,
         isPending: @escaping @Sendable (RequestHeader, RequestHeader.Look) -> Bool,
-        onEnd: @escaping @Sendable () -> Void
+        onStalled: @escaping @Sendable (RequestHeader) -> Void, onEnd: @escaping @Sendable () -> Void
     ) throws(BackupError) {
         _ = Self.isWakeSignalHandled
         self.session = Session(pointer: session)
-        descriptor = fuse_session_fd(session)
+        let descriptor = fuse_session_fd(session)
+        self.descriptor = descriptor
         self.maximumThreadCount = maximumThreadCount
-        waitingLane = WaitingLane(limit: waitingLimit)
-        self.mayWait = mayWait
+        let lanes = Dictionary(
+            uniqueKeysWithValues: limits.map { ($0, WaitingLane(limit: $1, idleSeconds: StallLimits.idleSeconds(of: $0))) })
+        self.lanes = lanes
+        stuck = StuckRequests(
+            Array(lanes.values), turnSeconds: StallLimits.turnSeconds,
+            onInterrupted: { Self.answer($0.number, EINTR, descriptor) },
+            onStalled: { header in
+                Self.answer(header.number, EIO, descriptor)
+                onStalled(header)
+            })
+        self.wait = wait
         self.isPending = isPending
         self.onEnd = onEnd
         try state.withLock { (state) throws(BackupError) in try startThread(&state) }
@@ -85,6 +98,7 @@ final class SessionLoop: Sendable {
             pauseMicroseconds = min(pauseMicroseconds * 2, 20_000)
         }
         for (thread, _) in threads { thread.join() }
+        stuck.end()
         parked.end()
         return state.withLock { $0.failure }
     }
@@ -114,6 +128,7 @@ final class SessionLoop: Sendable {
     private func serve(_ worker: Worker) {
         Self.blockSignals()
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.bufferSizeBytes, alignment: 4096)
+        let activity = ThreadActivity()
         defer {
             memory.deallocate()
             worker.isWaiting.store(false, ordering: .sequentiallyConsistent)
@@ -122,14 +137,14 @@ final class SessionLoop: Sendable {
         while let count = nextRequest(memory) {
             worker.isWaiting.store(false, ordering: .sequentiallyConsistent)
             beginServing()
-            serve(UnsafeMutableRawBufferPointer(rebasing: memory[..<count]))
+            serve(UnsafeMutableRawBufferPointer(rebasing: memory[..<count]), activity)
             worker.isWaiting.store(true, ordering: .sequentiallyConsistent)
             idleCount.add(1, ordering: .relaxed)
         }
     }
 
     /// Serves a request, and those that have waited for it to be answered. One that cannot be served now is left to another thread.
-    private func serve(_ request: UnsafeMutableRawBufferPointer) {
+    private func serve(_ request: UnsafeMutableRawBufferPointer, _ activity: ThreadActivity) {
         let bytes = UnsafeRawBufferPointer(request)
         let header = RequestHeader(bytes)
         if let number = header.interruptedNumber(bytes) {
@@ -142,10 +157,14 @@ final class SessionLoop: Sendable {
             answerIfInterrupted(header.number)
             return
         }
-        guard mayWait(header) else { return process(request) }
-        guard waitingLane.enter(bytes) else { return answerIfInterrupted(header.number) }
+        guard let aim = header.aim(bytes), let wait = wait(header, aim), let lane = lanes[wait] else { return process(request) }
+        guard lane.enter(header, bytes, activity) else { return answerIfInterrupted(header.number) }
+        // The signal may have come before the request stood there.
+        if interrupts.contains(header.number) { _ = stuck.interrupt(header.number) }
         process(request)
-        while var next = waitingLane.leave(isEnding: isEnding.load(ordering: .sequentiallyConsistent)) {
+        var number = header.number
+        while var next = lane.leave(number, activity, isEnding: isEnding.load(ordering: .sequentiallyConsistent)) {
+            number = next.withUnsafeBytes { RequestHeader($0).number }
             next.withUnsafeMutableBytes { process($0) }
         }
     }
@@ -157,21 +176,29 @@ final class SessionLoop: Sendable {
     /// - Returns: whether it waits; otherwise libfuse may know of it.
     private func takeBack(_ number: UInt64) -> Bool {
         interrupts.note(number)
-        guard parked.remove(number) || waitingLane.remove(number) else { return false }
+        guard parked.remove(number) || lanes.values.contains(where: { $0.remove(number) }) else {
+            _ = stuck.interrupt(number)
+            return false
+        }
         answerInterrupted(number)
         return true
     }
 
     /// The signal may have come before the request stood where it could be found.
     private func answerIfInterrupted(_ number: UInt64) {
-        guard interrupts.contains(number), parked.remove(number) || waitingLane.remove(number) else { return }
+        guard interrupts.contains(number), parked.remove(number) || lanes.values.contains(where: { $0.remove(number) })
+        else { return }
         answerInterrupted(number)
     }
 
-    /// `struct fuse_out_header`: libfuse does not know of the request.
     private func answerInterrupted(_ number: UInt64) {
         interrupts.remove(number)
-        var answer = (length: UInt32(16), error: -EINTR, number: number)
+        Self.answer(number, EINTR, descriptor)
+    }
+
+    /// `struct fuse_out_header`: libfuse does not know of the request, or its thread answers in vain.
+    private static func answer(_ number: UInt64, _ error: Int32, _ descriptor: Int32) {
+        var answer = (length: UInt32(16), error: -error, number: number)
         _ = withUnsafeBytes(of: &answer) { write(descriptor, $0.baseAddress, 16) }
     }
 

@@ -31,6 +31,14 @@ final class TreeServer: Sendable {
         return number
     }
 
+    /// A request was answered by an error, since the storage did not answer.
+    func reportStall(_ request: StaticString) {
+        let error = BackupError(
+            .inputOutput, "the storage does not answer; whether a change was made is seen when it answers again",
+            remedy: "Check whether its disk or its server can be reached.")
+        reportFailure?(request.description, error)
+    }
+
     /// - Throws: `nameTooLong` for a component over 255 bytes (the kernel lets up to 1,024 pass).
     func name(_ text: UnsafePointer<CChar>?) throws(BackupError) -> FileName {
         guard let text else { throw BackupError(.invalidArgument, "the request has no name") }

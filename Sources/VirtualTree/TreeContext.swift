@@ -1,5 +1,6 @@
 import BackupCore
 import BackupRepository
+import Synchronization
 import SystemIO
 
 /// What every node needs: the services, the repository and how the tree is shown.
@@ -16,8 +17,14 @@ final class TreeContext: Sendable {
     let live: LiveViews
     let announcer = SnapshotAnnouncer()
     let pending = PendingBackups()
+    /// Looks at the repository, which may not answer.
+    private let look: PatientQuestion<Look>
+    private let wasNewestKnown = Mutex(false)
     /// When the tree was mounted: the time of folders that have no other.
     let mountTime: Timestamp
+
+    /// What a look at the repository has to say beside the list of snapshots: whether the newest is this store's for certain.
+    private typealias Look = Result<Bool, BackupError>
 
     /// Snapshots never change: the kernel may keep what it knows of them for as long as it likes (a year, in seconds).
     static let immutableTimeoutSeconds = 31_536_000.0
@@ -30,23 +37,57 @@ final class TreeContext: Sendable {
         self.isSharedWithOthers = isSharedWithOthers
         archives = ArchiveCache()
         live = LiveViews(services: services)
+        look = PatientQuestion(repository.patience) {
+            Look { () throws(BackupError) in
+                try repository.refresh()
+                return services.isNewestKnown
+            }
+        }
         mountTime = SystemClock.now()
     }
 
-    /// The snapshots as they are now, also those that other processes made.
+    /// The snapshots as they are now, also those that other processes made; while the repository does not answer, as they were when it did.
     /// - Throws: `inputOutput`, never `notFound`, when the repository is gone with its disk: that does not mean that there are no backups.
     func refreshedSnapshots() throws(BackupError) -> [Snapshot] {
+        _ = try isRepositoryAnswering()
+        return repository.snapshots()
+    }
+
+    /// For changes, which must not go by what was.
+    /// - Throws: `inputOutput` also while the repository does not answer.
+    func requireRepository() throws(BackupError) {
+        guard try isRepositoryAnswering() else {
+            throw BackupError(
+                .inputOutput, "the repository does not answer", path: repository.path,
+                remedy: "Check whether its disk or its server can be reached.")
+        }
+    }
+
+    /// Looks at the repository and notes what is new there.
+    private func isRepositoryAnswering() throws(BackupError) -> Bool {
+        guard let answer = look.answer() else { return false }
         do {
-            try repository.refresh()
+            let isNewestKnown = try answer.get()
+            wasNewestKnown.withLock { $0 = isNewestKnown }
         } catch {
             guard error.code == .notFound || error.code == .noRepository else { throw error }
             throw BackupError(
                 .inputOutput, "the repository cannot be reached: \(error.message)", path: error.path,
                 remedy: "Check whether its disk is there, and mounted.")
         }
-        let snapshots = repository.snapshots()
-        announcer.announce(snapshots)
-        return snapshots
+        announcer.announce(repository.snapshots())
+        return true
+    }
+
+    /// When the newest one that is known was made: the time of a folder, which must not be hidden with its repository.
+    func newestTime(_ kind: SnapshotKind, ofOwn: Bool) -> Timestamp {
+        _ = try? isRepositoryAnswering()
+        let known = ofOwn ? (own(of: repository.snapshots())[kind] ?? []) : repository.snapshots(kind: kind)
+        return known.last?.creationTime ?? mountTime
+    }
+
+    private func own(of snapshots: [Snapshot]) -> [SnapshotKind: [Snapshot]] {
+        own.value(for: snapshots) { Dictionary(grouping: services.own($0), by: \.kind) }
     }
 
     func refreshedSnapshots(_ kind: SnapshotKind) throws(BackupError) -> [Snapshot] {
@@ -55,8 +96,7 @@ final class TreeContext: Sendable {
 
     /// This store's own, in the order in which they were made.
     func ownSnapshots(_ kind: SnapshotKind) throws(BackupError) -> [Snapshot] {
-        let lists = own.value(for: try refreshedSnapshots()) { Dictionary(grouping: services.own($0), by: \.kind) }
-        return lists[kind] ?? []
+        own(of: try refreshedSnapshots())[kind] ?? []
     }
 
     /// What `latest` names at this moment. A backup that is not finished counts already: a program that has begun it by `mkdir` and goes on with
@@ -64,7 +104,7 @@ final class TreeContext: Sendable {
     /// - Returns: `nil` when there is none, or the newest may be another store's: its data must not be restored by mistake.
     func latestSnapshot() throws(BackupError) -> LatestSnapshot? {
         let newest = try ownSnapshots(.snapshot).last
-        guard services.isNewestKnown else { return nil }
+        guard wasNewestKnown.withLock({ $0 }) else { return nil }
         if let backup = pending.shown.last { return LatestSnapshot(name: backup.name, time: backup.startedAt) }
         return newest.map { LatestSnapshot(name: $0.name, time: $0.creationTime) }
     }

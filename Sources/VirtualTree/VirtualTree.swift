@@ -54,9 +54,18 @@ public final class VirtualTree: TreeOperations {
 
     public func forget(_ inode: InodeNumber, count: UInt64) { nodes.forget(inode, count: count) }
 
-    public func mayWait(_ inode: InodeNumber, forAttribute: Bool) -> Bool {
-        guard let node = try? nodes.node(inode) else { return false }
-        return node.looksAtTheApp || (forAttribute && node.computesChecksums)
+    public func wait(of inode: InodeNumber, for aim: RequestAim) -> RequestWait? {
+        guard let node = try? nodes.node(inode) else { return nil }
+        switch aim {
+        case .change: return node.looksAtTheRepository || node is SnapshotsFolder ? .change : nil
+        case .extendedAttribute where node.computesChecksums: return .checksums
+        case .attributes where node.hasKnownAttributes: return nil
+        // They stand in the record, or in the folder above.
+        case .extendedAttribute where node.looksAtTheRepository && node is any FolderNode: return nil
+        default: break
+        }
+        if node.looksAtTheApp { return .app }
+        return node.looksAtTheRepository ? .repository : nil
     }
 
     /// Lets go of what takes room and has not been looked at for this long: the newest rendering of the app's data.

@@ -144,6 +144,7 @@ struct MountCommand: ParsableCommand {
             tell(manager, .stopping)
             daemon.end(reason)
         }
+        defer { daemon.finishEnd() }
         _ = try session.run(reactions: daemon.reactions, onEnding: endDaemon) { () throws(BackupError) in
             // Not before: an automount lets only its own group of processes look at the folder while it is being mounted on.
             if channel != nil { setsid() }
@@ -152,6 +153,7 @@ struct MountCommand: ParsableCommand {
             tell(manager, .ready(status: status))
             daemon.begin()
         }
+        daemon.finishEnd()
         daemon.waitForBackups(of: tree)
         do throws(BackupError) {
             try services.clearSpool()

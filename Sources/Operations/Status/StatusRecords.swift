@@ -1,5 +1,6 @@
 import AppData
 import BackupCore
+import Synchronization
 import SystemIO
 
 /// What a status tells of the records: their counts and statistics. The app's database has to be read for that, which the app may keep locked, which
@@ -28,101 +29,84 @@ final class StatusRecords: Sendable {
         static let mount = Patience(nanoseconds: 35_000_000, firstNanoseconds: 500_000_000)
     }
 
-    private struct State {
-        var askedCount = 0
-        var answeredCount = 0
-        var isReading = false
-        var facts: Facts?
-        /// Until when they are given without another look.
-        var endNanoseconds: UInt64 = 0
-    }
-
     /// A commit in rollback mode holds the lock for a few milliseconds. Longer, and the app keeps it.
     static let busyTimeoutSeconds = 0.02
-    /// What failed, or took long, is not tried more often than this.
-    private static let rememberedNanoseconds: UInt64 = 2_000_000_000
-    private static let longNanoseconds: UInt64 = 30_000_000
 
     /// The app's, for those who cannot wait until it is unlocked.
     let database: AppDatabase
-    private let countCache = RecordCountCache()
-    private let statisticsCache = StatisticsCache()
-    private let state = Monitor(State())
-
-    private let scheduleSwitch: ScheduleSwitch
+    private let reading: RecordReading
+    private let question: PatientQuestion<Facts>
 
     init(_ database: AppDatabase, _ scheduleSwitch: ScheduleSwitch) {
-        self.scheduleSwitch = scheduleSwitch
         self.database = AppDatabase(
             at: database.path, definition: database.definition, busyTimeoutSeconds: Self.busyTimeoutSeconds, media: database.media
         )
+        let reading = RecordReading(self.database, scheduleSwitch)
+        self.reading = reading
+        question = PatientQuestion { reading.read() }
     }
 
     func facts(_ patience: Patience) -> Facts {
-        let now = SystemClock.monotonicNanoseconds()
-        let (known, number, mustStart) = state.withLock { state -> (Facts?, Int, Bool) in
-            if let facts = state.facts, now < state.endNanoseconds { return (facts, 0, false) }
-            state.askedCount += 1
-            defer { state.isReading = true }
-            return (nil, state.askedCount, !state.isReading)
-        }
-        if let known { return known }
-        if mustStart { start() }
-        let hasNone = state.withLock { $0.facts == nil }
-        let isAnswered = state.wait(
-            until: { $0.answeredCount >= number },
-            forNanoseconds: hasNone ? patience.firstNanoseconds : patience.nanoseconds)
-        return state.withLock { state in
-            let facts = state.facts ?? Facts(problem: Self.isSlow(database.path))
-            // The next to ask does not wait again; the reading itself tells what it finds as soon as it has.
-            if !isAnswered, state.isReading {
-                state.facts = facts
-                state.endNanoseconds = SystemClock.monotonicNanoseconds() + Self.rememberedNanoseconds
-            }
-            return facts
-        }
+        if let remembered = reading.remembered { return remembered }
+        let limit = reading.last == nil ? patience.firstNanoseconds : patience.nanoseconds
+        return question.answer(forNanoseconds: limit) ?? reading.last ?? Facts(problem: Self.isSlow(database.path))
     }
 
     private static func isSlow(_ path: String) -> BackupError {
         BackupError(.busy, "the database has not answered yet", path: path, remedy: "Ask again.")
     }
+}
 
-    private func start() {
-        do throws(BackupError) {
-            try SystemThread { [self] in readUntilAnswered() }.detach()
-        } catch {
-            readUntilAnswered()
-        }
+/// Reads what a status tells of the records, and keeps it for a while where that took long.
+private final class RecordReading: Sendable {
+    private struct Known {
+        var facts: StatusRecords.Facts?
+        /// Until when they are given without another look.
+        var endNanoseconds: UInt64 = 0
     }
 
-    /// Who asks while it reads gets the answer of the next reading: what was committed before the question is in it.
-    private func readUntilAnswered() {
-        while true {
-            let number = state.withLock { $0.askedCount }
-            let start = SystemClock.monotonicNanoseconds()
-            let facts = read()
-            let end = SystemClock.monotonicNanoseconds()
-            let isRemembered = facts.problem != nil || end - start > Self.longNanoseconds
-            let isDone = state.changeWakingAll { state in
-                state.facts = facts
-                state.endNanoseconds = isRemembered ? end + Self.rememberedNanoseconds : 0
-                state.answeredCount = isRemembered ? state.askedCount : number
-                state.isReading = state.askedCount > state.answeredCount
-                return !state.isReading
-            }
-            if isDone { return }
-        }
+    /// What failed, or took long, is not tried more often than this.
+    private static let rememberedNanoseconds: UInt64 = 2_000_000_000
+    private static let longNanoseconds: UInt64 = 30_000_000
+
+    private let database: AppDatabase
+    private let scheduleSwitch: ScheduleSwitch
+    private let countCache = RecordCountCache()
+    private let statisticsCache = StatisticsCache()
+    private let known = Mutex(Known())
+
+    init(_ database: AppDatabase, _ scheduleSwitch: ScheduleSwitch) {
+        self.database = database
+        self.scheduleSwitch = scheduleSwitch
     }
 
-    private func read() -> Facts {
-        var facts = Facts()
+    /// What was read last.
+    var last: StatusRecords.Facts? { known.withLock { $0.facts } }
+
+    /// The same, while no other look is needed.
+    var remembered: StatusRecords.Facts? {
+        let now = SystemClock.monotonicNanoseconds()
+        return known.withLock { now < $0.endNanoseconds ? $0.facts : nil }
+    }
+
+    func read() -> StatusRecords.Facts {
+        let start = SystemClock.monotonicNanoseconds()
+        let facts = readNow()
+        let end = SystemClock.monotonicNanoseconds()
+        let isRemembered = facts.problem != nil || end - start > Self.longNanoseconds
+        known.withLock { $0 = Known(facts: facts, endNanoseconds: isRemembered ? end + Self.rememberedNanoseconds : 0) }
+        return facts
+    }
+
+    private func readNow() -> StatusRecords.Facts {
+        var facts = StatusRecords.Facts()
         do throws(BackupError) {
             facts.counts = try countCache.counts(of: database)
             facts.statistics = try statisticsCache.collections(of: database).map {
                 StatusStatistics($0, databaseBytes: FileSystem.statusIfPresent(database.path)?.size)
             }
         } catch {
-            facts = Facts(problem: error)
+            facts = StatusRecords.Facts(problem: error)
         }
         facts.isScheduleSwitchedOff = scheduleSwitch.isOff(in: database)
         return facts

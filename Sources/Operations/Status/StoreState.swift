@@ -21,6 +21,10 @@ public struct StoreState: Sendable {
     public let isQuiet: Bool
     /// What to say of the store that continues this one's backups; `nil` while this one does.
     public let successorNotice: Message?
+    /// Why the repository cannot be looked at: it does not answer, or is gone. What is told of backups is then what was known before.
+    public private(set) var repositoryError: BackupError?
+    /// When the repository was looked at.
+    public let repositoryTime: Timestamp
     public let safetyBackupCount: Int
     /// This store's backups that were removed and can be brought back; `nil` when that cannot be looked up.
     public let removedBackupCount: Int?
@@ -47,20 +51,22 @@ public struct StoreState: Sendable {
 
     public var newest: Snapshot? { snapshots.last }
 
-    /// - Parameter isPatient: whether the caller can wait for the app's database. Otherwise the counts may be those that were known before.
+    /// - Parameter isPatient: whether the caller can wait for the app's database and for the repository. Otherwise it may be what was known before.
     public init(of store: Store, isPatient: Bool = true) throws(BackupError) {
-        try store.repository.refresh()
+        let repository = isPatient ? try store.statusRepository.read(store) : store.statusRepository.facts(store)
         definition = store.definition
         storePath = store.paths.root
         repositoryPath = store.paths.resolve(store.settings.repositoryPath)
         now = SystemClock.now()
-        snapshots = store.ownSnapshots(kind: .snapshot)
+        snapshots = repository.snapshots
         warnings = snapshots.last.map(store.warnings) ?? []
-        otherSnapshotCount = store.repository.snapshots(kind: .snapshot).count - snapshots.count
+        otherSnapshotCount = repository.otherSnapshotCount
         isQuiet = store.isQuiet
-        successorNotice = store.successorNotice
-        safetyBackupCount = store.ownSnapshots(kind: .safety).count
-        removedBackupCount = try? store.ownRemovedSnapshots().count
+        successorNotice = repository.successorNotice
+        repositoryError = repository.problem
+        repositoryTime = repository.time
+        safetyBackupCount = repository.safetyBackupCount
+        removedBackupCount = repository.removedBackupCount
         leftFilesPath = store.paths.leftFiles
         leftFileCount = (try? DirectoryReader(path: leftFilesPath).names().count) ?? 0
         isRunning = store.isOperationRunning
@@ -79,6 +85,13 @@ public struct StoreState: Sendable {
         databaseError = records.problem
         scheduleSwitchedOffBy = records.isScheduleSwitchedOff ? store.scheduleSwitchName : nil
         nextBackup = scheduleSwitchedOffBy == nil ? automatic.next(now: now) : nil
+    }
+
+    /// The same when not even the store answers: all of it is what was known before.
+    public func unanswered(_ error: BackupError) -> StoreState {
+        var state = self
+        state.repositoryError = error
+        return state
     }
 
     /// Whether something has failed, and has not gone well since.

@@ -71,6 +71,9 @@ public final class OperationMonitor: Sendable {
         }
     }
 
+    /// Whether this process runs an operation.
+    public var isRunning: Bool { state.withLock { $0.name != nil } }
+
     private func note(_ progress: OperationProgress, _ handler: ProgressHandler?) {
         let now = SystemClock.now()
         let mustWrite = state.withLock { state in

@@ -36,6 +36,8 @@ public struct StatusDocument: Sendable {
             "successor": .optional(state.successorNotice?.english),
             "safetyBackupCount": .integer(state.safetyBackupCount),
             "removedBackupCount": removedCount,
+            "repositoryError": .optional(state.repositoryError?.description),
+            "repositoryAsOf": .optional(state.repositoryError.map { _ in ISO8601.format(state.repositoryTime.wholeSeconds) }),
             "leftFileCount": .integer(state.leftFileCount),
             "records": records ?? .null,
             "statistics": state.statistics?.json ?? .null,

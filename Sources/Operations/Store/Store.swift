@@ -18,6 +18,9 @@ public final class Store: Sendable {
     public let mediaPath: String?
     private let countCache = RecordCountCache()
     let statusRecords: StatusRecords
+    let statusRepository: StatusRepository
+    /// When the repository was looked at first, or a moment before.
+    let openingTime = SystemClock.now()
     let scheduleSwitch = ScheduleSwitch()
     let logOverrides: LogOverrides
     let ownership: SnapshotOwnership
@@ -80,6 +83,7 @@ public final class Store: Sendable {
             ).check(path, isLog: true)
         }
         statusRecords = StatusRecords(database, scheduleSwitch)
+        statusRepository = StatusRepository(repository.patience)
         monitor = OperationMonitor(recordPath: paths.operationRecord, errorPath: paths.lastErrorRecord)
         for folder in [paths.spool, paths.restoreReports] { try FileSystem.makeDirectories(folder) }
         CacheDirectoryTag.mark(paths.spool)

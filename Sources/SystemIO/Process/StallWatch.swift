@@ -28,6 +28,9 @@ public enum StallWatch {
     }()
 
     private static let mountConnection = Atomic<Int32>(-1)
+    private static let mountRemoval = Mutex<(@Sendable () -> Void)?>(nil)
+    /// So long the end of the mount may take.
+    private static let removalNanoseconds: UInt64 = 2_000_000_000
     private static let handler = Mutex<(@Sendable () -> Void)?>(nil)
 
     /// Has this process ended when what it runs is stalled.
@@ -40,8 +43,11 @@ public enum StallWatch {
 
     /// Has the connection of a mount closed when this process is ended: whoever waits for an answer in the mount is then told that there will be none.
     /// The kernel keeps the descriptors of a process for as long as one of its threads waits in it, and would keep them waiting, too.
-    /// - Parameter descriptor: `nil` when the mount has ended.
-    public static func setMountConnection(_ descriptor: Int32?) {
+    /// - Parameters:
+    ///   - descriptor: `nil` when the mount has ended.
+    ///   - removal: takes the mount away, so that no dead one is left.
+    public static func setMountConnection(_ descriptor: Int32?, removal: (@Sendable () -> Void)? = nil) {
+        mountRemoval.withLock { $0 = removal }
         mountConnection.store(descriptor ?? -1, ordering: .sequentiallyConsistent)
     }
 
@@ -76,6 +82,15 @@ public enum StallWatch {
 
     /// Something was asked to end. Also for signal handlers.
     public static func noteRequest() { sem_post(request) }
+
+    /// A mount ends: from now to `finishEnding`, threads that serve requests which storage does not answer must not keep it.
+    public static func beginEnding() {
+        if handler.withLock({ $0 != nil }) { _ = watcher }
+        runCount.add(1, ordering: .sequentiallyConsistent)
+        noteRequest()
+    }
+
+    public static func finishEnding() { runCount.subtract(1, ordering: .sequentiallyConsistent) }
 
     /// Runs what may be asked to end.
     static func running<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
@@ -119,8 +134,22 @@ public enum StallWatch {
     private static func end() -> Never {
         handler.withLock { $0 }?()
         HeldLocks.releaseAll()
+        removeMount()
         let connection = mountConnection.load(ordering: .sequentiallyConsistent)
         if connection >= 0 { close(connection) }
         _exit(130)
+    }
+
+    /// In a thread of its own: the mountpoint may lie on that storage.
+    private static func removeMount() {
+        guard let removal = mountRemoval.withLock({ $0 }) else { return }
+        let isDone = Monitor(false)
+        let thread = try? SystemThread {
+            removal()
+            isDone.changeWakingAll { $0 = true }
+        }
+        guard let thread else { return }
+        thread.detach()
+        _ = isDone.wait(until: { $0 }, forNanoseconds: removalNanoseconds)
     }
 }

@@ -10,9 +10,8 @@ public protocol TreeOperations: AnyObject, Sendable {
     func absenceTimeoutSeconds(of name: FileName, in parent: InodeNumber) -> Double
     /// Gives back `count` look-ups; at none the number may be forgotten.
     func forget(_ inode: InodeNumber, count: UInt64)
-    /// Whether a look at the node may wait long: for the app, for a disk, for checksums of much. Answers at once.
-    /// - Parameter forAttribute: whether one of its extended attributes is asked for.
-    func mayWait(_ inode: InodeNumber, forAttribute: Bool) -> Bool
+    /// What a request for the node may wait long for; `nil` when it does not. Answers at once.
+    func wait(of inode: InodeNumber, for aim: RequestAim) -> RequestWait?
     /// Whether a look into the node has to wait for a backup that is not finished. Answers at once; `TreeObserver.pendingEnded` tells when to ask again.
     /// - Parameter forAttributes: whether only what the node is, or a name in it, is asked for.
     func isPending(_ inode: InodeNumber, forAttributes: Bool) -> Bool
@@ -85,6 +84,6 @@ public protocol TreeOperations: AnyObject, Sendable {
 }
 
 extension TreeOperations {
-    public func mayWait(_ inode: InodeNumber, forAttribute: Bool) -> Bool { false }
+    public func wait(of inode: InodeNumber, for aim: RequestAim) -> RequestWait? { nil }
     public func isPending(_ inode: InodeNumber, forAttributes: Bool) -> Bool { false }
 }

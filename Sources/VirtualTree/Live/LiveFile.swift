@@ -32,6 +32,7 @@ final class LiveFile: FileNode {
     private var name: String { "live/" + path.map(\.description).joined(separator: "/") }
 
     var looksAtTheApp: Bool { true }
+    var hasKnownAttributes: Bool { version != nil }
 
     func attributes() throws(BackupError) -> NodeAttributes {
         if version != nil { return found }

@@ -15,6 +15,7 @@ final class LiveFolder: FolderNode {
     }
 
     var looksAtTheApp: Bool { true }
+    var hasKnownAttributes: Bool { path.isEmpty }
 
     func attributes() throws(BackupError) -> NodeAttributes {
         // `ls` of the mountpoint must not render the live data.

@@ -15,6 +15,10 @@ protocol Node: AnyObject, Sendable {
     var mimeType: String? { get }
     /// Whether looking at it may wait for the app's database or for its media folder.
     var looksAtTheApp: Bool { get }
+    /// Whether looking at it may wait for the storage of the repository.
+    var looksAtTheRepository: Bool { get }
+    /// Whether what it is can be told all the same without waiting.
+    var hasKnownAttributes: Bool { get }
     /// Whether its checksums are computed of all that it holds, when they are first asked for.
     var computesChecksums: Bool { get }
     /// Attributes beside the checksums and the MIME type, by full name.
@@ -32,6 +36,8 @@ extension Node {
     var listsChecksums: Bool { hasChecksums }
     var mimeType: String? { nil }
     var looksAtTheApp: Bool { false }
+    var looksAtTheRepository: Bool { false }
+    var hasKnownAttributes: Bool { false }
     var computesChecksums: Bool { false }
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] { [] }
     func storedExtendedAttributes() throws(BackupError) -> [ExtendedAttribute] { [] }

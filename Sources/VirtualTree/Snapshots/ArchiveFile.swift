@@ -40,6 +40,8 @@ final class ArchiveFile: FileNode {
         }
     }
 
+    var looksAtTheRepository: Bool { true }
+
     func attributes() throws(BackupError) -> NodeAttributes {
         NodeAttributes(
             inode: inode, kind: .file, permissions: context.filePermissions, size: try size(),

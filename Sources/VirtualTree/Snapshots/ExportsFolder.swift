@@ -11,10 +11,12 @@ final class ExportsFolder: FolderNode {
         self.context = context
     }
 
+    var looksAtTheRepository: Bool { true }
+    var hasKnownAttributes: Bool { true }
+
     func attributes() throws(BackupError) -> NodeAttributes {
-        // From the record alone: the files of a damaged backup must not hide this folder.
-        let newest = try context.ownSnapshots(.snapshot).last
-        return context.folderAttributes(inode, time: newest?.creationTime ?? context.mountTime)
+        // From the records alone: the files of a damaged backup must not hide this folder, nor must a repository that is gone.
+        context.folderAttributes(inode, time: context.newestTime(.snapshot, ofOwn: true))
     }
 
     private func files() throws(BackupError) -> FlatFiles {

@@ -17,6 +17,8 @@ final class ListingFile: FileNode {
         self.context = context
     }
 
+    var looksAtTheRepository: Bool { true }
+
     func attributes() throws(BackupError) -> NodeAttributes {
         let root = try context.repository.rootDirectory(of: snapshot)
         return NodeAttributes(

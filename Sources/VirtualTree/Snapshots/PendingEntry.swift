@@ -50,12 +50,13 @@ final class PendingFile: FileNode {
 
     var inode: InodeNumber { entry.inode }
     var isPending: Bool { entry.folder.isPending }
+    var looksAtTheRepository: Bool { !isPending }
     func attributes() throws(BackupError) -> NodeAttributes { try entry.attributes(.file) }
     func checksums() throws(BackupError) -> Checksums? { try entry.finished().checksums() }
     var hasChecksums: Bool { true }
     var listsChecksums: Bool { (try? entry.finished().listsChecksums) ?? false }
     var mimeType: String? { MIMEType.of(entry.name) }
-    var computesChecksums: Bool { (try? entry.finished().computesChecksums) ?? false }
+    var computesChecksums: Bool { ArchiveFormat.allCases.contains { $0.fileName == entry.name } }
 
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile {
         guard let file = try entry.finished() as? any FileNode else { throw .notFound(entry.name) }
@@ -76,6 +77,7 @@ final class PendingSubfolder: FolderNode {
 
     var inode: InodeNumber { entry.inode }
     var isPending: Bool { entry.folder.isPending }
+    var looksAtTheRepository: Bool { !isPending }
     func attributes() throws(BackupError) -> NodeAttributes { try entry.attributes(.directory) }
     func requireOpenable() throws(BackupError) { _ = try finished() }
     func child(named name: FileName) throws(BackupError) -> any Node { try finished().child(named: name) }

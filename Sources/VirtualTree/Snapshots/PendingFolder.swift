@@ -20,6 +20,7 @@ final class PendingFolder: FolderNode {
 
     var isPending: Bool { backup.result == nil }
     var startedAt: Timestamp { backup.startedAt }
+    var looksAtTheRepository: Bool { !isPending }
 
     /// The folder as it is when the backup is finished.
     private func finished() throws(BackupError) -> SnapshotFolder {

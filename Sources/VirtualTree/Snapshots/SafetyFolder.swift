@@ -11,9 +11,12 @@ final class SafetyFolder: FolderNode {
         self.context = context
     }
 
+    var looksAtTheRepository: Bool { true }
+    var hasKnownAttributes: Bool { true }
+
     func attributes() throws(BackupError) -> NodeAttributes {
-        let newest = try context.ownSnapshots(.safety).last
-        return context.folderAttributes(inode, time: newest?.creationTime ?? context.mountTime)
+        // From the records alone: the files of a damaged backup must not hide this folder, nor must a repository that is gone.
+        context.folderAttributes(inode, time: context.newestTime(.safety, ofOwn: true))
     }
 
     private func files() throws(BackupError) -> FlatFiles {

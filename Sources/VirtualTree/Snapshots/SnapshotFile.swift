@@ -29,6 +29,8 @@ final class SnapshotFile: FileNode {
         }
     }
 
+    var looksAtTheRepository: Bool { true }
+
     func attributes() throws(BackupError) -> NodeAttributes {
         var attributes = try original().attributes()
         // The name goes with the snapshot, which may be deleted at any time.

@@ -26,6 +26,9 @@ final class SnapshotFolder: FolderNode {
         return attributes
     }
 
+    var looksAtTheRepository: Bool { true }
+    var hasKnownAttributes: Bool { true }
+
     private var stored: StoredFolder { StoredFolder(rootOf: snapshot, inode: inode, context: context) }
 
     private func views() -> [(name: FileName, node: any Node)] {
@@ -71,7 +74,9 @@ final class SnapshotFolder: FolderNode {
 
     func setExtendedAttribute(_ name: String, to value: [UInt8]) throws(BackupError) {
         guard name == Self.pinnedName else { throw .readOnlyHere }
-        try context.services.setPinned(snapshot, Self.isPin(value, of: snapshot.name))
+        let isPinned = try Self.isPin(value, of: snapshot.name)
+        try context.requireRepository()
+        try context.services.setPinned(snapshot, isPinned)
     }
 
     /// - Throws: `invalidArgument` for what is neither `1` nor `0`.
@@ -85,6 +90,7 @@ final class SnapshotFolder: FolderNode {
 
     func removeExtendedAttribute(_ name: String) throws(BackupError) {
         guard name == Self.pinnedName else { throw .readOnlyHere }
+        try context.requireRepository()
         try context.services.setPinned(snapshot, false)
     }
 }

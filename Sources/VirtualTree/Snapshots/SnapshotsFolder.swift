@@ -16,18 +16,23 @@ final class SnapshotsFolder: FolderNode {
     }
 
     func attributes() throws(BackupError) -> NodeAttributes {
-        let newest = try snapshots().last
-        return context.folderAttributes(inode, time: newest?.creationTime ?? context.mountTime)
+        context.folderAttributes(inode, time: context.newestTime(.snapshot, ofOwn: false))
     }
 
     /// Those of other processes are seen at once as well.
     private func snapshots() throws(BackupError) -> [Snapshot] { try context.refreshedSnapshots(.snapshot) }
 
+    /// The same for changes, which must not go by what was known before.
+    private func currentSnapshots() throws(BackupError) -> [Snapshot] {
+        try context.requireRepository()
+        return context.repository.snapshots(kind: .snapshot)
+    }
+
     /// Reading it waits until the kernel knows all that was done to the repository so far.
     private static let generationName = "user.backupfs.generation"
 
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] {
-        _ = try snapshots()
+        try context.requireRepository()
         return [(Self.generationName, String(context.announcer.settledGeneration()))]
     }
 
@@ -49,6 +54,8 @@ final class SnapshotsFolder: FolderNode {
         _ = try context.refreshedSnapshots()
         if let snapshot = context.repository.snapshot(named: name), snapshot.kind == .snapshot { return folder(of: snapshot) }
         if let failure = context.pending.failures.first(where: { $0.fileName == name }) { return file(of: failure) }
+        // Only a repository that answers can say so.
+        try context.requireRepository()
         throw .notFound(name)
     }
 
@@ -136,7 +143,7 @@ final class SnapshotsFolder: FolderNode {
 
     private func isFree(_ name: FileName) throws(BackupError) -> Bool {
         guard context.pending.shown(name) == nil else { return false }
-        return try !snapshots().contains { $0.name == name }
+        return try !currentSnapshots().contains { $0.name == name }
     }
 
     func removeDirectory(_ name: FileName) throws(BackupError) {
@@ -199,7 +206,7 @@ final class SnapshotsFolder: FolderNode {
         if name == Self.latestName {
             throw BackupError(.notADirectory, "latest is a link to the newest backup", path: "latest")
         }
-        guard let snapshot = try snapshots().first(where: { $0.name == name }) else { throw .notFound(name) }
+        guard let snapshot = try currentSnapshots().first(where: { $0.name == name }) else { throw .notFound(name) }
         return snapshot
     }
 

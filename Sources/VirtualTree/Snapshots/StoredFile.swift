@@ -15,6 +15,8 @@ final class StoredFile: FileNode {
 
     private func entry() throws(BackupError) -> TreeEntry { try folder.entry(at: index) }
 
+    var looksAtTheRepository: Bool { true }
+
     func attributes() throws(BackupError) -> NodeAttributes { folder.attributes(of: try entry(), inode) }
 
     var mimeType: String? { (try? entry()).map { MIMEType.of($0.name) } }

@@ -44,6 +44,9 @@ final class StoredFolder: FolderNode {
         }
     }
 
+    var looksAtTheRepository: Bool { true }
+    var hasKnownAttributes: Bool { true }
+
     func attributes() throws(BackupError) -> NodeAttributes {
         switch place {
         case .root(let snapshot): return context.folderAttributes(inode, time: snapshot.creationTime, isImmutable: true)

@@ -13,6 +13,8 @@ final class StoredLink: LinkNode {
         self.inode = inode
     }
 
+    var looksAtTheRepository: Bool { true }
+
     func attributes() throws(BackupError) -> NodeAttributes { folder.attributes(of: try folder.entry(at: index), inode) }
 
     /// - Throws: `repositoryDamaged` for what no writer stores: the kernel would cut it off at the NUL, and show another target.

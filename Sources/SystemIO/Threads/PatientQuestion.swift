@@ -1,0 +1,109 @@
+import BackupCore
+
+/// A question that storage has to answer, which may stall: a thread of its own asks, one at a time, and a caller waits for as long as it can. While the
+/// thread is stuck, callers get no answer at once; when the storage goes on, the next caller gets what is so then.
+public final class PatientQuestion<Answer: Sendable>: Sendable {
+    private struct State {
+        var askedCount = 0
+        var answeredCount = 0
+        var answer: Answer?
+        /// Whether a thread asks, or lingers to ask again.
+        var hasThread = false
+        var isAsking = false
+        /// Somebody has waited in vain for what is being asked.
+        var isOverdue = false
+        var activity: ThreadActivity?
+    }
+
+    private let state = Monitor(State())
+    private let patience: StoragePatience
+    private let ask: @Sendable () -> Answer
+
+    /// So long the thread stays for the next question: starting one costs more than most answers.
+    private static var lingeringNanoseconds: UInt64 { 2_000_000_000 }
+    /// A thread that goes on, with much to read on slow storage, is waited for so many halves of the patience.
+    private static var busyFactor: Int { 40 }
+
+    /// - Parameter ask: called from a thread of its own; never from two.
+    public init(_ patience: StoragePatience = StoragePatience(nanoseconds: 0), ask: @escaping @Sendable () -> Answer) {
+        self.patience = patience
+        self.ask = ask
+    }
+
+    /// - Parameter nanoseconds: how long to wait, where that is not the storage's matter.
+    /// - Returns: an answer to what was asked after this call began; `nil` when there is none in time.
+    public func answer(forNanoseconds nanoseconds: UInt64? = nil) -> Answer? {
+        let (number, mustStart) = state.changeWakingAll { state -> (Int?, Bool) in
+            if state.isOverdue { return (nil, false) }
+            state.askedCount += 1
+            defer { state.hasThread = true }
+            return (state.askedCount, !state.hasThread)
+        }
+        guard let number else { return nil }
+        if mustStart { start() }
+        if isAnswered(number, within: nanoseconds) { return state.withLock { $0.answer } }
+        return state.withLock { state in
+            if state.answeredCount >= number { return state.answer }
+            if state.isAsking, !state.isOverdue {
+                state.isOverdue = true
+                patience.noteOverdue(1)
+            }
+            return nil
+        }
+    }
+
+    private func isAnswered(_ number: Int, within nanoseconds: UInt64?) -> Bool {
+        func isAnswered(_ limit: UInt64) -> Bool { state.wait(until: { $0.answeredCount >= number }, forNanoseconds: limit) }
+        if let nanoseconds { return isAnswered(nanoseconds) }
+        // It is looked at in the middle, too: what was used before says nothing.
+        let half = patience.currentNanoseconds / 2
+        var used: UInt64?
+        for _ in 0..<Self.busyFactor {
+            if isAnswered(half) { return true }
+            let now = state.withLock { $0.activity }?.usedNanoseconds
+            if let used, used == now { return false }
+            used = now ?? 0
+        }
+        return false
+    }
+
+    private func start() {
+        do throws(BackupError) {
+            try SystemThread { [self] in serve() }.detach()
+        } catch {
+            // Without a thread to spare the caller asks, and may have to wait.
+            serve()
+        }
+    }
+
+    /// Asks until nobody has asked for a while.
+    private func serve() {
+        state.withLock { $0.activity = ThreadActivity() }
+        while true {
+            guard state.wait(until: { $0.askedCount > $0.answeredCount }, forNanoseconds: Self.lingeringNanoseconds) || !mayEnd()
+            else { return }
+            let number = state.withLock { state in
+                state.isAsking = true
+                return state.askedCount
+            }
+            let answer = ask()
+            state.changeWakingAll { state in
+                state.answer = answer
+                state.answeredCount = number
+                state.isAsking = false
+                if state.isOverdue { patience.noteOverdue(-1) }
+                state.isOverdue = false
+            }
+        }
+    }
+
+    /// - Returns: false when somebody has just asked.
+    private func mayEnd() -> Bool {
+        state.withLock { state in
+            guard state.askedCount == state.answeredCount else { return false }
+            state.hasThread = false
+            state.activity = nil
+            return true
+        }
+    }
+}

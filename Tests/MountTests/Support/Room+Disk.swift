@@ -1,0 +1,49 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// A disk of the room's that can be made to stall: a file system of another program's, which is stopped.
+final class RoomDisk {
+    private let job: Job
+    let path: String
+
+    fileprivate init(_ job: Job, path: String) {
+        self.job = job
+        self.path = path
+    }
+
+    /// From now on nothing on it answers.
+    func stall() { job.send(SIGSTOP) }
+
+    func goOn() { job.send(SIGCONT) }
+
+    /// Takes it away from under whoever uses it. Files that are open there go on working.
+    func takeAway(_ room: Room) throws { try room.sh("umount -l \(path) || fusermount3 -u -z \(path)") }
+
+    fileprivate func leave(_ room: Room) throws {
+        goOn()
+        if room.mounts.contains(path) { try takeAway(room) }
+        job.send(SIGKILL)
+        _ = try job.wait()
+    }
+}
+
+extension Room {
+    /// Runs a test with a disk at `$R/NAME`, whose files lie in `$R/NAME.files`.
+    func withDisk(_ name: String = "disk", _ body: (RoomDisk) throws -> Void) throws {
+        try sh("mkdir -p $R/\(name) $R/\(name).files")
+        let disk = RoomDisk(try start("exec bindfs -f $R/\(name).files $R/\(name)"), path: "\(path)/\(name)")
+        let result = Result {
+            try sh("for n in $(seq 500); do mountpoint -q $R/\(name) && exit; sleep 0.02; done; exit 1")
+            try body(disk)
+        }
+        try disk.leave(self)
+        try result.get()
+    }
+
+    /// Unmounts the store and waits until the process that served it has ended; the disks stay.
+    func unmountStore() throws {
+        try sh("for attempt in $(seq 100); do fusermount3 -u $M 2>/dev/null && exit; sleep 0.05; done; exit 1")
+        try sh("for n in $(seq 1000); do pgrep -f \"^[^ ]*backupfs mount .*$R/mnt\" >/dev/null || exit 0; sleep 0.02; done; exit 1")
+    }
+}
