@@ -116,9 +116,9 @@ final class SnapshotsFolder: FolderNode {
     /// After a request to end, a backup may have to put something back.
     private static let cancellationSeconds = 2.0
 
-    /// So long `mkdir` waits at least for the backup to begin, so that it can answer by itself that another operation runs. An automatic backup takes up to
-    /// ten seconds to give way.
-    private static let beginningSeconds = 12.0
+    /// So long `mkdir` waits at least for the backup to begin, so that it can answer by itself that another operation runs. Not longer, since the kernel
+    /// keeps `snapshots/` locked meanwhile: an automatic backup may take ten seconds to give way.
+    private static let beginningSeconds = 2.0
 
     /// What `mkdir` answers, when it has waited for the backup for as long as it may.
     private func answer(_ backup: PendingBackup, unless isCancelled: () -> Bool) throws(BackupError) -> any Node {
