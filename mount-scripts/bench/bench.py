@@ -3,7 +3,7 @@ the same data.
 
 See Docs/architecture.md, “Benchmarks”.
 
-Environment: BENCH_DIR, SECTIONS (as “backups,mounts”), ROUNDS, SCALE, CORPORA (as “a,b”; mounts have a and b, records none), PEERS
+Environment: BENCH_DIR, SECTIONS (as “backups,mounts”), ROUNDS, SCALE, CORPORA (as “a,b”; mounts have a and b, the others none), PEERS
 (whom to compare with, as “borg,bindfs”), BACKUPFS_BINARY, BORG_BINARY, RATARMOUNT_BINARY (may be missing).
 """
 
@@ -22,10 +22,13 @@ import mount_section
 import record_contenders
 import record_section
 import report
+import responsiveness
 from measure import Runner, machine, may_drop_caches
 
 SECTIONS = list(report.SECTIONS)
-KINDS = {"backups": contenders.ALL, "mounts": mount_contenders.ALL, "records": record_contenders.ALL}
+KINDS = {
+    "backups": contenders.ALL, "mounts": mount_contenders.ALL, "records": record_contenders.ALL,
+    "responsiveness": [contenders.BackupFS]}
 
 
 def is_whole(run) -> bool:
@@ -85,8 +88,9 @@ def main() -> int:
             "drops_caches": may_drop_caches(), "machine": machine(folder),
         }
         kinds = list(filter(takes_part, KINDS[section]))
-        if section == "records":
-            found = record_section.measure(folder, scale, rounds, kinds, runner)
+        if section in ("records", "responsiveness"):
+            measure = record_section.measure if section == "records" else responsiveness.measure
+            found = measure(folder, scale, rounds, kinds, runner)
         else:
             measure = backup_section.measure if section == "backups" else mount_section.measure
             found = measure(folder, scale, rounds, chosen, kinds, runner)

@@ -3,10 +3,11 @@
 import backup_report
 import mount_report
 import record_report
+import responsiveness_report
 
 # In the order of the page.
-SECTIONS = {"backups": backup_report, "mounts": mount_report, "records": record_report}
-HEADINGS = {"backups": "# Backups", "mounts": "# Mounts", "records": "# Records"}
+SECTIONS = {"backups": backup_report, "mounts": mount_report, "records": record_report, "responsiveness": responsiveness_report}
+HEADINGS = {"backups": "# Backups", "mounts": "# Mounts", "records": "# Records", "responsiveness": "# Responsiveness"}
 
 
 def kept(page: str) -> dict:

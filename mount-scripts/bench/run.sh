@@ -6,7 +6,7 @@ BACKUPFS_BINARY=$(realpath "$1")
 BENCH_DIR=${BENCH_DIR:-/var/tmp/backupfs-bench}
 here=$(cd "$(dirname "$0")" && pwd)
 
-sections=${SECTIONS:-backups,mounts,records}
+sections=${SECTIONS:-backups,mounts,records,responsiveness}
 # Records are compared with programs that everybody has.
 case $sections in
     records) "$here/../install-dependencies.sh" records ;;
