@@ -92,7 +92,7 @@ import Testing
                 backupfs backup --if-due --store $S
                 """, Self.time("2026-01-10T10:00:00Z"))
             try room.sh("backupfs mount --store $S $M", Self.time("2026-01-12T09:00:00Z"))
-            let message = "the backup 2026-01-12_09-00-00 is not whole: 1 files could not be read or are damaged"
+            let message = "the backup 2026-01-12_09-00-00 is not whole: 1 file could not be read or is damaged"
             try wait(room, until: "grep -q 'not whole' $M/status.json")
             #expect(try warnings(room).hasPrefix(message))
             #expect(try room.sh("cat $S/mount.log").contains(message))

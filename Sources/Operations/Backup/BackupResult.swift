@@ -38,7 +38,10 @@ public struct BackupResult: Sendable {
         guard !unreadable.isEmpty else { return nil }
         return BackupError(
             .sourceUnreadable,
-            "the backup \(snapshot.name) is not whole: \(unreadable.count) files could not be read or are damaged",
+            .plural(
+                unreadable.count,
+                one: "the backup \(snapshot.name) is not whole: \(unreadable.count) file could not be read or is damaged",
+                other: "the backup \(snapshot.name) is not whole: \(unreadable.count) files could not be read or are damaged"),
             remedy: "Look at them and back up again.", findings: unreadable)
     }
 }
