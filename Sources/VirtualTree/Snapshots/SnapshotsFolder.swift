@@ -1,5 +1,6 @@
 import BackupCore
 import BackupRepository
+import SystemIO
 
 /// `snapshots/`: `mkdir` backs up, `rmdir` deletes or cancels, `rename` relabels. It shows all backups of the repository; `latest` is the newest that this
 /// store made.
@@ -50,11 +51,14 @@ final class SnapshotsFolder: FolderNode {
             return LatestLink(inode: inode.child(name), target: newest, context: context)
         }
         if let backup = context.pending.shown(name) { return PendingFolder(backup, context: context) }
-        _ = try context.refreshedSnapshots()
+        let isAnswering = try context.isRepositoryAnswering()
         if let snapshot = context.repository.snapshot(named: name), snapshot.kind == .snapshot { return folder(of: snapshot) }
         if let failure = context.pending.failures.first(where: { $0.fileName == name }) { return file(of: failure) }
         // Only a repository that answers can say so.
-        try context.requireRepository()
+        if !isAnswering {
+            try context.requireRepository()
+            return try child(named: name)
+        }
         throw .notFound(name)
     }
 
@@ -67,6 +71,8 @@ final class SnapshotsFolder: FolderNode {
             Array("\(context.services.text(failure.text))\n".utf8)
         }
     }
+
+    func requireOpenable() { context.pending.noteLook() }
 
     func listing() throws(BackupError) -> FolderListing {
         let snapshots = try snapshots()
@@ -88,6 +94,7 @@ final class SnapshotsFolder: FolderNode {
 
     func makeDirectory(_ name: FileName, unless isCancelled: () -> Bool) throws(BackupError) -> any Node {
         let label = try Self.label(name)
+        let looks = context.pending.looks
         // The kernel has the folder locked from before the first look at it.
         return try context.announcer.holdingBack { () throws(BackupError) in
             guard try isFree(name) else { throw Self.taken(label) }
@@ -105,16 +112,25 @@ final class SnapshotsFolder: FolderNode {
                     return MadeSnapshot(id: made.id, incompleteness: made.incompleteness ?? error)
                 }
             }
-            return try answer(backup, unless: isCancelled)
+            return try answer(backup, looks: looks, unless: isCancelled)
         }
     }
 
     /// After a request to end, a backup may have to put something back.
     private static let cancellationSeconds = 2.0
 
-    /// What `mkdir` answers, when it has waited for the backup for as long as it may.
-    private func answer(_ backup: PendingBackup, unless isCancelled: () -> Bool) throws(BackupError) -> any Node {
-        var outcome = backup.wait(atMostSeconds: context.services.makeDirectoryWaitSeconds, unless: isCancelled)
+    /// What is refused, or fails at once, is known within less.
+    private static let shortestWaitNanoseconds: UInt64 = 100_000_000
+
+    /// What `mkdir` answers, when it has waited for the backup for as long as it may, or somebody wants to list the folder.
+    /// - Parameter looks: how often it was listed before the `mkdir`.
+    private func answer(_ backup: PendingBackup, looks: Int, unless isCancelled: () -> Bool) throws(BackupError) -> any Node {
+        let limit = context.services.makeDirectoryWaitSeconds
+        let shortestEnd = SystemClock.monotonicNanoseconds() + Self.shortestWaitNanoseconds
+        var outcome = backup.wait(atMostSeconds: limit) {
+            let isWaitedFor = limit != nil && context.pending.looks != looks
+            return isCancelled() || isWaitedFor && SystemClock.monotonicNanoseconds() >= shortestEnd
+        }
         if outcome == nil, isCancelled() {
             backup.cancel()
             outcome = backup.wait(atMostSeconds: Self.cancellationSeconds)
