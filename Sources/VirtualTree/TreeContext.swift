@@ -37,9 +37,11 @@ final class TreeContext: Sendable {
         self.isSharedWithOthers = isSharedWithOthers
         archives = ArchiveCache()
         live = LiveViews(services: services)
-        look = PatientQuestion(repository.patience) {
+        look = PatientQuestion(repository.patience) { [own] in
             Look { () throws(BackupError) in
                 try repository.refresh()
+                // Here, since the store is asked for it, which may lie on the same storage.
+                _ = own.value(for: repository.snapshots()) { Dictionary(grouping: services.own($0), by: \.kind) }
                 return services.isNewestKnown
             }
         }
