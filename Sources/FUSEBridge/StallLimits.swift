@@ -14,7 +14,7 @@ enum StallLimits {
     /// - Returns: `nil` where none is given up: readers of the live data may wait for another that renders them.
     static func idleSeconds(of wait: RequestWait) -> Double? {
         switch wait {
-        case .app: nil
+        case .app, .store: nil
         case .repository, .checksums: shortest ?? repositorySeconds
         case .change: min(shortest ?? changeSeconds, changeSeconds)
         }

@@ -101,7 +101,7 @@ final class WaitingLane: Sendable {
             var stalled: [RequestHeader] = []
             for (number, one) in state.served {
                 let used = one.activity.usedNanoseconds
-                if one.usedNanoseconds != used {
+                if one.usedNanoseconds != used || one.activity.waitsForProcessor {
                     state.served[number]?.usedNanoseconds = used
                     state.served[number]?.idleSinceNanoseconds = now
                 } else if now - one.idleSinceNanoseconds >= idleNanoseconds, !one.isAnswered {

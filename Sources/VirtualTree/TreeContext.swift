@@ -37,9 +37,11 @@ final class TreeContext: Sendable {
         self.isSharedWithOthers = isSharedWithOthers
         archives = ArchiveCache()
         live = LiveViews(services: services)
-        look = PatientQuestion(repository.patience) {
+        look = PatientQuestion(repository.patience) { [own] in
             Look { () throws(BackupError) in
                 try repository.refresh()
+                // Here, since the store is asked for it, which may lie on the same storage.
+                _ = own.value(for: repository.snapshots()) { Dictionary(grouping: services.own($0), by: \.kind) }
                 return services.isNewestKnown
             }
         }
@@ -53,10 +55,14 @@ final class TreeContext: Sendable {
         return repository.snapshots()
     }
 
-    /// For changes, which must not go by what was.
+    /// For changes, which must not go by what was: they wait longer than looks, unless it is known that the storage stalls.
+    private static let changeNanoseconds: UInt64 = 2_000_000_000
+    private static let stallNanoseconds: UInt64 = 5_000_000_000
+
     /// - Throws: `inputOutput` also while the repository does not answer.
     func requireRepository() throws(BackupError) {
-        guard try isRepositoryAnswering() else {
+        let answer = look.answer(forNanoseconds: Self.changeNanoseconds, evenIfOverdueFor: Self.stallNanoseconds)
+        guard try isRepositoryAnswering(answer) else {
             throw BackupError(
                 .inputOutput, "the repository does not answer", path: repository.path,
                 remedy: "Check whether its disk or its server can be reached.")
@@ -64,8 +70,11 @@ final class TreeContext: Sendable {
     }
 
     /// Looks at the repository and notes what is new there.
-    private func isRepositoryAnswering() throws(BackupError) -> Bool {
-        guard let answer = look.answer() else { return false }
+    /// - Returns: false when it does not answer.
+    func isRepositoryAnswering() throws(BackupError) -> Bool { try isRepositoryAnswering(look.answer()) }
+
+    private func isRepositoryAnswering(_ answer: Look?) throws(BackupError) -> Bool {
+        guard let answer else { return false }
         do {
             let isNewestKnown = try answer.get()
             wasNewestKnown.withLock { $0 = isNewestKnown }

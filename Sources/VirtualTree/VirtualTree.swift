@@ -60,6 +60,7 @@ public final class VirtualTree: TreeOperations {
         case .change: return node.looksAtTheRepository || node is SnapshotsFolder ? .change : nil
         case .extendedAttribute where node.computesChecksums: return .checksums
         case .attributes where node.hasKnownAttributes: return nil
+        case .content where node is any DropFolder: return .store
         // They stand in the record, or in the folder above.
         case .extendedAttribute where node.looksAtTheRepository && node is any FolderNode: return nil
         default: break

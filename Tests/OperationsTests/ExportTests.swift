@@ -139,7 +139,8 @@ struct ExportTests {
             document.keys.sorted() == [
                 "adopted", "app", "databaseError", "history", "lastBackup", "lastError", "leftFileCount", "nextBackup",
                 "operation",
-                "otherSnapshotCount", "records", "remote", "removedBackupCount", "repositoryAsOf", "repositoryError", "retention", "safetyBackupCount", "schedule",
+                "otherSnapshotCount", "records", "remote", "removedBackupCount", "repositoryAsOf",
+                "repositoryError", "retention", "safetyBackupCount", "schedule",
                 "scheduleSwitchedOffBy", "snapshotCount",
                 "source", "state", "statistics", "store", "successor", "title",
             ])

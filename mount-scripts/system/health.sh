@@ -102,6 +102,10 @@ member() { printf '%s\n' "$state" | sed -n "s/^ \{2,4\}\"$1\" *: *\(.*[^,]\),\{0
 # Of a member that is an object: one of its members, a text.
 within() { printf '%s\n' "$state" | sed -n "/^  \"$1\"/,\$p" | sed -n "s/.*\"$2\" *: *\"\(.*\)\",\{0,1\}\$/\1/p" | head -n 1; }
 
+case $(member repositoryError) in
+    null | '') ;;
+    *) answer 1 WARNING "repositoryError: $(member repositoryError | tr -d '"')" ;;
+esac
 case $(member databaseError) in
     null | '') ;;
     *) answer 1 WARNING "databaseError: $(member databaseError | tr -d '"')" ;;

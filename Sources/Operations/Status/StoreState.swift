@@ -13,6 +13,8 @@ public struct StoreState: Sendable {
     public let now: Timestamp
     /// This store's own backups, in the order in which they were made.
     public let snapshots: [Snapshot]
+    /// The line of backups that the store makes.
+    public let source: SourceID
     /// What the newest one has to say.
     public let warnings: [Message]
     /// Backups that other stores have in the repository.
@@ -59,6 +61,7 @@ public struct StoreState: Sendable {
         repositoryPath = store.paths.resolve(store.settings.repositoryPath)
         now = SystemClock.now()
         snapshots = repository.snapshots
+        source = store.source
         warnings = snapshots.last.map(store.warnings) ?? []
         otherSnapshotCount = repository.otherSnapshotCount
         isQuiet = store.isQuiet

@@ -31,7 +31,7 @@ public struct StatusDocument: Sendable {
             "nextBackup": .optional(state.nextBackup.map { ISO8601.format($0.wholeSeconds) }),
             "snapshotCount": .integer(state.snapshots.count),
             "otherSnapshotCount": .integer(state.otherSnapshotCount),
-            "source": .text(store.source.hexadecimal),
+            "source": .text(state.source.hexadecimal),
             "adopted": .boolean(state.isQuiet),
             "successor": .optional(state.successorNotice?.english),
             "safetyBackupCount": .integer(state.safetyBackupCount),

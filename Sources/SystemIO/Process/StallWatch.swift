@@ -29,8 +29,8 @@ public enum StallWatch {
 
     private static let mountConnection = Atomic<Int32>(-1)
     private static let mountRemoval = Mutex<(@Sendable () -> Void)?>(nil)
-    /// So long the end of the mount may take.
-    private static let removalNanoseconds: UInt64 = 2_000_000_000
+    /// So long its message, and the end of the mount, may take.
+    private static let besideNanoseconds: UInt64 = 2_000_000_000
     private static let handler = Mutex<(@Sendable () -> Void)?>(nil)
 
     /// Has this process ended when what it runs is stalled.
@@ -132,24 +132,23 @@ public enum StallWatch {
     /// As after SIGINT. The locks go first: a thread that the kernel cannot interrupt would keep them for as long as it waits, and it never comes back
     /// to do anything.
     private static func end() -> Never {
-        handler.withLock { $0 }?()
+        if let say = handler.withLock({ $0 }) { runBeside(say) }
         HeldLocks.releaseAll()
-        removeMount()
+        if let removal = mountRemoval.withLock({ $0 }) { runBeside(removal) }
         let connection = mountConnection.load(ordering: .sequentiallyConsistent)
         if connection >= 0 { close(connection) }
         _exit(130)
     }
 
-    /// In a thread of its own: the mountpoint may lie on that storage.
-    private static func removeMount() {
-        guard let removal = mountRemoval.withLock({ $0 }) else { return }
+    /// In a thread of its own: the log of a mount, or its mountpoint, may lie on that storage as well.
+    private static func runBeside(_ body: @escaping @Sendable () -> Void) {
         let isDone = Monitor(false)
         let thread = try? SystemThread {
-            removal()
+            body()
             isDone.changeWakingAll { $0 = true }
         }
         guard let thread else { return }
         thread.detach()
-        _ = isDone.wait(until: { $0 }, forNanoseconds: removalNanoseconds)
+        _ = isDone.wait(until: { $0 }, forNanoseconds: besideNanoseconds)
     }
 }

@@ -10,8 +10,8 @@ public final class PatientQuestion<Answer: Sendable>: Sendable {
         /// Whether a thread asks, or lingers to ask again.
         var hasThread = false
         var isAsking = false
-        /// Somebody has waited in vain for what is being asked.
-        var isOverdue = false
+        /// Since when somebody has waited in vain for what is being asked.
+        var overdueSinceNanoseconds: UInt64?
         var activity: ThreadActivity?
     }
 
@@ -30,11 +30,14 @@ public final class PatientQuestion<Answer: Sendable>: Sendable {
         self.ask = ask
     }
 
-    /// - Parameter nanoseconds: how long to wait, where that is not the storage's matter.
+    /// - Parameters:
+    ///   - nanoseconds: how long to wait, where that is not the storage's matter.
+    ///   - longNanoseconds: for how long somebody must have waited in vain already, so that there is no wait at all.
     /// - Returns: an answer to what was asked after this call began; `nil` when there is none in time.
-    public func answer(forNanoseconds nanoseconds: UInt64? = nil) -> Answer? {
+    public func answer(forNanoseconds nanoseconds: UInt64? = nil, evenIfOverdueFor longNanoseconds: UInt64 = 0) -> Answer? {
+        let now = SystemClock.monotonicNanoseconds()
         let (number, mustStart) = state.changeWakingAll { state -> (Int?, Bool) in
-            if state.isOverdue { return (nil, false) }
+            if let since = state.overdueSinceNanoseconds, now >= since + longNanoseconds { return (nil, false) }
             state.askedCount += 1
             defer { state.hasThread = true }
             return (state.askedCount, !state.hasThread)
@@ -44,8 +47,8 @@ public final class PatientQuestion<Answer: Sendable>: Sendable {
         if isAnswered(number, within: nanoseconds) { return state.withLock { $0.answer } }
         return state.withLock { state in
             if state.answeredCount >= number { return state.answer }
-            if state.isAsking, !state.isOverdue {
-                state.isOverdue = true
+            if state.isAsking, state.overdueSinceNanoseconds == nil {
+                state.overdueSinceNanoseconds = SystemClock.monotonicNanoseconds()
                 patience.noteOverdue(1)
             }
             return nil
@@ -60,9 +63,10 @@ public final class PatientQuestion<Answer: Sendable>: Sendable {
         var used: UInt64?
         for _ in 0..<Self.busyFactor {
             if isAnswered(half) { return true }
-            let now = state.withLock { $0.activity }?.usedNanoseconds
-            if let used, used == now { return false }
-            used = now ?? 0
+            let activity = state.withLock { $0.activity }
+            let now = activity?.usedNanoseconds ?? 0
+            if let used, used == now, activity?.waitsForProcessor != true { return false }
+            used = now
         }
         return false
     }
@@ -91,8 +95,8 @@ public final class PatientQuestion<Answer: Sendable>: Sendable {
                 state.answer = answer
                 state.answeredCount = number
                 state.isAsking = false
-                if state.isOverdue { patience.noteOverdue(-1) }
-                state.isOverdue = false
+                if state.overdueSinceNanoseconds != nil { patience.noteOverdue(-1) }
+                state.overdueSinceNanoseconds = nil
             }
         }
     }

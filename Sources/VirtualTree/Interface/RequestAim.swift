@@ -12,6 +12,8 @@ public enum RequestAim: Sendable {
 public enum RequestWait: Sendable, CaseIterable {
     /// The app's database or its media folder.
     case app
+    /// The storage that the store is on.
+    case store
     /// The storage that the repository is on.
     case repository
     /// Checksums of much.

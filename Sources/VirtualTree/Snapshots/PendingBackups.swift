@@ -22,6 +22,7 @@ final class PendingBackups: Sendable {
     private let state = Monitor(State())
     /// What every request looks at.
     private let shownCount = Atomic(0)
+    private let lookCount = Atomic(0)
 
     /// Begins a backup in a thread of its own.
     /// - Parameters:
@@ -100,6 +101,12 @@ final class PendingBackups: Sendable {
             return nil
         }
     }
+
+    /// `snapshots/` was opened to be listed. The kernel lets nobody read on before a `mkdir` in it is answered.
+    func noteLook() { lookCount.add(1, ordering: .relaxed) }
+
+    /// How often that was.
+    var looks: Int { lookCount.load(ordering: .relaxed) }
 
     /// Whether there is any. Takes no lock.
     var isAnyShown: Bool { shownCount.load(ordering: .sequentiallyConsistent) > 0 }

@@ -51,11 +51,14 @@ final class SnapshotsFolder: FolderNode {
             return LatestLink(inode: inode.child(name), target: newest, context: context)
         }
         if let backup = context.pending.shown(name) { return PendingFolder(backup, context: context) }
-        _ = try context.refreshedSnapshots()
+        let isAnswering = try context.isRepositoryAnswering()
         if let snapshot = context.repository.snapshot(named: name), snapshot.kind == .snapshot { return folder(of: snapshot) }
         if let failure = context.pending.failures.first(where: { $0.fileName == name }) { return file(of: failure) }
         // Only a repository that answers can say so.
-        try context.requireRepository()
+        if !isAnswering {
+            try context.requireRepository()
+            return try child(named: name)
+        }
         throw .notFound(name)
     }
 
@@ -68,6 +71,8 @@ final class SnapshotsFolder: FolderNode {
             Array("\(context.services.text(failure.text))\n".utf8)
         }
     }
+
+    func requireOpenable() { context.pending.noteLook() }
 
     func listing() throws(BackupError) -> FolderListing {
         let snapshots = try snapshots()
@@ -89,6 +94,7 @@ final class SnapshotsFolder: FolderNode {
 
     func makeDirectory(_ name: FileName, unless isCancelled: () -> Bool) throws(BackupError) -> any Node {
         let label = try Self.label(name)
+        let looks = context.pending.looks
         // The kernel has the folder locked from before the first look at it.
         return try context.announcer.holdingBack { () throws(BackupError) in
             guard try isFree(name) else { throw Self.taken(label) }
@@ -109,7 +115,7 @@ final class SnapshotsFolder: FolderNode {
                     return MadeSnapshot(id: made.id, incompleteness: made.incompleteness ?? error)
                 }
             }
-            return try answer(backup, unless: isCancelled)
+            return try answer(backup, looks: looks, unless: isCancelled)
         }
     }
 
@@ -119,14 +125,20 @@ final class SnapshotsFolder: FolderNode {
     /// So long `mkdir` waits at least for the backup to begin, so that it can answer by itself that another operation runs. Not longer, since the kernel
     /// keeps `snapshots/` locked meanwhile: an automatic backup may take ten seconds to give way.
     private static let beginningSeconds = 2.0
+    /// What fails as soon as it has begun is known within less.
+    private static let shortestWaitNanoseconds: UInt64 = 100_000_000
 
-    /// What `mkdir` answers, when it has waited for the backup for as long as it may.
-    private func answer(_ backup: PendingBackup, unless isCancelled: () -> Bool) throws(BackupError) -> any Node {
+    /// What `mkdir` answers, when it has waited for the backup for as long as it may, or another program wants to list the folder.
+    /// - Parameter looks: how often it was listed before the `mkdir`.
+    private func answer(_ backup: PendingBackup, looks: Int, unless isCancelled: () -> Bool) throws(BackupError) -> any Node {
         let started = SystemClock.monotonicNanoseconds()
         backup.waitUntilBegun(atMostSeconds: Self.beginningSeconds, unless: isCancelled)
+        let limit = context.services.makeDirectoryWaitSeconds
         let waitedSeconds = Double(SystemClock.monotonicNanoseconds() - started) / 1e9
-        var outcome = backup.wait(
-            atMostSeconds: context.services.makeDirectoryWaitSeconds.map { $0 - waitedSeconds }, unless: isCancelled)
+        var outcome = backup.wait(atMostSeconds: limit.map { $0 - waitedSeconds }) {
+            let isWaitedFor = limit != nil && context.pending.looks != looks
+            return isCancelled() || isWaitedFor && SystemClock.monotonicNanoseconds() >= started + Self.shortestWaitNanoseconds
+        }
         if outcome == nil, isCancelled() {
             backup.cancel()
             outcome = backup.wait(atMostSeconds: Self.cancellationSeconds)
