@@ -26,18 +26,20 @@ public struct StoredMedia: Sendable {
     /// Whom root gives restored files whose entries name no owner.
     ///
     /// The owner that the media folder has now, as after a move to another machine, where the app has another number. But where the folder had an owner
-    /// of its own in the backup and still has it, or files that are there still have the owner of the backup, the numbers are those of the backup.
+    /// of its own in the backup and still has it, or most of what is in it still has the owner of the backup, the numbers are those of the backup.
     func ownerOfFiles(in path: String) throws(BackupError) -> FileOwner {
         let folder = try FolderHandle(path: path)
         let status = try folder.status()
         let present = FileOwner(user: status.owner, group: status.group)
         guard let fileOwner, let folderOwner, present != fileOwner else { return present }
         if present == folderOwner { return fileOwner }
+        var (knownCount, otherCount) = (0, 0)
         for name in try folder.reader().names().prefix(Self.lookedAtCount) {
             guard let status = try folder.status(name) else { continue }
-            if FileOwner(user: status.owner, group: status.group) == fileOwner { return fileOwner }
+            let isKnown = FileOwner(user: status.owner, group: status.group) == fileOwner
+            (knownCount, otherCount) = isKnown ? (knownCount + 1, otherCount) : (knownCount, otherCount + 1)
         }
-        return present
+        return knownCount > otherCount ? fileOwner : present
     }
 
     /// Of a large folder the first names tell enough.
@@ -49,7 +51,9 @@ public struct StoredMedia: Sendable {
         let folder = try FolderHandle(path: path)
         if geteuid() == 0 {
             let parent = try FileSystem.status(FileSystem.parentPath(path))
-            let owner = parent.owner == 0 ? folderOwner : FileOwner(user: parent.owner, group: parent.group)
+            // The folder's numbers are still those of the backup where its user is the same.
+            let isKnown = parent.owner == 0 || parent.owner == folderOwner?.user
+            let owner = isKnown ? folderOwner : FileOwner(user: parent.owner, group: parent.group)
             if let owner { try? folder.setOwner(owner) }
         }
         let permissions = mode_t(entry.restoredPermissions)

@@ -1,6 +1,7 @@
 import BackupCore
 import BackupRepository
 import Glibc
+import Synchronization
 import SystemIO
 
 /// The tree: live data, snapshots, exports, safety backups and the drop folder, as files and folders. It knows nothing of FUSE.
@@ -10,12 +11,18 @@ public final class VirtualTree: TreeOperations {
     private let nodes: NodeTable
     private let files = HandleTable<any OpenFile>()
     private let folders = HandleTable<OpenFolder>()
+    /// Of the store's disk, which may stall.
+    private let diskSpace: PatientQuestion<Result<FileSystemSpace, BackupError>>
+    private let lastSpace = Mutex<FileSystemSpace?>(nil)
 
     /// - Parameter isSharedWithOthers: mounted with `allow_other`: files show their own modes, not only the owner's bits.
     public init(services: any TreeServices, repository: Repository, isSharedWithOthers: Bool) {
         context = TreeContext(services: services, repository: repository, isSharedWithOthers: isSharedWithOthers)
         root = RootFolder(context: context)
         nodes = NodeTable(root: root)
+        diskSpace = PatientQuestion(.ofMount) { [services] in
+            Result { () throws(BackupError) in try FileSystem.space(at: services.spoolPath) }
+        }
     }
 
     /// Open files and folders, and nodes the kernel knows; all none when everything was given back.
@@ -128,7 +135,17 @@ public final class VirtualTree: TreeOperations {
         try nodes.node(inode).setAttributes(change)
     }
 
-    public func space() throws(BackupError) -> FileSystemSpace { try FileSystem.space(at: context.services.spoolPath) }
+    public func space() throws(BackupError) -> FileSystemSpace {
+        guard let answer = diskSpace.answer() else {
+            if let last = lastSpace.withLock({ $0 }) { return last }
+            throw BackupError(
+                .inputOutput, "the storage that the store is on does not answer",
+                remedy: "Check whether its disk or its server can be reached.")
+        }
+        let space = try answer.get()
+        lastSpace.withLock { $0 = space }
+        return space
+    }
 
     // MARK: Files
 

@@ -48,8 +48,13 @@ import Testing
         let record = SnapshotRecord(
             kind: .snapshot, name: "a", creationTime: Timestamp(seconds: 1), parent: nil, root: try writer.store([TreeEntry]()),
             archiveSizeBytes: 0, archiveLayout: [:], attributes: [:])
-        let second = try writer.commit(record) { names.append($0) }
+        let second = try writer.commit(record) {
+            names.append($0)
+            return true
+        }
         #expect(second.name == "a_2" && names == ["a_2"])
+        #expect(second.isPinned)
+        #expect(try Repository.open(at: folder("repository")).snapshot(id: second.id)?.isPinned == true)
         #expect(try back(up: "a").name == "a_3" && back(up: "v1.2").name == "v1.2" && back(up: "v1.2").name == "v1.2_2")
         // Names that are as long as a name can be.
         let long = FileName(String(repeating: "ä", count: 127) + "x")

@@ -166,7 +166,7 @@ import Testing
         #expect(try room.sh("stat -c '%u:%g' $R/media $R/media/one.jpg") == "2222:2222\n2222:2222")
     }
 
-    @Test(arguments: [("0:0", "1234:7"), ("555:556", "555:556")])
+    @Test(arguments: [("0:0", "1234:7"), ("1234:100", "1234:7"), ("555:556", "555:556")])
     func `a media folder that is lost gets back what the backup has of it`(parent: String, folder: String) throws {
         let room = try Self.makeRoom()
         try room.sh(
@@ -214,6 +214,33 @@ import Testing
         // The same links, with other inodes.
         try room.sh("backupfs restore b --yes --store $S; sleep 2.2; backupfs backup --label c --store $S")
         #expect(try room.sh("backupfs diff b c --json --store $S | jq -r '.. | .path? // empty' | grep media || true") == "")
+    }
+
+    @Test func `diff tells a name that is a link of another file now, and none whose other names lie elsewhere`() throws {
+        let room = try Self.makeRoom()
+        try room.sh(
+            """
+            cd $R/media; mkdir d1 d2 d3 $R/elsewhere; echo same > d1/a; ln d1/a d1/a2; ln d1/a d2/b; echo same > d3/e; ln d3/e d3/f; echo alone > solo
+            ln solo $R/elsewhere/solo; touch -d 2024-01-01 d1/a d3/e solo; backupfs backup --label one --store $S
+            ln -f d3/e d2/b; backupfs backup --label two --store $S; rm $R/elsewhere/solo; touch -d 2024-01-02 d2; backupfs backup --label three --store $S
+            """)
+        let paths = "jq -r '.. | .path? // empty' | grep media || true"
+        #expect(try room.sh("backupfs diff one two --json --store $S | \(paths)") == "media/d2/b")
+        #expect(try room.sh("backupfs diff two three --json --store $S | \(paths)") == "")
+        try room.sh("backupfs restore three --yes --store $S; sleep 2.2; backupfs backup --label four --store $S")
+        #expect(try room.sh("backupfs diff three four --json --store $S | \(paths)") == "")
+        #expect(try room.sh("backupfs diff one four --json --store $S | \(paths)") == "media/d2/b")
+    }
+
+    /// As when a file of another user was put there by hand.
+    @Test func `one file of the owner of the backup does not decide whose the restored files are`() throws {
+        let room = try Self.makeRoom()
+        try room.sh(
+            """
+            cd $R/media; echo one > one.jpg; echo two > two.jpg; chown 1234:1234 *; backupfs backup --label a --store $S
+            chown -R 2222:2222 .; echo mine > mine; chown 1234:1234 mine; backupfs restore a --yes --store $S
+            """)
+        #expect(try room.sh("stat -c '%u:%g' $R/media/one.jpg $R/media/two.jpg") == "2222:2222\n2222:2222")
     }
 
     @Test func `the mount shows the attributes of users beside its own`() throws {

@@ -124,6 +124,24 @@ struct PendingBackupTests {
         }
     }
 
+    @Test func `rmdir of one that is finished meanwhile under another name removes no other backup`() throws {
+        try withGate { (test, _, snapshots) throws in
+            test.services.state.withLock { $0.finishesWhenCancelled = true }
+            _ = try test.tree.makeDirectory("new", in: snapshots)
+            _ = try test.services.make("new", seconds: 2500)
+            #expect(errorCode { try test.tree.removeDirectory("new", in: snapshots) } == .busy)
+            test.tree.waitForBackups()
+            #expect(try test.tree.names("snapshots").sorted() == ["first", "latest", "new", "new_2", "second"])
+        }
+        // Under its own name it is removed, as any backup.
+        try withGate { (test, _, snapshots) throws in
+            test.services.state.withLock { $0.finishesWhenCancelled = true }
+            _ = try test.tree.makeDirectory("new", in: snapshots)
+            try test.tree.removeDirectory("new", in: snapshots)
+            #expect(try test.tree.names("snapshots").sorted() == ["first", "latest", "second"])
+        }
+    }
+
     @Test func `rmdir of one that is to be pinned is refused, and it goes on`() throws {
         try withGate { (test, gate, snapshots) throws in
             let made = try test.tree.makeDirectory("new", in: snapshots)

@@ -1,6 +1,7 @@
 import BackupCore
 import BackupRepository
 import Export
+import Glibc
 import Synchronization
 import SystemIO
 import TestSupport
@@ -29,6 +30,8 @@ final class TestServices: TreeServices {
         var backupGate: BackupGate?
         /// Where they wait before they begin.
         var beginningGate: BackupGate?
+        /// Whether a backup goes on as soon as it is asked to end, as one that can no longer be taken back.
+        var finishesWhenCancelled = false
         var incompleteness: BackupError?
     }
 
@@ -50,7 +53,7 @@ final class TestServices: TreeServices {
     /// A snapshot with an export, a collection, and media with a folder, odd names and a link.
     @discardableResult
     func make(
-        _ name: FileName, kind: SnapshotKind = .snapshot, seconds: Int64, willAppear: (FileName) -> Void = { _ in }
+        _ name: FileName, kind: SnapshotKind = .snapshot, seconds: Int64, willAppear: (FileName) -> Bool = { _ in false }
     ) throws(BackupError) -> SnapshotID {
         let writer = try repository.makeWriter()
         let time = Timestamp(seconds: seconds)
@@ -101,9 +104,17 @@ final class TestServices: TreeServices {
         try state.withLock { $0.beginningGate }?.wait()
         milestones.hasBegun()
         let gate = state.withLock { $0.backupGate }
-        try gate?.wait()
-        let id = try make(
-            FileName(name), seconds: 3000 + Int64(repository.snapshots().count), willAppear: milestones.willAppear)
+        let seconds = 3000 + Int64(repository.snapshots().count)
+        let id: SnapshotID
+        if state.withLock({ $0.finishesWhenCancelled }) {
+            while Cancellation.current?.isCancelled == false { usleep(1_000) }
+            id = try Cancellation().run { () throws(BackupError) in
+                try make(FileName(name), seconds: seconds, willAppear: milestones.willAppear)
+            }
+        } else {
+            try gate?.wait()
+            id = try make(FileName(name), seconds: seconds, willAppear: milestones.willAppear)
+        }
         try repository.refresh()
         return MadeSnapshot(id: id, incompleteness: state.withLock { $0.incompleteness })
     }

@@ -14,6 +14,7 @@ struct IntegrityCheck {
     private struct Column {
         let table: String
         let name: String
+        let isWithoutRowID: Bool
     }
 
     /// How lines begin that may be false, with the condition of a row of which one is true. `IS NULL` would not be asked of a column that is NOT NULL.
@@ -75,17 +76,19 @@ struct IntegrityCheck {
         }
     }
 
-    /// The columns of which such a line may be false, by how the line ends. Two can have the same.
+    /// The columns of which such a line may be false, by how the line ends. Two can have the same. Those of tables with row numbers are among them: their
+    /// lines are true, and a row that makes one true is found in them.
     private func suspects() throws(BackupError) -> [String: [Column]] {
         var suspects: [String: [Column]] = [:]
         let statement = try DatabaseStatement(
             tables.connection,
             """
-            SELECT t.name, c.name FROM pragma_table_list AS t, pragma_table_xinfo(t.name) AS c
-            WHERE t.schema = 'main' AND t.type = 'table' AND t.wr = 1
+            SELECT t.name, c.name, t.wr FROM pragma_table_list AS t, pragma_table_xinfo(t.name) AS c
+            WHERE t.schema = 'main' AND t.type IN ('table', 'shadow')
             """, path: tables.path)
         while try statement.step() {
-            let column = Column(table: statement.text(0), name: statement.text(1))
+            let column = Column(
+                table: statement.text(0), name: statement.text(1), isWithoutRowID: statement.integer(2) == 1)
             suspects["\(column.table).\(column.name)", default: []].append(column)
         }
         return suspects
@@ -93,7 +96,7 @@ struct IntegrityCheck {
 
     /// Whether no row is such that the line is true of one of the columns.
     private func isFalse(_ columns: [Column], _ condition: (_ column: String) -> String) throws(BackupError) -> Bool {
-        guard !columns.isEmpty else { return false }
+        guard columns.contains(where: \.isWithoutRowID) else { return false }
         for column in columns {
             guard DatabaseTables.canName(column.name), DatabaseTables.canName(column.table) else { return false }
             let statement = try DatabaseStatement(

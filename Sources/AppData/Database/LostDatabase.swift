@@ -84,14 +84,15 @@ extension AppDatabase {
         try place.folder.synchronize()
     }
 
-    /// A new file, made only where there is none. What the lost one's mode was, its folder tells best: the app may have its data by its group.
+    /// A new file, made only where there is none. What the lost one's mode was, its folder tells best: the app may have its data by its group. Others get
+    /// nothing, since the lost one may have been private.
     private func make(_ name: FileName, in folder: FolderHandle) throws(BackupError) -> OwnedDescriptor {
         let file = try folder.createFile(name, permissions: 0o600)
         NewFileOwner.giveToOwnerOfFolder(file.path)
         let place = try folder.status()
         var group: mode_t = 0o070
         if try file.status().group != place.group, !file.giveToGroup(place.group) { group = 0 }
-        let allowed = (0o606 | group) & ~FolderHandle.creationMask
+        let allowed = (0o600 | group) & ~FolderHandle.creationMask
         try file.setPermissions(0o600 | mode_t(place.mode) & 0o666 & allowed)
         return file
     }

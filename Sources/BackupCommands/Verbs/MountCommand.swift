@@ -120,9 +120,10 @@ struct MountCommand: ParsableCommand {
         SuccessorWarning.show(store)
         let services = try StoreTreeServices(store: store)
         let tree = VirtualTree(services: services, repository: store.repository, isSharedWithOthers: mountOptions.allowsOthers)
-        let session = try MountSession(tree: tree, mountpoint: mountpoint, options: mountOptions) { request, error in
-            Terminal.complain("backupfs: \(request): \(error.description)")
-        }
+        let failures = MountComplaint.log
+        defer { failures.finish() }
+        let session = try MountSession(
+            tree: tree, mountpoint: mountpoint, options: mountOptions, reportFailure: failures.note)
         // All paths are absolute by now. A folder that a program in the background stands in could not be unmounted.
         if channel != nil { chdir("/") }
         do throws(BackupError) {

@@ -194,11 +194,12 @@ extension SnapshotStore {
     /// Makes a snapshot visible. Everything it refers to must be durable.
     /// - Parameters:
     ///   - requireHeld: asked just before the record gets its name, whether the writer's lock is still held; throws if not.
-    ///   - willAppear: called just before the record gets its place, with the snapshot's name. An error before that leaves nothing; an error after
-    ///     it may, if the file system fails, leave the snapshot.
-    /// - Returns: the snapshot, under the next free name where another visible one has its name: work of hours is not thrown away for a name.
+    ///   - willAppear: called just before the record gets its place, with the snapshot's name; returns whether it is to be pinned. An error before that
+    ///     leaves nothing; an error after it may, if the file system fails, leave the snapshot.
+    /// - Returns: the snapshot, under the next free name where another visible one has its name: work of hours is not thrown away for a name. It is pinned
+    ///   from its first moment, unless the label could not be written.
     func publish(
-        _ record: SnapshotRecord, requireHeld: () throws(BackupError) -> Void, willAppear: (FileName) -> Void
+        _ record: SnapshotRecord, requireHeld: () throws(BackupError) -> Void, willAppear: (FileName) -> Bool
     ) throws(BackupError) -> Snapshot {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
@@ -217,25 +218,31 @@ extension SnapshotStore {
         // take a register that is not there yet for a missing one.
         if !list.recorded.isEmpty, !Self.haveRegister(list.recorded) { changeRegister { _ in } }
         var mayBeThere = false
+        var label: SnapshotLabel?
         do {
             try OwnerOnly.publish(bytes, to: path, temporaryFolder: layout.temporary) { () throws(BackupError) in
                 try FaultInjection.reached("backup.record-written")
                 try requireHeld()
                 try lock.requireHeld()
-                willAppear(record.name)
+                let isPinned = willAppear(record.name)
                 mayBeThere = true
+                guard isPinned else { return }
+                // Before the record: a crash between the two leaves a label of nothing, which the next writer clears away.
+                let pinned = SnapshotLabel(name: record.name, isPinned: true, verifiedAt: nil)
+                if (try? write(pinned, of: id, lock)) != nil { label = pinned }
+                try lock.requireHeld()
             }
         } catch {
             // It was perhaps renamed but not made durable: a backup that is reported as failed should not be seen.
             if mayBeThere, (try? requireHeld()) != nil { try? FileSystem.removeFile(path) }
             throw error
         }
-        show(Snapshot(id: id, record: record, label: nil))
-        changeRegister(published: id) { _ in }
+        show(Snapshot(id: id, record: record, label: label))
+        changeRegister(published: id) { register in if label != nil { register.enterLabel(of: id) } }
         // From now on it is known that the register is missing.
         if FileSystem.statusIfPresent(layout.register) == nil { _ = try? scan() }
         try FaultInjection.reached("backup.published")
-        return Snapshot(id: id, record: record, label: nil)
+        return Snapshot(id: id, record: record, label: label)
     }
 
     /// Replaces a snapshot's label. One that is damaged is repaired first where that is possible, and set aside in `damaged/` where it is not.

@@ -212,11 +212,11 @@ public final class BackupWriter: Sendable {
 
     /// Makes the backup durable and then visible: data packs, metadata packs, catalog, record, each complete before the next begins.
     /// The writer is of no further use.
-    /// - Parameter willAppear: called just before it becomes visible, with its name.
+    /// - Parameter willAppear: called just before it becomes visible, with its name; returns whether it is to be pinned.
     /// - Returns: the snapshot, under the next free name (`NAME_2`, …) where another one has the record's name.
     /// - Throws: an error leaves no snapshot.
     public func commit(
-        _ record: SnapshotRecord, willAppear: (FileName) -> Void = { _ in }
+        _ record: SnapshotRecord, willAppear: (FileName) -> Bool = { _ in false }
     ) throws(BackupError) -> Snapshot {
         guard isOpen else { throw BackupError(.invalidArgument, "a backup is committed after it was finished") }
         do throws(BackupError) {
@@ -228,7 +228,7 @@ public final class BackupWriter: Sendable {
             guard let held = lock.withLock({ $0 }) else { throw BackupError(.locked, "the backup has ended") }
             let snapshot = try repository.snapshotStore.publish(record, requireHeld: held.requireHeld) { name in
                 store.keep()
-                willAppear(name)
+                return willAppear(name)
             }
             workers.end()
             lock.withLock { $0 = nil }

@@ -14,13 +14,24 @@ struct FileComparison {
     /// Of each kind of change so many are told; the others are only counted.
     private let limit: Int
     private var links = LinkComparison()
+    /// Those that were found to be changed by what they hold.
+    private var changedLinks: Set<[UInt8]> = []
     private(set) var counts: [Change: Int] = [:]
     private(set) var differences: [Difference] = []
 
     init(limit: Int) { self.limit = limit }
 
+    /// Called once.
     /// - Parameters: files of two folders, sorted by name.
-    mutating func compare(_ old: [ComparedFile], _ new: [ComparedFile], prefix: [UInt8] = []) throws(BackupError) {
+    mutating func compare(_ old: [ComparedFile], _ new: [ComparedFile]) throws(BackupError) {
+        try compare(old, new, prefix: [])
+        for difference in try links.differences() where changedLinks.remove(difference.path) == nil {
+            add(.changed, difference.path, difference.old, difference.new)
+        }
+        differences.sort { $0.path.lexicographicallyPrecedes($1.path) }
+    }
+
+    private mutating func compare(_ old: [ComparedFile], _ new: [ComparedFile], prefix: [UInt8]) throws(BackupError) {
         var (before, after) = (old[...], new[...])
         while let name = [before.first?.name, after.first?.name].compactMap({ $0 }).min() {
             let oldFile = before.first?.name == name ? before.popFirst() : nil
@@ -36,22 +47,22 @@ struct FileComparison {
             if let oldFolder, let newFolder {
                 // What a folder has beside its files stands in the folder above it.
                 if !oldFolder.hasMetadata(of: newFolder) { add(.changed, path + [UInt8(ascii: "/")], oldFolder, newFolder) }
-                if oldFolder.isSameFolder(as: newFolder) { return }
+                if oldFolder.isSameFolder(as: newFolder) { return links.noteSame(oldFolder) }
             }
             try compare(oldFolder?.children() ?? [], newFolder?.children() ?? [], prefix: path + [UInt8(ascii: "/")])
         }
         let oldFile = oldFolder == nil ? old : nil
         let newFile = newFolder == nil ? new : nil
+        links.note(oldFile, newFile, path: path)
         switch (oldFile, newFile) {
         case (nil, nil): return
         case (nil, .some): add(.added, path, oldFile, newFile)
         case (.some, nil): add(.removed, path, oldFile, newFile)
         case (.some(let before), .some(let after)):
             do {
-                let isSameLink = links.isSame(before, after)
-                if try !before.hasContent(of: after) || !before.hasMetadata(of: after) || !isSameLink {
-                    add(.changed, path, oldFile, newFile)
-                }
+                guard try !before.hasContent(of: after) || !before.hasMetadata(of: after) else { return }
+                add(.changed, path, oldFile, newFile)
+                if before.link != nil || after.link != nil { changedLinks.insert(path) }
             } catch {
                 throw error.at(FileName(bytes: path).description)
             }

@@ -1,19 +1,68 @@
+import BackupCore
 import BackupRepository
 
 /// Whether the same names are hard links to one file on both sides of a comparison. Inodes change with every restore, so it is not they that are compared,
-/// but which names share one.
+/// but which names share one. A name that shares its file with none in the backup is no link.
 struct LinkComparison {
-    private var newOfOld: [EntryMetadata.Link: EntryMetadata.Link] = [:]
-    private var oldOfNew: [EntryMetadata.Link: EntryMetadata.Link] = [:]
+    private typealias Link = EntryMetadata.Link
 
-    /// - Parameters: one name on both sides. Called once for each name.
-    mutating func isSame(_ old: ComparedFile, _ new: ComparedFile) -> Bool {
-        guard old.tellsLinks, new.tellsLinks else { return true }
-        guard let oldLink = old.link, let newLink = new.link else { return old.link == nil && new.link == nil }
-        // The first name of a file that is seen says which file it is on the other side.
-        let isSame = newOfOld[oldLink] ?? newLink == newLink && oldOfNew[newLink] ?? oldLink == oldLink
-        if newOfOld[oldLink] == nil { newOfOld[oldLink] = newLink }
-        if oldOfNew[newLink] == nil { oldOfNew[newLink] = oldLink }
-        return isSame
+    private struct Name {
+        let path: [UInt8]
+        let old: ComparedFile?
+        let new: ComparedFile?
+    }
+
+    private var names: [Name] = []
+    /// Folders that are the same object on both sides, and have not been walked.
+    private var sameFolders: [ComparedFile] = []
+    /// Whether any name could differ.
+    private var mayDiffer = false
+
+    /// - Parameters: one name, on both sides or one.
+    mutating func note(_ old: ComparedFile?, _ new: ComparedFile?, path: [UInt8]) {
+        if let old, let new { guard old.tellsLinks, new.tellsLinks else { return } }
+        guard old?.link != nil || new?.link != nil else { return }
+        names.append(Name(path: path, old: old, new: new))
+        if old?.link != new?.link { mayDiffer = true }
+    }
+
+    mutating func noteSame(_ folder: ComparedFile) { sameFolders.append(folder) }
+
+    /// Names on both sides that are links of other names now.
+    func differences() throws(BackupError) -> [(path: [UInt8], old: ComparedFile, new: ComparedFile)] {
+        guard mayDiffer else { return [] }
+        var shared: [Link: Int] = [:]
+        for folder in sameFolders { try Self.count(folder, &shared) }
+        var (oldCounts, newCounts) = (shared, shared)
+        for name in names {
+            if let link = name.old?.link { oldCounts[link, default: 0] += 1 }
+            if let link = name.new?.link { newCounts[link, default: 0] += 1 }
+        }
+        // An inode that unchanged names have is the same file on both sides; of the others the first name that is seen says which file it is.
+        var newOfOld = Dictionary(uniqueKeysWithValues: shared.keys.map { ($0, $0) })
+        var oldOfNew = newOfOld
+        var differences: [(path: [UInt8], old: ComparedFile, new: ComparedFile)] = []
+        for name in names {
+            guard let old = name.old, let new = name.new else { continue }
+            let oldLink = old.link.flatMap { oldCounts[$0, default: 0] > 1 ? $0 : nil }
+            let newLink = new.link.flatMap { newCounts[$0, default: 0] > 1 ? $0 : nil }
+            guard let oldLink, let newLink else {
+                if oldLink != nil || newLink != nil { differences.append((name.path, old, new)) }
+                continue
+            }
+            if newOfOld[oldLink] ?? newLink != newLink || oldOfNew[newLink] ?? oldLink != oldLink {
+                differences.append((name.path, old, new))
+            } else {
+                newOfOld[oldLink] = newLink
+                oldOfNew[newLink] = oldLink
+            }
+        }
+        return differences
+    }
+
+    private static func count(_ folder: ComparedFile, _ counts: inout [Link: Int]) throws(BackupError) {
+        for file in try folder.children() {
+            if file.isFolder { try count(file, &counts) } else if let link = file.link { counts[link, default: 0] += 1 }
+        }
     }
 }

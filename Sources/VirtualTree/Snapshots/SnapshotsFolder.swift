@@ -102,17 +102,25 @@ final class SnapshotsFolder: FolderNode {
                 [context] (backup) throws(BackupError) in
                 let milestones = BackupMilestones(hasBegun: backup.noteBegun) { name in
                     if name != backup.name { context.pending.rename(backup, to: name) }
+                    return backup.settlePin()
                 }
                 let made = try context.services.createSnapshot(named: label, milestones)
-                // It is listed, and pinned, before it counts as finished.
+                // It is listed before it counts as finished. Its pin is made with it, if there was room for that.
                 _ = try? context.repository.refresh()
-                guard backup.settlePin(), let snapshot = context.repository.snapshot(id: made.id) else { return made }
+                guard backup.settlePin(), let snapshot = context.repository.snapshot(id: made.id), !snapshot.isPinned else {
+                    return made
+                }
                 do throws(BackupError) {
                     try context.services.setPinned(snapshot, true)
                     return made
                 } catch {
                     // The backup is there all the same.
-                    return MadeSnapshot(id: made.id, incompleteness: made.incompleteness ?? error)
+                    let others = made.incompleteness.map { [$0.message] + $0.findings } ?? []
+                    return MadeSnapshot(
+                        id: made.id,
+                        incompleteness: BackupError(
+                            error.code, "the backup is not pinned: \(error.message)", path: error.path, remedy: error.remedy,
+                            findings: error.findings + others))
                 }
             }
             return try answer(backup, looks: looks, unless: isCancelled)
@@ -159,8 +167,19 @@ final class SnapshotsFolder: FolderNode {
     }
 
     func removeDirectory(_ name: FileName) throws(BackupError) {
-        if let backup = context.pending.shown(name), try hasEnded(backup) { return }
-        let snapshot = try snapshot(name)
+        let snapshot: Snapshot
+        if let backup = context.pending.shown(name) {
+            guard let made = try finishedMeanwhile(backup) else { return }
+            // By its identity: another backup may have the name by now.
+            guard let itself = try currentSnapshots().first(where: { $0.id == made.id }), itself.name == name else {
+                throw BackupError(
+                    .busy, "the backup was finished meanwhile, under another name: \(backup.name)", path: name.description,
+                    remedy: "Remove that one.")
+            }
+            snapshot = itself
+        } else {
+            snapshot = try self.snapshot(name)
+        }
         guard !snapshot.isPinned else { throw Self.pinned(name) }
         try context.services.removeSnapshot(snapshot)
     }
@@ -173,13 +192,13 @@ final class SnapshotsFolder: FolderNode {
     }
 
     /// Ends a backup that is not finished.
-    /// - Returns: whether it is gone; otherwise it has been finished meanwhile.
+    /// - Returns: `nil` when it is gone, or what it has become when it has been finished meanwhile.
     /// - Throws: `notPermitted` when it is to be pinned: it goes on.
-    private func hasEnded(_ backup: PendingBackup) throws(BackupError) -> Bool {
+    private func finishedMeanwhile(_ backup: PendingBackup) throws(BackupError) -> MadeSnapshot? {
         guard backup.cancelUnlessPinned() else { throw Self.pinned(backup.name) }
         switch backup.wait(atMostSeconds: Self.cancellationSeconds) {
-        case .success: return false
-        case .failure: return true
+        case .success(let made): return made
+        case .failure: return nil
         case nil: throw backup.endsAlready
         }
     }

@@ -1,0 +1,58 @@
+import BackupCore
+import SystemIO
+
+/// What a mount says of requests that failed, and of backups. A thread of its own writes it: standard error may be a file on the very storage that does not answer, and
+/// whoever asked waits for the error.
+final class FailureLog: Sendable {
+    private struct State {
+        var lines: [Message] = []
+        var omittedCount = 0
+        var isWriting = false
+    }
+
+    /// Lines that wait. What comes while so many wait is only counted.
+    private static let lineLimit = 100
+    private static let endNanoseconds: UInt64 = 1_000_000_000
+
+    private let state = Monitor(State())
+
+    func note(_ request: String, _ error: BackupError) { note(.verbatim("backupfs: \(request): \(error.description)")) }
+
+    func note(_ line: Message) {
+        let mustStart = state.withLock { state in
+            if state.lines.count < Self.lineLimit {
+                state.lines.append(line)
+            } else {
+                state.omittedCount += 1
+            }
+            defer { state.isWriting = true }
+            return !state.isWriting
+        }
+        guard mustStart else { return }
+        do throws(BackupError) {
+            try SystemThread { [self] in write() }.detach()
+        } catch {
+            write()
+        }
+    }
+
+    /// Waits until all is written, unless that takes long.
+    func finish() { _ = state.wait(until: { !$0.isWriting }, forNanoseconds: Self.endNanoseconds) }
+
+    private func write() {
+        while true {
+            let (lines, omittedCount) = state.changeWakingAll { state in
+                defer { (state.lines, state.omittedCount) = ([], 0) }
+                if state.lines.isEmpty { state.isWriting = false }
+                return (state.lines, state.omittedCount)
+            }
+            if lines.isEmpty { return }
+            for line in lines { Terminal.complain(line) }
+            guard omittedCount > 0 else { continue }
+            Terminal.complain(
+                .plural(
+                    omittedCount, one: "backupfs: \(omittedCount) more line was left out here",
+                    other: "backupfs: \(omittedCount) more lines were left out here"))
+        }
+    }
+}
