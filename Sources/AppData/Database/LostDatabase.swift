@@ -26,15 +26,15 @@ extension AppDatabase {
     /// numbers. Durable when it returns; after an error or a crash the database is lost as before.
     /// - Parameters:
     ///   - copy: a database without a log that no other program has open.
-    ///   - note: called first, with the path of a file that is made beside the database and that a crash leaves there; `nil` when none is made.
+    ///   - note: called first, with what a crash may leave beside the database.
     /// - Throws: `busy` when another program has made the database by then, of which no backup has anything, or still has the lost one open.
     public func recreate(
-        from copy: String, noting note: (_ draftPath: String?) throws(BackupError) -> Void
+        from copy: String, noting note: (RecreationFiles) throws(BackupError) -> Void
     ) throws(BackupError) {
         let place = try LostPlace(realPath())
         guard let file = try FileSystem.lookBehindLinks(path) else { return try put(copy, in: place, note) }
         guard try isLost() else { throw madeMeanwhile }
-        try note(nil)
+        try note(place.files(.fill))
         try place.withoutLogs { () throws(BackupError) in
             // A program may have the empty file open, so it stays the same file.
             try DatabaseExchange(path: path, busyTimeoutSeconds: busyTimeoutSeconds).publish(
@@ -51,11 +51,11 @@ extension AppDatabase {
     }
 
     private func put(
-        _ copy: String, in place: LostPlace, _ note: (_ draftPath: String?) throws(BackupError) -> Void
+        _ copy: String, in place: LostPlace, _ note: (RecreationFiles) throws(BackupError) -> Void
     ) throws(BackupError) {
         let draft = LostPlace.draftName()
         let source = try SharedFile(path: copy)
-        try note("\(place.folder.path)/\(draft)")
+        try note(place.files(.draft, draft: draft))
         do {
             let file = try make(draft, in: place.folder)
             try source.copy(source.size, to: file, named: path)
@@ -73,10 +73,12 @@ extension AppDatabase {
     }
 
     /// Makes the empty file of a lost database where there is none, and clears empty logs away. An empty file is an empty database.
+    /// - Parameter note: as of `recreate`.
     /// - Throws: `busy` as `recreate`.
-    public func makeEmpty() throws(BackupError) {
+    public func makeEmpty(noting note: (RecreationFiles) throws(BackupError) -> Void) throws(BackupError) {
         let place = try LostPlace(realPath())
         guard try isLost() else { throw madeMeanwhile }
+        try note(place.files(.empty))
         try place.withoutLogs { () throws(BackupError) in
             guard try !exists() else { return }
             try refusingPresent { () throws(BackupError) in _ = try make(place.name, in: place.folder) }
@@ -104,9 +106,6 @@ extension AppDatabase {
             throw error.code == .alreadyExists ? madeMeanwhile : error
         }
     }
-
-    /// Whether `recreate` gives such a name to the file that it makes beside the database.
-    public static func isDraft(_ name: FileName) -> Bool { LostPlace.isDraft(name) }
 
     /// That a database which was lost is there by now.
     public var madeMeanwhile: BackupError { LostPlace.madeMeanwhile(path) }

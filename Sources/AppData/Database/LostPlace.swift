@@ -11,12 +11,23 @@ struct LostPlace {
     let folder: FolderHandle
     let name: FileName
     private let path: String
+    /// The names of its logs, and what they are called while they are set aside.
+    private let logs: [(name: FileName, aside: FileName)]
 
-    /// - Parameter realPath: without links; its folder is there.
-    init(_ realPath: String) throws(BackupError) {
+    /// - Parameters:
+    ///   - realPath: without links; its folder is there.
+    ///   - logsAside: what an earlier restore has called them; names of this one's own else.
+    init(_ realPath: String, logsAside: [FileName]? = nil) throws(BackupError) {
         path = realPath
         folder = try FolderHandle(path: FileSystem.realPath(FileSystem.parentPath(realPath)))
         name = FileName(FileSystem.lastComponent(realPath))
+        let names = DatabaseLogs.names(of: name)
+        logs = Array(zip(names, logsAside ?? names.map { _ in Self.draftName() }))
+    }
+
+    /// What is in the folder until the database is there.
+    func files(_ way: RecreationFiles.Way, draft: FileName = Self.draftName()) -> RecreationFiles {
+        RecreationFiles(databasePath: "\(folder.path)/\(name)", way: way, draft: draft, logsAside: logs.map(\.aside))
     }
 
     /// A name as staged media have it, which backups leave out: the database may lie among the media, and a crash leaves the file there.
@@ -31,37 +42,42 @@ struct LostPlace {
     /// Runs `body`, which puts a database here, while no log has the name of one of its logs. Those that were there are moved aside and not emptied, so that
     /// nothing is taken from a program that still writes to one; they are removed once the database is there and none of them is in use. After an error they
     /// have their names again, except beside a database that a program has made meanwhile: it would be read with them. After a crash the database is lost
-    /// as before.
+    /// as before, and `putBackLogs` gives them their names.
     /// - Throws: `busy` while a program has the lost database open; `alreadyExists` when there are data in a log; what `body` throws. The error names logs
     ///   that stay aside.
     func withoutLogs(_ body: () throws(BackupError) -> Void) throws(BackupError) {
-        let names = DatabaseLogs.names(of: name)
-        try requireUnused(names)
+        try requireUnused(logs.map(\.name))
         var moved: [(name: FileName, aside: FileName)] = []
         // Until then, what was moved may be of a database that a program was making.
         var areOfLost = false
         do throws(BackupError) {
-            for name in names {
-                guard try folder.status(name) != nil else { continue }
-                try requireEmpty(name, called: name)
-                let aside = Self.draftName()
-                try folder.move(name, to: folder, as: aside)
-                moved.append((name, aside))
+            for file in logs {
+                guard try folder.status(file.name) != nil else { continue }
+                try requireEmpty(file.name, called: file.name)
+                try folder.move(file.name, to: folder, as: file.aside)
+                moved.append(file)
             }
             // Before the database gets its name: after a crash it must not lie beside them.
             if !moved.isEmpty { try folder.synchronize() }
             for file in moved { try requireEmpty(file.aside, called: file.name) }
             // With the place of the database: a program that makes one holds a lock on it before it makes a journal.
             try requireUnused(moved.map(\.aside) + [name])
-            for name in names where try folder.status(name) != nil { throw inUse }
+            for file in logs where try folder.status(file.name) != nil { throw inUse }
             guard !isMade() else { throw Self.madeMeanwhile(path) }
             areOfLost = true
             try FaultInjection.reached("lost.logs-aside")
             try body()
+            try FaultInjection.reached("lost.database-named")
         } catch {
             throw naming(putBack(moved, areOfLost: areOfLost), in: error)
         }
         for file in moved where mayRemove(file.aside, called: file.name) { try? folder.removeFile(file.aside) }
+    }
+
+    /// After a crash in `withoutLogs`.
+    func putBackLogs() {
+        let aside = logs.filter { (try? folder.status($0.aside)) != .some(nil) }
+        if !aside.isEmpty { _ = putBack(aside, areOfLost: true) }
     }
 
     /// - Returns: those that stay aside.

@@ -5,8 +5,8 @@ enum ExitStatus: Int32 {
     case success = 0
     case failure = 1
     case usage = 2
-    /// The backup was made, but some source could not be read.
-    case sourceUnreadable = 3
+    /// It was done, but not all of it: some source could not be read, or the process that served a mount may still run.
+    case incomplete = 3
     case noRepository = 10
     /// Somebody else works with the store.
     case locked = 11
@@ -18,7 +18,7 @@ enum ExitStatus: Int32 {
     init(_ code: BackupError.Code) {
         switch code {
         case .usage: self = .usage
-        case .sourceUnreadable: self = .sourceUnreadable
+        case .sourceUnreadable: self = .incomplete
         case .noRepository: self = .noRepository
         case .locked, .busy: self = .locked
         case .databaseInUse: self = .databaseInUse

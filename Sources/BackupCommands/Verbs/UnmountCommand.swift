@@ -35,6 +35,8 @@ struct UnmountCommand: ParsableCommand {
         // The process that served it ends by itself; whoever mounts again right away, or takes a disk away, must not meet it.
         let hasEnded = EndOfMount(server: server, storePath: server?.storePath ?? (isRecorded ? paths?.root : nil)).wait()
         report(target, hasEnded: hasEnded)
+        // A script takes the disk away next.
+        if !hasEnded { throw ExitCode(ExitStatus.incomplete.rawValue) }
     }
 
     /// Where the store says that it is mounted. A store of another user, who may have written anything there, is not asked where a mountpoint is named.

@@ -77,15 +77,14 @@ struct MissingParts {
         let database = store.database
         try makeParent(of: database.path)
         if let databaseCopy {
-            try database.recreate(from: databaseCopy) { (draftPath) throws(BackupError) in try record.write(draftPath: draftPath)
-            }
+            try database.recreate(from: databaseCopy) { (files) throws(BackupError) in try record.write(files) }
             note(RecreationRecord.broughtBack)
             try FaultInjection.reached("lost.database-made")
             if store.keepsOwnDatabase { upgrade() }
             return
         }
-        try database.makeEmpty()
-        // Nobody has described the tables of a whole database: they come with the restore.
+        try database.makeEmpty { (files) throws(BackupError) in try record.write(files) }
+        // The definition does not describe the tables of a whole database: they come with the restore.
         guard !store.definition.coversWholeDatabase else { return }
         _ = try AppDatabase.create(at: database.path, definition: store.definition)
     }

@@ -204,7 +204,7 @@ public final class Store: Sendable {
             } catch {
                 recoveryFailure.withLock { $0 = error }
             }
-            for record in RecreationRecord.abandoned(in: paths.spool) { record.removeDraft() }
+            for record in RecreationRecord.abandoned(in: paths.spool) { record.clearAway() }
             try WorkFolder.sweep(paths.spool)
             // Of the operation that crashed: the next one must not be taken for it.
             try FileSystem.removeFile(paths.operationRecord)
