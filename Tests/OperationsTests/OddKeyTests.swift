@@ -50,6 +50,31 @@ struct OddKeyTests {
         #expect(after == before)
     }
 
+    /// To Swift, an accent belongs to the blank before it.
+    @Test func `a table whose name begins with an accent is not called damaged`() throws {
+        let (before, after) = try Self.restore(
+            #"""
+            table = "\u0301t"
+            database.execute(f'create table "{table}"(n real not null, k text, v any, primary key (v, k)) without rowid')
+            database.execute(f"insert into \"{table}\" values (1, 'x', 2)")
+            database.execute("create table t(k, v)")
+            database.execute("insert into t values (1, 2), (3, 4)")
+            """#)
+        #expect(before.split(separator: "\n").count == 3)
+        #expect(after == before)
+    }
+
+    @Test(arguments: ["one", "$R/one.json"])
+    func `a generated column may have the name of the row's number`(file: String) throws {
+        let (before, after) = try Self.restore(
+            #"""
+            database.execute("create table t(k, v, rowid text generated always as (typeof(k) || '!') virtual, OID as (v || '?') stored)")
+            database.execute("insert into t(k, v) values (1, 2), ('x', null), (null, 'y')")
+            """#, file: file)
+        #expect(before.split(separator: "\n").count == 4)
+        #expect(after == before)
+    }
+
     /// SQLite 3.40 looks at the columns in another order there.
     @Test func `columns of other types are no damage in a table without row numbers`() throws {
         let (before, after) = try Self.restore(

@@ -214,8 +214,8 @@ private struct RowCopy {
         let byName = Dictionary(targetColumns.map { (SchemaName($0), $0) }) { first, _ in first }
         columns = sourceColumns.sorted().compactMap { name in byName[SchemaName(name)].map { (name, $0) } }
         others = sourceColumns.filter { byName[SchemaName($0)] == nil }.sorted()
-        let used = Set((sourceColumns + targetColumns).map(SchemaName.init))
-        let free = ["rowid", "_rowid_", "oid"].first { !used.contains(SchemaName($0)) }
+        let free = IntrospectedTable.rowNumberName(
+            notAmong: try source.columns(of: table, withGenerated: true) + target.columns(of: table, withGenerated: true))
         // A row's number is its key in a table that has such a key in both.
         if let free, try source.hasRowNumbers(table, free), try target.hasRowNumbers(table, free),
             try source.primaryKey(of: table) == target.primaryKey(of: table)

@@ -28,11 +28,11 @@ struct DatabaseTables {
     }
 
     /// Not a set of texts: to Swift two of them may be the same (`SchemaName`).
-    func columns(of table: String) throws(BackupError) -> [String] {
+    func columns(of table: String, withGenerated: Bool = false) throws(BackupError) -> [String] {
         let statement = try DatabaseStatement(connection, "PRAGMA table_xinfo(\(quotedIdentifier(table)))", path: path)
         var names: [String] = []
         while try statement.step() {
-            if statement.integer(6) == 0 { names.append(statement.text(1)) }
+            if withGenerated || statement.integer(6) == 0 { names.append(statement.text(1)) }
         }
         return names
     }

@@ -17,6 +17,10 @@ struct IntegrityCheck {
         let isWithoutRowID: Bool
     }
 
+    /// A line, or the end of one, by its bytes: to Swift an accent that a name begins with belongs to the blank before it, and texts are the same that
+    /// differ only in the normal form of Unicode.
+    private typealias Line = [UInt8]
+
     /// How lines begin that may be false, with the condition of a row of which one is true. `IS NULL` would not be asked of a column that is NOT NULL.
     private static let falsePrefixes: [(prefix: String, condition: @Sendable (_ column: String) -> String)] = [
         ("NULL value in ", { "typeof(\($0)) = 'null'" }),
@@ -46,8 +50,8 @@ struct IntegrityCheck {
     /// - Returns: in SQLite's words. Rows that break a CHECK do not count.
     func problems(limit: Int) throws(BackupError) -> [String] {
         try tables.withoutChecks { () throws(BackupError) in
-            var suspects: [String: [Column]]?
-            var verdicts: [String: Bool] = [:]
+            var suspects: [Line: [Column]]?
+            var verdicts: [Line: Bool] = [:]
             var lineLimit = limit
             while true {
                 var lineCount = 0
@@ -58,13 +62,14 @@ struct IntegrityCheck {
                     let line = statement.text(0)
                     if line == "ok" { return [] }
                     lineCount += 1
-                    if let kind = Self.falsePrefixes.first(where: { line.hasPrefix($0.prefix) }) {
-                        if verdicts[line] == nil {
+                    let bytes = Line(line.utf8)
+                    if let kind = Self.falsePrefixes.first(where: { bytes.starts(with: $0.prefix.utf8) }) {
+                        if verdicts[bytes] == nil {
                             if suspects == nil { suspects = try self.suspects() }
-                            let columns = suspects?[String(line.dropFirst(kind.prefix.count))] ?? []
-                            verdicts[line] = try isFalse(columns, kind.condition)
+                            let columns = suspects?[Line(bytes.dropFirst(kind.prefix.utf8.count))] ?? []
+                            verdicts[bytes] = try isFalse(columns, kind.condition)
                         }
-                        if verdicts[line] == true { continue }
+                        if verdicts[bytes] == true { continue }
                     }
                     problems.append(line)
                 }
@@ -78,8 +83,8 @@ struct IntegrityCheck {
 
     /// The columns of which such a line may be false, by how the line ends. Two can have the same. Those of tables with row numbers are among them: their
     /// lines are true, and a row that makes one true is found in them.
-    private func suspects() throws(BackupError) -> [String: [Column]] {
-        var suspects: [String: [Column]] = [:]
+    private func suspects() throws(BackupError) -> [Line: [Column]] {
+        var suspects: [Line: [Column]] = [:]
         let statement = try DatabaseStatement(
             tables.connection,
             """
@@ -89,7 +94,7 @@ struct IntegrityCheck {
         while try statement.step() {
             let column = Column(
                 table: statement.text(0), name: statement.text(1), isWithoutRowID: statement.integer(2) == 1)
-            suspects["\(column.table).\(column.name)", default: []].append(column)
+            suspects[Line("\(column.table).\(column.name)".utf8), default: []].append(column)
         }
         return suspects
     }

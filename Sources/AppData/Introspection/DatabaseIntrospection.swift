@@ -38,26 +38,33 @@ struct DatabaseIntrospection {
         while try statement.step() { found.append((try statement.name(0, of: "a table"), statement.integer(1) != 0)) }
         var tables: [IntrospectedTable] = []
         for (name, isWithoutRowID) in found {
+            let (columns, generated) = try columns(of: name)
             tables.append(
                 IntrospectedTable(
-                    name: name, isWithoutRowID: isWithoutRowID, columns: try columns(of: name), hasKeyIndex: try hasKeyIndex(name)
-                ))
+                    name: name, isWithoutRowID: isWithoutRowID, columns: columns, generatedColumnNames: generated,
+                    hasKeyIndex: try hasKeyIndex(name)))
         }
         return tables
     }
 
-    private func columns(of table: String) throws(BackupError) -> [IntrospectedTable.Column] {
+    private func columns(
+        of table: String
+    ) throws(BackupError) -> (stored: [IntrospectedTable.Column], generated: [String]) {
         let statement = try DatabaseStatement(connection, "PRAGMA main.table_xinfo(\(quotedIdentifier(table)))", path: path)
         var columns: [IntrospectedTable.Column] = []
+        var generated: [String] = []
         // hidden is 2 or 3 for generated columns.
         while try statement.step() {
-            guard statement.integer(6) == 0 else { continue }
+            guard statement.integer(6) == 0 else {
+                generated.append(statement.text(1))
+                continue
+            }
             columns.append(
                 IntrospectedTable.Column(
                     name: try statement.name(1, of: "a column of the table \(table)"), keyPosition: Int(statement.integer(5)),
                     declaredType: statement.text(2)))
         }
-        return columns
+        return (columns, generated)
     }
 
     private func hasKeyIndex(_ table: String) throws(BackupError) -> Bool {

@@ -16,6 +16,7 @@ struct IntrospectedTable {
     let isWithoutRowID: Bool
     /// Those that are stored: what a generated column holds comes from the others.
     let columns: [Column]
+    let generatedColumnNames: [String]
     /// Whether SQLite keeps an index for the primary key. A single INTEGER column without one is the row's number itself.
     let hasKeyIndex: Bool
 
@@ -26,9 +27,11 @@ struct IntrospectedTable {
         return key[0]
     }
 
-    /// A name for the row's number that no column has.
-    private var rowNumberName: String? {
-        Self.rowNumberNames.first { name in !columns.contains { $0.name.lowercased() == name } }
+    /// - Parameter columns: all of a table, generated ones too.
+    /// - Returns: a name for the row's number that no column has.
+    static func rowNumberName(notAmong columns: [String]) -> String? {
+        let used = Set(columns.map(SchemaName.init))
+        return rowNumberNames.first { !used.contains(SchemaName($0)) }
     }
 
     /// How its rows are exported: every value as SQLite has it, and in the order of the key. A table without a key that is one number has its
@@ -52,7 +55,7 @@ struct IntrospectedTable {
                 while columns.contains(where: { $0.name == keyName }) { keyName = "_" + keyName }
                 fields.insert(
                     FieldDefinition(name: keyName, column: "", type: .text, keyColumns: key.map(\.name)), at: 0)
-            } else if let rowNumberName {
+            } else if let rowNumberName = Self.rowNumberName(notAmong: columns.map(\.name) + generatedColumnNames) {
                 fields.insert(FieldDefinition(name: rowNumberName, column: rowNumberName, type: .integer), at: 0)
             } else {
                 throw BackupError(
