@@ -142,6 +142,28 @@ struct PendingBackupTests {
         }
     }
 
+    @Test(arguments: [true, false]) func `one that is there and not finished can be pinned and unpinned`(isPinned: Bool) throws {
+        try withGate { (test, gate, snapshots) throws in
+            let published = BackupGate()
+            test.services.state.withLock { $0.publishedGate = published }
+            defer { published.open() }
+            let made = try test.tree.makeDirectory("new", in: snapshots)
+            try test.tree.setExtendedAttribute("user.backupfs.pinned", of: made.inode, to: Array((isPinned ? "0" : "1").utf8))
+            gate.open()
+            while test.services.repository.snapshot(named: "new") == nil { usleep(1_000) }
+            if isPinned {
+                try test.tree.setExtendedAttribute("user.backupfs.pinned", of: made.inode, to: Array("1".utf8))
+            } else {
+                try test.tree.removeExtendedAttribute("user.backupfs.pinned", of: made.inode)
+            }
+            #expect(test.services.repository.snapshot(named: "new")?.isPinned == isPinned)
+            #expect(try state(test, made.inode) == "pending")
+            published.open()
+            test.tree.waitForBackups()
+            #expect(try test.tree.attribute("user.backupfs.pinned", "snapshots/new") == (isPinned ? "1" : "0"))
+        }
+    }
+
     @Test func `rmdir of one that is to be pinned is refused, and it goes on`() throws {
         try withGate { (test, gate, snapshots) throws in
             let made = try test.tree.makeDirectory("new", in: snapshots)

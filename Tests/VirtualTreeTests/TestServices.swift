@@ -30,6 +30,8 @@ final class TestServices: TreeServices {
         var backupGate: BackupGate?
         /// Where they wait before they begin.
         var beginningGate: BackupGate?
+        /// Where they wait when they are there, and not finished.
+        var publishedGate: BackupGate?
         /// Whether a backup goes on as soon as it is asked to end, as one that can no longer be taken back.
         var finishesWhenCancelled = false
         var incompleteness: BackupError?
@@ -116,6 +118,7 @@ final class TestServices: TreeServices {
             id = try make(FileName(name), seconds: seconds, willAppear: milestones.willAppear)
         }
         try repository.refresh()
+        try state.withLock { $0.publishedGate }?.wait()
         return MadeSnapshot(id: id, incompleteness: state.withLock { $0.incompleteness })
     }
 

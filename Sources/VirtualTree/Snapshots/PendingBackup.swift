@@ -70,6 +70,9 @@ final class PendingBackup: Sendable {
         }
     }
 
+    /// It was pinned, or not any more, after it was asked for.
+    func notePinned(_ isPinned: Bool) { pin.withLock { $0.isWanted = isPinned } }
+
     /// No other operation is in its way.
     func noteBegun() { progress.changeWakingAll { $0.hasBegun = true } }
 

@@ -1,5 +1,7 @@
 import BackupCore
 import BackupRepository
+import Glibc
+import SystemIO
 
 /// `snapshots/NAME/` of a backup that is not finished. Its name, its state and the names in it can be seen at once. A program that looks further waits
 /// until the backup has ended: the bridge holds such requests back (`TreeOperations.isPending`), and what it does not hold back waits here.
@@ -66,14 +68,48 @@ final class PendingFolder: FolderNode {
 
     /// A pin holds from the moment the backup is there.
     func setExtendedAttribute(_ name: String, to value: [UInt8]) throws(BackupError) {
-        if name == SnapshotFolder.pinnedName, try backup.pin(SnapshotFolder.isPin(value, of: backup.name)) { return }
+        if name == SnapshotFolder.pinnedName {
+            let isPinned = try SnapshotFolder.isPin(value, of: backup.name)
+            if try backup.pin(isPinned) { return }
+            if try setPinnedWhereVisible(isPinned) { return }
+        }
         guard !isPending else { throw .readOnlyHere }
         try finished().setExtendedAttribute(name, to: value)
     }
 
     func removeExtendedAttribute(_ name: String) throws(BackupError) {
-        if name == SnapshotFolder.pinnedName, try backup.pin(false) { return }
+        if name == SnapshotFolder.pinnedName {
+            if try backup.pin(false) { return }
+            if try setPinnedWhereVisible(false) { return }
+        }
         guard !isPending else { throw .readOnlyHere }
         try finished().removeExtendedAttribute(name)
+    }
+
+    /// So long the backup may take to appear after it was asked for its pin.
+    private static let appearanceNanoseconds: UInt64 = 2_000_000_000
+
+    /// For a backup that is there already, while what follows it, such as retention, still runs. Waiting for that would keep `snapshots/` locked.
+    /// - Returns: false when it has ended meanwhile.
+    private func setPinnedWhereVisible(_ isPinned: Bool) throws(BackupError) -> Bool {
+        let deadline = SystemClock.monotonicNanoseconds() + Self.appearanceNanoseconds
+        while isPending {
+            _ = try context.repository.refresh()
+            // No other can have its name: it was free when the backup got it.
+            if let snapshot = context.repository.snapshot(named: backup.name), snapshot.kind == .snapshot,
+                !context.services.own([snapshot]).isEmpty
+            {
+                try context.services.setPinned(snapshot, isPinned)
+                backup.notePinned(isPinned)
+                return true
+            }
+            guard SystemClock.monotonicNanoseconds() < deadline else {
+                throw BackupError(
+                    .busy, "the backup is not finished yet", path: backup.name.description,
+                    remedy: "Wait a moment, and look again.")
+            }
+            usleep(5_000)
+        }
+        return false
     }
 }
