@@ -9,7 +9,8 @@ RELEASE = -c release --static-swift-stdlib --product backupfs
 RELEASE_BINARY = .build/release/backupfs
 # Tests drive the program that users run. It is also several times as fast as a debug build, and the tests start it thousands of times.
 TESTS = BACKUPFS_STRICT=1 BACKUPFS_BINARY=$(CURDIR)/$(RELEASE_BINARY)
-RUN_TESTS = mount-scripts/run-tests.sh $(SWIFT_COMMAND) test --skip-build --disable-xctest
+TEST_COMMAND = $(SWIFT_COMMAND) test --skip-build --disable-xctest
+RUN_TESTS = mount-scripts/run-tests.sh $(TEST_COMMAND)
 PACKAGE_FOLDER = .build/package
 
 .DEFAULT_GOAL := build
@@ -90,7 +91,7 @@ translations: toolchain
 	@SWIFT='$(SWIFT)' mount-scripts/translations.sh update
 
 test: test-fuse check build
-	$(TESTS) $(RUN_TESTS)
+	$(TESTS) mount-scripts/run-tests.sh --split MountTests $(TEST_COMMAND)
 
 # `make test-all CAMPAIGN_MINUTES=60`: of the soak and the two hosts; the fuzzer has half of it for each target.
 CAMPAIGN_MINUTES ?= 20

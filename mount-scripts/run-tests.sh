@@ -1,7 +1,17 @@
 #!/usr/bin/env bash
-# run-tests.sh COMMAND...: runs the tests and, when some fail, says once more at the end which and why. Thousands of lines
-# come in between, and a log is often cut to its last few.
+# run-tests.sh [--split TARGET] COMMAND...: runs the tests and, when some fail, says once more at the end which and why. Thousands
+# of lines come in between, and a log is often cut to its last few.
+#
+# --split: the tests of that target run in a second process, at the same time. One process runs no more tests at once than there
+# are processors, and most of these tests wait for programs.
 set -uo pipefail
+
+split=
+if [ "$1" = --split ]; then
+    split=$2
+    shift 2
+fi
+readonly split
 
 # The tests expect English, wherever they run.
 unset LANGUAGE
@@ -11,13 +21,21 @@ log=$(mktemp)
 # Catalogs of repositories that have no store, and that the user's own cache must not keep.
 cache=$(mktemp -d)
 export XDG_CACHE_HOME=$cache
-trap 'rm -rf "$log" "$cache"' EXIT
+trap 'rm -rf "$log" "$log.$split" "$cache"' EXIT
 
-"$@" 2>&1 | tee "$log"
-status=${PIPESTATUS[0]}
+if [ -n "$split" ]; then
+    "$@" --ignore-lock --filter "^$split\\." >"$log.$split" 2>&1 &
+    "$@" --ignore-lock --skip "^$split\\." 2>&1 | tee "$log"
+    status=${PIPESTATUS[0]}
+    wait $! || status=$?
+    tee -a "$log" <"$log.$split"
+else
+    "$@" 2>&1 | tee "$log"
+    status=${PIPESTATUS[0]}
+fi
 
 if [ "$status" -ne 0 ]; then
-    closing_line=$(grep -E '^[^ ]+ Test run with ' "$log" | tail -n 1)
+    closing_line=$(grep -E '^[^ ]+ Test run with ' "$log")
     printf '\nWhat failed:\n'
     # The issue itself, and the lines below it that carry its values and comment.
     grep -E -A 3 '^[^ ]+ Test .* recorded an issue|error: |Fatal error' "$log" | grep -vE '^[^ ]+ (Test|Suite) .*(started|passed)' | tail -n 60

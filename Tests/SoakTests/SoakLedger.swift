@@ -11,6 +11,8 @@ final class SoakLedger: Sendable {
         case busy
         /// The backup was deleted or renamed while it was read.
         case gone
+        /// The mount lists the backup, which is not finished, and a command does not find it.
+        case pending
         /// The app wrote twice between a live file's being found and opened (ESTALE).
         case stale
         /// The process that served the mount was killed meanwhile.

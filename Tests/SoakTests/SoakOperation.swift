@@ -30,6 +30,7 @@ struct SoakOperation {
         do {
             var environment = variables
             environment["N"] = snapshot ?? ""
+            let hasPending = [snapshot, otherSnapshot].compactMap { $0 }.contains(where: world.isPending)
             let job = try world.start(["bash", "-c", "set -e -o pipefail; \(script)"], environment)
             if let killedAfterSeconds {
                 usleep(UInt32(killedAfterSeconds * 1_000_000))
@@ -38,6 +39,9 @@ struct SoakOperation {
             let result = try world.finish(job)
             text = result.text
             outcome = judge(result, wasDisturbed: usesMount && (epoch % 2 == 1 || daemon.epoch != epoch), world)
+            if outcome == .unexpected, hasPending, result.exitCode == 1, result.text.contains("no such backup") {
+                outcome = .pending
+            }
             if outcome == .unexpected || outcome == .incomplete { text = "exit code \(result.exitCode): \(text)" }
             // A program tells no more than an errno; and the next failure has a reason of its own.
             if outcome == .unexpected { text += Job.read("\(world.storePath)/last-error.json") }

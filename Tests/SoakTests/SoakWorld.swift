@@ -76,6 +76,10 @@ final class SoakWorld: Sendable {
     /// What the names of the other store's backups begin with.
     static let otherPrefix = "o-"
 
+    func isPending(_ name: String) -> Bool {
+        FileSystem.extendedAttribute("user.backupfs.state", of: "\(mountpoint)/snapshots/\(name)") == Array("pending".utf8)
+    }
+
     func hasSnapshot(_ name: String) -> Bool { access("\(storePath)/repository", F_OK) == 0 && snapshots.contains(name) }
 
     /// Waits, or until the soak ends.
