@@ -195,7 +195,7 @@ public struct RestoreReport: Sendable {
         if let keptMediaPath {
             warnings.append(
                 isNew
-                    ? "Media files that came or changed after the safety backup were kept in \(keptMediaPath)"
+                    ? "Media files that came or changed after the safety backup, or that cannot be removed, were kept in \(keptMediaPath)"
                     : "Media files that were in the way when the old ones came back were kept in \(keptMediaPath)")
         }
         if let separatedLogsPath {
