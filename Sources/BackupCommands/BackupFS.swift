@@ -33,6 +33,16 @@ public struct BackupFS: ParsableCommand {
 
     public init() {}
 
+    /// As the command line asks for it.
+    static func complain(_ error: BackupError) {
+        // Of an export, --json is the form and not how it talks.
+        if CommandLine.arguments.contains("--json"), CommandLine.arguments.dropFirst().first != "export" {
+            Terminal.complain(json: error, status: ExitStatus(error.code))
+        } else {
+            Terminal.complain(error)
+        }
+    }
+
     /// Parses the command line, runs the command and ends the process with its exit code (`ExitStatus`).
     public static func runAndExit() -> Never {
         // A reader that goes away (`backupfs ls | head`) is an error of write(2), not a signal.
@@ -51,14 +61,8 @@ public struct BackupFS: ParsableCommand {
             try command.run()
             Glibc.exit(ExitStatus.success.rawValue)
         } catch let error as BackupError {
-            let status = ExitStatus(error.code)
-            // Of an export, --json is the form and not how it talks.
-            if CommandLine.arguments.contains("--json"), CommandLine.arguments.dropFirst().first != "export" {
-                Terminal.complain(json: error, status: status)
-            } else {
-                Terminal.complain(error)
-            }
-            Glibc.exit(status.rawValue)
+            complain(error)
+            Glibc.exit(ExitStatus(error.code).rawValue)
         } catch let code as ExitCode {
             Glibc.exit(code.rawValue)
         } catch {

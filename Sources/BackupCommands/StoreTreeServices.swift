@@ -16,8 +16,9 @@ final class StoreTreeServices: TreeServices {
     private let state: PatientQuestion<Result<StoreState, BackupError>>
     private let lastState = Mutex<StoreState?>(nil)
 
-    /// Longer than what the status asks waits for by itself.
-    private static let stateNanoseconds: UInt64 = 1_000_000_000
+    /// A little longer than what the status asks waits for by itself.
+    private static let stateNanoseconds: UInt64 = 300_000_000
+    private static let firstNanoseconds: UInt64 = 1_000_000_000
 
     /// - Throws: when the spool cannot be cleared of what an earlier mount left in it.
     init(store: Store) throws(BackupError) {
@@ -28,6 +29,8 @@ final class StoreTreeServices: TreeServices {
         }
         // The mount lock is held: dropped files of another mount cannot be there.
         try clearSpool()
+        // It may not answer any more when the status is asked for first.
+        try? SystemThread { [self] in _ = try? currentState() }.detach()
     }
 
     /// Removes dropped files, once nothing serves them. What was never restored nor refused may be an only copy, and is kept.
@@ -48,7 +51,9 @@ final class StoreTreeServices: TreeServices {
     func status() throws(BackupError) -> [UInt8] { try StatusDocument(currentState(), of: store).json.prettyText }
 
     private func currentState() throws(BackupError) -> StoreState {
-        if let answer = state.answer() {
+        // Where nothing is known yet, the records are waited for.
+        let isFirst = lastState.withLock { $0 == nil }
+        if let answer = state.answer(forNanoseconds: isFirst ? Self.firstNanoseconds : nil) {
             let state = try answer.get()
             lastState.withLock { $0 = state }
             return state
@@ -56,8 +61,7 @@ final class StoreTreeServices: TreeServices {
         let error = BackupError(
             .inputOutput, "the storage that the store is on does not answer",
             remedy: "Check whether its disk or its server can be reached.")
-        guard let last = lastState.withLock({ $0 }) else { throw error }
-        return last.unanswered(error)
+        return lastState.withLock { $0 }?.unanswered(error) ?? StoreState(remembering: store, error)
     }
 
     func liveView() throws(BackupError) -> any LiveView { try live.view() }
@@ -98,7 +102,7 @@ final class StoreTreeServices: TreeServices {
 
     func setPinned(_ snapshot: Snapshot, _ isPinned: Bool) throws(BackupError) { try store.setPinned(snapshot, isPinned) }
 
-    func own(_ snapshots: [Snapshot]) -> [Snapshot] { store.own(snapshots) }
+    func own(_ snapshots: [Snapshot]) -> [Snapshot] { store.ownAsRemembered(snapshots) }
 
     var isNewestKnown: Bool { !store.hasSuccessor }
 

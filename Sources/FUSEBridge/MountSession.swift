@@ -17,10 +17,10 @@ public final class MountSession: Sendable {
     }
 
     /// Requests served at the same time. A backup or a restore keeps one of them busy for as long as it takes.
-    public static let maximumThreadCount = 32
+    public static let maximumThreadCount = 36
     /// Of them, for what may wait long: the others stay free for what never waits.
     public static let waitingThreadCounts: [RequestWait: Int] = [
-        .app: 8, .store: 4, .repository: 8, .checksums: 4, .change: 4,
+        .app: 8, .store: 4, .drop: 4, .repository: 8, .checksums: 4, .change: 4,
     ]
 
     public let options: MountOptions

@@ -23,7 +23,7 @@ struct RequestHeader {
         process = bytes.loadUnaligned(fromByteOffset: Self.processOffset, as: Int32.self)
     }
 
-    /// What it is about; `nil` for what never waits (forgetting, closing, interrupting), and for writing and making, which are few.
+    /// What it is about; `nil` for what never waits (forgetting, interrupting), and for closing and for making folders, which are few.
     func aim(_ bytes: UnsafeRawBufferPointer) -> RequestAim? {
         switch opcode {
         // GETATTR
@@ -34,27 +34,36 @@ struct RequestHeader {
         case 22: return asksForAttribute(bytes, exceptFor: "") ? .extendedAttribute : nil
         // UNLINK, RMDIR, RENAME, SETXATTR, REMOVEXATTR, RENAME2
         case 10, 11, 12, 21, 24, 45: return .change
+        // SETATTR, WRITE, FSYNC, CREATE
+        case 4, 16, 20, 35: return .writing
         default: return nil
         }
     }
+
+    /// Whether it opens a folder to list it (OPENDIR).
+    var opensFolder: Bool { opcode == 27 }
 
     /// What it is called in messages.
     var name: StaticString {
         switch opcode {
         case 1: "lookup"
         case 3: "getattr"
+        case 4: "setattr"
         case 5: "readlink"
         case 10: "unlink"
         case 11: "rmdir"
         case 12, 45: "rename"
         case 14: "open"
         case 15: "read"
+        case 16: "write"
+        case 20: "fsync"
         case 21: "setxattr"
         case 22: "getxattr"
         case 23: "listxattr"
         case 24: "removexattr"
         case 27: "opendir"
         case 28, 44: "readdir"
+        case 35: "create"
         default: "request"
         }
     }

@@ -65,7 +65,13 @@ final class SessionLoop: Sendable {
         self.descriptor = descriptor
         self.maximumThreadCount = maximumThreadCount
         let lanes = Dictionary(
-            uniqueKeysWithValues: limits.map { ($0, WaitingLane(limit: $1, idleSeconds: StallLimits.idleSeconds(of: $0))) })
+            uniqueKeysWithValues: limits.map { wait, limit in
+                let idleSeconds = StallLimits.idleSeconds(of: wait)
+                return (
+                    wait,
+                    WaitingLane(limit: limit, idleSeconds: idleSeconds, hurriedSeconds: StallLimits.hurriedSeconds(of: wait))
+                )
+            })
         self.lanes = lanes
         stuck = StuckRequests(
             Array(lanes.values), turnSeconds: StallLimits.turnSeconds,
@@ -151,6 +157,7 @@ final class SessionLoop: Sendable {
             if !takeBack(number) { process(request) }
             return
         }
+        if header.opensFolder { stuck.hurry(header.node) }
         if let look = header.look(bytes, exceptAttribute: "user.backupfs.state"),
             parked.park(bytes, if: { isPending(header, look) })
         {

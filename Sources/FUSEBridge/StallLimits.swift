@@ -7,17 +7,24 @@ enum StallLimits {
     private static let repositorySeconds = 60.0
     /// The kernel keeps `snapshots/` locked for as long.
     private static let changeSeconds = 10.0
+    /// The same when somebody wants to list it. Not for all: a slow disk takes longer now and then, and the change is made all the same.
+    private static let hurriedChangeSeconds = 2.0
 
     /// For tests.
-    private static let shortest = Environment.text("BACKUPFS_STALL_SECONDS").flatMap { Double($0) }.map { max(0.1, $0) }
+    private static let shortest = Environment.stallSeconds
 
     /// - Returns: `nil` where none is given up: readers of the live data may wait for another that renders them.
     static func idleSeconds(of wait: RequestWait) -> Double? {
         switch wait {
-        case .app, .store: nil
+        case .app, .store, .drop: nil
         case .repository, .checksums: shortest ?? repositorySeconds
         case .change: min(shortest ?? changeSeconds, changeSeconds)
         }
+    }
+
+    /// - Returns: `nil` for what the kernel keeps nobody else waiting for.
+    static func hurriedSeconds(of wait: RequestWait) -> Double? {
+        wait == .change ? min(shortest ?? hurriedChangeSeconds, hurriedChangeSeconds) : nil
     }
 
     static var turnSeconds: Double { min(5, (shortest ?? repositorySeconds) / 4) }

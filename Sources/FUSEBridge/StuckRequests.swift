@@ -8,6 +8,8 @@ final class StuckRequests: Sendable {
         var isEnding = false
         /// Somebody has got a signal: his process may be asked to end only by the next.
         var isUrgent = false
+        /// Somebody waits for the answer to a request that is being served.
+        var isHurried = false
     }
 
     private let lanes: [WaitingLane]
@@ -18,6 +20,7 @@ final class StuckRequests: Sendable {
     private let thread = Monitor<SystemThread?>(nil)
 
     private static let urgentNanoseconds: UInt64 = 100_000_000
+    private static let hurriedNanoseconds: UInt64 = 250_000_000
 
     /// - Parameters:
     ///   - turnSeconds: how often it is looked for threads that do nothing.
@@ -44,6 +47,12 @@ final class StuckRequests: Sendable {
         return true
     }
 
+    /// A folder has been opened: a change of it that is being served is in the way of whoever wants to list it.
+    func hurry(_ folder: UInt64) {
+        guard lanes.contains(where: { $0.hurry(folder) }) else { return }
+        state.changeWakingAll { $0.isHurried = true }
+    }
+
     /// Call it once, when nothing is being served any more.
     func end() {
         state.changeWakingAll { $0.isEnding = true }
@@ -56,8 +65,12 @@ final class StuckRequests: Sendable {
             if isUrgent {
                 if state.wait(until: { $0.isEnding }, forNanoseconds: answerInterrupted() ? Self.urgentNanoseconds : 0) { return }
             } else {
-                _ = state.wait(until: { $0.isEnding || $0.isUrgent }, forNanoseconds: turnNanoseconds)
+                let isHurried = state.withLock { $0.isHurried }
+                let limit = isHurried ? min(Self.hurriedNanoseconds, turnNanoseconds) : turnNanoseconds
+                _ = state.wait(until: { $0.isEnding || $0.isUrgent || $0.isHurried && !isHurried }, forNanoseconds: limit)
                 if state.withLock({ $0.isEnding }) { return }
+                // What it has not to do with any more is seen at the next turn.
+                state.withLock { $0.isHurried = lanes.contains { $0.isInTheWay } }
             }
             for lane in lanes { lane.takeOverStalled().forEach(onStalled) }
         }

@@ -14,6 +14,8 @@ final class WaitingLane: Sendable {
         var isInterrupted = false
         /// It has been answered in its thread's place.
         var isAnswered = false
+        /// Somebody else waits until it is answered.
+        var isInTheWay = false
         /// What its thread had done at the last look, and since when it is the same.
         var usedNanoseconds: UInt64?
         var idleSinceNanoseconds: UInt64 = 0
@@ -27,11 +29,16 @@ final class WaitingLane: Sendable {
     private let limit: Int
     /// For how long a thread may do nothing at all before its request is given up.
     private let idleNanoseconds: UInt64?
+    /// The same where others wait for its answer; `nil` where they never do.
+    private let hurriedNanoseconds: UInt64?
     private let state = Monitor(State())
 
-    /// - Parameter idleSeconds: `nil` where nothing is given up: it may wait for another thread.
-    init(limit: Int, idleSeconds: Double?) {
+    /// - Parameters:
+    ///   - idleSeconds: `nil` where nothing is given up: it may wait for another thread.
+    ///   - hurriedSeconds: `nil` where the kernel keeps nobody waiting for a request that is served.
+    init(limit: Int, idleSeconds: Double?, hurriedSeconds: Double?) {
         self.limit = limit
+        hurriedNanoseconds = hurriedSeconds.map { UInt64($0 * 1e9) }
         idleNanoseconds = idleSeconds.map { UInt64($0 * 1e9) }
     }
 
@@ -78,6 +85,23 @@ final class WaitingLane: Sendable {
         }
     }
 
+    /// Notes that a folder has been opened, which the kernel lets nobody list before a change of it is answered.
+    /// - Returns: whether one is being served.
+    func hurry(_ folder: UInt64) -> Bool {
+        guard hurriedNanoseconds != nil else { return false }
+        return state.withLock { state in
+            var isServed = false
+            for (number, one) in state.served where one.header.node == folder && !one.isAnswered {
+                state.served[number]?.isInTheWay = true
+                isServed = true
+            }
+            return isServed
+        }
+    }
+
+    /// Whether somebody waits until a request is answered that is being served.
+    var isInTheWay: Bool { state.withLock { $0.served.values.contains { $0.isInTheWay && !$0.isAnswered } } }
+
     /// Those whose programs have got a signal and wait all the same.
     var interrupted: [RequestHeader] {
         state.withLock { state in state.served.values.filter { $0.isInterrupted && !$0.isAnswered }.map(\.header) }
@@ -104,7 +128,9 @@ final class WaitingLane: Sendable {
                 if one.usedNanoseconds != used || one.activity.waitsForProcessor {
                     state.served[number]?.usedNanoseconds = used
                     state.served[number]?.idleSinceNanoseconds = now
-                } else if now - one.idleSinceNanoseconds >= idleNanoseconds, !one.isAnswered {
+                } else if !one.isAnswered,
+                    now - one.idleSinceNanoseconds >= (one.isInTheWay ? hurriedNanoseconds ?? idleNanoseconds : idleNanoseconds)
+                {
                     state.served[number]?.isAnswered = true
                     stalled.append(one.header)
                 }

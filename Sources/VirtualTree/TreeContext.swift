@@ -40,9 +40,10 @@ final class TreeContext: Sendable {
         look = PatientQuestion(repository.patience) { [own] in
             Look { () throws(BackupError) in
                 try repository.refresh()
-                // Here, since the store is asked for it, which may lie on the same storage.
+                // First, since the store is looked at for it, and may be another line's by now.
+                let isNewestKnown = services.isNewestKnown
                 _ = own.value(for: repository.snapshots()) { Dictionary(grouping: services.own($0), by: \.kind) }
-                return services.isNewestKnown
+                return isNewestKnown
             }
         }
         mountTime = SystemClock.now()
@@ -59,9 +60,13 @@ final class TreeContext: Sendable {
     private static let changeNanoseconds: UInt64 = 2_000_000_000
     private static let stallNanoseconds: UInt64 = 5_000_000_000
 
+    /// - Parameter isLocked: whether the kernel keeps `snapshots/` locked meanwhile: then whoever wants to list it is not kept waiting for long.
     /// - Throws: `inputOutput` also while the repository does not answer.
-    func requireRepository() throws(BackupError) {
-        let answer = look.answer(forNanoseconds: Self.changeNanoseconds, evenIfOverdueFor: Self.stallNanoseconds)
+    func requireRepository(whileLocked isLocked: Bool = false) throws(BackupError) {
+        let looks = pending.looks
+        let answer = look.answer(
+            forNanoseconds: Self.changeNanoseconds, evenIfOverdueFor: Self.stallNanoseconds,
+            unlessHurried: isLocked ? { [pending] in pending.looks != looks } : nil)
         guard try isRepositoryAnswering(answer) else {
             throw BackupError(
                 .inputOutput, "the repository does not answer", path: repository.path,

@@ -23,6 +23,9 @@ public final class VirtualTree: TreeOperations {
         diskSpace = PatientQuestion(.ofMount) { [services] in
             Result { () throws(BackupError) in try FileSystem.space(at: services.spoolPath) }
         }
+        // They may not answer any more when they are asked for first.
+        lookForChanges()
+        try? SystemThread { [self] in _ = try? space() }.detach()
     }
 
     /// Open files and folders, and nodes the kernel knows; all none when everything was given back.
@@ -65,6 +68,7 @@ public final class VirtualTree: TreeOperations {
         guard let node = try? nodes.node(inode) else { return nil }
         switch aim {
         case .change: return node.looksAtTheRepository || node is SnapshotsFolder ? .change : nil
+        case .writing: return node is any DropFolder || node is DroppedFile ? .drop : nil
         case .extendedAttribute where node.computesChecksums: return .checksums
         case .attributes where node.hasKnownAttributes: return nil
         case .content where node is any DropFolder: return .store
@@ -136,15 +140,21 @@ public final class VirtualTree: TreeOperations {
     }
 
     public func space() throws(BackupError) -> FileSystemSpace {
-        guard let answer = diskSpace.answer() else {
-            if let last = lastSpace.withLock({ $0 }) { return last }
-            throw BackupError(
-                .inputOutput, "the storage that the store is on does not answer",
-                remedy: "Check whether its disk or its server can be reached.")
+        let answer =
+            diskSpace.answer()
+            ?? .failure(
+                BackupError(
+                    .inputOutput, "the storage that the store is on does not answer",
+                    remedy: "Check whether its disk or its server can be reached."))
+        switch answer {
+        case .success(let space):
+            lastSpace.withLock { $0 = space }
+            return space
+        case .failure(let error):
+            // Programs ask before they look at anything, and the mount has more to show than the disk.
+            guard let last = lastSpace.withLock({ $0 }) else { throw error }
+            return last
         }
-        let space = try answer.get()
-        lastSpace.withLock { $0 = space }
-        return space
     }
 
     // MARK: Files

@@ -48,6 +48,8 @@ final class MemoryTree: TreeOperations {
     }
 
     let state: Mutex<State>
+    /// Folders that are being removed: while removals stall, each waits, as for storage that does not answer.
+    let removals = Monitor((doStall: false, count: 0))
     /// What open tells the kernel of every file.
     private let usesDirectIO: Bool
     private let timeoutSeconds: Double
@@ -298,7 +300,11 @@ final class MemoryTree: TreeOperations {
         }
     }
 
+    func wait(of inode: InodeNumber, for aim: RequestAim) -> RequestWait? { aim == .change ? .change : nil }
+
     func removeDirectory(_ name: FileName, in parent: InodeNumber) throws(BackupError) {
+        removals.changeWakingAll { $0.count += 1 }
+        removals.wait(until: { !$0.doStall }) { _ in }
         try locked { state throws(BackupError) in
             state.lookedUp.append(name)
             guard let inode = try Self.children(of: parent, state)[name] else { throw BackupError(.notFound, "no such name") }

@@ -1,22 +1,43 @@
 import BackupCore
 import SystemIO
 
-/// What a mount says of requests that failed, and of backups. A thread of its own writes it: standard error may be a file on the very storage that does not answer, and
+/// What a mount says of requests that failed, and of backups. What fails again and again for the same reason is said once. A thread of its own writes it: standard error may be a file on the very storage that does not answer, and
 /// whoever asked waits for the error.
 final class FailureLog: Sendable {
     private struct State {
         var lines: [Message] = []
         var omittedCount = 0
         var isWriting = false
+        /// When each error was noted last that requests failed with.
+        var notedNanoseconds: [String: UInt64] = [:]
     }
 
     /// Lines that wait. What comes while so many wait is only counted.
     private static let lineLimit = 100
+    /// An error that did not come for so long is said again.
+    private static let sameNanoseconds: UInt64 = 60_000_000_000
+    /// So many errors are remembered.
+    private static let sameLimit = 100
     private static let endNanoseconds: UInt64 = 1_000_000_000
 
     private let state = Monitor(State())
 
-    func note(_ request: String, _ error: BackupError) { note(.verbatim("backupfs: \(request): \(error.description)")) }
+    func note(_ request: String, _ error: BackupError) {
+        if isNew(error) { note(.verbatim("backupfs: \(request): \(error.description)")) }
+    }
+
+    /// Whether no request has failed with the same for a while. File managers and monitors ask for ever while storage stalls.
+    private func isNew(_ error: BackupError) -> Bool {
+        let now = SystemClock.monotonicNanoseconds()
+        return state.withLock { state in
+            let last = state.notedNanoseconds.updateValue(now, forKey: error.description)
+            if state.notedNanoseconds.count > Self.sameLimit, let oldest = state.notedNanoseconds.min(by: { $0.value < $1.value })
+            {
+                state.notedNanoseconds[oldest.key] = nil
+            }
+            return last.map { now - $0 >= Self.sameNanoseconds } ?? true
+        }
+    }
 
     func note(_ line: Message) {
         let mustStart = state.withLock { state in

@@ -32,7 +32,9 @@ struct StatusWatch {
 
     private func show(_ shown: inout String) throws(BackupError) {
         store.reloadSettings()
-        let state = try StoreState(of: store)
+        let state = try StorageWatch.watching(store.paths.root, givesUp: false) { (_) throws(BackupError) in
+            try StoreState(of: store)
+        }
         if isJSON { return say(String(decoding: StatusDocument(state, of: store).json.compactText, as: UTF8.self), &shown) }
         let text = StatusText(state: state)
         guard Terminal.isOutputTerminal, !Terminal.isPlain else { return say(Terminal.language.text(text.line), &shown) }

@@ -30,9 +30,11 @@ struct PasswordOptions: ParsableArguments {
     func open(
         _ storePath: String, masterKey: SecretBytes? = nil, log: LogOverrides = .environment, asks: Bool = true
     ) throws(BackupError) -> Store {
-        let store = try Store.open(storePath, log: log) { (repository) throws(BackupError) in
-            if let masterKey { return .masterKey(masterKey) }
-            return .password(try password(of: repository, asks: asks))
+        let store = try StorageWatch.watching(storePath) { (watch) throws(BackupError) in
+            try Store.open(storePath, log: log) { (repository) throws(BackupError) in
+                if let masterKey { return .masterKey(masterKey) }
+                return .password(try watch.paused { () throws(BackupError) in try password(of: repository, asks: asks) })
+            }
         }
         // Whoever counts on encryption must not go on without it.
         if passwordFile != nil, !store.repository.isEncrypted {

@@ -61,10 +61,12 @@ struct StatusCommand: ParsableCommand {
             let seconds = operand.flatMap { Double($0) } ?? Self.defaultIntervalSeconds
             return try StatusWatch(store: store, intervalSeconds: seconds, isJSON: output.json).run()
         }
-        let state = try StoreState(of: store)
+        let (state, totals) = try StorageWatch.watching(store.paths.root) { (_) throws(BackupError) in
+            (try StoreState(of: store), prometheus ? try store.repository.totals() : nil)
+        }
         if let maximumAge { return try report(HealthCheck(state, maximumAge: maximumAge)) }
-        if prometheus {
-            let metrics = PrometheusText(state, repository: try store.repository.totals())
+        if prometheus, let totals {
+            let metrics = PrometheusText(state, repository: totals)
             if let operand, operand != "-" {
                 try metrics.write(to: operand, of: store)
             } else {

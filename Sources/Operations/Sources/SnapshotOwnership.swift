@@ -21,9 +21,13 @@ struct SnapshotOwnership: Sendable {
     }
 
     /// In the order in which they were made, whatever the clock said.
-    func own(_ snapshots: [Snapshot]) -> [Snapshot] {
-        let identity = identityFile.identity
-        return snapshots.filter { owns($0, identity) }.sorted(by: Snapshot.wasMadeBefore)
+    func own(_ snapshots: [Snapshot]) -> [Snapshot] { own(snapshots, identityFile.identity) }
+
+    /// The same by what was known of the store before: for those who cannot wait for its storage.
+    func ownAsRemembered(_ snapshots: [Snapshot]) -> [Snapshot] { own(snapshots, identityFile.remembered) }
+
+    private func own(_ snapshots: [Snapshot], _ identity: StoreIdentity) -> [Snapshot] {
+        snapshots.filter { owns($0, identity) }.sorted(by: Snapshot.wasMadeBefore)
     }
 
     /// The one of `snapshots` that was made last.

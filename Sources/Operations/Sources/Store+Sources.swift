@@ -19,6 +19,9 @@ extension Store {
     /// Those of `snapshots` that are this store's own, in the order in which they were made, whatever the clock said.
     public func own(_ snapshots: [Snapshot]) -> [Snapshot] { ownership.own(snapshots) }
 
+    /// The same by what was known of the store before: for those who cannot wait for its storage.
+    public func ownAsRemembered(_ snapshots: [Snapshot]) -> [Snapshot] { ownership.ownAsRemembered(snapshots) }
+
     /// This store's own backups in the order in which they were made, as of the last look at the repository.
     public func ownSnapshots(kind: SnapshotKind? = nil) -> [Snapshot] { own(repository.snapshots(kind: kind)) }
 

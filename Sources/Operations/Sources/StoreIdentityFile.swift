@@ -72,14 +72,19 @@ final class StoreIdentityFile: Sendable {
 
     /// As it stands now.
     var identity: StoreIdentity {
-        state.withLock { state in
-            let status = FileSystem.statusIfPresent(path)
-            if let status, status != state.status, let read = try? StoreIdentity.read(path) {
-                state = State(identity: read, status: status)
-            }
-            return state.identity
+        // The lock is not held meanwhile: the store's storage may not answer, and what is remembered must be told all the same.
+        let status = FileSystem.statusIfPresent(path)
+        guard let status, status != state.withLock({ $0.status }), let read = try? StoreIdentity.read(path) else {
+            return remembered
+        }
+        return state.withLock { state in
+            state = State(identity: read, status: status)
+            return read
         }
     }
+
+    /// As it stood when it was looked at last.
+    var remembered: StoreIdentity { state.withLock { $0.identity } }
 
     /// Changes it durably. For the holder of the operation lock.
     func change(_ body: (inout StoreIdentity) -> Void) throws(BackupError) {

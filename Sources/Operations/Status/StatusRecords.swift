@@ -49,7 +49,24 @@ final class StatusRecords: Sendable {
     func facts(_ patience: Patience) -> Facts {
         if let remembered = reading.remembered { return remembered }
         let limit = reading.last == nil ? patience.firstNanoseconds : patience.nanoseconds
-        return question.answer(forNanoseconds: limit) ?? reading.last ?? Facts(problem: Self.isSlow(database.path))
+        if let answer = question.answer(forNanoseconds: limit) { return answer }
+        var facts = remembered
+        if question.hasStalled(forNanoseconds: Self.stallNanoseconds), facts.problem == nil {
+            facts.problem = Self.noAnswer(database.path)
+        }
+        return facts
+    }
+
+    /// A database that is locked, or large, has been read before that.
+    private static let stallNanoseconds: UInt64 = 2_000_000_000
+
+    /// What was known last.
+    var remembered: Facts { reading.last ?? Facts(problem: Self.isSlow(database.path)) }
+
+    private static func noAnswer(_ path: String) -> BackupError {
+        BackupError(
+            .busy, "the database does not answer; what is told of records was known before", path: path,
+            remedy: "Check whether its disk or its server can be reached.")
     }
 
     private static func isSlow(_ path: String) -> BackupError {

@@ -90,6 +90,40 @@ public struct StoreState: Sendable {
         nextBackup = scheduleSwitchedOffBy == nil ? automatic.next(now: now) : nil
     }
 
+    /// What is known without its storage, which has not answered since it was opened.
+    public init(remembering store: Store, _ error: BackupError) {
+        let identity = store.identityFile.remembered
+        let own = store.ownAsRemembered(store.repository.snapshots())
+        definition = store.definition
+        storePath = store.paths.root
+        repositoryPath = store.paths.resolve(store.settings.repositoryPath)
+        now = SystemClock.now()
+        snapshots = own.filter { $0.kind == .snapshot }
+        source = identity.source
+        warnings = []
+        otherSnapshotCount = store.repository.snapshots(kind: .snapshot).count - snapshots.count
+        isQuiet = identity.isQuiet
+        successorNotice = nil
+        repositoryError = error
+        repositoryTime = store.openingTime
+        safetyBackupCount = own.count { $0.kind == .safety }
+        removedBackupCount = nil
+        leftFilesPath = store.paths.leftFiles
+        leftFileCount = 0
+        isRunning = store.monitor.isRunning
+        operation = store.monitor.currentOperation()
+        schedule = store.schedule.text
+        automaticFailureCount = 0
+        history = []
+        failure = nil
+        let records = store.statusRecords.remembered
+        counts = records.counts
+        statistics = records.statistics
+        databaseError = records.problem
+        scheduleSwitchedOffBy = records.isScheduleSwitchedOff ? store.scheduleSwitchName : nil
+        nextBackup = nil
+    }
+
     /// The same when not even the store answers: all of it is what was known before.
     public func unanswered(_ error: BackupError) -> StoreState {
         var state = self

@@ -59,6 +59,9 @@ public enum SystemCall {
         case ENOTSUP, ENOSYS: code = .notSupported
         case EXDEV: code = .crossDevice
         case EBADF: code = .badHandle
+        case ENOTCONN, ENODEV, ENXIO, ESTALE, EHOSTDOWN, ETIMEDOUT:
+            code = .inputOutput
+            remedy = "Its file system has gone. Check whether its disk or its server can be reached, and mount it again."
         default: code = .inputOutput
         }
         return BackupError(code, "could not \(action): \(reason(number))", path: path, remedy: remedy)

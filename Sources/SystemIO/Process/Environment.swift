@@ -11,6 +11,9 @@ public enum Environment {
     public static var logLevel: String? { text("BACKUPFS_LOG_LEVEL") }
     public static var logFile: String? { text("BACKUPFS_LOG_FILE") }
 
+    /// `BACKUPFS_STALL_SECONDS`: for tests, how long storage may do nothing before who waits for it gets an error.
+    public static var stallSeconds: Double? { text("BACKUPFS_STALL_SECONDS").flatMap { Double($0) }.map { max(0.1, $0) } }
+
     /// - Returns: `nil` for one that is not set, and for an empty one.
     public static func text(_ name: String) -> String? {
         guard let value = getenv(name) else { return nil }

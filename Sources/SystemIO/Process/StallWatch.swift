@@ -111,37 +111,46 @@ public enum StallWatch {
     private static func hasStalled() -> Bool {
         let stepsPerSecond = 1_000_000 / Int(stepMicroseconds)
         var idleCount = 0
-        var before = processorNanoseconds()
+        var before = processorNanoseconds
         while idleCount < (Cancellation.isAnyShielded ? shieldedLimitSeconds : limitSeconds) * stepsPerSecond {
             usleep(stepMicroseconds)
             if runCount.load(ordering: .sequentiallyConsistent) == 0 { return false }
-            let now = processorNanoseconds()
-            let isIdle = now - before < idleNanosecondsPerStep && commandCount.load(ordering: .sequentiallyConsistent) == 0
+            let now = processorNanoseconds
+            let isIdle = now - before < idleNanosecondsPerStep && !isWaitingForCommand
             idleCount = isIdle ? idleCount + 1 : 0
             before = now
         }
         return true
     }
 
-    private static func processorNanoseconds() -> UInt64 {
+    /// Whether a command of the user's is waited for.
+    public static var isWaitingForCommand: Bool { commandCount.load(ordering: .sequentiallyConsistent) > 0 }
+
+    /// What all threads have used.
+    public static var processorNanoseconds: UInt64 {
         var value = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &value)
         return UInt64(value.tv_sec) * 1_000_000_000 + UInt64(value.tv_nsec)
     }
 
-    /// As after SIGINT. The locks go first: a thread that the kernel cannot interrupt would keep them for as long as it waits, and it never comes back
-    /// to do anything.
+    /// As after SIGINT.
     private static func end() -> Never {
         if let say = handler.withLock({ $0 }) { runBeside(say) }
+        endProcess(130)
+    }
+
+    /// Ends this process while threads of it wait for storage. The locks go first: a thread that the kernel cannot interrupt would keep them for as long as it
+    /// waits, and it never comes back to do anything.
+    public static func endProcess(_ status: Int32) -> Never {
         HeldLocks.releaseAll()
         if let removal = mountRemoval.withLock({ $0 }) { runBeside(removal) }
         let connection = mountConnection.load(ordering: .sequentiallyConsistent)
         if connection >= 0 { close(connection) }
-        _exit(130)
+        _exit(status)
     }
 
-    /// In a thread of its own: the log of a mount, or its mountpoint, may lie on that storage as well.
-    private static func runBeside(_ body: @escaping @Sendable () -> Void) {
+    /// In a thread of its own, which is waited for for a moment: the log of a mount, or its mountpoint, may lie on storage that does not answer.
+    public static func runBeside(_ body: @escaping @Sendable () -> Void) {
         let isDone = Monitor(false)
         let thread = try? SystemThread {
             body()

@@ -12,6 +12,8 @@ public final class PatientQuestion<Answer: Sendable>: Sendable {
         var isAsking = false
         /// Since when somebody has waited in vain for what is being asked.
         var overdueSinceNanoseconds: UInt64?
+        /// What the thread had used by then.
+        var usedNanoseconds: UInt64 = 0
         var activity: ThreadActivity?
     }
 
@@ -23,6 +25,7 @@ public final class PatientQuestion<Answer: Sendable>: Sendable {
     private static var lingeringNanoseconds: UInt64 { 2_000_000_000 }
     /// A thread that goes on, with much to read on slow storage, is waited for so many halves of the patience.
     private static var busyFactor: Int { 40 }
+    private static var hurryStepNanoseconds: UInt64 { 50_000_000 }
 
     /// - Parameter ask: called from a thread of its own; never from two.
     public init(_ patience: StoragePatience = StoragePatience(nanoseconds: 0), ask: @escaping @Sendable () -> Answer) {
@@ -33,8 +36,12 @@ public final class PatientQuestion<Answer: Sendable>: Sendable {
     /// - Parameters:
     ///   - nanoseconds: how long to wait, where that is not the storage's matter.
     ///   - longNanoseconds: for how long somebody must have waited in vain already, so that there is no wait at all.
+    ///   - isHurried: whether others wait for the caller, who then waits no longer than the storage's patience; asked now and then.
     /// - Returns: an answer to what was asked after this call began; `nil` when there is none in time.
-    public func answer(forNanoseconds nanoseconds: UInt64? = nil, evenIfOverdueFor longNanoseconds: UInt64 = 0) -> Answer? {
+    public func answer(
+        forNanoseconds nanoseconds: UInt64? = nil, evenIfOverdueFor longNanoseconds: UInt64 = 0,
+        unlessHurried isHurried: (() -> Bool)? = nil
+    ) -> Answer? {
         let now = SystemClock.monotonicNanoseconds()
         let (number, mustStart) = state.changeWakingAll { state -> (Int?, Bool) in
             if let since = state.overdueSinceNanoseconds, now >= since + longNanoseconds { return (nil, false) }
@@ -44,20 +51,44 @@ public final class PatientQuestion<Answer: Sendable>: Sendable {
         }
         guard let number else { return nil }
         if mustStart { start() }
-        if isAnswered(number, within: nanoseconds) { return state.withLock { $0.answer } }
+        if isAnswered(number, within: nanoseconds, isHurried) { return state.withLock { $0.answer } }
         return state.withLock { state in
             if state.answeredCount >= number { return state.answer }
             if state.isAsking, state.overdueSinceNanoseconds == nil {
                 state.overdueSinceNanoseconds = SystemClock.monotonicNanoseconds()
+                state.usedNanoseconds = state.activity?.usedNanoseconds ?? 0
                 patience.noteOverdue(1)
             }
             return nil
         }
     }
 
-    private func isAnswered(_ number: Int, within nanoseconds: UInt64?) -> Bool {
+    /// Whether what is being asked has been waited for in vain for so long, and the thread that asks has done nothing meanwhile.
+    public func hasStalled(forNanoseconds limit: UInt64) -> Bool {
+        let now = SystemClock.monotonicNanoseconds()
+        return state.withLock { state in
+            guard let since = state.overdueSinceNanoseconds, now >= since + limit, let activity = state.activity else {
+                return false
+            }
+            return activity.usedNanoseconds - state.usedNanoseconds < Self.idleNanoseconds
+        }
+    }
+
+    /// Of processor time: what reads, however slowly, uses more.
+    private static var idleNanoseconds: UInt64 { 1_000_000 }
+
+    private func isAnswered(_ number: Int, within nanoseconds: UInt64?, _ isHurried: (() -> Bool)?) -> Bool {
         func isAnswered(_ limit: UInt64) -> Bool { state.wait(until: { $0.answeredCount >= number }, forNanoseconds: limit) }
-        if let nanoseconds { return isAnswered(nanoseconds) }
+        if let nanoseconds {
+            guard let isHurried else { return isAnswered(nanoseconds) }
+            var waited: UInt64 = 0
+            while waited < nanoseconds {
+                if isAnswered(Self.hurryStepNanoseconds) { return true }
+                waited += Self.hurryStepNanoseconds
+                if waited >= patience.currentNanoseconds, isHurried() { return false }
+            }
+            return false
+        }
         // It is looked at in the middle, too: what was used before says nothing.
         let half = patience.currentNanoseconds / 2
         var used: UInt64?

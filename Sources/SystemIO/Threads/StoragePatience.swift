@@ -12,7 +12,7 @@ public final class StoragePatience: Sendable {
     public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
     /// For a look at the mount, which a person or a monitor waits for: a third of a second is the most that it may take.
-    public static var ofMount: StoragePatience { StoragePatience(nanoseconds: 250_000_000) }
+    public static var ofMount: StoragePatience { StoragePatience(nanoseconds: 200_000_000) }
 
     var currentNanoseconds: UInt64 {
         overdueCount.load(ordering: .relaxed) == 0 ? nanoseconds : min(nanoseconds, Self.shortNanoseconds)

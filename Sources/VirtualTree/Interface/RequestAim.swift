@@ -6,6 +6,8 @@ public enum RequestAim: Sendable {
     case content
     case extendedAttribute
     case change
+    /// Of a file that is made here, or to be made.
+    case writing
 }
 
 /// What a request may wait for long. Those that wait for one of these must not take up all threads, nor be in the way of the others.
@@ -14,6 +16,8 @@ public enum RequestWait: Sendable, CaseIterable {
     case app
     /// The storage that the store is on.
     case store
+    /// The same, for what is being copied there.
+    case drop
     /// The storage that the repository is on.
     case repository
     /// Checksums of much.

@@ -29,6 +29,7 @@ public protocol TreeServices: AnyObject, Sendable {
     func renameSnapshot(_ snapshot: Snapshot, to name: FileName) throws(BackupError)
     func setPinned(_ snapshot: Snapshot, _ isPinned: Bool) throws(BackupError)
     /// Those of `snapshots` that this store made, in the order in which it made them; a repository may hold those of others as well.
+    /// Answers from memory: it is asked also while the store's storage does not answer.
     func own(_ snapshots: [Snapshot]) -> [Snapshot]
     /// Whether the newest of them is this store's for certain. While another store continues its backups it may be that one's.
     var isNewestKnown: Bool { get }

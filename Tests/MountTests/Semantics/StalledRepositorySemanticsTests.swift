@@ -5,24 +5,6 @@ import Testing
 /// A repository whose storage does not answer, or is gone: what is known without it is told at once, and nothing hangs for good.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct StalledRepositorySemanticsTests {
-    /// Looks of other programs, which can be left behind where they hang: a wait for one would hang as well.
-    private static let looks = """
-        def look(*words, limit=10):
-            "What it printed, its exit code (None: it hangs) and how long it took."
-            start = time.monotonic()
-            out = open(R + "/look", "w+")
-            process = subprocess.Popen(words, stdout=out, stderr=subprocess.STDOUT)
-            while process.poll() is None and time.monotonic() - start < limit:
-                time.sleep(0.002)
-            took = time.monotonic() - start
-            return open(R + "/look").read(), process.poll(), took
-
-        def ends(process, limit=10):
-            assert until(lambda: process.poll() is not None, limit), "it hangs"
-            return process.returncode
-
-        """
-
     /// A mounted store whose repository lies on a disk of its own, with the backup `one`.
     private func withStore(_ extra: [String: String] = [:], _ body: (Room, RoomDisk) throws -> Void) throws {
         try Room.use { room in
@@ -39,26 +21,26 @@ struct StalledRepositorySemanticsTests {
     @Test func `S64: while the repository stalls, the mount, its backups and its status are listed from memory`() throws {
         try withStore { room, disk in
             disk.stall()
-            try room.python(
-                Self.looks + """
-                    slowest = 0
-                    for turn in range(5):
-                        listed, code, took = look("ls", "-l", "snapshots/")
-                        assert code == 0 and " one\\n" in listed and "latest -> one" in listed, (listed, code, took)
-                        slowest = max(slowest, took)
-                        listed, code, took = look("ls", "-l", ".")
-                        assert code == 0 and "status.json" in listed and "?" not in listed, (listed, code, took)
-                        slowest = max(slowest, took)
-                        told, code, took = look("cat", "status.json")
-                        assert code == 0, (told, code, took)
-                        status = json.loads(told)
-                        assert "does not answer" in status["repositoryError"], told
-                        assert status["repositoryAsOf"].endswith("Z") and status["lastBackup"]["name"] == "one", told
-                        assert status["records"]["expenses"] == 1200, told
-                        slowest = max(slowest, took)
-                    # The machine may be busy with something else for a moment.
-                    assert slowest < 3, slowest
-                    """)
+            try room.looks(
+                """
+                slowest = 0
+                for turn in range(5):
+                    listed, code, took = look("ls", "-l", "snapshots/")
+                    assert code == 0 and " one\\n" in listed and "latest -> one" in listed, (listed, code, took)
+                    slowest = max(slowest, took)
+                    listed, code, took = look("ls", "-l", ".")
+                    assert code == 0 and "status.json" in listed and "?" not in listed, (listed, code, took)
+                    slowest = max(slowest, took)
+                    told, code, took = look("cat", "status.json")
+                    assert code == 0, (told, code, took)
+                    status = json.loads(told)
+                    assert "does not answer" in status["repositoryError"], told
+                    assert status["repositoryAsOf"].endswith("Z") and status["lastBackup"]["name"] == "one", told
+                    assert status["records"]["expenses"] == 1200, told
+                    slowest = max(slowest, took)
+                # The machine may be busy with something else for a moment.
+                assert slowest < 3, slowest
+                """)
             disk.goOn()
             // Nothing old is told after that, nor is a mount needed.
             try room.sh("ls $M/snapshots/one/export.json; backupfs backup --store $S --label two; ls -d $M/snapshots/two")
@@ -72,20 +54,20 @@ struct StalledRepositorySemanticsTests {
             try room.unmountStore()
             try room.mount()
             disk.stall()
-            try room.python(
-                Self.looks + """
-                    readers = [subprocess.Popen(["cat", f"snapshots/{name}/{file}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                        for name in ["one", "two"] for file in ["export.json", "manifest.json", "archive.zip", "SHA256SUMS"] * 5]
-                    time.sleep(1)
-                    assert all(each.poll() is None for each in readers), "they wait"
-                    # Neither the live data nor what is in memory is behind them.
-                    for words in [("cat", "live/export.json"), ("ls", "snapshots/"), ("ls", "-l", "."), ("cat", "status.json")]:
-                        told, code, took = look(*words)
-                        assert code == 0 and took < 3, (words, told, code, took)
-                    for each in readers[::2]: each.kill()
-                    for each in readers[1::2]: each.terminate()
-                    for each in readers: assert ends(each) < 0
-                    """)
+            try room.looks(
+                """
+                readers = [subprocess.Popen(["cat", f"snapshots/{name}/{file}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                    for name in ["one", "two"] for file in ["export.json", "manifest.json", "archive.zip", "SHA256SUMS"] * 5]
+                time.sleep(1)
+                assert all(each.poll() is None for each in readers), "they wait"
+                # Neither the live data nor what is in memory is behind them.
+                for words in [("cat", "live/export.json"), ("ls", "snapshots/"), ("ls", "-l", "."), ("cat", "status.json")]:
+                    told, code, took = look(*words)
+                    assert code == 0 and took < 3, (words, told, code, took)
+                for each in readers[::2]: each.kill()
+                for each in readers[1::2]: each.terminate()
+                for each in readers: assert ends(each) < 0
+                """)
             disk.goOn()
             try room.sh("cd $M/snapshots/two; sha256sum --quiet -c SHA256SUMS; cd ../one; sha256sum --quiet -c SHA256SUMS")
         }
@@ -94,17 +76,19 @@ struct StalledRepositorySemanticsTests {
     @Test func `S66: while the repository stalls, changes are refused at once and change nothing`() throws {
         try withStore { room, disk in
             disk.stall()
-            try room.python(
-                Self.looks + """
-                    for words in [("mkdir", "snapshots/two"), ("rmdir", "snapshots/one"), ("mv", "snapshots/one", "snapshots/three"),
-                            ("setfattr", "-n", "user.backupfs.pinned", "-v", "1", "snapshots/one")]:
-                        told, code, took = look(*words)
-                        assert code not in (0, None) and "Input/output error" in told and took < 3, (words, told, code, took)
-                    """)
+            try room.looks(
+                """
+                for words in [("mkdir", "snapshots/two"), ("rmdir", "snapshots/one"), ("mv", "snapshots/one", "snapshots/three"),
+                        ("setfattr", "-n", "user.backupfs.pinned", "-v", "1", "snapshots/one")]:
+                    told, code, took = look(*words)
+                    assert code not in (0, None) and "Input/output error" in told and took < 3, (words, told, code, took)
+                """)
+            try room.sh("for n in $(seq 5); do ls -d $M/snapshots/none || true; done")
             disk.goOn()
             #expect(try room.names("snapshots") == ["latest", "one"])
             #expect(try room.sh("getfattr --only-values -n user.backupfs.pinned $M/snapshots/one") == "0")
-            #expect(try room.sh("cat $S/mount.log").contains("does not answer"))
+            // Once, however many asked.
+            #expect(try room.sh("grep -c 'does not answer' $S/mount.log") == "1")
         }
     }
 
@@ -113,14 +97,14 @@ struct StalledRepositorySemanticsTests {
             try room.unmountStore()
             try room.mount(["BACKUPFS_STALL_SECONDS": "2"])
             disk.stall()
-            try room.python(
-                Self.looks + """
-                    told, code, took = look("cat", "snapshots/one/export.json", limit=20)
-                    assert code == 1 and "Input/output error" in told and took > 1.5, (told, code, took)
-                    readers = [subprocess.Popen(["cat", f"snapshots/one/{name}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                        for name in ["export.json", "manifest.json", "archive.zip"] * 10]
-                    for each in readers: assert ends(each, 20) == 1
-                    """)
+            try room.looks(
+                """
+                told, code, took = look("cat", "snapshots/one/export.json", limit=20)
+                assert code == 1 and "Input/output error" in told and took > 1.5, (told, code, took)
+                readers = [subprocess.Popen(["cat", f"snapshots/one/{name}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                    for name in ["export.json", "manifest.json", "archive.zip"] * 10]
+                for each in readers: assert ends(each, 20) == 1
+                """)
             disk.goOn()
             try room.sh("for n in $(seq 200); do cat $M/snapshots/one/export.json >/dev/null && exit; sleep 0.05; done; exit 1")
             try room.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS")
@@ -134,24 +118,24 @@ struct StalledRepositorySemanticsTests {
             try room.mount()
             disk.stall()
             let daemon = try #require(room.daemons.first)
-            try room.python(
-                Self.looks + """
-                    reader = subprocess.Popen(["cat", "snapshots/one/export.json"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                    time.sleep(0.5)
-                    assert reader.poll() is None
-                    if "\(way)" == "umount":
-                        reader.kill()
-                        ends(reader)
-                        os.chdir("/")
-                        told, code, took = look("umount", M)
-                        assert code == 0 and took < 5, (told, code, took)
-                    else:
-                        os.kill(\(daemon), signal.SIGTERM)
-                    # It waits for the storage for a while.
-                    mounted = lambda: M in open("/proc/self/mounts").read()
-                    assert until(lambda: not mounted() and not os.path.exists("/proc/\(daemon)/exe"), 40), "it has not ended"
+            try room.looks(
+                """
+                reader = subprocess.Popen(["cat", "snapshots/one/export.json"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                time.sleep(0.5)
+                assert reader.poll() is None
+                if "\(way)" == "umount":
+                    reader.kill()
                     ends(reader)
-                    """)
+                    os.chdir("/")
+                    told, code, took = look("umount", M)
+                    assert code == 0 and took < 5, (told, code, took)
+                else:
+                    os.kill(\(daemon), signal.SIGTERM)
+                # It waits for the storage for a while.
+                mounted = lambda: M in open("/proc/self/mounts").read()
+                assert until(lambda: not mounted() and not os.path.exists("/proc/\(daemon)/exe"), 40), "it has not ended"
+                ends(reader)
+                """)
             disk.goOn()
             try room.mount()
             try room.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS")
@@ -167,16 +151,16 @@ struct StalledRepositorySemanticsTests {
             try room.sh("mkdir $M/snapshots/two")
             try room.wait(for: "\(room.path)/pause.reached")
             disk.stall()
-            try room.python(
-                Self.looks + """
-                    os.remove(R + "/pause")
-                    time.sleep(0.5)
-                    for turn in range(3):
-                        told, code, took = look("ls", "-l", "snapshots/")
-                        assert code == 0 and " two\\n" in told and took < 3, (told, code, took)
-                        told, code, took = look("rmdir", "snapshots/one")
-                        assert code == 1 and took < 3, (told, code, took)
-                    """)
+            try room.looks(
+                """
+                os.remove(R + "/pause")
+                time.sleep(0.5)
+                for turn in range(3):
+                    told, code, took = look("ls", "-l", "snapshots/")
+                    assert code == 0 and " two\\n" in told and took < 3, (told, code, took)
+                    told, code, took = look("rmdir", "snapshots/one")
+                    assert code == 1 and took < 3, (told, code, took)
+                """)
             disk.goOn()
             try room.sh("sync $M/snapshots/two; for s in one two; do cd $M/snapshots/$s; sha256sum --quiet -c SHA256SUMS; done")
         }
@@ -185,18 +169,18 @@ struct StalledRepositorySemanticsTests {
     @Test func `S68: a repository whose disk is taken away hides its backups only, and is there again with it`() throws {
         try withStore { room, disk in
             try disk.takeAway(room)
-            try room.python(
-                Self.looks + """
-                    told, code, took = look("ls", "-l", ".")
-                    assert code == 0 and "?" not in told and took < 3, (told, code, took)
-                    told, code, took = look("cat", "status.json")
-                    status = json.loads(told)
-                    assert code == 0 and took < 3 and status["repositoryError"] and status["repositoryAsOf"], (told, code, took)
-                    assert status["lastBackup"]["name"] == "one", told
-                    # An empty list would say that there are none.
-                    told, code, took = look("ls", "snapshots/")
-                    assert code == 2 and "Input/output error" in told and took < 3, (told, code, took)
-                    """)
+            try room.looks(
+                """
+                told, code, took = look("ls", "-l", ".")
+                assert code == 0 and "?" not in told and took < 3, (told, code, took)
+                told, code, took = look("cat", "status.json")
+                status = json.loads(told)
+                assert code == 0 and took < 3 and status["repositoryError"] and status["repositoryAsOf"], (told, code, took)
+                assert status["lastBackup"]["name"] == "one", told
+                # An empty list would say that there are none.
+                told, code, took = look("ls", "snapshots/")
+                assert code == 2 and "Input/output error" in told and took < 3, (told, code, took)
+                """)
             try room.withDisk { _ in
                 try room.sh("ls $M/snapshots/one/export.json; mkdir $M/snapshots/two")
                 try room.sh("jq -e '.repositoryError == null and .snapshotCount == 2' $M/status.json")

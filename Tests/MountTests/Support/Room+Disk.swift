@@ -20,6 +20,12 @@ final class RoomDisk {
     /// Takes it away from under whoever uses it. Files that are open there go on working.
     func takeAway(_ room: Room) throws { try room.sh("umount -l \(path) || fusermount3 -u -z \(path)") }
 
+    /// Ends its file system: whoever uses it gets ENOTCONN, and the dead mount stays.
+    func kill(_ room: Room) throws {
+        job.send(SIGKILL)
+        try room.sh("for n in $(seq 500); do ls \(path) 2>/dev/null || exit 0; sleep 0.02; done; exit 1")
+    }
+
     fileprivate func leave(_ room: Room) throws {
         goOn()
         if room.mounts.contains(path) { try takeAway(room) }

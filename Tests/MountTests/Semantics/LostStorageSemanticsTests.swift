@@ -1,0 +1,79 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// Storage that goes away under the mount: its file system ends, or it is unmounted lazily.
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct LostStorageSemanticsTests {
+    enum Loss: String, CaseIterable, Sendable { case killed, unmounted }
+
+    private static let lost = """
+        def check(lists_snapshots):
+            for turn in range(3):
+                told, code, took = look("ls", "-l", ".")
+                assert code == 0 and "?" not in told and took < 3, (told, code, took)
+                told, code, took = look("cat", "status.json")
+                status = json.loads(told)
+                assert code == 0 and took < 3 and status["repositoryError"] and status["repositoryAsOf"], (told, code, took)
+                assert status["lastBackup"]["name"] == "one", told
+                # What to do next.
+                assert "ount" in status["repositoryError"] or "disk" in status["repositoryError"], told
+                # An empty list would say that there are none.
+                assert "Input/output error" in fails(("ls", "snapshots/"))
+                for words in [("mkdir", "snapshots/two"), ("rmdir", "snapshots/one"), ("mv", "snapshots/one", "snapshots/three")]:
+                    assert "Input/output error" in fails(words)
+
+        """
+
+    private func lose(_ disk: RoomDisk, _ loss: Loss, _ room: Room) throws {
+        switch loss {
+        case .killed: try disk.kill(room)
+        case .unmounted: try disk.takeAway(room)
+        }
+    }
+
+    @Test(arguments: Loss.allCases)
+    func `S75: a repository whose file system ends hides its backups only, says what to do, and is there again with it`(
+        loss: Loss
+    ) throws {
+        try Room.use { room in
+            try room.withDisk { disk in
+                try room.sh(
+                    "backupfs init --store $S --sample --repository $R/disk/repository; backupfs backup --store $S --label one")
+                try room.mount()
+                try room.sh("cat $M/status.json >/dev/null")
+                try lose(disk, loss, room)
+                try room.looks(Self.lost + "check(False)\nanswers(('cat', 'live/export.json'))\n")
+                #expect(try room.sh("cat $S/mount.log").contains("Check whether"))
+            }
+            try room.withDisk { _ in
+                try room.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS; mkdir $M/snapshots/two")
+                try room.sh("jq -e '.repositoryError == null and .snapshotCount == 2' $M/status.json")
+                try room.unmountStore()
+            }
+        }
+    }
+
+    @Test(arguments: Loss.allCases)
+    func `S76: a store whose file system ends still tells its status, and is there again with it`(loss: Loss) throws {
+        try Room.use { room in
+            room.variables["S"] = "\(room.path)/disk/store"
+            try room.withDisk { disk in
+                try room.sh("backupfs init --store $S --sample; backupfs backup --store $S --label one")
+                try room.mount()
+                try room.sh("cat $M/status.json >/dev/null")
+                try lose(disk, loss, room)
+                try room.looks(Self.lost + "check(False)\nfails(('cat', 'live/export.json'))\nanswers(('df', M))\n")
+            }
+            try room.withDisk { _ in
+                try room.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS; mkdir $M/snapshots/two")
+                try room.sh("jq -e '.repositoryError == null and .snapshotCount == 2' $M/status.json")
+                // That a database cannot be read is not tried all the time.
+                try room.sh(
+                    "for n in $(seq 100); do jq -e '.databaseError == null' $M/status.json && exit; sleep 0.05; done; exit 1")
+                try room.sh("jq -e .cars $M/live/export.json >/dev/null; cp $M/snapshots/one/export.json $M/restore/")
+                try room.unmountStore()
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// Commands that open a store or a repository whose storage does not answer.
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct StalledCommandTests {
+    /// What lies on the disk that stalls.
+    enum Part: String, CaseIterable, Sendable { case store, repository }
+
+    private func withStore(_ part: Part, _ body: (Room, RoomDisk) throws -> Void) throws {
+        try Room.use { room in
+            try room.withDisk { disk in
+                if part == .store { room.variables["S"] = "\(disk.path)/store" }
+                let place = part == .store ? "" : "--repository \(disk.path)/repository"
+                try room.sh("backupfs init --store $S --sample \(place); backupfs backup --store $S --label one")
+                disk.stall()
+                try body(room, disk)
+                disk.goOn()
+                try room.sh("backupfs status --check 1d --store $S; backupfs check --store $S")
+            }
+        }
+    }
+
+    @Test(arguments: Part.allCases)
+    func `a command that waits for storage which does not answer says so, and ends at a signal`(part: Part) throws {
+        try withStore(part) { room, disk in
+            try room.looks(
+                """
+                verbs = [["status"], ["snapshots"], ["ls", "one"], ["check"], ["backup"], ["mount", M], ["stats", "--json"]]
+                def run(verb):
+                    return subprocess.Popen(["backupfs", *verb, "--store", S], stdout=subprocess.DEVNULL, stderr=open(R + "/said-" + verb[0], "w"),
+                        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+                os.chdir("/")
+                running = [(verb[0], run(verb)) for verb in verbs]
+                for name, process in running:
+                    said = lambda: open(R + "/said-" + name).read()
+                    assert until(lambda: "does not answer" in said(), 20), (name, said())
+                    assert said().count("\\n") == 1 and R + "/disk/\(part)" in said(), (name, said())
+                    assert process.poll() is None, name
+                for turn, (name, process) in enumerate(running):
+                    process.send_signal(signal.SIGINT if turn % 2 else signal.SIGTERM)
+                    assert ends(process, 3) in (-2, -15, 130), (name, process.returncode)
+                """)
+        }
+    }
+
+    @Test(arguments: Part.allCases)
+    func `a command gives up when storage has not answered for a minute`(part: Part) throws {
+        try withStore(part) { room, disk in
+            room.variables["BACKUPFS_STALL_SECONDS"] = "4"
+            try room.looks(
+                """
+                os.chdir("/")
+                told, code, took = look("backupfs", "status", "--check", "1d", "--store", S, limit=30)
+                assert code == 1 and "the storage does not answer" in told and R + "/disk/\(part)" in told and took > 3.5, (told, code, took)
+                told, code, took = look("backupfs", "snapshots", "--json", "--store", S, limit=30)
+                error = json.loads(told.splitlines()[-1])
+                assert code == 1 and error["error"] == "inputOutput" and error["remedy"], (told, code, took)
+                """)
+            room.variables["BACKUPFS_STALL_SECONDS"] = nil
+        }
+    }
+}

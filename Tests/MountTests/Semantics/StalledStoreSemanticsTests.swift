@@ -1,0 +1,111 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// A store that lies on storage which does not answer, with its settings, spool, logs, repository and the app's data.
+@Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
+struct StalledStoreSemanticsTests {
+    /// A mounted store of the default layout on a disk of its own, with the backup `one`. Nothing has looked at the mount.
+    private func withStore(_ extra: [String: String] = [:], _ body: (Room, RoomDisk) throws -> Void) throws {
+        try Room.use { room in
+            try room.withDisk { disk in
+                room.variables["S"] = "\(disk.path)/store"
+                try room.sh("backupfs init --store $S --sample; backupfs backup --store $S --label one")
+                try room.mount(extra)
+                try body(room, disk)
+                if room.mounts.contains(room.mountpoint) { try room.unmountStore() }
+            }
+        }
+    }
+
+    @Test func `S69: while the whole store stalls, the mount, its backups, its status and df are told from memory`() throws {
+        try withStore { room, disk in
+            disk.stall()
+            try room.looks(
+                """
+                times = []
+                for turn in range(5):
+                    for words in lists + [("df", M)]:
+                        told, code, took = look(*words)
+                        assert code == 0 and "?" not in told and took < 3, (words, told, code, took)
+                        times.append(took)
+                        if words[-1] == "snapshots/": assert " one\\n" in told and "latest -> one" in told, told
+                        if words[-1] == "status.json":
+                            status = json.loads(told)
+                            assert "does not answer" in status["repositoryError"] and status["lastBackup"]["name"] == "one", told
+                            # They may not have been read before the stall.
+                            assert status["records"] is None and status["databaseError"] or status["records"]["expenses"] == 1200, told
+                assert sorted(times)[len(times) // 2] < 0.2, times
+                """)
+            disk.goOn()
+            try room.sh("mkdir $M/snapshots/two; jq -e '.repositoryError == null and .snapshotCount == 2' $M/status.json")
+            try room.sh(
+                "for s in one two; do cd $M/snapshots/$s; sha256sum --quiet -c SHA256SUMS; done; jq -e .cars $M/live/export.json >/dev/null"
+            )
+        }
+    }
+
+    @Test
+    func `S70: while the whole store stalls, changes are refused within two seconds, and who only looks does not wait for them`()
+        throws
+    {
+        try withStore { room, disk in
+            disk.stall()
+            try room.looks(
+                """
+                maker = subprocess.Popen(["mkdir", "snapshots/two"], stderr=subprocess.PIPE, text=True)
+                time.sleep(0.1)
+                # The kernel keeps the folder locked meanwhile.
+                answers(("ls", "snapshots/"), bound=1)
+                assert ends(maker, 4) == 1 and "Input/output error" in maker.stderr.read()
+                for words in [("mkdir", "snapshots/two"), ("rmdir", "snapshots/one"), ("mv", "snapshots/one", "snapshots/three"),
+                        ("setfattr", "-n", "user.backupfs.pinned", "-v", "1", "snapshots/one")]:
+                    assert "Input/output error" in fails(words), words
+                """)
+            disk.goOn()
+            #expect(try room.names("snapshots") == ["latest", "one"])
+        }
+    }
+
+    @Test func `S71: what waits for a store that stalls ends with its program, and is in nobody's way`() throws {
+        try withStore { room, disk in
+            try room.write("{", to: "drop.json")
+            disk.stall()
+            try room.looks(
+                """
+                waiting = [start(*words) for words in [("cat", "live/export.json"), ("ls", "live/"), ("ls", "restore/"), ("ls", "exports/"),
+                    ("cat", "snapshots/one/export.json"), ("cp", R + "/drop.json", "restore/a.json"),
+                    ("cp", R + "/drop.json", "restore/preview/b.json")] for turn in range(12)]
+                time.sleep(1)
+                for words in lists: answers(words)
+                for each in waiting[::2]: each.terminate()
+                for each in waiting[1::2]: each.kill()
+                for each in waiting: ends(each)
+                for words in lists: answers(words)
+                """)
+            disk.goOn()
+            try room.sh(
+                "jq -e .cars $M/live/export.json >/dev/null; ls $M/restore; cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS")
+        }
+    }
+
+    @Test func `S72: SIGTERM ends a mount whose whole store stalls`() throws {
+        try withStore { room, disk in
+            disk.stall()
+            let daemon = try #require(room.daemons.first)
+            try room.looks(
+                """
+                for words in lists: answers(words)
+                reader = start("cat", "live/export.json")
+                os.chdir("/")
+                os.kill(\(daemon), signal.SIGTERM)
+                mounted = lambda: M in open("/proc/self/mounts").read()
+                assert until(lambda: not mounted() and not os.path.exists("/proc/\(daemon)/exe"), 60), "it has not ended"
+                ends(reader)
+                """)
+            disk.goOn()
+            try room.mount()
+            try room.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS; mkdir $M/snapshots/two")
+        }
+    }
+}

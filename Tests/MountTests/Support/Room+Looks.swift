@@ -1,0 +1,45 @@
+import TestSupport
+import Testing
+
+extension Room {
+    /// Looks of other programs, which can be left behind where they hang: a wait for one would hang as well.
+    private static let looks = """
+        def look(*words, limit=10):
+            "What it printed, its exit code (None: it hangs) and how long it took."
+            start = time.monotonic()
+            out = open(R + "/look", "w+")
+            process = subprocess.Popen(words, stdout=out, stderr=subprocess.STDOUT)
+            while process.poll() is None and time.monotonic() - start < limit:
+                time.sleep(0.002)
+            took = time.monotonic() - start
+            return open(R + "/look").read(), process.poll(), took
+
+        def ends(process, limit=10):
+            assert until(lambda: process.poll() is not None, limit), "it hangs"
+            return process.returncode
+
+        def start(*words):
+            return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+        def answers(words, bound=3):
+            "What it printed; it must succeed in time. The machine may be busy with something else for a moment."
+            told, code, took = look(*words)
+            assert code == 0 and took < bound, (words, told, code, took)
+            return told
+
+        def fails(words, bound=3):
+            told, code, took = look(*words)
+            assert code not in (0, None) and took < bound, (words, told, code, took)
+            return told
+
+        # The mount as any program sees it first.
+        lists = [("ls", "-l", "."), ("ls", "-l", "snapshots/"), ("cat", "status.json")]
+
+        """
+
+    /// A Python script with these.
+    @discardableResult
+    func looks(_ script: String, _ extra: [String: String] = [:], at place: SourceLocation = #_sourceLocation) throws -> String {
+        try python(Self.looks + script, extra, at: place)
+    }
+}
