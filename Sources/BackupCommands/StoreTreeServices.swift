@@ -21,6 +21,8 @@ final class StoreTreeServices: TreeServices {
     /// A little longer than what the status asks waits for by itself.
     private static let stateNanoseconds: UInt64 = 300_000_000
     private static let firstNanoseconds: UInt64 = 1_000_000_000
+    /// While the repository does not answer, which the status waits for as well.
+    private static let shortNanoseconds: UInt64 = 75_000_000
 
     /// - Throws: when the spool cannot be cleared of what an earlier mount left in it.
     init(store: Store) throws(BackupError) {
@@ -58,7 +60,7 @@ final class StoreTreeServices: TreeServices {
     func status() throws(BackupError) -> [UInt8] { try StatusDocument(currentState(), of: store).json.prettyText }
 
     private func currentState() throws(BackupError) -> StoreState {
-        if let answer = (store.hasReadRecords ? state : firstState).answer() {
+        if let answer = answeredState() {
             let state = try answer.get()
             lastState.withLock { $0 = state }
             return state
@@ -67,6 +69,14 @@ final class StoreTreeServices: TreeServices {
             .inputOutput, "the storage that the store is on does not answer",
             remedy: "Check whether its disk or its server can be reached.")
         return lastState.withLock { $0 }?.unanswered(error) ?? StoreState(remembering: store, error)
+    }
+
+    private func answeredState() -> Result<StoreState, BackupError>? {
+        let patience = store.repository.patience
+        // It has been waited for already, by this look at the mount or by another.
+        if patience.isOverdue { return state.answer(forNanoseconds: Self.shortNanoseconds) }
+        if let answer = state.answer() { return answer }
+        return store.hasReadRecords || patience.isOverdue ? nil : firstState.answer()
     }
 
     func liveView() throws(BackupError) -> any LiveView { try live.view() }
