@@ -14,23 +14,32 @@ final class StoreTreeServices: TreeServices {
     private let live: LiveData
     /// All of a status, since the store may lie on storage that stalls as well.
     private let state: PatientQuestion<Result<StoreState, BackupError>>
+    /// The same while the records have never been read, which are waited for longer then.
+    private let firstState: PatientQuestion<Result<StoreState, BackupError>>
     private let lastState = Mutex<StoreState?>(nil)
 
     /// A little longer than what the status asks waits for by itself.
     private static let stateNanoseconds: UInt64 = 300_000_000
     private static let firstNanoseconds: UInt64 = 1_000_000_000
+    /// While the repository does not answer, which the status waits for as well.
+    private static let shortNanoseconds: UInt64 = 75_000_000
 
     /// - Throws: when the spool cannot be cleared of what an earlier mount left in it.
     init(store: Store) throws(BackupError) {
         self.store = store
         live = try LiveData(store: store)
-        state = PatientQuestion(StoragePatience(nanoseconds: Self.stateNanoseconds)) {
+        let ask: @Sendable () -> Result<StoreState, BackupError> = {
             Result { () throws(BackupError) in try StoreState(of: store, isPatient: false) }
         }
+        state = PatientQuestion(StoragePatience(nanoseconds: Self.stateNanoseconds), ask: ask)
+        firstState = PatientQuestion(StoragePatience(nanoseconds: Self.firstNanoseconds), ask: ask)
         // The mount lock is held: dropped files of another mount cannot be there.
         try clearSpool()
-        // It may not answer any more when the status is asked for first.
-        try? SystemThread { [self] in _ = try? currentState() }.detach()
+        // It may not answer any more when the status is asked for first. The app's database is left alone: nobody has asked for it.
+        try? SystemThread { [self] in
+            guard let known = try? StoreState(of: store, isPatient: false, asksDatabase: false) else { return }
+            lastState.withLock { $0 = $0 ?? known }
+        }.detach()
     }
 
     /// Removes dropped files, once nothing serves them. What was never restored nor refused may be an only copy, and is kept.
@@ -51,9 +60,7 @@ final class StoreTreeServices: TreeServices {
     func status() throws(BackupError) -> [UInt8] { try StatusDocument(currentState(), of: store).json.prettyText }
 
     private func currentState() throws(BackupError) -> StoreState {
-        // Where nothing is known yet, the records are waited for.
-        let isFirst = lastState.withLock { $0 == nil }
-        if let answer = state.answer(forNanoseconds: isFirst ? Self.firstNanoseconds : nil) {
+        if let answer = answeredState() {
             let state = try answer.get()
             lastState.withLock { $0 = state }
             return state
@@ -62,6 +69,14 @@ final class StoreTreeServices: TreeServices {
             .inputOutput, "the storage that the store is on does not answer",
             remedy: "Check whether its disk or its server can be reached.")
         return lastState.withLock { $0 }?.unanswered(error) ?? StoreState(remembering: store, error)
+    }
+
+    private func answeredState() -> Result<StoreState, BackupError>? {
+        let patience = store.repository.patience
+        // It has been waited for already, by this look at the mount or by another.
+        if patience.isOverdue { return state.answer(forNanoseconds: Self.shortNanoseconds) }
+        if let answer = state.answer() { return answer }
+        return store.hasReadRecords || patience.isOverdue ? nil : firstState.answer()
     }
 
     func liveView() throws(BackupError) -> any LiveView { try live.view() }

@@ -11,7 +11,7 @@ public final class VirtualTree: TreeOperations {
     private let nodes: NodeTable
     private let files = HandleTable<any OpenFile>()
     private let folders = HandleTable<OpenFolder>()
-    /// Of the store's disk, which may stall.
+    /// Of the store's disk, which may stall, most often with the repository's.
     private let diskSpace: PatientQuestion<Result<FileSystemSpace, BackupError>>
     private let lastSpace = Mutex<FileSystemSpace?>(nil)
 
@@ -20,7 +20,7 @@ public final class VirtualTree: TreeOperations {
         context = TreeContext(services: services, repository: repository, isSharedWithOthers: isSharedWithOthers)
         root = RootFolder(context: context)
         nodes = NodeTable(root: root)
-        diskSpace = PatientQuestion(.ofMount) { [services] in
+        diskSpace = PatientQuestion(repository.patience) { [services] in
             Result { () throws(BackupError) in try FileSystem.space(at: services.spoolPath) }
         }
         // They may not answer any more when they are asked for first.

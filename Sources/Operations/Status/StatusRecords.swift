@@ -63,6 +63,9 @@ final class StatusRecords: Sendable {
     /// What was known last.
     var remembered: Facts { reading.last ?? Facts(problem: Self.isSlow(database.path)) }
 
+    /// Whether they have been read, or it is known why they cannot be.
+    var isKnown: Bool { reading.last != nil }
+
     private static func noAnswer(_ path: String) -> BackupError {
         BackupError(
             .busy, "the database does not answer; what is told of records was known before", path: path,

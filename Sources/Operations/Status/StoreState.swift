@@ -53,8 +53,10 @@ public struct StoreState: Sendable {
 
     public var newest: Snapshot? { snapshots.last }
 
-    /// - Parameter isPatient: whether the caller can wait for the app's database and for the repository. Otherwise it may be what was known before.
-    public init(of store: Store, isPatient: Bool = true) throws(BackupError) {
+    /// - Parameters:
+    ///   - isPatient: whether the caller can wait for the app's database and for the repository. Otherwise it may be what was known before.
+    ///   - asksDatabase: whether the app's database is looked at.
+    public init(of store: Store, isPatient: Bool = true, asksDatabase: Bool = true) throws(BackupError) {
         let repository = isPatient ? try store.statusRepository.read(store) : store.statusRepository.facts(store)
         definition = store.definition
         storePath = store.paths.root
@@ -82,7 +84,7 @@ public struct StoreState: Sendable {
         history = OperationHistory.latest(of: store)
         failure = FailedOperation(store.paths)
         // A database that is lost or locked is part of the state, and no reason to tell none.
-        let records = store.statusRecords.facts(isPatient ? .command : .mount)
+        let records = asksDatabase ? store.statusRecords.facts(isPatient ? .command : .mount) : store.statusRecords.remembered
         counts = records.counts
         statistics = records.statistics
         databaseError = records.problem

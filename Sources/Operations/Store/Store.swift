@@ -132,6 +132,9 @@ public final class Store: Sendable {
         return try KnownApp.file(paths.resolve(app)).load()
     }
 
+    /// Whether a status of this process has read the app's records, or knows why they cannot be read.
+    public var hasReadRecords: Bool { statusRecords.isKnown }
+
     /// The number of records of each collection, as of now.
     public func counts() throws(BackupError) -> [RecordCount] { try countCache.counts(of: database) }
 

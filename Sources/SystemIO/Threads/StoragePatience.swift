@@ -14,9 +14,10 @@ public final class StoragePatience: Sendable {
     /// For a look at the mount, which a person or a monitor waits for: a third of a second is the most that it may take.
     public static var ofMount: StoragePatience { StoragePatience(nanoseconds: 200_000_000) }
 
-    var currentNanoseconds: UInt64 {
-        overdueCount.load(ordering: .relaxed) == 0 ? nanoseconds : min(nanoseconds, Self.shortNanoseconds)
-    }
+    /// Whether a question to the storage waits in vain.
+    public var isOverdue: Bool { overdueCount.load(ordering: .relaxed) > 0 }
+
+    var currentNanoseconds: UInt64 { isOverdue ? min(nanoseconds, Self.shortNanoseconds) : nanoseconds }
 
     func noteOverdue(_ change: Int) { overdueCount.add(change, ordering: .relaxed) }
 }
