@@ -74,6 +74,12 @@ final class TreeContext: Sendable {
         }
     }
 
+    /// Finds out whose the newest backup is, before anybody asks. Nothing is new by that.
+    func noteNewest() {
+        guard let isNewestKnown = try? look.answer()?.get() else { return }
+        wasNewestKnown.withLock { $0 = isNewestKnown }
+    }
+
     /// Looks at the repository and notes what is new there.
     /// - Returns: false when it does not answer.
     func isRepositoryAnswering() throws(BackupError) -> Bool { try isRepositoryAnswering(look.answer()) }
