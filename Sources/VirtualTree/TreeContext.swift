@@ -60,18 +60,24 @@ final class TreeContext: Sendable {
     private static let changeNanoseconds: UInt64 = 2_000_000_000
     private static let stallNanoseconds: UInt64 = 5_000_000_000
 
-    /// - Parameter isLocked: whether the kernel keeps `snapshots/` locked meanwhile: then whoever wants to list it is not kept waiting for long.
+    /// - Parameter looks: how often `snapshots/` had been opened when the kernel locked it for this, so that whoever wants to list it is not kept waiting for
+    ///   long; `nil` where it is not locked.
     /// - Throws: `inputOutput` also while the repository does not answer.
-    func requireRepository(whileLocked isLocked: Bool = false) throws(BackupError) {
-        let looks = pending.looks
+    func requireRepository(lockedAfter looks: Int? = nil) throws(BackupError) {
         let answer = look.answer(
             forNanoseconds: Self.changeNanoseconds, evenIfOverdueFor: Self.stallNanoseconds,
-            unlessHurried: isLocked ? { [pending] in pending.looks != looks } : nil)
+            unlessHurried: looks.map { looks in { [pending] in pending.looks != looks } })
         guard try isRepositoryAnswering(answer) else {
             throw BackupError(
                 .inputOutput, "the repository does not answer", path: repository.path,
                 remedy: "Check whether its disk or its server can be reached.")
         }
+    }
+
+    /// Finds out whose the newest backup is, before anybody asks. Nothing is new by that.
+    func noteNewest() {
+        guard let isNewestKnown = try? look.answer()?.get() else { return }
+        wasNewestKnown.withLock { $0 = isNewestKnown }
     }
 
     /// Looks at the repository and notes what is new there.

@@ -24,7 +24,7 @@ public final class VirtualTree: TreeOperations {
             Result { () throws(BackupError) in try FileSystem.space(at: services.spoolPath) }
         }
         // They may not answer any more when they are asked for first.
-        lookForChanges()
+        context.noteNewest()
         try? SystemThread { [self] in _ = try? space() }.detach()
     }
 

@@ -24,7 +24,7 @@ final class SnapshotsFolder: FolderNode {
 
     /// The same for changes, which must not go by what was known before.
     private func currentSnapshots() throws(BackupError) -> [Snapshot] {
-        try context.requireRepository(whileLocked: true)
+        try context.requireRepository(lockedAfter: context.pending.looks)
         return context.repository.snapshots(kind: .snapshot)
     }
 
@@ -51,12 +51,13 @@ final class SnapshotsFolder: FolderNode {
             return LatestLink(inode: inode.child(name), target: newest, context: context)
         }
         if let backup = context.pending.shown(name) { return PendingFolder(backup, context: context) }
+        let looks = context.pending.looks
         let isAnswering = try context.isRepositoryAnswering()
         if let snapshot = context.repository.snapshot(named: name), snapshot.kind == .snapshot { return folder(of: snapshot) }
         if let failure = context.pending.failures.first(where: { $0.fileName == name }) { return file(of: failure) }
         // Only a repository that answers can say so. It may be a change that looks first whether the name is free.
         if !isAnswering {
-            try context.requireRepository(whileLocked: true)
+            try context.requireRepository(lockedAfter: looks)
             return try child(named: name)
         }
         throw .notFound(name)

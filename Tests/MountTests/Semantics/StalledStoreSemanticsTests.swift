@@ -55,7 +55,8 @@ struct StalledStoreSemanticsTests {
                 """
                 maker = subprocess.Popen(["mkdir", "snapshots/two"], stderr=subprocess.PIPE, text=True)
                 time.sleep(0.1)
-                # The kernel keeps the folder locked meanwhile.
+                # The kernel keeps the folder locked from here on. Other users than root are not told.
+                until(lambda: "request_wait" in read(f"/proc/{maker.pid}/wchan").decode(), 0.5)
                 answers(("ls", "snapshots/"), bound=1)
                 assert ends(maker, 4) == 1 and "Input/output error" in maker.stderr.read()
                 for words in [("mkdir", "snapshots/two"), ("rmdir", "snapshots/one"), ("mv", "snapshots/one", "snapshots/three"),
