@@ -195,7 +195,9 @@ struct RestoreSafetyTests {
         #expect(try room.sh("cd $S/app/photos; cat one.jpg; ls 2024 | tr '\\n' ' '") == "onesummer two.jpg ")
         let kept = try room.sh("jq -r .keptMedia $S/restore/last.json")
         #expect(kept.hasPrefix("\(room.storePath)/app/photos-kept-"))
-        #expect(result.output.contains("Media files that came or changed after the safety backup, or that cannot be removed, were kept in \(kept)"))
+        #expect(
+            result.output.contains(
+                "Media files that came or changed after the safety backup, or that cannot be removed, were kept in \(kept)"))
         #expect(
             try room.sh("cd \(kept); find . -type f | sort | tr '\\n' ' '; cat 2024/late.jpg one.jpg")
                 == "./2024/late.jpg ./one.jpg latechanged")
