@@ -23,6 +23,9 @@ final class PendingBackups: Sendable {
     /// What every request looks at.
     private let shownCount = Atomic(0)
     private let lookCount = Atomic(0)
+    private let newestLookNanoseconds = Atomic<UInt64>(0)
+    /// A folder that was opened within that time may not have been read yet.
+    private static let unreadNanoseconds: UInt64 = 500_000_000
 
     /// Begins a backup in a thread of its own.
     /// - Parameters:
@@ -103,10 +106,20 @@ final class PendingBackups: Sendable {
     }
 
     /// `snapshots/` was opened to be listed. The kernel lets nobody read on before a `mkdir` in it is answered.
-    func noteLook() { lookCount.add(1, ordering: .relaxed) }
+    func noteLook() {
+        newestLookNanoseconds.store(SystemClock.monotonicNanoseconds(), ordering: .relaxed)
+        lookCount.add(1, ordering: .relaxed)
+    }
 
     /// How often that was.
     var looks: Int { lookCount.load(ordering: .relaxed) }
+
+    /// The same without one that is so new that the kernel may keep it waiting for a change that begins now.
+    var readLooks: Int {
+        let count = looks
+        let newest = newestLookNanoseconds.load(ordering: .relaxed)
+        return count > 0 && SystemClock.monotonicNanoseconds() < newest + Self.unreadNanoseconds ? count - 1 : count
+    }
 
     /// Whether there is any. Takes no lock.
     var isAnyShown: Bool { shownCount.load(ordering: .sequentiallyConsistent) > 0 }

@@ -24,7 +24,7 @@ final class SnapshotsFolder: FolderNode {
 
     /// The same for changes, which must not go by what was known before.
     private func currentSnapshots() throws(BackupError) -> [Snapshot] {
-        try context.requireRepository(lockedAfter: context.pending.looks)
+        try context.requireRepository(lockedAfter: context.pending.readLooks)
         return context.repository.snapshots(kind: .snapshot)
     }
 
@@ -51,7 +51,7 @@ final class SnapshotsFolder: FolderNode {
             return LatestLink(inode: inode.child(name), target: newest, context: context)
         }
         if let backup = context.pending.shown(name) { return PendingFolder(backup, context: context) }
-        let looks = context.pending.looks
+        let looks = context.pending.readLooks
         let isAnswering = try context.isRepositoryAnswering()
         if let snapshot = context.repository.snapshot(named: name), snapshot.kind == .snapshot { return folder(of: snapshot) }
         if let failure = context.pending.failures.first(where: { $0.fileName == name }) { return file(of: failure) }
