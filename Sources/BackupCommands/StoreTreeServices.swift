@@ -35,7 +35,7 @@ final class StoreTreeServices: TreeServices {
         firstState = PatientQuestion(StoragePatience(nanoseconds: Self.firstNanoseconds), ask: ask)
         // The mount lock is held: dropped files of another mount cannot be there.
         try clearSpool()
-        // It may not answer any more when the status is asked for first. The app's database is left alone: nobody has asked for it.
+        // It may not answer any more when the status is asked for first. The app's database is left alone: no program has asked for it.
         try? SystemThread { [self] in
             guard let known = try? StoreState(of: store, isPatient: false, asksDatabase: false) else { return }
             lastState.withLock { $0 = $0 ?? known }

@@ -7,7 +7,7 @@ enum StallLimits {
     private static let repositorySeconds = 60.0
     /// The kernel keeps `snapshots/` locked for as long.
     private static let changeSeconds = 10.0
-    /// The same when somebody wants to list it. Not for all: a slow disk takes longer now and then, and the change is made all the same.
+    /// The same when a program wants to list it. Not for all: a slow disk takes longer now and then, and the change is made all the same.
     private static let hurriedChangeSeconds = 2.0
 
     /// For tests.
@@ -22,7 +22,7 @@ enum StallLimits {
         }
     }
 
-    /// - Returns: `nil` for what the kernel keeps nobody else waiting for.
+    /// - Returns: `nil` for what blocks no other request in the kernel.
     static func hurriedSeconds(of wait: RequestWait) -> Double? {
         wait == .change ? min(shortest ?? hurriedChangeSeconds, hurriedChangeSeconds) : nil
     }

@@ -8,7 +8,7 @@ final class StuckRequests: Sendable {
         var isEnding = false
         /// Somebody has got a signal: his process may be asked to end only by the next.
         var isUrgent = false
-        /// Somebody waits for the answer to a request that is being served.
+        /// Another program waits for the answer to a request that is being served.
         var isHurried = false
     }
 
@@ -47,7 +47,7 @@ final class StuckRequests: Sendable {
         return true
     }
 
-    /// A folder has been opened: a change of it that is being served is in the way of whoever wants to list it.
+    /// A folder has been opened: a change of it that is being served is in the way of the program that wants to list it.
     func hurry(_ folder: UInt64) {
         guard lanes.contains(where: { $0.hurry(folder) }) else { return }
         state.changeWakingAll { $0.isHurried = true }

@@ -14,7 +14,7 @@ final class WaitingLane: Sendable {
         var isInterrupted = false
         /// It has been answered in its thread's place.
         var isAnswered = false
-        /// Somebody else waits until it is answered.
+        /// Another program waits until it is answered.
         var isInTheWay = false
         /// What its thread had done at the last look, and since when it is the same.
         var usedNanoseconds: UInt64?
@@ -35,7 +35,7 @@ final class WaitingLane: Sendable {
 
     /// - Parameters:
     ///   - idleSeconds: `nil` where nothing is given up: it may wait for another thread.
-    ///   - hurriedSeconds: `nil` where the kernel keeps nobody waiting for a request that is served.
+    ///   - hurriedSeconds: `nil` where a request that is served blocks no other one in the kernel.
     init(limit: Int, idleSeconds: Double?, hurriedSeconds: Double?) {
         self.limit = limit
         hurriedNanoseconds = hurriedSeconds.map { UInt64($0 * 1e9) }
@@ -85,7 +85,7 @@ final class WaitingLane: Sendable {
         }
     }
 
-    /// Notes that a folder has been opened, which the kernel lets nobody list before a change of it is answered.
+    /// Notes that a folder has been opened, which the kernel does not let it list before a change of it is answered.
     /// - Returns: whether one is being served.
     func hurry(_ folder: UInt64) -> Bool {
         guard hurriedNanoseconds != nil else { return false }
@@ -99,7 +99,7 @@ final class WaitingLane: Sendable {
         }
     }
 
-    /// Whether somebody waits until a request is answered that is being served.
+    /// Whether another program waits until a request is answered that is being served.
     var isInTheWay: Bool { state.withLock { $0.served.values.contains { $0.isInTheWay && !$0.isAnswered } } }
 
     /// Those whose programs have got a signal and wait all the same.

@@ -60,7 +60,7 @@ final class TreeContext: Sendable {
     private static let changeNanoseconds: UInt64 = 2_000_000_000
     private static let stallNanoseconds: UInt64 = 5_000_000_000
 
-    /// - Parameter looks: how often `snapshots/` had been opened and read when the kernel locked it for this, so that whoever wants to list it is not kept waiting for
+    /// - Parameter looks: how often `snapshots/` had been opened and read when the kernel locked it for this, so that a program that wants to list it does not wait for
     ///   long; `nil` where it is not locked.
     /// - Throws: `inputOutput` also while the repository does not answer.
     func requireRepository(lockedAfter looks: Int? = nil) throws(BackupError) {

@@ -72,7 +72,7 @@ final class StoreIdentityFile: Sendable {
 
     /// As it stands now.
     var identity: StoreIdentity {
-        // The lock is not held meanwhile: the store's storage may not answer, and what is remembered must be told all the same.
+        // The lock is not held meanwhile: the store's storage may not answer, and what is remembered must be available all the same.
         let status = FileSystem.statusIfPresent(path)
         guard let status, status != state.withLock({ $0.status }), let read = try? StoreIdentity.read(path) else {
             return remembered
