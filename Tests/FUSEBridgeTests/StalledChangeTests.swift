@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.serialized, .disabled(if: Machine.skipsMountedTests, "BACKUPFS_SKIP_MOUNTED_TESTS=1: NO MOUNT IS TESTED"))
 struct StalledChangeTests {
-    @Test func `a change that stalls keeps nobody from listing its folder for long, and its error is no promise`() throws {
+    @Test func `a change that stalls blocks listings of its folder only for a moment, and its error is no promise`() throws {
         let tree = MemoryTree()
         tree.add("folder", .directory([:]))
         let mount = try MountedTree(tree)

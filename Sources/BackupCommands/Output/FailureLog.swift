@@ -16,7 +16,7 @@ final class FailureLog: Sendable {
     private static let lineLimit = 100
     /// An error that did not come for so long is said again.
     private static let sameNanoseconds: UInt64 = 60_000_000_000
-    /// So many errors are remembered.
+    /// How many errors are remembered.
     private static let sameLimit = 100
     private static let endNanoseconds: UInt64 = 1_000_000_000
 

@@ -68,7 +68,7 @@ struct StalledAppSemanticsTests {
     }
 
     @Test(arguments: Part.allCases)
-    func `S74: a backup that meets an app's storage which stalls is in nobody's way, and can be cancelled`(part: Part) throws {
+    func `S74: a backup that meets an app's storage which stalls blocks nothing else, and can be cancelled`(part: Part) throws {
         try withStore(part, ["BACKUPFS_MKDIR_WAITS": "never"]) { room, disk in
             disk.stall()
             try room.looks(

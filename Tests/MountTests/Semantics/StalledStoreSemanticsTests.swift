@@ -18,7 +18,7 @@ struct StalledStoreSemanticsTests {
         }
     }
 
-    @Test func `S69: while the whole store stalls, the mount, its backups, its status and df are told from memory`() throws {
+    @Test func `S69: while the whole store stalls, the mount, its backups, its status and df come from memory`() throws {
         try withStore { room, disk in
             disk.stall()
             try room.looks(
@@ -68,7 +68,7 @@ struct StalledStoreSemanticsTests {
         }
     }
 
-    @Test func `S71: what waits for a store that stalls ends with its program, and is in nobody's way`() throws {
+    @Test func `S71: what waits for a store that stalls ends with its program, and blocks nothing else`() throws {
         try withStore { room, disk in
             try room.write("{", to: "drop.json")
             disk.stall()
