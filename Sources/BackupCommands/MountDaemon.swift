@@ -11,7 +11,7 @@ final class MountDaemon: Sendable {
     private let store: Store
     private let isReadOnly: Bool
     private let scheduler = Mutex<BackupScheduler?>(nil)
-    private let isEnding = Mutex(false)
+    private let isEndWatched = Mutex(false)
 
     /// - Parameter isReadOnly: whether nothing is to be changed.
     init(store: Store, isReadOnly: Bool) {
@@ -47,27 +47,28 @@ final class MountDaemon: Sendable {
         var isAsked = false
         if case .signal = reason { isAsked = true }
         if isAsked { store.monitor.cancel() }
-        if isAsked || !store.monitor.isRunning {
-            isEnding.withLock { $0 = true }
-            StallWatch.beginEnding()
-        }
+        watchEnd(isAsked || !store.monitor.isRunning)
         scheduler.withLock { $0 }?.end()
     }
 
-    /// When the mount has ended.
-    func finishEnd() {
-        let isEnding = isEnding.withLock { isEnding in
-            defer { isEnding = false }
-            return isEnding
+    /// When the mount has ended. A backup that `mkdir` has begun, and that was not finished then, is brought to its end. From now on signals cancel it, as in
+    /// a command. What the process does after it must not be kept by storage that does not answer.
+    func waitForBackups(of tree: VirtualTree) {
+        if tree.isMakingBackup {
+            watchEnd(false)
+            CancellingSignals.enable()
+            try? CancellingSignals.run { () throws(BackupError) in tree.waitForBackups() }
         }
-        if isEnding { StallWatch.finishEnding() }
+        watchEnd(true)
     }
 
-    /// A backup that `mkdir` has begun, and that was not finished when the store was unmounted, is brought to its end. Now signals cancel it, as in a
-    /// command.
-    func waitForBackups(of tree: VirtualTree) {
-        guard tree.isMakingBackup else { return }
-        CancellingSignals.enable()
-        try? CancellingSignals.run { () throws(BackupError) in tree.waitForBackups() }
+    /// - Parameter isWanted: whether storage that does not answer ends the process. Once it is, nothing asks for the opposite but a backup to be finished:
+    ///   the spool, the log and the record of the mount lie on storage, too.
+    private func watchEnd(_ isWanted: Bool) {
+        isEndWatched.withLock { isWatched in
+            guard isWanted != isWatched else { return }
+            isWatched = isWanted
+            if isWanted { StallWatch.beginEnding() } else { StallWatch.finishEnding() }
+        }
     }
 }

@@ -145,7 +145,6 @@ struct MountCommand: ParsableCommand {
             tell(manager, .stopping)
             daemon.end(reason)
         }
-        defer { daemon.finishEnd() }
         _ = try session.run(reactions: daemon.reactions, onEnding: endDaemon) { () throws(BackupError) in
             // Not before: an automount lets only its own group of processes look at the folder while it is being mounted on.
             if channel != nil { setsid() }
@@ -154,7 +153,6 @@ struct MountCommand: ParsableCommand {
             tell(manager, .ready(status: status))
             daemon.begin()
         }
-        daemon.finishEnd()
         daemon.waitForBackups(of: tree)
         do throws(BackupError) {
             try services.clearSpool()
