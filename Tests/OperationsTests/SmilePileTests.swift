@@ -44,6 +44,21 @@ import Testing
         #expect(try room.sh(dump) == before)
     }
 
+    /// The data as it is now has no checksums: a backup reads the photos.
+    @Test func `a backup differs from the data as it is now in what changed, and not in checksums`() throws {
+        let room = try Self.room()
+        try room.sh("backupfs backup --label monday --store $S >/dev/null 2>&1")
+        let text = try room.sh("backupfs diff monday live --store $S")
+        #expect(text == "No differences.")
+        try room.sh("printf longer > $S/app/photos/beach.jpg")
+        #expect(
+            try room.sh("backupfs diff live monday --store $S --json | jq -c .records.photoManifest.changes")
+                == #"[{"change":"changed","key":1,"fields":[{"field":"fileSize","old":6,"new":5}]}]"#)
+        try room.sh("sqlite3 $S/app/database.sqlite 'update categories set position = 9 where id = 2'")
+        let changed = try room.sh("backupfs diff monday live --store $S --json | jq -c '.records | map_values(.changed)'")
+        #expect(changed == #"{"categories":1,"photos":0,"photoManifest":1}"#)
+    }
+
     /// What a phone has exported: other numbers, paths of the phone, and no member that has its default.
     private static let phone = """
         {"exportDate":1700000000000,"appVersion":"1.2",

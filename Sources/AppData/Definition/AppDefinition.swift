@@ -178,6 +178,13 @@ public struct AppDefinition: Sendable {
         formats.lazy.flatMap(\.collections).first { $0.name == name }?.keyField.name
     }
 
+    /// The wire names of the members of a collection that are made of the checksums of media files. They are null in the data as it is now: only a
+    /// backup reads the files.
+    public func checksumFieldNames(ofCollection name: String) -> Set<String> {
+        let fields = formats.flatMap(\.collections).filter { $0.name == name }.flatMap(\.fields)
+        return Set(fields.filter { $0.mediaValue?.isOfChecksum ?? false }.map(\.name))
+    }
+
     /// - Returns: the index of the collection with this name on the wire.
     public func collectionIndex(named name: String) -> Int? { collections.firstIndex { $0.name == name } }
 

@@ -19,6 +19,9 @@ public enum MediaValue: String, Sendable, CaseIterable {
     /// `photos/2024/06/<md5>.jpg`: a name that tells the content, and the month. Null where the MD5 is.
     case storageKey
 
+    /// Whether the file must have been read for it.
+    var isOfChecksum: Bool { self == .md5 || self == .sha256 || self == .storageKey }
+
     /// The type that a field with it must have.
     var types: [FieldType] {
         switch self {

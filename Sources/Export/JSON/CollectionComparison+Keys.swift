@@ -5,14 +5,16 @@ extension CollectionComparison {
     /// - Parameters:
     ///   - knownKey: the key's name; `nil` takes the first member of the records.
     ///   - newCount: how many records `new` has, if that is known.
-    ///   - commonRanges: as for `compare(old:new:key:commonRanges:)`.
+    ///   - ignoredFields, commonRanges: as for `compare(old:new:key:ignoredFields:commonRanges:)`.
     public static func compare(
-        old: (any ByteSource)?, new: (any ByteSource)?, knownKey: String?, newCount: Int? = nil, commonRanges: [CommonRange] = []
+        old: (any ByteSource)?, new: (any ByteSource)?, knownKey: String?, newCount: Int? = nil, ignoredFields: Set<String> = [],
+        commonRanges: [CommonRange] = []
     ) throws(BackupError) -> CollectionComparison {
         let oldKey = try key(of: old, knownKey)
         let newKey = try key(of: new, knownKey)
         if let old, let new, oldKey == newKey || oldKey == nil || newKey == nil {
-            return try compare(old: old, new: new, key: newKey ?? oldKey ?? "id", commonRanges: commonRanges)
+            return try compare(
+                old: old, new: new, key: newKey ?? oldKey ?? "id", ignoredFields: ignoredFields, commonRanges: commonRanges)
         }
         var result = CollectionComparison()
         // What was removed is the same as added, seen from the other side.

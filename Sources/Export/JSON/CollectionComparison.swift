@@ -28,14 +28,18 @@ public struct CollectionComparison: Sendable, Equatable {
     /// ascending order of their keys, as exports are, in one pass, else in one for each 250,000 records. White space does not
     /// count as a change, the order of members does.
     ///
-    /// - Parameter commonRanges: bytes that both have in common, in ascending order. They are passed over instead of being read, when
-    ///   `WireWriter` wrote both; give none for others.
+    /// - Parameters:
+    ///   - ignoredFields: members of the records in which they may differ.
+    ///   - commonRanges: bytes that both have in common, in ascending order. They are passed over instead of being read, when
+    ///     `WireWriter` wrote both; give none for others.
     /// - Throws: `damagedContent` when one of them is not such an array, or a key is missing or occurs twice.
     public static func compare(
-        old: any ByteSource, new: any ByteSource, key: String, commonRanges: [CommonRange] = []
+        old: any ByteSource, new: any ByteSource, key: String, ignoredFields: Set<String> = [], commonRanges: [CommonRange] = []
     ) throws(BackupError) -> CollectionComparison {
-        if let merged = try CollectionMerge.compare(old: old, new: new, key: key, commonRanges: commonRanges) { return merged }
-        return try CollectionPartitions.compare(old: old, new: new, key: key)
+        let merged = try CollectionMerge.compare(
+            old: old, new: new, key: key, ignoredFields: ignoredFields, commonRanges: commonRanges)
+        if let merged { return merged }
+        return try CollectionPartitions.compare(old: old, new: new, key: key, ignoredFields: ignoredFields)
     }
 
     /// The same where there is nothing to compare with: every record is added.

@@ -2,15 +2,20 @@ import BackupCore
 
 /// Compares two collections that are in ascending order of their keys, side by side.
 enum CollectionMerge {
-    /// - Parameter commonRanges: what both have in common; it is passed over where it can be.
+    /// - Parameters:
+    ///   - ignoredFields: members of the records in which they may differ.
+    ///   - commonRanges: what both have in common; it is passed over where it can be.
     /// - Returns: `nil` when one of them turns out not to be in order.
     static func compare(
-        old: any ByteSource, new: any ByteSource, key: String, commonRanges: [CommonRange]
+        old: any ByteSource, new: any ByteSource, key: String, ignoredFields: Set<String>, commonRanges: [CommonRange]
     ) throws(BackupError) -> CollectionComparison? {
         var result = CollectionComparison()
         let common = CommonRecords(commonRanges, old: old, new: new)
-        let before = try OrderedCursor(old, key: key, isSkipping: !commonRanges.isEmpty)
-        let after = try OrderedCursor(new, key: key, isSkipping: !commonRanges.isEmpty)
+        func cursor(_ source: any ByteSource) throws(BackupError) -> OrderedCursor {
+            try OrderedCursor(RecordCursor(source, key: key, ignoredFields: ignoredFields, isSkipping: !commonRanges.isEmpty))
+        }
+        let before = try cursor(old)
+        let after = try cursor(new)
         while true {
             if before.isOutOfOrder || after.isOutOfOrder { return nil }
             switch (before.key, after.key) {
@@ -50,8 +55,8 @@ private final class OrderedCursor {
     var content: [UInt8] { cursor.content }
     var place: UInt64 { cursor.place }
 
-    init(_ source: any ByteSource, key: String, isSkipping: Bool) throws(BackupError) {
-        cursor = RecordCursor(source, key: key, isSkipping: isSkipping)
+    init(_ cursor: RecordCursor) throws(BackupError) {
+        self.cursor = cursor
         try advance()
     }
 

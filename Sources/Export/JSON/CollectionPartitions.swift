@@ -7,38 +7,37 @@ enum CollectionPartitions {
     static let recordsInPart = 250_000
 
     static func compare(
-        old: any ByteSource, new: any ByteSource, key: String
+        old: any ByteSource, new: any ByteSource, key: String, ignoredFields: Set<String>
     ) throws(BackupError) -> CollectionComparison {
-        let count = max(try count(old, key), try count(new, key))
+        func cursor(_ source: any ByteSource) -> RecordCursor { RecordCursor(source, key: key, ignoredFields: ignoredFields) }
+        let count = max(try count(cursor(old)), try count(cursor(new)))
         let partCount = count / recordsInPart + 1
         var result = CollectionComparison()
         for part in 0..<partCount {
-            try compare(old: old, new: new, key: key, part: part, of: partCount, into: &result)
+            try compare(old: cursor(old), new: cursor(new), part: part, of: partCount, into: &result)
         }
         return result
     }
 
-    private static func count(_ source: any ByteSource, _ key: String) throws(BackupError) -> Int {
-        let cursor = RecordCursor(source, key: key)
+    private static func count(_ cursor: RecordCursor) throws(BackupError) -> Int {
         var count = 0
         while try cursor.advance() { count += 1 }
         return count
     }
 
     private static func compare(
-        old: any ByteSource, new: any ByteSource, key: String, part: Int, of partCount: Int,
-        into result: inout CollectionComparison
+        old: RecordCursor, new: RecordCursor, part: Int, of partCount: Int, into result: inout CollectionComparison
     ) throws(BackupError) {
         var before: [JSONKey: SHA256Digest] = [:]
         var order: [JSONKey] = []
-        try forEach(old, key, part, partCount) { key, content throws(BackupError) in
+        try forEach(old, part, partCount) { key, content throws(BackupError) in
             guard before.updateValue(SHA256Hasher.hash(content), forKey: key) == nil else {
                 throw RecordCursor.damaged("the key \(key) occurs twice")
             }
             order.append(key)
         }
         var seen: Set<JSONKey> = []
-        try forEach(new, key, part, partCount) { key, content throws(BackupError) in
+        try forEach(new, part, partCount) { key, content throws(BackupError) in
             guard seen.insert(key).inserted else { throw RecordCursor.damaged("the key \(key) occurs twice") }
             switch before[key] {
             case nil: result.added.add(key)
@@ -50,10 +49,8 @@ enum CollectionPartitions {
     }
 
     private static func forEach(
-        _ source: any ByteSource, _ key: String, _ part: Int, _ partCount: Int,
-        _ body: (JSONKey, [UInt8]) throws(BackupError) -> Void
+        _ cursor: RecordCursor, _ part: Int, _ partCount: Int, _ body: (JSONKey, [UInt8]) throws(BackupError) -> Void
     ) throws(BackupError) {
-        let cursor = RecordCursor(source, key: key)
         while try cursor.advance() {
             guard let key = cursor.key, self.part(of: key, partCount) == part else { continue }
             try body(key, cursor.content)

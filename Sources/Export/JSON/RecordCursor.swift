@@ -5,15 +5,19 @@ import BackupCore
 final class RecordCursor {
     private let tokenizer: JSONTokenizer
     private let keyName: [UInt8]
+    private let ignoredNames: [[UInt8]]
     private var hasBegun = false
     private(set) var key: JSONKey?
     /// Tokens of the current record, in order, each with its text.
     private(set) var content: [UInt8] = []
 
-    /// - Parameter isSkipping: whether most of the records will be passed over, so that it does not pay to read far ahead.
-    init(_ source: any ByteSource, key: String, isSkipping: Bool = false) {
+    /// - Parameters:
+    ///   - ignoredFields: members of the records that are left out of their content.
+    ///   - isSkipping: whether most of the records will be passed over, so that it does not pay to read far ahead.
+    init(_ source: any ByteSource, key: String, ignoredFields: Set<String> = [], isSkipping: Bool = false) {
         tokenizer = isSkipping ? JSONTokenizer(source, bufferSizeBytes: 8 << 10) : JSONTokenizer(source)
         keyName = Array(key.utf8)
+        ignoredNames = ignoredFields.map { Array($0.utf8) }
     }
 
     /// Behind the current record, in bytes.
@@ -58,16 +62,35 @@ final class RecordCursor {
             case .endObject, .endArray: depth -= 1
             default: break
             }
+            let isField = token == .key && depth == 1
+            if isField, try isNamed(ignoredNames) {
+                try passValue()
+                continue
+            }
             try append(token)
-            guard token == .key, depth == 1 else { continue }
-            let isKey = try tokenizer.withText { (bytes) throws(BackupError) in bytes.elementsEqual(keyName) }
-            guard isKey else { continue }
+            guard isField, try isNamed([keyName]) else { continue }
             let value = try tokenizer.next()
             try append(value)
             key = try key(from: value)
         }
         guard key != nil else { throw Self.damaged("one of its records has no key") }
         return true
+    }
+
+    private func isNamed(_ names: [[UInt8]]) throws(BackupError) -> Bool {
+        guard !names.isEmpty else { return false }
+        return try tokenizer.withText { (bytes) throws(BackupError) in names.contains { bytes.elementsEqual($0) } }
+    }
+
+    private func passValue() throws(BackupError) {
+        var depth = 0
+        repeat {
+            switch try tokenizer.next() {
+            case .beginObject, .beginArray: depth += 1
+            case .endObject, .endArray: depth -= 1
+            default: break
+            }
+        } while depth > 0
     }
 
     private func key(from token: JSONTokenizer.Token) throws(BackupError) -> JSONKey {

@@ -53,11 +53,14 @@ public struct RecordDetails: Sendable {
     /// - Parameters:
     ///   - source: an array of objects (`data/COLLECTION.json`); `nil` for one that is not there.
     ///   - key: the member that identifies a record.
+    ///   - ignoredFields: members that are left out.
     /// - Throws: `damagedContent` when it is not such an array.
-    public init(of keys: Set<JSONKey>, in source: (any ByteSource)?, key: String) throws(BackupError) {
+    public init(
+        of keys: Set<JSONKey>, in source: (any ByteSource)?, key: String, ignoredFields: Set<String> = []
+    ) throws(BackupError) {
         var records: [JSONKey: [RecordField]] = [:]
         if let source, !keys.isEmpty {
-            let cursor = RecordCursor(source, key: key)
+            let cursor = RecordCursor(source, key: key, ignoredFields: ignoredFields)
             while records.count < keys.count, try cursor.advance() {
                 guard let found = cursor.key, keys.contains(found) else { continue }
                 records[found] = RecordText.fields(cursor.content)

@@ -56,12 +56,15 @@ public struct DifferenceDocument: Sendable {
         let limit = min(max(0, limit), Self.limit)
         let before = try Self.state(old, store)
         let after = try Self.state(new, store)
+        let hasLiveSide = before.snapshot == nil || after.snapshot == nil
         var collections: [Collection] = []
         for name in Self.names(before, after, store.definition) {
             let key = store.definition.keyName(ofCollection: name)
+            let unknown = hasLiveSide ? store.definition.checksumFieldNames(ofCollection: name) : []
             do {
                 collections.append(
-                    try Self.compare(name, before.collections[name], after.collections[name], key: key, limit: limit))
+                    try Self.compare(
+                        name, before.collections[name], after.collections[name], key: key, ignoredFields: unknown, limit: limit))
             } catch {
                 throw error.at("data/\(name).json")
             }
@@ -96,23 +99,25 @@ public struct DifferenceDocument: Sendable {
     }
 
     private static func compare(
-        _ name: String, _ old: ComparedState.Collection?, _ new: ComparedState.Collection?, key: String?, limit: Int
+        _ name: String, _ old: ComparedState.Collection?, _ new: ComparedState.Collection?, key: String?,
+        ignoredFields: Set<String>, limit: Int
     ) throws(BackupError) -> Collection {
         if let old, let new, try old.hasContent(of: new) { return Collection(name: name, counts: [:], changes: []) }
         var commonRanges: [CommonRange] = []
         if let old, let new { commonRanges = try new.commonRanges(with: old) }
         let comparison = try CollectionComparison.compare(
-            old: old?.source, new: new?.source, knownKey: key, commonRanges: commonRanges)
+            old: old?.source, new: new?.source, knownKey: key, ignoredFields: ignoredFields, commonRanges: commonRanges)
         let kinds: [(Change, CollectionComparison.Changes)] = [
             (.added, comparison.added), (.changed, comparison.changed), (.removed, comparison.removed),
         ]
         let told = kinds.map { ($0, Array($1.keys.prefix(limit))) }
-        let before = try RecordDetails(
-            of: Set(told.filter { $0.0 != .added }.flatMap(\.1)), in: old?.source,
-            key: CollectionComparison.key(of: old?.source, key) ?? "id")
-        let after = try RecordDetails(
-            of: Set(told.filter { $0.0 != .removed }.flatMap(\.1)), in: new?.source,
-            key: CollectionComparison.key(of: new?.source, key) ?? "id")
+        func details(_ side: ComparedState.Collection?, but change: Change) throws(BackupError) -> RecordDetails {
+            try RecordDetails(
+                of: Set(told.filter { $0.0 != change }.flatMap(\.1)), in: side?.source,
+                key: CollectionComparison.key(of: side?.source, key) ?? "id", ignoredFields: ignoredFields)
+        }
+        let before = try details(old, but: .added)
+        let after = try details(new, but: .removed)
         var changes: [RecordChange] = []
         for (change, keys) in told {
             for key in keys {

@@ -68,7 +68,7 @@ final class StatusRecords: Sendable {
 
     private static func noAnswer(_ path: String) -> BackupError {
         BackupError(
-            .busy, "the database does not answer; what is told of records was known before", path: path,
+            .busy, "the database does not answer; the counts of records are those of the last look", path: path,
             remedy: "Check whether its disk or its server can be reached.")
     }
 
