@@ -55,7 +55,7 @@ package enum StructureProbe: String, CaseIterable, Sendable {
     }
 
     private static func describe(_ record: SnapshotRecord) -> String {
-        let maps = [record.archiveLayout, record.attributes].map { map in
+        let maps = [record.archiveLayout.prefixes, record.attributes].map { map in
             map.map { (Array($0.key.utf8), Array($0.value.utf8)) }.sorted { $0.0.lexicographicallyPrecedes($1.0) }
         }
         return "\(record.kind) \(record.name) \(record.creationTime) \(String(describing: record.parent)) \(record.root) "

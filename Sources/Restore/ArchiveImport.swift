@@ -65,13 +65,18 @@ struct ArchiveImport: Sendable {
     private var recordsEntry: ArchiveEntry { places.records }
     /// Whether the records are a database.
     var hasDatabase: Bool { places.hasDatabase }
-    private var mediaPrefix: [UInt8] { places.mediaPrefix }
+    private var mediaPaths: ArchiveMediaPaths { places.mediaPaths }
 
     private var entries: ArchiveEntryList { reader.entries(strippingCommonFolder: true) }
 
     private func isMedia(_ entry: ArchiveEntry) -> Bool {
-        entry.path.starts(with: mediaPrefix) && !damagedPaths.contains(entry.path)
-            && (amongMedia == .none || !amongMedia.hides(path: Array(entry.path.dropFirst(mediaPrefix.count))))
+        mediaPath(of: entry) != nil
+    }
+
+    /// The path below the media folder, with a slash behind that of a folder; empty for the media folder. `nil` for what is not restored as media.
+    private func mediaPath(of entry: ArchiveEntry) -> [UInt8]? {
+        guard !damagedPaths.contains(entry.path), let path = mediaPaths.mediaPath(of: entry.path) else { return nil }
+        return amongMedia != .none && amongMedia.hides(path: path) ? nil : path
     }
 
     /// A tar archive has no checksums of its own.
@@ -156,7 +161,7 @@ struct ArchiveImport: Sendable {
             return
         }
         let digest: SHA256Digest
-        if hasManifest, entry.path.starts(with: mediaPrefix) {
+        if hasManifest, mediaPaths.mediaPath(of: entry.path) != nil {
             var hasher = ContentHasher()
             try reader.extract(entry) { (bytes) throws(BackupError) in hasher.update(bytes) }
             let checksums = hasher.finish()
@@ -200,7 +205,7 @@ struct ArchiveImport: Sendable {
         _ manifest: [ManifestEntry], isComplete: Bool, pointer: MediaPointer?
     ) throws(BackupError) -> (warnings: [Message], recordPaths: [FieldValue: [UInt8]]) {
         let check = ManifestCheck(
-            mediaPrefix: mediaPrefix, isComplete: isComplete, pointer: pointer, archivePath: name, digests: digests,
+            mediaPaths: mediaPaths, isComplete: isComplete, pointer: pointer, archivePath: name, digests: digests,
             sizes: Dictionary(mediaFiles.map { ($0.entry.path, $0.entry.size) }) { first, _ in first },
             allowsDamage: allowsDamage, leftOut: damagedPaths)
         let found = try check.run(manifest)
@@ -211,7 +216,7 @@ struct ArchiveImport: Sendable {
         let named = Set(found.entries.map(\.path))
         let others = mediaFiles.filter { !named.contains($0.entry.path) }.map { ($0.entry.path, $0.path) }
         let placement = MediaPlacement(
-            found.entries, others: others, mediaPrefix: mediaPrefix, pointer: pointer, digests: digests.mapValues(\.sha256),
+            found.entries, others: others, mediaPaths: mediaPaths, pointer: pointer, digests: digests.mapValues(\.sha256),
             isOwn: origin == .ownRepository)
         self.placement = placement
         return (found.warnings, placement.recordPaths)
@@ -219,13 +224,15 @@ struct ArchiveImport: Sendable {
 
     /// The media files and links, in the archive's order, with their paths there below the media folder.
     private var mediaFiles: [(path: [UInt8], entry: ArchiveEntry)] {
-        entries.lazy.filter { isMedia($0) && !$0.isDirectory && $0.path.count > mediaPrefix.count }
-            .map { (Array($0.path.dropFirst(mediaPrefix.count)), $0) }
+        entries.lazy.filter { !$0.isDirectory }.compactMap { entry in
+            guard let path = mediaPath(of: entry), !path.isEmpty else { return nil }
+            return (path, entry)
+        }
     }
 
     /// The paths below the media folder that a file goes to.
     private func targets(of entry: ArchiveEntry) -> [[UInt8]] {
-        let path = Array(entry.path.dropFirst(mediaPrefix.count))
+        let path = mediaPaths.mediaPath(of: entry.path) ?? entry.path
         return placement?.paths(of: entry.path, usual: path) ?? [path]
     }
 
@@ -281,8 +288,8 @@ struct ArchiveImport: Sendable {
         isSparse: ([UInt8]) -> Bool = { _ in false }
     ) throws(BackupError) {
         var folders: [(path: [UInt8], entry: ArchiveEntry)] = []
-        for entry in entries where isMedia(entry) && entry.path.count > mediaPrefix.count {
-            let own = Array(entry.path.dropFirst(mediaPrefix.count))
+        for entry in entries {
+            guard let own = mediaPath(of: entry), !own.isEmpty else { continue }
             if entry.isDirectory {
                 guard let relative = try placingFolder(Array(own.dropLast())) else { continue }
                 try StagedPath.makeDirectories(relative, in: folder)
@@ -326,8 +333,8 @@ struct ArchiveImport: Sendable {
     /// - Throws: `invalidContent` for a link outside of the media folder, and for one of a foreign archive that leaves it.
     func linkTarget(_ entry: ArchiveEntry) throws(BackupError) -> [UInt8] {
         let target = try reader.content(of: entry, limitBytes: Int(PATH_MAX) - 1)
-        guard entry.path.starts(with: mediaPrefix), !target.isEmpty, !target.contains(0),
-            origin == .ownRepository || Self.stays(target, at: Array(entry.path.dropFirst(mediaPrefix.count)))
+        guard let path = mediaPaths.mediaPath(of: entry.path), !target.isEmpty, !target.contains(0),
+            origin == .ownRepository || Self.stays(target, at: path)
         else {
             throw BackupError(
                 .invalidContent, "Import failed: the link \(MessageText.name(entry.path)) points outside of the media folder",

@@ -8,7 +8,6 @@ import Export
 struct ArchivePlaces {
     private static let export = "export.json"
     private static let database = "database.sqlite"
-    private static let media = "media/"
     /// What else lies in a backup's folder, and is of no use to a restore.
     private static let others = [
         "manifest.json", "schema.json", "changes.json", "data/", "by-key/", "SHA256SUMS", "MD5SUMS", "archive.zip", "archive.tar",
@@ -19,8 +18,7 @@ struct ArchivePlaces {
     let hasDatabase: Bool
     /// The database of the backup, whether or not the records are it.
     let database: ArchiveEntry?
-    /// The media folder's path in the archive, with its slash.
-    let mediaPrefix: [UInt8]
+    let mediaPaths: ArchiveMediaPaths
     /// Files that lie where nothing of a backup does. Only looked for if the app has media, of which they may be.
     private var unplacedCount = 0
     private var firstUnplaced: [UInt8]?
@@ -35,9 +33,9 @@ struct ArchivePlaces {
     ///   - name: what the person calls the archive.
     /// - Throws: `invalidContent` for an archive without records, and for one whose media lie in a folder that is not known.
     init(
-        of entries: ArchiveEntryList, layout: [String: String]?, definition: AppDefinition, takesDatabase: Bool, name: String
+        of entries: ArchiveEntryList, layout: ArchivePathMap?, definition: AppDefinition, takesDatabase: Bool, name: String
     ) throws(BackupError) {
-        let layouts = layout.map { [$0] } ?? [definition.archivePrefixes, [:]]
+        let layouts = layout.map { [$0] } ?? [definition.archiveLayout, .identity]
         let candidates = layouts.map { Candidate($0, entries, hasDatabase: takesDatabase) }
         let fitting = candidates.filter { $0.records != nil }
         guard let chosen = fitting.first(where: \.hasMedia) ?? fitting.first, let records = chosen.records else {
@@ -49,7 +47,7 @@ struct ArchivePlaces {
         self.records = records
         hasDatabase = chosen.hasDatabase
         database = chosen.database
-        mediaPrefix = chosen.mediaPrefix
+        mediaPaths = chosen.mediaPaths
         hasMedia = chosen.hasMedia
         if definition.media != nil {
             for entry in entries where !entry.isDirectory { note(entry.path, chosen) }
@@ -67,8 +65,9 @@ struct ArchivePlaces {
     /// A file beside the export may be anything, such as a text to read. Files in a folder, of an archive that has no media where they belong, are the media.
     private func requireMediaFolder(_ definition: AppDefinition, _ name: String) throws(BackupError) {
         guard !hasMedia, let first = firstInFolder else { return }
+        let folder = MessageText.name(mediaPaths.archivePath(of: []))
         throw BackupError(
-            .invalidContent, "Import failed: the archive's media do not lie in \(MessageText.name(mediaPrefix))", path: name,
+            .invalidContent, "Import failed: the archive's media do not lie in \(folder)", path: name,
             remedy: """
                 If they are the media of \(definition.title), give their folder that name, and pack it again. To restore the records \
                 alone, unpack the archive, and restore \(MessageText.name(records.path)).
@@ -107,18 +106,16 @@ struct ArchivePlaces {
 
     /// One layout that the archive may have.
     private struct Candidate {
-        private let layout: [String: String]
         let exportPath: String
         let records: ArchiveEntry?
         let hasDatabase: Bool
         let database: ArchiveEntry?
-        let mediaPrefix: [UInt8]
+        let mediaPaths: ArchiveMediaPaths
         let hasMedia: Bool
 
-        /// - Parameter layout: prefixes of paths in a backup, and what they are in the archive. What none fits lies as in the backup.
-        init(_ layout: [String: String], _ entries: ArchiveEntryList, hasDatabase: Bool) {
-            self.layout = layout
-            func path(_ own: String) -> [UInt8] { SnapshotArchive.archivePath(of: Array(own.utf8), layout) ?? Array(own.utf8) }
+        /// - Parameter layout: records that it leaves out are looked for where a backup has them.
+        init(_ layout: ArchivePathMap, _ entries: ArchiveEntryList, hasDatabase: Bool) {
+            func path(_ own: String) -> [UInt8] { layout.archivePath(of: Array(own.utf8)) ?? Array(own.utf8) }
             func entry(_ own: String) -> ArchiveEntry? {
                 let path = path(own)
                 return entries.first { $0.path == path }
@@ -129,15 +126,16 @@ struct ArchivePlaces {
             self.database = database
             self.hasDatabase = hasDatabase && database != nil
             records = self.hasDatabase ? database : entry(ArchivePlaces.export)
-            let prefix = path(ArchivePlaces.media)
-            mediaPrefix = prefix
-            hasMedia = entries.contains { $0.path.starts(with: prefix) }
+            let paths = ArchiveMediaPaths(layout: layout)
+            mediaPaths = paths
+            hasMedia = entries.contains { paths.mediaPath(of: $0.path) != nil }
         }
 
         /// Whether an archive of this layout has something at this path.
         func knows(_ path: [UInt8]) -> Bool {
-            if path.starts(with: mediaPrefix) { return true }
-            if layout.values.contains(where: { !$0.isEmpty && path.starts(with: $0.utf8) }) { return true }
+            if mediaPaths.mediaPath(of: path) != nil { return true }
+            let layout = mediaPaths.layout
+            if !layout.isIdentity, layout.snapshotPath(of: path) != nil { return true }
             let places = [ArchivePlaces.export, ArchivePlaces.database] + ArchivePlaces.others
             return places.contains { $0.hasSuffix("/") ? path.starts(with: $0.utf8) : path.elementsEqual($0.utf8) }
         }

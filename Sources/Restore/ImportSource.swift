@@ -25,7 +25,7 @@ public struct ImportSource: Sendable {
     /// Of one of the store's own backups, or of an archive or a file of one: when it was made. A database does not say it itself.
     public var backupTime: Timestamp?
     /// The layout of the backup's own archive (`SnapshotRecord.archiveLayout`); `nil` where it is not known what the bytes are.
-    public let archiveLayout: [String: String]?
+    public let archiveLayout: ArchivePathMap?
     /// The file that the bytes are; `nil` for what the repository serves, of which there is no file.
     let filePath: String?
 
@@ -45,7 +45,7 @@ public struct ImportSource: Sendable {
     /// What the store's own repository serves: nothing of it is copied.
     public init(
         stored bytes: any ByteSource, sizeBytes: UInt64, name: String, isSafetyBackup: Bool = false,
-        archiveLayout: [String: String]? = nil
+        archiveLayout: ArchivePathMap? = nil
     ) {
         self.name = name
         self.bytes = bytes
@@ -56,7 +56,7 @@ public struct ImportSource: Sendable {
         origin = .ownRepository
     }
 
-    private init(_ other: ImportSource, bytes: any ByteSource, origin: ImportOrigin, archiveLayout: [String: String]?) {
+    private init(_ other: ImportSource, bytes: any ByteSource, origin: ImportOrigin, archiveLayout: ArchivePathMap?) {
         name = other.name
         self.bytes = bytes
         sizeBytes = other.sizeBytes
@@ -78,7 +78,7 @@ public struct ImportSource: Sendable {
     }
 
     /// The same, known as an archive of one of the store's own backups.
-    public func asOwn(archiveLayout: [String: String]) -> ImportSource {
+    public func asOwn(archiveLayout: ArchivePathMap) -> ImportSource {
         ImportSource(self, bytes: bytes, origin: .ownRepository, archiveLayout: archiveLayout)
     }
 

@@ -5,8 +5,7 @@ import BackupCore
 struct ManifestCheck {
     private static let findingLimit = 100
 
-    /// The media folder's path in the archive, with its slash.
-    let mediaPrefix: [UInt8]
+    let mediaPaths: ArchiveMediaPaths
     /// Whether a file that the export names must be there.
     let isComplete: Bool
     let pointer: MediaPointer?
@@ -37,7 +36,7 @@ struct ManifestCheck {
             try requireInside(entry)
             var found = place(of: entry)
             if found == nil, let path = take(entry, from: &foreign) {
-                let own = Array(path.dropFirst(mediaPrefix.count))
+                let own = mediaPaths.mediaPath(of: path) ?? path
                 entry = entry.called(pointer?.text(of: own) ?? own)
                 found = path
             }
@@ -108,7 +107,7 @@ struct ManifestCheck {
     }
 
     private func places(of entry: ManifestEntry) -> [[UInt8]] {
-        [entry.archivePath] + (pointer?.paths(entry.recordPath) ?? [entry.recordPath]).map { mediaPrefix + $0 }
+        [entry.archivePath] + (pointer?.paths(entry.recordPath) ?? [entry.recordPath]).map(mediaPaths.archivePath)
     }
 
     /// It may be as long as it likes: a file of that name is looked for in the archive, and gets another one if it cannot have it.

@@ -32,7 +32,7 @@ final class ManifestVisitor: RecordVisitor {
         case .table: return
         case .files:
             guard let path = bytes(.path) else { return }
-            let archivePath = definition.archivePath(of: Array("media/".utf8) + path) ?? path
+            let archivePath = definition.archiveLayout.archivePath(of: Array("media/".utf8) + path) ?? path
             entries.append(
                 ManifestEntry(
                     key: key, label: label, recordPath: path, archivePath: archivePath, sizeBytes: size,

@@ -29,12 +29,12 @@ struct MediaPlacement: Sendable {
     ///   - isOwn: whether the records are of this very folder: they keep their paths where their files can lie there.
     init(
         _ entries: [(entry: ManifestEntry, path: [UInt8])], others: [(archivePath: [UInt8], path: [UInt8])],
-        mediaPrefix: [UInt8], pointer: MediaPointer?, digests: [[UInt8]: SHA256Digest],
+        mediaPaths: ArchiveMediaPaths, pointer: MediaPointer?, digests: [[UInt8]: SHA256Digest],
         isOwn: Bool = false
     ) {
         for (entry, archivePath) in entries {
             let content = Content(archivePath: archivePath, digest: digests[archivePath])
-            let usual = Self.fitting(Array(archivePath.dropFirst(mediaPrefix.count)))
+            let usual = Self.fitting(mediaPaths.mediaPath(of: archivePath) ?? archivePath)
             guard let pointer else {
                 place(content, at: [entry.recordPath, usual])
                 continue

@@ -55,7 +55,7 @@ struct AppDefinitionTests {
             ])
         #expect(definition.collections[0].fields[7].name == "milleageSyncedAt")
         #expect(definition.media == nil)
-        #expect(definition.archiveLayout == [])
+        #expect(definition.archiveLayout == [:])
         #expect(definition.retention == RetentionDefinition(keepLast: 5, keepWithinDays: 30, safetyKeepLast: 3))
         #expect(definition.defaultStrategy == .replace)
         let chargers = try #require(definition.collections[1].fields[3].allowedValues)
@@ -83,7 +83,7 @@ struct AppDefinitionTests {
         let definition = try AppDefinition.load(yaml: Self.minimal)
         #expect(definition.media == MediaDefinition(folder: "photos"))
         #expect(
-            definition.archiveLayout == [ArchiveRule(from: "export.json", to: "notes.json"), ArchiveRule(from: "media/", to: "")])
+            definition.archiveLayout.prefixes == ["export.json": "notes.json", "media/": ""])
         #expect(definition.envelope == [.collection(0), .metadata])
         #expect(definition.settings == nil)
     }

@@ -88,6 +88,18 @@ import Testing
         AppDefinition.check(yaml: yaml).problems.map { "\($0.text). \($0.remedy)" }
     }
 
+    @Test(arguments: [
+        ("media/raw/", "media/"), ("med", "media/"), ("export.json", "export.json"), ("", "media/"),
+    ])
+    func `two rules of the archive's layout that match the same file are refused`(from: String, other: String) {
+        let rules = "  - {from: \"export.json\", to: \"garage.json\"}\n  - {from: \"media/\", to: \"\"}\n"
+        let yaml = Self.complete.replacing(rules, with: rules + "  - {from: \"\(from)\", to: \"raw/\"}\n")
+        let problems = Self.texts(yaml)
+        let earlier = from.isEmpty ? "export.json" : other
+        let text = "matches files that the rule for \"\(earlier)\" matches too"
+        #expect(problems.count == 1 && problems[0].contains(text), "\(problems)")
+    }
+
     @Test func `a definition that says everything has no problems`() {
         let check = AppDefinition.check(yaml: Self.complete)
         #expect(check.problems == [] && check.warnings == [])

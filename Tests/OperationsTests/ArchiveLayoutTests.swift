@@ -1,5 +1,9 @@
+import BackupCore
+import BackupRepository
 import TestSupport
 import Testing
+
+@testable import Operations
 
 /// Archives whose media lie elsewhere than the app's definition says by now: no restore brings old records beside new media without a word.
 @Suite struct ArchiveLayoutTests {
@@ -55,6 +59,44 @@ import Testing
             zip -qr folder.zip T
             """)
         for source in ["$R/packed.zip", "$R/packed.tar", "$R/folder.zip"] { try Self.expectRestored(room, source) }
+    }
+
+    /// A definition with such rules is refused. Backups that were made with one are restored whole.
+    @Test func `a backup whose layout has two rules for the same files is restored by its archives and by name`() throws {
+        let room = try Self.room()
+        try room.sh(
+            """
+            mkdir -p $S/app/photos/raw; printf dng >$S/app/photos/raw/one.dng; backupfs backup --label B --store $S >/dev/null
+            """)
+        let store = try Store.open(room.storePath)
+        let made = try store.snapshot(named: "B").record
+        let writer = try store.repository.makeWriter()
+        _ = try writer.commit(
+            SnapshotRecord(
+                kind: made.kind, name: "C", creationTime: made.creationTime, parent: nil, root: made.root, archiveSizeBytes: 0,
+                archiveLayout: ["export.json": "export.json", "media/": "photos/", "media/raw/": "raw/"],
+                attributes: made.attributes))
+        try room.sh("backupfs export C --zip -o $R/C.zip --store $S; backupfs export C --tar -o $R/C.tar --store $S")
+        let names = try room.sh("unzip -Z1 $R/C.zip | grep -e jpg -e dng | sort")
+        #expect(names == "photos/one.jpg\nphotos/two.jpg\nraw/one.dng")
+        for source in ["C", "$R/C.zip", "$R/C.tar"] {
+            try room.sh(
+                Self.change
+                    + """
+                    printf other >$S/app/photos/raw/one.dng
+                    backupfs restore \(source) --strategy replace --yes --store $S
+                    """)
+            let files = try room.sh("cd $S/app/photos; head -c 9 *.jpg raw/*")
+            #expect(files == Self.old.dropFirst(4) + "\n\n==> raw/one.dng <==\ndng", "\(source)")
+        }
+    }
+
+    @Test func `records that the layout puts at the media's place are not taken for media`() throws {
+        let room = try Self.room("archiveLayout:\n  - {from: export.json, to: export.json}\n  - {from: data/, to: media/}\n")
+        try room.sh("backupfs export A --zip -o $R/A.zip --store $S")
+        #expect(try room.sh("unzip -Z1 $R/A.zip") == "export.json\nmedia/photos.json")
+        try room.sh(Self.change + "backupfs restore $R/A.zip --strategy replace --yes --store $S")
+        #expect(try room.sh(Self.state) == "old\nNEW")
     }
 
     @Test func `a layout that leaves the media out does not leave them out of a restore by name`() throws {

@@ -41,7 +41,8 @@ struct HostileMessageTests {
                 key: .integer(1), label: "photo 1", recordPath: Array(path.utf8), archivePath: Array(path.utf8), sizeBytes: 7,
                 md5: nil, sha256: nil)
             let check = ManifestCheck(
-                mediaPrefix: Array("media/".utf8), isComplete: isComplete, pointer: nil, archivePath: "a.zip", digests: [:],
+                mediaPaths: ArchiveMediaPaths(layout: .identity), isComplete: isComplete, pointer: nil, archivePath: "a.zip",
+                digests: [:],
                 sizes: sizes, allowsDamage: false, leftOut: [])
             return failure { _ = try check.run([entry]) }
         }

@@ -7,7 +7,7 @@ extension AppDefinition {
         let title: String
         let fileNames: FileNamePatterns
         let media: MediaDefinition?
-        let archiveLayout: [ArchiveRule]
+        let archiveLayout: ArchivePathMap
         let migrations: [MigrationDefinition]
         let schedule: Schedule
         let retention: RetentionDefinition

@@ -36,7 +36,7 @@ public struct AppDefinition: Sendable {
     /// In the order of the envelope.
     public private(set) var collections: [CollectionDefinition]
     public let media: MediaDefinition?
-    public let archiveLayout: [ArchiveRule]
+    public let archiveLayout: ArchivePathMap
     public let migrations: [MigrationDefinition]
     /// When backups are made by themselves, if the store's settings do not say.
     public let schedule: Schedule
@@ -156,18 +156,6 @@ public struct AppDefinition: Sendable {
 
     /// Whether there are records in tables. If not, nothing but media can be restored.
     public var hasTables: Bool { coversWholeDatabase || formats.contains { $0.collections.contains { $0.source == .table } } }
-
-    /// Prefixes of paths in a snapshot, and what they are in archives.
-    public var archivePrefixes: [String: String] {
-        Dictionary(archiveLayout.map { ($0.from, $0.to) }) { first, _ in first }
-    }
-
-    /// Where a file of a snapshot lies in the archive; `nil` when it is left out.
-    public func archivePath(of path: [UInt8]) -> [UInt8]? {
-        if archiveLayout.isEmpty { return path }
-        guard let rule = archiveLayout.first(where: { path.starts(with: $0.from.utf8) }) else { return nil }
-        return Array(rule.to.utf8) + path.dropFirst(rule.from.utf8.count)
-    }
 
     /// All forms that the app's data can have, this one first.
     public var formats: [AppDefinition] { [self] + otherFormats }

@@ -212,18 +212,24 @@ enum AppDefinitionReader {
             folder: text, archiveNaming: naming, hasStorageView: node.optional("storageView")?.boolean() ?? false)
     }
 
-    private static func archiveLayout(_ root: DefinitionNode) -> [ArchiveRule] {
-        (root.optional("archiveLayout")?.elements() ?? []).compactMap { node in
-            guard node.requireMapping(keys: ["from", "to"]) else { return nil }
-            let from = node.required("from")?.text()
+    private static func archiveLayout(_ root: DefinitionNode) -> ArchivePathMap {
+        var rules: [ArchivePathMap.Rule] = []
+        for node in root.optional("archiveLayout")?.elements() ?? [] where node.requireMapping(keys: ["from", "to"]) {
+            let fromNode = node.required("from")
+            let from = fromNode?.text()
             let to = node.required("to")
             let target = to?.quotedOrPlain()
             if let target, !target.isEmpty, !isSafeRelativePath(target) {
                 to?.note("must be a relative path", remedy: "Write a path without \"..\" and without a slash at its beginning.")
             }
-            guard let from, let target else { return nil }
-            return ArchiveRule(from: from, to: target)
+            guard let from, let target else { continue }
+            rules.append(ArchivePathMap.Rule(from: from, to: target))
+            guard let overlap = ArchivePathMap.firstOverlap(of: rules), overlap.rule == rules.count - 1 else { continue }
+            fromNode?.note(
+                "matches files that the rule for \"\(rules[overlap.earlier].from)\" matches too",
+                remedy: "Give each file of the backup one rule.")
         }
+        return ArchivePathMap(rules)
     }
 
     private static func legacyFiles(_ root: DefinitionNode) -> [LegacyFile] {

@@ -68,7 +68,7 @@ struct MediaRecords {
             case .archiveName: if let owner { set(buffer, index, owner.archiveName) }
             case .archivePath:
                 guard let name = owner?.archiveName else { continue }
-                set(buffer, index, definition.archivePath(of: Array("media/".utf8) + name) ?? name)
+                set(buffer, index, definition.archiveLayout.archivePath(of: Array("media/".utf8) + name) ?? name)
             case .path: set(buffer, index, PathText.text(of: file.path))
             case .name: set(buffer, index, PathText.text(of: file.name))
             case .size: buffer.set(index, integer: Int64(clamping: file.size))

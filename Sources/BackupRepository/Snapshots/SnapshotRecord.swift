@@ -15,7 +15,7 @@ public struct SnapshotRecord: Hashable, Sendable {
     public let archiveSizeBytes: UInt64
     /// How archive.zip is laid out. The repository keeps it; what it means is up to whoever lays out archives. It stands here so
     /// that an old snapshot's archive keeps its bytes when an app's layout changes.
-    public let archiveLayout: [String: String]
+    public let archiveLayout: ArchivePathMap
     /// What else is known: app, versions, device, counts.
     public let attributes: [String: String]
     /// 16 random bytes: two snapshots are never the same, even of the same data with the same name and time.
@@ -23,7 +23,7 @@ public struct SnapshotRecord: Hashable, Sendable {
 
     public init(
         kind: SnapshotKind, name: FileName, creationTime: Timestamp, parent: SnapshotID?, root: StoredDirectory,
-        archiveSizeBytes: UInt64, archiveLayout: [String: String], attributes: [String: String]
+        archiveSizeBytes: UInt64, archiveLayout: ArchivePathMap, attributes: [String: String]
     ) {
         self.init(
             kind: kind, name: name, creationTime: creationTime, parent: parent, root: root, archiveSizeBytes: archiveSizeBytes,
@@ -33,7 +33,7 @@ public struct SnapshotRecord: Hashable, Sendable {
 
     init(
         kind: SnapshotKind, name: FileName, creationTime: Timestamp, parent: SnapshotID?, root: StoredDirectory,
-        archiveSizeBytes: UInt64, archiveLayout: [String: String], attributes: [String: String], token: [UInt8]
+        archiveSizeBytes: UInt64, archiveLayout: ArchivePathMap, attributes: [String: String], token: [UInt8]
     ) {
         self.kind = kind
         self.name = name
@@ -75,7 +75,7 @@ extension SnapshotRecord {
         root.totals.encode(into: &writer)
         root.content.encode(into: &writer)
         writer.append(archiveSizeBytes)
-        Self.encode(archiveLayout, into: &writer)
+        Self.encode(archiveLayout.prefixes, into: &writer)
         Self.encode(attributes, into: &writer)
         return writer.bytes
     }
@@ -101,7 +101,7 @@ extension SnapshotRecord {
         let totals = try DirectoryTotals(decoding: &reader)
         let content = try FileContent(decoding: &reader)
         let archiveSizeBytes = try reader.read(UInt64.self)
-        let archiveLayout = try Self.decodeMap(&reader)
+        let archiveLayout = ArchivePathMap(prefixes: try Self.decodeMap(&reader))
         let attributes = try Self.decodeMap(&reader)
         guard reader.isAtEnd else { throw BackupError(.repositoryDamaged, "a snapshot record has bytes after its end") }
         self.init(

@@ -32,7 +32,7 @@ public enum SnapshotArchive {
     ///   - time: when the snapshot was made; the time of the listings.
     ///   - names: of files that lie in the archive under other names than the layout says.
     public static func visit(
-        _ root: Directory, layout: [String: String], time: Timestamp, in repository: Repository, detail: Detail = .whole,
+        _ root: Directory, layout: ArchivePathMap, time: Timestamp, in repository: Repository, detail: Detail = .whole,
         names: ArchiveNames = .none, _ body: (ArchiveMember) throws(BackupError) -> Void
     ) throws(BackupError) {
         try visit(root, layout, time, repository, detail, names) { (member, _) throws(BackupError) in try body(member) }
@@ -41,17 +41,17 @@ public enum SnapshotArchive {
     /// Gives the members with their sizes and pieces. The pieces of a large file, which would take gigabytes of memory, are left out.
     /// - Parameter body: given a member, and the content of a large file: `Repository.visitPieces` gives its pieces one by one.
     public static func measure(
-        _ root: Directory, layout: [String: String], time: Timestamp, in repository: Repository, names: ArchiveNames = .none,
+        _ root: Directory, layout: ArchivePathMap, time: Timestamp, in repository: Repository, names: ArchiveNames = .none,
         _ body: (ArchiveMember, FileContent?) throws(BackupError) -> Void
     ) throws(BackupError) {
         try visit(root, layout, time, repository, .measured, names, body)
     }
 
     private static func visit(
-        _ root: Directory, _ layout: [String: String], _ time: Timestamp, _ repository: Repository, _ detail: Detail,
+        _ root: Directory, _ layout: ArchivePathMap, _ time: Timestamp, _ repository: Repository, _ detail: Detail,
         _ names: ArchiveNames, _ body: (ArchiveMember, FileContent?) throws(BackupError) -> Void
     ) throws(BackupError) {
-        if layout.isEmpty {
+        if layout.isIdentity {
             for (name, algorithm) in listings {
                 let source = ListingSource(root, algorithm, in: repository)
                 let size = ChecksumListing.sizeBytes(of: root, algorithm)
@@ -66,14 +66,6 @@ public enum SnapshotArchive {
     }
 
     private static let listings = [("MD5SUMS", ChecksumListing.Algorithm.md5), ("SHA256SUMS", .sha256)]
-
-    /// - Returns: `nil` for what is left out.
-    public static func archivePath(of path: [UInt8], _ layout: [String: String]) -> [UInt8]? {
-        if layout.isEmpty { return path }
-        let fitting = layout.filter { path.starts(with: $0.key.utf8) }
-        guard let rule = fitting.max(by: { $0.key.utf8.count < $1.key.utf8.count }) else { return nil }
-        return Array(rule.value.utf8) + path.dropFirst(rule.key.utf8.count)
-    }
 
     /// So many files, and so many bytes of them, are looked up at once.
     private static let batchCount = 1_024
@@ -95,7 +87,7 @@ public enum SnapshotArchive {
     }
 
     private static func visit(
-        _ directory: Directory, prefix: [UInt8], _ layout: [String: String], _ names: ArchiveNames, _ repository: Repository,
+        _ directory: Directory, prefix: [UInt8], _ layout: ArchivePathMap, _ names: ArchiveNames, _ repository: Repository,
         _ detail: Detail, _ body: (ArchiveMember, FileContent?) throws(BackupError) -> Void
     ) throws(BackupError) {
         var contents: [[ContentPiece]] = []
@@ -103,7 +95,7 @@ public enum SnapshotArchive {
         for (number, entry) in directory.entries.enumerated() {
             let path = prefix + entry.name.bytes
             let isFolder = entry.kind == .directory
-            let archivePath = archivePath(of: isFolder ? path + [UInt8(ascii: "/")] : path, layout)
+            let archivePath = layout.archivePath(of: isFolder ? path + [UInt8(ascii: "/")] : path)
             switch entry.kind {
             case .directory:
                 var isListed = names.listsFilledFolders

@@ -168,7 +168,7 @@ public struct BackupOperation: Sendable {
 
         let root = try writer.store(entries)
         try writer.publishChunks()
-        let layout = store.definition.archivePrefixes
+        let layout = store.definition.archiveLayout
         let directory = try store.repository.directory(root)
         if let unchanged, parts.unreadable.isEmpty, parts.moved.isEmpty,
             SameContent(repository: store.repository).isSame(directory, as: unchanged)

@@ -12,7 +12,7 @@ public struct ArchiveSizes {
     /// Measures both in one walk through the folders.
     /// - Parameter root: the backup's, whose chunks are all in the catalog.
     init(
-        of root: Directory, layout: [String: String], names: ArchiveNames, time: Timestamp, in repository: Repository
+        of root: Directory, layout: ArchivePathMap, names: ArchiveNames, time: Timestamp, in repository: Repository
     ) throws(BackupError) {
         var zip = ZIPLayout.SizeCounter()
         var tar = TARLayout.SizeCounter()

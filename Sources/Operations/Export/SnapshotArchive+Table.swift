@@ -7,7 +7,7 @@ extension SnapshotArchive {
     /// - Parameter layout: `nil` for the snapshot's own.
     /// - Throws: `repositoryDamaged`.
     public static func table(
-        of snapshot: Snapshot, _ format: ArchiveFormat, layout: [String: String]? = nil, in repository: Repository
+        of snapshot: Snapshot, _ format: ArchiveFormat, layout: ArchivePathMap? = nil, in repository: Repository
     ) throws(BackupError) -> ExtentTable {
         let names = try names(of: snapshot, in: repository)
         let root = try repository.rootDirectory(of: snapshot)
@@ -18,14 +18,8 @@ extension SnapshotArchive {
     }
 
     /// The layout of the archive by which a snapshot is restored: its own, with the records and the media, which a layout may leave out.
-    static func layoutForRestore(of snapshot: Snapshot) -> [String: String] {
-        var layout = snapshot.record.archiveLayout
-        for place in ["export.json", "media/"] where archivePath(of: Array(place.utf8), layout) == nil {
-            var target = place
-            while layout.values.contains(where: { $0.hasPrefix(target) }) { target = "backup-\(target)" }
-            layout[place] = target
-        }
-        return layout
+    static func layoutForRestore(of snapshot: Snapshot) -> ArchivePathMap {
+        snapshot.record.archiveLayout.including(["export.json", "media/"])
     }
 
     /// What its media are called in its archives.

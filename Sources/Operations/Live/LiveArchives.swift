@@ -30,7 +30,7 @@ struct LiveArchives: Sendable {
     }
 
     /// An app's own layout has no place for a list.
-    private var hasListing: Bool { state.archiveLayout.isEmpty }
+    private var hasListing: Bool { state.archiveLayout.isIdentity }
 
     /// The members where the app's own layout has them.
     private func placed(_ members: [LiveMember]) throws(BackupError) -> [LiveMember] {
@@ -43,7 +43,7 @@ struct LiveArchives: Sendable {
             let isFolder = member.entry.kind == .directory
             if isFolder, !names.listsFilledFolders, filled.contains(member.path) { continue }
             let path = isFolder ? member.path + [UInt8(ascii: "/")] : member.path
-            guard let usual = SnapshotArchive.archivePath(of: path, state.archiveLayout), !usual.isEmpty else { continue }
+            guard let usual = state.archiveLayout.archivePath(of: path), !usual.isEmpty else { continue }
             for name in isFolder ? [Array(usual.dropLast())] : names.paths(of: path, usual: usual) {
                 placed.append(LiveMember(path: name, entry: member.entry, source: member.source, linkTarget: member.linkTarget))
             }

@@ -78,7 +78,7 @@ public final class LiveData: Sendable {
 
     /// An archive that has a list of all its files' checksums has that of the export as it lies beside it.
     private var fillsChecksums: Bool {
-        database.media is LiveMediaCatalog && store.definition.tellsOfMedia && !store.definition.archivePrefixes.isEmpty
+        database.media is LiveMediaCatalog && store.definition.tellsOfMedia && !store.definition.archiveLayout.isIdentity
     }
 
     private func render() throws(BackupError) -> LiveState {

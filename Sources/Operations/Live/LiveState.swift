@@ -10,7 +10,7 @@ final class LiveState: LiveView {
     let mediaView: LiveMediaView?
     let checksums: LiveChecksums
     /// Prefixes of paths, and what they are in the app's own archives.
-    let archiveLayout: [String: String]
+    let archiveLayout: ArchivePathMap
     let restores: RestoreWatch
     private let media: (any MediaCatalog)?
     private let archiveExport: ArchiveExport?
@@ -20,7 +20,7 @@ final class LiveState: LiveView {
     init(rendering: AppRendering, mediaView: LiveMediaView?, checksums: LiveChecksums, of store: Store, _ restores: RestoreWatch)
     {
         self.restores = restores
-        archiveLayout = store.definition.archivePrefixes
+        archiveLayout = store.definition.archiveLayout
         media = store.database.media
         self.rendering = rendering
         self.mediaView = mediaView

@@ -1,0 +1,91 @@
+/// Where the files of a snapshot are in an archive, and which file of a snapshot an archive's file is: `archiveLayout` of an app's definition.
+///
+/// A path that begins with the `from` of a rule begins with its `to` in the archive. Without rules the archive has the paths of the snapshot; with rules,
+/// a file that none matches is left out. A definition is refused when two of its rules match the same file. The record of a snapshot, which other
+/// definitions may have been used for, can hold such rules: the longest match counts, in both directions.
+public struct ArchivePathMap: Sendable, Hashable {
+    public struct Rule: Sendable, Hashable {
+        public let from: String
+        public let to: String
+
+        public init(from: String, to: String) {
+            self.from = from
+            self.to = to
+        }
+    }
+
+    /// The archive has the paths of the snapshot.
+    public static let identity = ArchivePathMap([])
+
+    /// The longest `from` first; equal lengths in the order of their bytes.
+    public let rules: [Rule]
+    /// The longest `to` first.
+    private let inverseRules: [Rule]
+
+    /// - Parameter rules: in any order. Of two with the same `from` the first counts.
+    public init(_ rules: [Rule]) {
+        let unique = Dictionary(rules.map { ($0.from, $0.to) }) { first, _ in first }
+        self.init(prefixes: unique)
+    }
+
+    /// - Parameter prefixes: each `from` with its `to`, as the record of a snapshot has them.
+    public init(prefixes: [String: String]) {
+        func isBefore(_ one: Substring.UTF8View, _ other: Substring.UTF8View) -> Bool {
+            one.count == other.count ? one.lexicographicallyPrecedes(other) : one.count > other.count
+        }
+        let rules = prefixes.map { Rule(from: $0, to: $1) }.sorted { isBefore($0.from[...].utf8, $1.from[...].utf8) }
+        self.rules = rules
+        // Of two with the same `to`, the longer `from` stays first.
+        inverseRules = rules.enumerated().sorted { one, other in
+            let lengths = (one.element.to.utf8.count, other.element.to.utf8.count)
+            return lengths.0 == lengths.1 ? one.offset < other.offset : lengths.0 > lengths.1
+        }.map(\.element)
+    }
+
+    /// Each `from` with its `to`.
+    public var prefixes: [String: String] { Dictionary(uniqueKeysWithValues: rules.map { ($0.from, $0.to) }) }
+
+    public var isIdentity: Bool { rules.isEmpty }
+
+    /// The path in the archive; `nil` for a file that is left out.
+    public func archivePath(of path: [UInt8]) -> [UInt8]? {
+        if isIdentity { return path }
+        guard let rule = rules.first(where: { path.starts(with: $0.from.utf8) }) else { return nil }
+        return Array(rule.to.utf8) + path.dropFirst(rule.from.utf8.count)
+    }
+
+    /// The path in the snapshot; `nil` for a file of the archive that no rule puts there.
+    public func snapshotPath(of archivePath: [UInt8]) -> [UInt8]? {
+        if isIdentity { return archivePath }
+        guard let rule = inverseRules.first(where: { archivePath.starts(with: $0.to.utf8) }) else { return nil }
+        return Array(rule.from.utf8) + archivePath.dropFirst(rule.to.utf8.count)
+    }
+
+    /// With places of the snapshot that are left out otherwise, under names of their own that no other rule uses.
+    public func including(_ places: [String]) -> ArchivePathMap {
+        guard !isIdentity else { return self }
+        var prefixes = prefixes
+        for place in places where archivePath(of: Array(place.utf8)) == nil {
+            var target = place
+            while prefixes.values.contains(where: { $0.hasPrefix(target) }) { target = "backup-\(target)" }
+            prefixes[place] = target
+        }
+        return ArchivePathMap(prefixes: prefixes)
+    }
+
+    /// The first rule, in the order of the definition, that matches files which an earlier one matches too; and that one.
+    public static func firstOverlap(of rules: [Rule]) -> (rule: Int, earlier: Int)? {
+        for (index, rule) in rules.enumerated() {
+            for (earlier, other) in rules[..<index].enumerated()
+            where rule.from.utf8.starts(with: other.from.utf8) || other.from.utf8.starts(with: rule.from.utf8) {
+                return (index, earlier)
+            }
+        }
+        return nil
+    }
+}
+
+extension ArchivePathMap: ExpressibleByDictionaryLiteral {
+    /// - Parameter elements: each `from` with its `to`.
+    public init(dictionaryLiteral elements: (String, String)...) { self.init(elements.map { Rule(from: $0, to: $1) }) }
+}
