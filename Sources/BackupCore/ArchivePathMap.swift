@@ -66,11 +66,25 @@ public struct ArchivePathMap: Sendable, Hashable {
         guard !isIdentity else { return self }
         var prefixes = prefixes
         for place in places where archivePath(of: Array(place.utf8)) == nil {
-            var target = place
-            while prefixes.values.contains(where: { $0.hasPrefix(target) }) { target = "backup-\(target)" }
-            prefixes[place] = target
+            prefixes[place] = Self.unusedTarget(place, in: prefixes.values)
         }
         return ArchivePathMap(prefixes: prefixes)
+    }
+
+    /// With names of their own for the rules inside of whose `to` another rule has its own: there, two files of a snapshot could get the same path.
+    public var withoutNestedTargets: ArchivePathMap {
+        var prefixes = prefixes
+        for rule in rules where prefixes.contains(where: { $0.key != rule.from && $0.value.utf8.starts(with: rule.to.utf8) }) {
+            prefixes[rule.from] = Self.unusedTarget("backup-\(rule.from)", in: prefixes.values)
+        }
+        return ArchivePathMap(prefixes: prefixes)
+    }
+
+    /// A target that no other one begins with. None of those that are nested in an empty one is lost: the empty one is replaced.
+    private static func unusedTarget(_ wanted: String, in targets: some Sequence<String>) -> String {
+        var target = wanted
+        while targets.contains(where: { $0.utf8.starts(with: target.utf8) }) { target = "backup-\(target)" }
+        return target
     }
 
     /// The first rule, in the order of the definition, that matches files which an earlier one matches too; and that one.

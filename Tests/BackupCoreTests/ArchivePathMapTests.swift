@@ -54,6 +54,17 @@ struct ArchivePathMapTests {
         #expect(ArchivePathMap.identity.including(["export.json"]) == .identity)
     }
 
+    @Test func `targets in which others are nested get names of their own`() {
+        let nested: ArchivePathMap = ["export.json": "notes.json", "media/": "", "data/": "data/", "by-key/": "data/"]
+        let separate: ArchivePathMap = [
+            "export.json": "notes.json", "media/": "backup-media/", "data/": "data/", "by-key/": "backup-by-key/",
+        ]
+        #expect(nested.withoutNestedTargets == separate)
+        #expect(Self.app.withoutNestedTargets == Self.app)
+        let taken: ArchivePathMap = ["export.json": "backup-media/x", "media/": ""]
+        #expect(taken.withoutNestedTargets == ["export.json": "backup-media/x", "media/": "backup-backup-media/"])
+    }
+
     @Test func `rules that match the same file are found in the order of the definition`() {
         func overlap(_ froms: String...) -> [Int] {
             ArchivePathMap.firstOverlap(of: froms.map { ArchivePathMap.Rule(from: $0, to: "x") }).map { [$0.rule, $0.earlier] }

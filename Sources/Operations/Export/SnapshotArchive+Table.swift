@@ -19,7 +19,9 @@ extension SnapshotArchive {
 
     /// The layout of the archive by which a snapshot is restored: its own, with the records and the media, which a layout may leave out.
     static func layoutForRestore(of snapshot: Snapshot) -> ArchivePathMap {
-        snapshot.record.archiveLayout.including(["export.json", "media/"])
+        let layout = snapshot.record.archiveLayout.including(["export.json", "media/"])
+        // Manifests of named files say where in the app's archive those are.
+        return snapshot.record.attributes[Snapshot.archiveNamesAttribute] == nil ? layout.withoutNestedTargets : layout
     }
 
     /// What its media are called in its archives.
