@@ -85,7 +85,7 @@ check: lint tidy test-dependencies
 	BACKUPFS_STRICT=1 $(SWIFT_COMMAND) build --build-tests
 	@SWIFT='$(SWIFT)' mount-scripts/translations.sh check
 
-# After texts were changed: puts what is new into the catalogs, for somebody to translate, and takes out what is gone.
+# After texts were changed: adds the new ones to the catalogs, for a translator, and removes those that are gone.
 translations: toolchain
 	BACKUPFS_STRICT=1 $(SWIFT_COMMAND) build
 	@SWIFT='$(SWIFT)' mount-scripts/translations.sh update

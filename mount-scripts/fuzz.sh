@@ -99,7 +99,7 @@ END
     if [ -n "${KEEP:-}" ]; then keep "$target" "$new"; fi
 }
 
-# The corpus anew, out of the old one and what has come to it: an input for each thing that is reached, however often it is.
+# Rebuilds the corpus from the old one and the new inputs: one input for each thing that is reached.
 keep() {
     local merged=$work/$1.merged
     mkdir -p "$merged"

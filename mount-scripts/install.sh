@@ -67,7 +67,7 @@ install_all() {
 uninstall_all() {
     local target
     while read -r _ _ _ target; do rm -f -- "$destination$target"; done < <(list)
-    # Folders that nobody else uses.
+    # Folders that no other program uses.
     for target in "$documents/Docs/decisions" "$documents/Docs" "$documents" "$share/backupfs"; do
         if [ -d "$destination$target" ]; then rmdir --ignore-fail-on-non-empty -- "$destination$target"; fi
     done

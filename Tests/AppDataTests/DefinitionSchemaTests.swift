@@ -3,7 +3,7 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// The JSON Schema of definitions, asked by somebody else's program: it and ours must agree.
+/// The JSON Schema of definitions, used by an independent program: its verdict and ours must agree.
 @Suite struct DefinitionSchemaTests {
     private static let path = "\(Machine.projectPath)/Docs/app-definition.schema.json"
 

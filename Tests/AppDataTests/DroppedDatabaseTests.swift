@@ -172,7 +172,7 @@ struct DroppedDatabaseTests {
             try database.replaceWhole(
                 by: source, stagingPath: folder("staging.db"), marker: RestoreMarker(operation: "m", journalPath: nil),
                 whenLocked: { () throws(BackupError) in
-                    // Nobody else can write by then.
+                    // No other process can write by then.
                     #expect((try? run(["sqlite3", "-cmd", ".timeout 0", target, "insert into t values (3)"]))?.status != 0)
                     throw BackupError(.busy, "changed")
                 })

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BackupRepository
 
-/// Several processes have the catalog open, and one of them, or somebody else, throws it away.
+/// Several processes have the catalog open, and one of them, or another program, deletes it.
 @Suite struct CatalogTests {
     private let folder: TemporaryFolder
     private static let photo = TestData.random(100_000, seed: 1)
@@ -89,7 +89,7 @@ import Testing
         #expect(try open().file("other", in: "c") == Self.other)
     }
 
-    /// Of two processes that find the same damage one makes the catalog anew.
+    /// Of two processes that find the same damage, one rebuilds the catalog.
     @Test func itIsMadeAnewOnce() throws {
         let first = try open()
         let second = try open()
@@ -102,7 +102,7 @@ import Testing
         #expect(try self.generation != generation)
     }
 
-    /// A snapshot that was removed, with its packs, while somebody reads it, says nothing about the catalog.
+    /// A snapshot that is removed, with its packs, while it is read, says nothing about the catalog.
     @Test func aChunkThatIsNowhereIsNoReasonToMakeItAnew() throws {
         let repository = try open()
         let generation = try generation
@@ -183,7 +183,7 @@ import Testing
         #expect(try open().file("photo", in: "b") == Self.photo)
     }
 
-    /// While others use the file, its first page cannot be put in order; whoever finds it so does without.
+    /// While other processes use the file, its first page cannot be repaired; a process that finds it so works without the catalog.
     @Test(arguments: [0, 16, 40]) func damageOfAFileInUseKeepsNobodyFromReading(offset: Int) throws {
         let repository = try open()
         #expect(try query("PRAGMA wal_checkpoint(TRUNCATE)") == "0|0|0")

@@ -67,7 +67,7 @@ import Testing
         try expectWhole(repository)
     }
 
-    /// Every byte of a pack matters to somebody.
+    /// Every byte of a pack is checked by some reader.
     @Test func everyFlippedByteOfAPackIsFound() throws {
         let repository = try Repository.create(at: folder("small"))
         try repository.makeWriter().commit(
@@ -257,7 +257,7 @@ import Testing
     }
 }
 
-/// A catalog that somebody else has written has values of any type in it.
+/// A catalog that another program has written has values of any type in it.
 @Suite struct ForeignCatalogTests {
     @Test(
         "R-A16: values of other types in a catalog are damage, and do not end the process",

@@ -162,7 +162,7 @@ import Testing
         let path = repository.layout.packPath(of: victim.pack)
         try Damage.flip(path, at: Int(victim.packOffset) + 40, 0xff)
         database[50] = UInt8(ascii: "#")
-        // Opened anew: a reader trusts what it has checked before.
+        // Opened again: a reader trusts what it has checked before.
         let other = try Repository.open(at: folder("repository"))
         let snapshot = try #require(other.snapshots().last)
         let earlier = try #require(try other.rootDirectory(of: snapshot).entry(named: "file")).content

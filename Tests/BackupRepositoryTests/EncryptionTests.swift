@@ -153,7 +153,7 @@ import Testing
         let numbers = Set(String(decoding: sums, as: UTF8.self).split(separator: "\n").map(String.init))
         #expect(numbers.count > 20)
         for bytes in [Self.photo, Self.otherPhoto] { #expect(!numbers.contains(String(CRC32.of(bytes)))) }
-        // They are the right ones all the same, also in a catalog that is made anew.
+        // They are still the right ones, also in a rebuilt catalog.
         for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: catalog + suffix) }
         let repository = try open()
         let found = try #require(repository.snapshot(named: "the best of 2025"))
@@ -258,7 +258,7 @@ import Testing
         #expect(try open().damages().map(\.message) == ["a snapshot label is not sealed, in an encrypted repository"])
         try writeFile(label, whole)
 
-        // A record that somebody else made, under its right name.
+        // A record that another program made, under its right name.
         let forged = SnapshotRecord(
             kind: .snapshot, name: "forged", creationTime: Timestamp(seconds: 1), parent: nil, root: snapshot.record.root,
             archiveSizeBytes: 0, archiveLayout: [:], attributes: [:]

@@ -69,7 +69,7 @@ import Testing
         #expect(code() == nil && notes().isEmpty)
     }
 
-    /// As for a backup in a container: nobody outside sees its process.
+    /// As for a backup in a container: its process is not visible outside.
     @Test func `unlock never removes a note whose lock is held (R-A17)`() throws {
         let lock = try RepositoryLock(layout, .writing, operation: "backup")
         let path = layout.locks + "/" + (try #require(notes().first))

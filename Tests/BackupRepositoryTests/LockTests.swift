@@ -6,7 +6,7 @@ import Testing
 
 @testable import BackupRepository
 
-/// Who keeps whom out, and that nobody is kept out by somebody who is gone.
+/// Which locks exclude each other, and that a stale lock excludes none.
 @Suite struct LockTests {
     private let folder: TemporaryFolder
     private let repository: Repository
@@ -123,7 +123,7 @@ import Testing
         #expect(try FileSystem.exists(drafts[1]))
     }
 
-    /// This machine, before it was started anew: nobody has to wait for its note to expire.
+    /// This machine before its last boot: no process has to wait for its note to expire.
     @Test func afterARestart() throws {
         let changes = ["host": HostIdentity.hostName, "machine": HostIdentity.machineID]
         try #require(!HostIdentity.bootID.isEmpty)
@@ -139,7 +139,7 @@ import Testing
         #expect(try !folder.isStale(renewed, now: now))
     }
 
-    /// The kernel drops a lock with its holder; the note that stays is in nobody's way.
+    /// The kernel drops a lock with its holder; the note that stays blocks no process.
     @Test func aProcessThatIsGone() async throws {
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = folder("repository") as String] in
             let writer = try Repository.open(at: path).makeWriter()
@@ -157,7 +157,7 @@ import Testing
         #expect(notes().isEmpty)
     }
 
-    /// Whoever slept so long that others took him for gone finds out before he does harm.
+    /// A process that was suspended until its lock became stale notices that before it changes anything.
     @Test func aHolderThatWasTakenForGone() throws {
         let writer = try repository.makeWriter()
         let stored = try writer.store([TreeEntry.symbolicLink(name: "l", target: [65], modificationTime: Timestamp(seconds: 1))])

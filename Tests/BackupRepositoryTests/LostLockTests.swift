@@ -91,7 +91,7 @@ import Testing
         try repository.makeWriter().commit(named: "b", files: [("y", Self.file, .media)])
         for path in try packFiles().map({ layout.packs + "/" + $0 }) {
             var bytes = try readFile(path)
-            // Two bits of a chunk, which nobody can turn back.
+            // Two bits of a chunk, which cannot be repaired.
             bytes[60] ^= 0xff
             try writeFile(path, bytes)
         }
@@ -113,7 +113,7 @@ import Testing
         #expect(try stored(filesThen) == stored(FileManager.default.subpathsOfDirectory(atPath: folder("repository"))))
     }
 
-    /// A pack must not be set aside because somebody cancelled the repair while it was read.
+    /// A pack must not be set aside because the repair was cancelled while it was read.
     @Test func `a cancelled read is no damage`() throws {
         let pack = try #require(repository.packs().first)
         let chunks = try repository.packIndex(of: pack).storedChunks(in: pack)

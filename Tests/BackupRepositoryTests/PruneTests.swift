@@ -165,7 +165,7 @@ import Testing
         try expectIndependentlySound()
     }
 
-    /// A prune leaves a little of what is unused in its pack: a difference may then lie there whose base is gone. Nobody needs it.
+    /// A prune leaves some unused chunks in their pack: a delta whose base is gone may be among them. No snapshot needs it.
     @Test func anUnusedDifferenceWithoutItsBaseIsNoDamage() throws {
         let repository = try Repository.create(at: path)
         func add(_ name: FileName, _ number: UInt64, withPages: Bool) throws {

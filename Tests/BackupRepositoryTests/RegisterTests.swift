@@ -6,7 +6,7 @@ import Testing
 
 @testable import BackupRepository
 
-/// F10, R-B9: a record or label that somebody deleted is noticed; what backupfs removes itself is not.
+/// F10, R-B9: a record or label that another program deleted is reported; one that backupfs removed is not.
 @Suite struct RegisterTests {
     private let folder: TemporaryFolder
     private var path: String { folder("repository") }

@@ -55,7 +55,7 @@ import Testing
         #expect(try readFile(out + "/empty").isEmpty)
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: out + "/media/link") == "IMG_1.jpg")
 
-        // And by the program itself, opened anew.
+        // And by the program itself, opened again.
         let opened = try Repository.open(at: folder("repository"))
         #expect(opened.snapshots() == [snapshot])
         #expect(try opened.file("export.json", in: "first") == head + rows + tail)

@@ -126,7 +126,7 @@ import Testing
         return found
     }
 
-    /// The bases of differences are needed by whoever needs the difference. `FixtureTests` knows what the fixture holds.
+    /// A snapshot that needs a delta needs its base, too. `FixtureTests` knows what the fixture holds.
     @Test func basesCount() throws {
         let copy = folder("fixture")
         try FileManager.default.copyItem(atPath: Fixtures.folder + "/repository-v1", toPath: copy)

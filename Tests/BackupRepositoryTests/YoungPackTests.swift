@@ -49,7 +49,7 @@ import Testing
         #expect(summary.youngPackCount == 2 && summary.removedPackCount == packs.count - 2)
         #expect(summary.remainingUnusedByteCount > 0)
         #expect(try Set(unneeded()) == Set(packs[..<2]))
-        // What is young is not written anew either, and goes when it is old.
+        // A young pack is not rewritten either, and is removed when it is old.
         for path in packs[..<2] { try age(path, secondsAgo: 4_000) }
         #expect(try prune(.always).removedPackCount == 2)
         #expect(try unneeded().isEmpty)

@@ -55,7 +55,7 @@ final class MountTrial {
             let target = "\(mountpoint)/restore/\(scenario.strategy)/"
             copied = try world.run(["cp", "\(world.inputsPath)/\(scenario.source)", target])
         }
-        // Whoever had a file open has just closed it, or is about to.
+        // A program that had a file open has just closed it, or is about to.
         wait { !isRunning(job) || !isMounted || unmount(0) }
         let result = try job.wait()
         return copies ? copied : result

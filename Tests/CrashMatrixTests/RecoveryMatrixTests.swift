@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// The recovery after a crash goes wrong itself, again and again: whoever opens the store after that finds the old data or the new.
+/// The recovery after a crash fails itself, several times: the next open of the store finds the old data or the new.
 @Suite(.tallied)
 struct RecoveryMatrixTests {
     @Test(arguments: Scenario.archives + [Scenario.whole], Fault.allCases)

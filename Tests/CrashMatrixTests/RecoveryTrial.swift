@@ -23,7 +23,7 @@ final class RecoveryTrial {
         let result = try disturbed(scenario.arguments(world), crash)
         guard world.exists("restore.journal") else { return nil }
         var number = 1
-        // The number grows with each try: one that begins anew and always dies at the same call would never end.
+        // The number grows with each try: one that starts over and always dies at the same call would never end.
         while true {
             remove(world.logPath)
             _ = try disturbed(["status"], PlannedFault(fault: fault, number: number))

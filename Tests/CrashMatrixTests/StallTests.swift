@@ -46,7 +46,7 @@ struct StallTests {
         // MNT_DETACH, which Swift's module of libc does not have.
         defer { umount2(mountpoint, 2) }
         try waitUntil { Job.read("/proc/self/mounts").contains(" \(mountpoint) ") }
-        // `mkdir` answers after two seconds, and whoever goes on waits for the backup.
+        // `mkdir` answers after two seconds; a look into the folder waits for the backup.
         let maker = try world.start(["sh", "-c", "mkdir \(mountpoint)/snapshots/new && sync \(mountpoint)/snapshots/new"])
         try waitUntil { !RecordedCall.read(world.logPath).isEmpty }
         mount.send(SIGTERM)

@@ -8,7 +8,7 @@ final class Template: Sendable {
     enum Kind: String, Sendable {
         /// Records with photos, in a database with a write-ahead log.
         case diary
-        /// A database that nobody has described, outside the store, with a rollback journal.
+        /// A database without an app definition, outside the store, with a rollback journal.
         case whole
     }
 
@@ -18,7 +18,7 @@ final class Template: Sendable {
     static func of(_ kind: Kind) throws -> Template { try (kind == .diary ? diary : whole).get() }
 
     let kind: Kind
-    // Nobody changes it any more: it is only copied.
+    // It does not change any more: it is only copied.
     nonisolated(unsafe) let world: World
     /// The app's data before a restore.
     let old: String

@@ -46,7 +46,7 @@ final class Trial {
         return outcome
     }
 
-    /// Whoever opens the database next, after the app has died, reads its log anew, and must find what the app saw.
+    /// After the app has died, the next program that opens the database recovers its log, and must find what the app saw.
     private func checkAfterwards(_ app: AppConnection) throws {
         let before = try scenario.state(world)
         app.kill()
@@ -55,7 +55,7 @@ final class Trial {
         complaints.expect(after == before, "after the app has died there is something else: \(after)\nbefore: \(before)")
     }
 
-    /// The backups are whole, the safety backup holds the old data, and whoever restores once more gets what was asked for.
+    /// The backups are whole, the safety backup holds the old data, and a second restore succeeds.
     private func tryAgain(_ outcome: Outcome) throws {
         let sound = try world.backupfs(["check", "--read-data"])
         complaints.expect(sound.exitCode == 0, "the backups are hurt: \(sound.text)")

@@ -74,7 +74,7 @@ final class World {
 
     private static let variables = [
         "PATH": (Machine.environment("PATH") ?? "/usr/bin:/bin") + ":/usr/sbin:/sbin", "TZ": "UTC", "LC_ALL": "C.UTF-8",
-        // Backups that nobody has asked for would come in between.
+        // Automatic backups would come in between.
         "BACKUPFS_SCHEDULE": "off",
         "HOME": "/nonexistent",
     ]

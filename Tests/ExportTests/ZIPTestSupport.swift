@@ -12,7 +12,7 @@ final class ChunkShelf {
     private var deflater = Deflater(level: 6)
     private static let pack = PackID(SHA256Hasher.hash([]))
 
-    /// - Parameter codec: a chunk against a base gets stored bytes that nobody may serve as they lie.
+    /// - Parameter codec: a delta chunk gets stored bytes that must not be served unchanged.
     func store(_ plain: [UInt8], _ codec: ChunkCodec) -> StoredChunk {
         var stored = plain
         switch codec {

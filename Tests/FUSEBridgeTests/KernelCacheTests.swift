@@ -6,7 +6,7 @@ import VirtualTree
 
 @testable import FUSEBridge
 
-/// What the kernel keeps, so that nobody is asked twice, and how it is told that something is no longer so.
+/// What the kernel caches, and how the mount invalidates it.
 @Suite(.serialized, .disabled(if: Machine.skipsMountedTests, "BACKUPFS_SKIP_MOUNTED_TESTS=1: NO MOUNT IS TESTED"))
 struct KernelCacheTests {
     private static let hour = 3600.0
@@ -28,7 +28,7 @@ struct KernelCacheTests {
         let (listings, lookUps) = tree.state.withLock { ($0.listingCount, $0.lookedUp.count) }
         // Each answer of some hundred names is one reading; the attributes come with the names.
         #expect((2...60).contains(listings) && lookUps == 0)
-        // Another suite has the kernel let go of all that it keeps, once; what is never kept is read anew each time.
+        // Another suite drops the kernel's caches once; what is never cached is read each time.
         var isKept = false
         for _ in 0..<4 where !isKept {
             let before = tree.state.withLock { $0.listingCount }
@@ -63,7 +63,7 @@ struct KernelCacheTests {
         #expect(try mount.sh("stat $M/old").exitCode == 1)
         #expect(try mount.output("stat -c %s $M/changed") == "3\n")
         #expect(try mount.end() == .requested)
-        // Nobody is there to be told any more, and that is no error either.
+        // There is no observer any more, which is not an error.
         #expect(tree.state.withLock { $0.observer == nil })
         observer.nameChanged("changed", in: .root)
         observer.waitUntilTold()

@@ -143,7 +143,7 @@ struct MountEndTests {
         }
         #expect(try isMounted(folder))
         #expect(try TestMachine.sh("ls \(folder)").output.contains("Transport endpoint is not connected"))
-        // Somebody else's dead mount is left alone.
+        // A dead mount of another program is left alone.
         #expect {
             try Mountpoint.prepare(folder, options: MountOptions(parsing: ["subtype=other"]))
         } throws: { error in

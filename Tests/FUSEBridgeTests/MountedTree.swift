@@ -53,7 +53,7 @@ final class MountedTree {
         return try waitForEnd()
     }
 
-    /// Waits until somebody else has ended it.
+    /// Waits until another process has ended it.
     func waitForEnd() throws -> MountSession.End {
         thread.join()
         isJoined = true
@@ -96,13 +96,13 @@ final class MountedTree {
 enum TestMachine {
     static func makeTemporaryFolder() throws -> String { try TemporaryFolder.make("/tmp/backupfs-test") }
 
-    /// Should the test process crash, a shell that then sees the end of its input takes the mount away. It is in a session of its own: whoever kills
-    /// the tests with all of their group does not kill it.
+    /// When the test process crashes, a shell sees the end of its input and unmounts. It is in a session of its own: a signal to the process group
+    /// of the tests does not kill it.
     /// - Returns: the descriptor to write a line to when the mount is gone.
     static func startCleaner(_ path: String) throws -> Int32 {
         let pipe = try SystemIO.Pipe()
         let reader = try OwnedDescriptor.duplicate(pipe.reader, from: 10)
-        // Twice removed, so that nobody has to wait for it.
+        // Forked twice, so that no process has to wait for it.
         let script = "(read line <&3 && exit; umount -l '\(path)' || fusermount3 -u -z '\(path)'; rmdir '\(path)') &"
         let null = open("/dev/null", O_WRONLY | O_CLOEXEC)
         defer { close(null) }

@@ -9,7 +9,7 @@ import Testing
 
 /// What a file from anywhere makes messages say: no more than fits on a screen, and nothing that a terminal obeys.
 struct HostileMessageTests {
-    /// It would clear the screen, and is longer than any name that somebody reads.
+    /// It would clear the screen, and is longer than a name that is shown whole.
     private static let name = "\u{1B}[2J\n" + String(repeating: "e\u{301}", count: 5_000)
 
     private static func requirePlain(_ error: BackupError?) throws {

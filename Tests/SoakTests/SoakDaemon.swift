@@ -82,7 +82,7 @@ final class SoakDaemon: Sendable {
                 remainingTries -= 1
                 usleep(50_000)
             }
-            // Another mount namespace that somebody has made meanwhile has a copy of the mount, and keeps it alive.
+            // A mount namespace that another process created meanwhile has a copy of the mount, and keeps it alive.
             remainingTries = 100
             while !Self.hasEnded(job.process), remainingTries > 0 {
                 remainingTries -= 1

@@ -67,7 +67,7 @@ final class SoakLedger: Sendable {
         try? log.writeAll(Array("\(Double(Int(time * 1000)) / 1000) \(text)\n".utf8))
     }
 
-    /// What nobody expected; more of it is in the log.
+    /// Unexpected results; the log has more.
     var unexpected: [String] { state.withLock { $0.unexpected } }
 
     func count(_ kind: String, _ outcome: Outcome = .done) -> Int { state.withLock { $0.counts[kind]?[outcome] ?? 0 } }

@@ -13,7 +13,7 @@ struct SoakVerification {
                 problems.append("\(what): exit code \(result.exitCode): \(result.text)")
             }
         }
-        // What the last killed command left is finished by whoever comes next.
+        // The next command finishes what the killed one left.
         try require("a backup after all", "mkdir $M/snapshots/last && sync $M/snapshots/last")
         for name in try world.sh("backupfs snapshots --removed --json --store $S | jq -r '.[] | select(.own) | .id'").split(
             separator: "\n")
@@ -34,7 +34,7 @@ struct SoakVerification {
         for name in try world.sh("ls $M/safety").split(separator: "\n") {
             try require("safety backup \(name)", "unzip -tqq \"$M/safety/\(name)\"")
         }
-        // The newest backup is what the app has now: nobody writes any more.
+        // The newest backup equals the app's data: no process writes now.
         try require("the app's database", "[ \"$(sqlite3 -readonly $S/app/database.sqlite 'pragma integrity_check')\" = ok ]")
         try require(
             "the app's records",

@@ -87,7 +87,7 @@ struct ProcessTests {
         let (number, process) = observed.withLock { $0 }
         #expect(number > 0 && number != getpid())
         #expect(process == getpid())
-        // Nobody: the kernel does not say, or the process has ended.
+        // No user: the kernel does not say, or the process has ended.
         #expect(ProcessIdentity.process(ofThread: 0) == 0)
         #expect(ProcessIdentity.process(ofThread: -5) == -5)
         #expect(ProcessIdentity.process(ofThread: .max) == nil)

@@ -39,7 +39,7 @@ struct ServiceManagerTests {
             let receiver = try Receiver(name: name)
             let manager = try ServiceManager(socket: address)
             try manager.tell(.ready(status: "Serves a\nREADY=0 on b"))
-            // One status, however many lines somebody's path has.
+            // One status, however many lines the path has.
             #expect(receiver.receive() == "READY=1\nSTATUS=Serves a\u{FFFD}READY=0 on b")
             try manager.tell(.stopping)
             #expect(receiver.receive() == "STOPPING=1")

@@ -63,7 +63,7 @@ struct WorkGroupTests {
         #expect(codes == .inputOutput)
     }
 
-    /// As on a machine that refuses to start threads: whoever waits for a block does the work that holds it.
+    /// As on a machine that refuses to start threads: the thread that waits for a block does the work that holds it.
     @Test func `one thread alone gets its blocks back (U-A5)`() throws {
         let sum = try TimeLimit.run(seconds: Self.limitSeconds) {
             let scene = Scene(threadCount: 0)

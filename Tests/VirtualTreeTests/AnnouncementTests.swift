@@ -40,7 +40,7 @@ struct AnnouncementTests {
         try other.refresh()
         try other.renameSnapshot(try #require(other.snapshot(named: "second")).id, to: "first")
         try other.removeSnapshot(try #require(other.snapshot(named: "third")).id)
-        // Whoever looks finds it as well as whoever is told by the system.
+        // A look finds it, as a change event of the system does.
         _ = try test.tree.names("exports")
         #expect(observer.take() == attributes + ["second true", "third true"])
         test.tree.lookForChanges()

@@ -50,7 +50,7 @@ struct DropTests {
         tree.release(again.handle)
         #expect(test.services.submissions == [])
         #expect(try tree.find("restore/touched").size == 0)
-        // ERR-01: told once, and not again by whoever looks into it.
+        // ERR-01: reported once, and not again by a later look.
         #expect(test.services.emptyDrops == ["touched"])
     }
 
@@ -161,7 +161,7 @@ struct DropTests {
         try tree.flush(handle, process: Self.myself)
         #expect(test.services.submissions.count == 1)
         tree.release(handle)
-        // A second copy over the first one is somebody's wish to restore it again.
+        // A second copy over the first one asks for a second restore.
         let second = try tree.openFile(tree.find("restore/x").inode, flags: O_WRONLY | O_TRUNC, process: Self.myself)
         try tree.write("whole.", to: second.handle)
         try tree.flush(second.handle, process: Self.myself)

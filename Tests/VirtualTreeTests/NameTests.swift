@@ -7,7 +7,7 @@ import Testing
 
 @testable import VirtualTree
 
-/// Which names are where, and what each place answers to whoever tries to change it.
+/// Which names are where, and what each place answers to an attempt to change it.
 struct NameTests {
     @Test func `the folders and what is in them`() throws {
         let test = try TestTree()

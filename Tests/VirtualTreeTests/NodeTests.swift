@@ -68,7 +68,7 @@ struct NodeTests {
         #expect(try tree.attributes(of: folder.inode, handle: nil).kind == .directory)
         tree.forget(folder.inode, count: 1)
         #expect(errorCode { _ = try tree.attributes(of: folder.inode, handle: nil) } == .notFound)
-        // More than there were, and of what nobody knows: nothing happens.
+        // More look-ups than there were, and of an unknown inode: nothing happens.
         tree.forget(file.inode, count: 99)
         tree.forget(file.inode, count: 1)
         tree.forget(InodeNumber(424_242), count: 1)

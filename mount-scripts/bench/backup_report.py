@@ -69,7 +69,7 @@ def growth_row(results, corpus, step) -> list:
         cells.append("failed" if value is None else f"{value / 1e6:.3f}")
     ours = results.median(corpus, step, OURS, "grown_bytes")
     best = results.best_peer(corpus, step, "grown_bytes")
-    # Nobody grows by much there, and kilobytes say nothing.
+    # No repository grows by much there, and kilobytes say nothing.
     ratio = ours / best if ours is not None and best and best > 100_000 else None
     bar = GROWTH_BARS.get((corpus, step))
     return [

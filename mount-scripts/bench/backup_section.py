@@ -79,7 +79,7 @@ def measure(folder: Path, scale: float, rounds: int, chosen: list, kinds: list, 
         }
         for round_number in range(rounds):
             print(f"  round {round_number + 1} of {rounds}", flush=True)
-            # Whoever comes first in one round comes last in another.
+            # The contender that is first in one round is last in another.
             shift = round_number % len(kinds)
             for kind in kinds[shift:] + kinds[:shift]:
                 turn = {"corpus": letter, "round": round_number, "contender": kind.name}

@@ -59,7 +59,7 @@ class Daemon:
         try:
             deadline = time.monotonic() + UNMOUNT_SECONDS
             while is_mounted(self.mountpoint) and self.process.poll() is None and time.monotonic() < deadline:
-                # Whoever was stopped while it read may need a moment to let go.
+                # A process that was stopped while it read may need a moment to close its files.
                 if not unmount(self.mountpoint):
                     time.sleep(0.1)
         finally:

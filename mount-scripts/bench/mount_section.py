@@ -131,7 +131,7 @@ def measure(folder: Path, scale: float, rounds: int, chosen: list, kinds: list, 
             "bytes": stored_bytes(data.media), "files": sum(len(files) for _, _, files in os.walk(data.media))}
         for round_number in range(rounds):
             print(f"  round {round_number + 1} of {rounds}", flush=True)
-            # Whoever comes first in one round comes last in another.
+            # The contender that is first in one round is last in another.
             shift = round_number % len(prepared)
             for contender in prepared[shift:] + prepared[:shift]:
                 turn = {"round": round_number, "contender": contender.name}

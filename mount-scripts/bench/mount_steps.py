@@ -9,7 +9,7 @@ from measure import Measurement
 
 # A step that takes longer is stopped, and counts as if it had taken this long.
 LIMIT_SECONDS = 60
-# Whoever took longer at first is not asked a second time.
+# A contender that took longer at first is not measured a second time.
 SLOW_SECONDS = 8
 RANDOM_SECONDS = 5
 

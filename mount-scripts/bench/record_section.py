@@ -52,7 +52,7 @@ def measure(folder: Path, scale: float, rounds: int, kinds: list, runner) -> dic
             "count": scaled, "export_bytes": data.export.stat().st_size, "database_bytes": data.database.stat().st_size}
     for round_number in range(rounds):
         print(f"  round {round_number + 1} of {rounds}", flush=True)
-        # Whoever comes first in one round comes last in another.
+        # The contender that is first in one round is last in another.
         shift = round_number % len(kinds)
         for step, count in STEPS.items():
             for kind in kinds[shift:] + kinds[:shift]:

@@ -34,7 +34,7 @@ folder=${XDG_CONFIG_HOME:-$HOME/.config}/gtk-3.0
 file=$folder/bookmarks
 [ "$action" = add ] || [ -e "$file" ] || exit 0
 mkdir -p "$folder"
-# Over a link (of somebody who keeps such files elsewhere) the file behind it is replaced.
+# Through a link (of a user who keeps such files elsewhere) the file behind it is replaced.
 [ ! -L "$file" ] || file=$(readlink -f "$file")
 
 # Beside the file, so that the rename is one step: file managers watch it. A bookmark is a line: the address, a space, the name.

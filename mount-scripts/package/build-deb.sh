@@ -2,7 +2,7 @@
 # Makes the Debian package of a built program: build-deb.sh BINARY FOLDER
 #
 # FOLDER gets backupfs_VERSION_ARCHITECTURE.deb. The same program and the same sources give the same package, byte for byte: times are those of the
-# last commit, or what SOURCE_DATE_EPOCH says. MAINTAINER ("Name <address>") stands in it; without it, whoever made the last commit.
+# last commit, or what SOURCE_DATE_EPOCH says. MAINTAINER ("Name <address>") is its maintainer; without it, the author of the last commit is.
 set -euo pipefail
 umask 022
 

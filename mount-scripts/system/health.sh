@@ -9,7 +9,7 @@
 #     2 CRITICAL    not mounted, dead, no answer within SECONDS (10), or no store
 #     3 UNKNOWN     wrong command line
 #
-# STORE is that of `backupfs status`, else the default one. Whoever runs this has to be let in: the user who mounted, or anybody with allow_other.
+# STORE is that of `backupfs status`, else the default one. Run it as a user who has access to the mount: the one who mounted, or any with allow_other.
 set -eu
 
 program=@BINDIR@/backupfs
@@ -56,8 +56,8 @@ esac
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# in_time COMMAND…: its output in $state, its exit code in $status; 124 when it does not end within $seconds. Nobody waits for it then: what waits
-# for an answer to a request that a hanging program has taken cannot be killed.
+# in_time COMMAND…: its output in $state, its exit code in $status; 124 when it does not end within $seconds. It is not waited for then: a process
+# whose request a hanging program has taken cannot be killed.
 in_time() {
     rm -f "$scratch/status"
     (

@@ -122,7 +122,7 @@ import Testing
         try expectSound(repository, place)
     }
 
-    /// Nothing is wrong, but that a catalog was nonsense and has been made anew.
+    /// Nothing is wrong, except that an unreadable catalog has been rebuilt.
     private func expectSound(_ repository: Repository, _ place: Comment) throws {
         var findings: [String] = []
         var check = RepositoryCheck(repository, readData: .all) { event in

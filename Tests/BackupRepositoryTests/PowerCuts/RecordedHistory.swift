@@ -62,7 +62,7 @@ struct RecordedHistory: Sendable {
         catalogs = CatalogState.Copies(beginning: before, end: try readFile(root + "/catalog.sqlite"))
     }
 
-    /// The catalog is whole in its one file when nobody has the repository open.
+    /// The catalog is whole in its one file when no process has the repository open.
     private static func withRepository(_ root: String, create: Bool, _ body: (Repository) throws -> Void) throws {
         try body(create ? try Repository.create(at: root) : try Repository.open(at: root))
     }
@@ -97,7 +97,7 @@ struct RecordedHistory: Sendable {
         _ = try writer.store(TestData.random(10_000, seed: 9), policy: .database(pageSizeBytes: 4096))
         writer.abandon()
 
-        // What only the removed snapshot needed goes; packs of which a part is needed are written anew.
+        // What only the removed snapshot needed is removed; packs of which a part is needed are rewritten.
         let summary = try RepositoryPrune(repository, maxUnused: .bytes(0)).run()
         if summary.removedPackCount + summary.rewrittenPackCount == 0 { throw BackupError(.notFound, "nothing was pruned") }
 

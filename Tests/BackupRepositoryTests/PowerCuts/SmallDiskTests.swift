@@ -40,7 +40,7 @@ struct SmallDiskTests {
         #expect(codes.last == .some(nil))
     }
 
-    /// Whoever has no room left wants to look at backups, restore one, and delete others.
+    /// On a full disk, a user wants to look at backups, restore one, and delete others.
     @Test(arguments: CatalogState.allCases) func nothingLeft(catalog: CatalogState) throws {
         let history = try RecordedHistory.shared.get()
         let disk = try SmallDisk(folder("disk"))

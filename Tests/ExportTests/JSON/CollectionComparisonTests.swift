@@ -72,7 +72,7 @@ struct CollectionComparisonTests {
     @Test("where nothing is compared with, a known count spares reading on")
     func knownCount() throws {
         let array = "[\((1...30_000).map { "{\"id\":\($0)}" }.joined(separator: ","))"
-        // The end of the array is missing: whoever reads that far fails.
+        // The end of the array is missing: a reader that gets that far fails.
         let result = try CollectionComparison.adding(MemorySource(array), key: "id", count: 30_000)
         #expect(result.added.count == 30_000)
         #expect(result.added.keys.count == 10_000)

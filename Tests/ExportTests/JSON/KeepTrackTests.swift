@@ -81,7 +81,7 @@ struct KeepTrackTests {
         let file = try WireImport(MemorySource(text), definition: definition(), now: EVFixture.now, bufferSizeBytes: 256)
         var instructions = ImportInstructions(strategy: .replace)
         instructions.expectedCounts = file.summary.recordCounts
-        // What an export says of the settings is for another device, unless somebody wants it.
+        // The settings in an export are for another device, unless the user wants them.
         instructions.restoresSettings = true
         try database.run(instructions, from: file.reader)
     }

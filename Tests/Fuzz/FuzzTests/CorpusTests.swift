@@ -30,7 +30,7 @@ struct CorpusTests {
         }
         // A corpus in which nothing is accepted tries the first look at a file only.
         #expect(outcomes.contains(.accepted))
-        // A catalog is made anew, whatever it is.
+        // A catalog is rebuilt, whatever it holds.
         #expect(outcomes.count >= 2 || target == .catalog)
     }
 
@@ -38,7 +38,7 @@ struct CorpusTests {
     func `nothing at all is refused`(target: FuzzTarget) throws {
         let folder = try TemporaryFolder(inMemory: true)
         let outcome = try target.run([], on: FuzzGround(folder: folder.path))
-        // The description of an archive without entries is one of an empty archive, and an empty catalog is one that is made anew.
+        // A description without entries is an empty archive, and an empty catalog is rebuilt.
         #expect(outcome != .accepted || [.craftedZIP, .craftedTAR, .catalog].contains(target))
     }
 }

@@ -2,7 +2,7 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// A catalog that somebody else has written, or that is damaged: nothing that it says may hide or change a byte of the backups.
+/// A catalog that an attacker has written, or that is damaged: nothing in it may hide or change a byte of the backups.
 enum CatalogFuzzing {
     /// - Parameter bytes: the catalog's file; or, beginning with `sql:`, statements that are run in the right one.
     static func run(_ bytes: [UInt8], on ground: FuzzGround) throws -> FuzzOutcome {

@@ -1,7 +1,7 @@
 import BackupCore
 import Operations
 
-/// `store.yaml`, as somebody may have edited it, and as a repository gives it to a store that adopts a source.
+/// `store.yaml`, as a user may have edited it, and as a repository gives it to a store that adopts a source.
 enum SettingsFuzzing {
     static func run(_ bytes: [UInt8]) throws -> FuzzOutcome {
         do {

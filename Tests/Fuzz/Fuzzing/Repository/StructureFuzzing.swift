@@ -2,7 +2,7 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// A repository's own structures, as somebody may have written them who can write to its folder: a value or an error, and what was read is written
+/// A repository's own structures, as an attacker with write access may have changed them: a value or an error, and what was read is written
 /// and read again the same.
 enum StructureFuzzing {
     /// - Parameter bytes: what ends in a checksum comes without it, since no change of bytes would hit it; whole when it begins with a zero.

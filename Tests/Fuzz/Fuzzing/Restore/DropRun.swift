@@ -4,7 +4,7 @@ import Glibc
 import Restore
 import SystemIO
 
-/// A folder with a dropped file, the app's data and a work folder, made anew for each input.
+/// A folder with a dropped file, the app's data and a work folder, created for each input.
 final class DropRun {
     let operation: RestoreOperation
     let database: AppDatabase
@@ -35,7 +35,7 @@ final class DropRun {
 
     /// The app with an empty database, and with a media folder, needed or not.
     func makeApp() throws {
-        // The first check has left it; the one that is to come makes it anew.
+        // The first check has left it; the next one creates it again.
         if try FileSystem.exists("\(path)/work/records") { try FileSystem.removeFile("\(path)/work/records") }
         try FileSystem.makeDirectories("\(path)/app/media")
         try OwnedDescriptor.open(database.path, O_WRONLY | O_CREAT | O_EXCL).writeAll(ground.database(of: definition))
