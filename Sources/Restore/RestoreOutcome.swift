@@ -7,7 +7,7 @@ public struct RestoreOutcome: Sendable, Equatable {
     /// `nil` when the file brings no media, or the app has none.
     public let media: MediaOutcome?
 
-    /// What the definition wants to be said, as warnings.
+    /// Notes that the definition asks for, as warnings.
     var notes: [Message] {
         let count = records.furtherNoteCount
         return records.notes + (count > 0 ? ["\(count) more of the same kind."] : []) + [media?.incomplete].compactMap(\.self)
