@@ -80,7 +80,7 @@ public struct ArchivePathMap: Sendable, Hashable {
         return ArchivePathMap(prefixes: prefixes)
     }
 
-    /// A target that is no prefix of another one. Targets nested in an empty one are not lost: the empty one is replaced.
+    /// A target that is not a prefix of another one. Targets nested in an empty one are not lost: the empty one is replaced.
     private static func unusedTarget(_ wanted: String, in targets: some Sequence<String>) -> String {
         var target = wanted
         while targets.contains(where: { $0.utf8.starts(with: target.utf8) }) { target = "backup-\(target)" }

@@ -97,7 +97,7 @@ public struct BackupError: Error, Sendable, CustomStringConvertible {
 }
 
 extension BackupError.Code {
-    /// Whether a retry may succeed without a change by the user: a bad file or name stays bad.
+    /// Whether a retry of the same operation may succeed: a bad file or name stays bad.
     public var mayPass: Bool {
         switch self {
         case .busy, .databaseInUse, .locked, .noSpace, .noResources, .inputOutput, .hookFailed, .stale, .readOnly, .accessDenied:

@@ -4,7 +4,7 @@ extension FileName {
 
     /// A name with text inserted before its extension, shortened to the length limit: keeps the extension, and does not split a character.
     /// - Parameters:
-    ///   - addition: a number, for a name that is taken.
+    ///   - addition: a number, if the name is already taken.
     ///   - reservedBytes: space to leave in the name for a later suffix.
     public static func fitting(_ name: [UInt8], _ addition: String = "", reservedBytes: Int = 0) -> [UInt8] {
         let dot = name.lastIndex(of: UInt8(ascii: ".")) ?? name.endIndex

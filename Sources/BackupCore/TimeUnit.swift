@@ -1,7 +1,6 @@
 /// The units of durations, the same everywhere: schedules, retention rules, limits, waits.
 ///
-/// `m` alone is months in restic's `--keep-within` and minutes in systemd: it keeps its meaning where only one of them makes sense, and is refused
-/// elsewhere.
+/// `m` alone is months in restic's `--keep-within` and minutes in systemd: it keeps its meaning where only one of them makes sense, and is refused elsewhere.
 public enum TimeUnit: String, CaseIterable, Sendable {
     case seconds = "s"
     case minutes = "min"
@@ -25,7 +24,7 @@ public enum TimeUnit: String, CaseIterable, Sendable {
         }
     }
 
-    /// Reads `1y6mo`, `30d12h`, `90min`: numbers, each with a unit, from the first to the last character.
+    /// Parses `1y6mo`, `30d12h`, `90min`: the whole text must consist of numbers, each followed by a unit.
     /// - Parameter ambiguous: the meaning of `m`; `nil` where it could be either.
     /// - Returns: `nil` for an invalid duration.
     public static func parts(of text: String, m ambiguous: TimeUnit?) -> [(number: Int, unit: TimeUnit)]? {

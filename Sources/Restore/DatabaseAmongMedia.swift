@@ -91,7 +91,7 @@ public struct DatabaseAmongMedia: Sendable, Equatable {
         }
     }
 
-    /// The same for a folder of this folder.
+    /// The same for a subfolder.
     public func entering(_ name: FileName) -> DatabaseAmongMedia {
         let inner = places.filter { isBelow(name, $0) }.map { Place(path: $0.path.dropFirst(), isFolderLink: $0.isFolderLink) }
         return DatabaseAmongMedia(inner, ignoresCase: ignoresCase, depth: depth + 1)

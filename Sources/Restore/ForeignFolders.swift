@@ -1,8 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// Folders that must not be in the media folder, by their identities: a bind mount makes one folder appear in two places, which paths do not
-/// show.
+/// Folders that must not be in the media folder, by their identities: a bind mount makes one folder appear in two places, which paths do not show.
 public struct ForeignFolders: Sendable {
     /// No such folders.
     public static let none = ForeignFolders([:])
@@ -12,7 +11,7 @@ public struct ForeignFolders: Sendable {
 
     public init(_ names: [FileIdentity: Message]) { self.names = names }
 
-    /// - Throws: `notSupported` when a folder of the media folder is one of these.
+    /// - Throws: `notSupported` when the given folder of the media folder is one of these.
     public func check(_ status: FileStatus, _ path: String) throws(BackupError) {
         guard !names.isEmpty, let name = names[FileIdentity(status)] else { return }
         throw BackupError(

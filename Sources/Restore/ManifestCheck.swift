@@ -26,7 +26,7 @@ struct ManifestCheck {
         var losses: [(path: [UInt8]?, reason: Message)] = []
     }
 
-    /// - Throws: `damagedContent` with a finding for each file that differs from the export; `invalidContent` for a name that leaves the folder.
+    /// - Throws: `damagedContent` with a finding for each file that differs from the export (100 at most); `invalidContent` for a name that leaves the folder.
     func run(_ manifest: [ManifestEntry]) throws(BackupError) -> Result {
         var result = Result()
         var findings: [Message] = []

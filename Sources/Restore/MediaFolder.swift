@@ -1,8 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// The app's media folder, for restores and backups. A restore stages near it under our own name, on the same mount, so that publishing only needs
-/// renames.
+/// The app's media folder, for restores and backups. A restore stages near it under our own name, on the same mount, so that publishing only needs renames.
 public enum MediaFolder {
     /// The maximum depth of folders below the media folder.
     public static let depthLimit = 128

@@ -46,7 +46,7 @@ enum MediaMove {
         } catch let error where error.code == .notFound {
             // Gone since the check.
         } catch let error where status.kind == .directory && (error.code == .accessDenied || error.code == .crossDevice) {
-            // A folder that its owner may not write to cannot be renamed: “..” changes.
+            // A folder that its owner may not write to cannot be moved: “..” changes.
             if error.code == .accessDenied, status.mode & 0o700 != 0o700, folder.makeAccessible(name) {
                 return try folder.move(name, to: other, as: newName)
             }

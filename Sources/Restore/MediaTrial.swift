@@ -37,7 +37,7 @@ struct MediaTrial {
         }
     }
 
-    /// Whether it is permanent.
+    /// Whether the error will not resolve by itself.
     private static func isObstacle(_ error: BackupError) -> Bool {
         [.accessDenied, .notPermitted, .crossDevice, .readOnly, .notSupported, .busy].contains(error.code)
     }

@@ -8,7 +8,7 @@ extension RestoreOperation {
     /// - Parameters:
     ///   - guarding: knows whether the app has changed its records since they were saved; `nil` for a copy, which no app has open.
     ///   - save: saves them once more.
-    ///   - beforeCommit: called inside the transaction, or right before it where a whole database is exchanged.
+    ///   - beforeCommit: called inside the transaction, or right before it when a whole database is exchanged.
     func bringRecords(
         _ checked: CheckedImport, into database: AppDatabase, marker: RestoreMarker?, _ media: MediaPreparation,
         guarding: RecordsGuard? = nil, saving save: () throws(BackupError) -> Void = { () throws(BackupError) in },

@@ -215,8 +215,7 @@ public struct RestoreOperation: Sendable {
     ///   - outcome: receives the outcome before it is final; it becomes final unless this function throws.
     ///   - room: other space needs, of the safety backup.
     ///   - prepare: called after all checks, and before the current data is saved. Recreates the app's lost data.
-    ///   - makeSafetyBackup: saves the current data, before any change. Called again, with the database locked, if the app has
-    ///     changed its records meanwhile.
+    ///   - makeSafetyBackup: saves the current data, before any change. Called again, with the database locked, if the app has changed its records meanwhile.
     /// - Returns: what is left to report and to clean up.
     /// - Throws: `databaseInUse` when the app holds a lock on its database, `noSpace`, …: the old data is unharmed then.
     @discardableResult
@@ -284,8 +283,7 @@ public struct RestoreOperation: Sendable {
         return end
     }
 
-    /// After a failure: the transaction has been rolled back, unless the failure came after its commit. The journal stays until the failure has been
-    /// reported.
+    /// After a failure: the transaction has been rolled back, unless the failure came after its commit. The journal stays until the failure has been reported.
     private func undoUnlessCommitted(
         _ journal: RestoreJournal, _ failure: BackupError, hasBegun: Bool
     ) throws(BackupError) {
@@ -317,7 +315,7 @@ public struct RestoreOperation: Sendable {
         // Space for the keys and identities of all records, which a merge has to match.
         if checked.strategy != .replace { try room.need(databaseSize + (1 << 20), at: workPath) }
         if let archive = checked.archive, archive.hasMedia, let mediaPath {
-            // Each file and folder ends somewhere in a block.
+            // Each file and folder may leave a block partly empty.
             let folder = try nearestFolder(to: FileSystem.realPathBehindLinks(mediaPath))
             let block = max(1, try FileSystem.space(at: folder).blockSizeBytes)
             let ends = UInt64(archive.mediaEntryCount).multipliedReportingOverflow(by: block).partialValue

@@ -4,7 +4,7 @@ import BackupCore
 /// What a restore did with records and media, or would do.
 public struct RestoreOutcome: Sendable, Equatable {
     public let records: ImportOutcome
-    /// `nil` when the file brings no media, or the app has none.
+    /// `nil` when the file has no media, or the app has none.
     public let media: MediaOutcome?
 
     /// Notes that the definition asks for, as warnings.

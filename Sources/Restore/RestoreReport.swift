@@ -221,7 +221,7 @@ public struct RestoreReport: Sendable {
     /// For a person, several lines.
     public var text: Message { .joined(lines, separator: "\n") }
 
-    /// What a failure has left, for a person that already knows the error itself.
+    /// The consequences of a failure, to be shown after the error itself.
     public var remains: [Message] {
         switch result {
         case .refused: ["Nothing was changed."]

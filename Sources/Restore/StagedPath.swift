@@ -2,8 +2,7 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Files and folders of a staged media folder, by names as bytes. Each step opens the next folder without following links, so that nothing is created
-/// outside.
+/// Files and folders of a staged media folder, by names as bytes. Each step opens the next folder without following links, so that nothing is created outside.
 enum StagedPath {
     /// Creates the folder at `path` (components joined by `/`) and its missing parents.
     static func makeDirectories(_ path: [UInt8], in root: String) throws(BackupError) {

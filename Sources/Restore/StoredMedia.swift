@@ -104,7 +104,7 @@ struct StagedMetadata {
     /// Makes hard links of staged files that were names of one file. Call it before the staged entries are recorded: it changes inodes.
     mutating func link() throws(BackupError) { _ = try link(media.root, staging, path: []) }
 
-    /// - Returns: whether the folder was changed, and so its time.
+    /// - Returns: whether the folder, and with it its modification time, was changed.
     private mutating func link(
         _ stored: StoredDirectory, _ folder: FolderHandle, path: [FileName]
     ) throws(BackupError) -> Bool {

@@ -4,8 +4,8 @@ import GRDBSQLite
 import Glibc
 import SystemIO
 
-/// The app's SQLite database. Each operation opens its own connection and closes it again, so that operations of several threads do not block each
-/// other, and a file that replaced the old one is seen.
+/// The app's SQLite database. Each operation opens its own connection and closes it again: operations of several threads do not block each other,
+/// and see a file that has replaced the old one.
 public struct AppDatabase: Sendable {
     public let path: String
     public let definition: AppDefinition

@@ -4,8 +4,7 @@ import GRDBSQLite
 /// The rows of a backup's own database. A restore of the backup copies them unchanged. An export lacks the columns that no field names, SQLite's row
 /// numbers, and the exact form in which the app stored each value (a date with its time zone, NULL in place of a default).
 public struct BackupRows: Sendable {
-    /// Tables of collections whose rows have, in that database, all columns that are required. Includes tables that only another of the app's
-    /// formats names.
+    /// Tables of collections whose rows have, in that database, all columns that are required. Includes tables that only another of the app's formats names.
     private let tables: Set<SchemaName>
     public var rewritten: [RewrittenColumn] = []
     private let databasePath: String

@@ -2,8 +2,7 @@ import BackupCore
 import GRDBSQLite
 import Glibc
 
-/// One consistent state of the app's data: the view of a single read transaction. Valid only inside `AppDatabase.readSnapshot`,
-/// on that thread.
+/// One consistent state of the app's data: the view of a single read transaction. Valid only inside `AppDatabase.readSnapshot`, on that thread.
 public final class DatabaseSnapshot: RecordSource {
     /// The app's definition, in the wire format of the data.
     public let definition: AppDefinition

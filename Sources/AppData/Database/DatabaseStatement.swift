@@ -83,7 +83,7 @@ final class DatabaseStatement {
 
     /// SQLite makes its own copy of the bytes.
     func bind(_ parameter: Int32, copying blob: UnsafeRawBufferPointer) throws(BackupError) {
-        // SQLITE_TRANSIENT, which is a cast in C.
+        // SQLITE_TRANSIENT, a cast in C.
         let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
         guard sqlite3_bind_blob64(handle, parameter, blob.baseAddress, UInt64(blob.count), copies) == SQLITE_OK else {
             throw DatabaseFailure.last(connection, path: path)

@@ -6,7 +6,7 @@ import GRDBSQLite
 ///
 /// The connection is not read-only: the last one to close a database with a write-ahead log cleans the log up, which needs write access.
 public final class DatabaseWatch {
-    /// `SQLITE_IOERR_SHORT_READ`, which is an expression in C.
+    /// `SQLITE_IOERR_SHORT_READ`, an expression in C.
     private static let shortRead = SQLITE_IOERR | 2 << 8
 
     private let path: String
@@ -15,7 +15,7 @@ public final class DatabaseWatch {
     private var version: Int64 = 0
 
     /// Starts the watch.
-    /// - Throws: `notFound`; `databaseInUse` while the app holds its database locked.
+    /// - Throws: `notFound`; `databaseInUse` while the app holds a lock on its database.
     public init(_ database: AppDatabase) throws(BackupError) {
         path = database.path
         try AppDatabase.requireFile(path)

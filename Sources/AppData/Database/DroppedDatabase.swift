@@ -3,9 +3,8 @@ import GRDBSQLite
 import Glibc
 import SystemIO
 
-/// An untrusted database file as a source of records. It is treated as hostile: it is opened read-only and immutable (a log or journal beside it is
-/// ignored), its schema is not trusted to call functions, it is checked before anything is read, and an authorizer allows only reading the
-/// definition's own tables.
+/// An untrusted database file as a source of records. It is treated as hostile: it is opened read-only and immutable (a log or journal beside it is ignored),
+/// its schema is not trusted to call functions, it is checked before anything is read, and an authorizer allows only reading the definition's own tables.
 public struct DroppedDatabase: RecordSource, Sendable {
     /// The longest text or blob, in bytes.
     private static let valueLimitBytes: Int32 = 64 << 20

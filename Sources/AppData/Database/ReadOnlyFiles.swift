@@ -3,8 +3,7 @@ import Glibc
 
 /// An SQLite VFS that changes nothing: it opens files only for reading, and creates and deletes none.
 ///
-/// `SQLITE_OPEN_READONLY` is not enough. SQLite still creates a missing log, and as root it gives a log or journal that it opens to the owner of
-/// its database.
+/// `SQLITE_OPEN_READONLY` is not enough. SQLite still creates a missing log, and as root it gives a log or journal that it opens to the owner of its database.
 enum ReadOnlyFiles {
     /// Its name, for sqlite3_open_v2
     static let name: String? = register() ? text : nil

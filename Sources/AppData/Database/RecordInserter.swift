@@ -1,7 +1,6 @@
 import BackupCore
 
-/// Inserts a source's data into the definition's tables. It refuses values of the wrong kind even after a validation: SQLite itself
-/// would accept them.
+/// Inserts a source's data into the definition's tables. It refuses values of the wrong kind even after a validation: SQLite itself would accept them.
 final class RecordInserter: RecordVisitor {
     private let connection: OpaquePointer?
     private let definition: AppDefinition

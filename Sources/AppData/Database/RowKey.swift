@@ -47,7 +47,7 @@ enum RowKey {
         } else {
             literal = Array("CAST(X'\(Hexadecimal.encode(Array(stored)))' AS TEXT)".utf8)
         }
-        // SQLITE_TRANSIENT, which is a cast in C.
+        // SQLITE_TRANSIENT, a cast in C.
         let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
         literal.withUnsafeBytes { buffer in
             sqlite3_result_text64(

@@ -12,7 +12,7 @@ public struct UnexportedData: Sendable, Equatable {
         let column: String?
         /// Whether another of the app's wire formats names it.
         let isNamedElsewhere: Bool
-        /// Whether a restore of a backup copies it with the rows of the backup's database (`BackupRows`).
+        /// Whether a restore of a backup copies it together with the rows of the backup's database (`BackupRows`).
         var comesWithRows = false
 
         var name: String { column.map { "\(table).\($0)" } ?? table }

@@ -166,8 +166,7 @@ public struct AppDefinition: Sendable {
         formats.lazy.flatMap(\.collections).first { $0.name == name }?.keyField.name
     }
 
-    /// The wire names of a collection's members that contain checksums of media files. They are null in the present data: only a backup reads the
-    /// files.
+    /// The wire names of a collection's members that contain checksums of media files. They are null in the present data: only a backup reads the files.
     public func checksumFieldNames(ofCollection name: String) -> Set<String> {
         let fields = formats.flatMap(\.collections).filter { $0.name == name }.flatMap(\.fields)
         return Set(fields.filter { $0.mediaValue?.isOfChecksum ?? false }.map(\.name))

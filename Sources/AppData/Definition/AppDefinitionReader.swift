@@ -2,8 +2,7 @@ import BackupCore
 import SystemIO
 import Yams
 
-/// Parses YAML into a definition, and refuses unknown members: a misspelt one would silently check nothing. Reading continues after the first
-/// problem.
+/// Parses YAML into a definition, and refuses unknown members: a misspelt one would silently check nothing. Reading continues after the first problem.
 enum AppDefinitionReader {
     static let formatVersion = "1"
     private static let counts = 1...1_000_000

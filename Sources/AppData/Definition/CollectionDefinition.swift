@@ -13,7 +13,7 @@ public struct CollectionDefinition: Sendable {
     public let singular: String
     /// "cars", for summaries.
     public let plural: String
-    /// Index of the field that is true for records whose media file is part of the app itself.
+    /// Index of the boolean field that marks records whose media file is part of the app itself.
     public let mediaExclusionIndex: Int?
     /// Index of the date whose earliest and latest value a summary shows.
     public let dateRangeIndex: Int?

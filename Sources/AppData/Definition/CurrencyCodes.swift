@@ -17,6 +17,6 @@ public enum CurrencyCodes {
     /// The codes in their order, followed by the symbols.
     public static var members: [String] { all.members }
 
-    /// Case counts: `usd` is not a code.
+    /// Case-sensitive: `usd` is not a code.
     public static func contains(_ text: String) -> Bool { all.contains(text) }
 }

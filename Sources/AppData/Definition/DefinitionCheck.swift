@@ -6,6 +6,6 @@ public struct DefinitionCheck: Sendable {
     public let problems: [DefinitionProblem]
     /// Constructs that are allowed, but surely not intended.
     public let warnings: [DefinitionProblem]
-    /// The tables of the database that are named, each line's by itself.
+    /// The database tables that the definition names, one for each line that names one.
     public let tables: [DefinitionTable]
 }

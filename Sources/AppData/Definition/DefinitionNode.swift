@@ -1,8 +1,7 @@
 import BackupCore
 import Yams
 
-/// A place in a definition's YAML. A lookup that fails records the problem in `findings`, with its line and the expected form, and returns
-/// `nil`.
+/// A place in a definition's YAML. A lookup that fails records the problem in `findings`, with its line and the expected form, and returns `nil`.
 struct DefinitionNode {
     let node: Node
     /// The dotted name of the place, for messages; empty for the whole definition.
@@ -133,7 +132,7 @@ struct DefinitionNode {
         word(of: Value.allCases.map(\.rawValue)).flatMap { Value(rawValue: $0) }
     }
 
-    /// One of a few words.
+    /// One of the given words.
     func word(of words: [String]) -> String? {
         guard let text = text() else { return nil }
         guard words.contains(text) else {

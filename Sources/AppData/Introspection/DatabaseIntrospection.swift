@@ -72,8 +72,7 @@ struct DatabaseIntrospection {
         return false
     }
 
-    /// A table's name on the wire, which is also a file name (`data/NAME.json`): bytes that cannot be in one are written as `%` and two
-    /// hexadecimal digits.
+    /// A table's name on the wire, which is also a file name (`data/NAME.json`): bytes that cannot be in one are written as `%` and two hexadecimal digits.
     private static func wireName(_ table: String) -> String {
         // A control character would be written differently in the export and in the file name, and breaks lists of names.
         let isPlain = !table.utf8.contains { $0 == UInt8(ascii: "%") || $0 < 0x20 || $0 == 0x7F }

@@ -6,7 +6,7 @@ public struct MediaPointer: Sendable {
     /// The collection of the records that have files, and its field with the path.
     public let collection: Int
     public let field: Int
-    /// The field that is true for records whose file is part of the app itself.
+    /// The boolean field that marks records whose file is part of the app itself.
     public let exclusion: Int?
     /// The media folder in paths that this program writes: `photos`.
     public let folder: String

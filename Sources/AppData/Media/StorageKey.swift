@@ -1,8 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// The name of a photo in content-addressed storage: `photos/yyyy/MM/<md5>.<ext>`. The month is that of the file's modification time in
-/// UTC.
+/// The name of a photo in content-addressed storage: `photos/yyyy/MM/<md5>.<ext>`. The month is that of the file's modification time in UTC.
 public struct StorageKey: Sendable, Equatable {
     /// For names without a usable extension.
     private static let defaultExtension = "jpg"

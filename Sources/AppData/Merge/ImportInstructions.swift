@@ -11,7 +11,7 @@ public struct ImportInstructions {
     public var marker: RestoreMarker?
     /// Where to create a file for keys and identities, whose number grows with the records. Removed afterwards. If `nil`, SQLite chooses a place.
     public var scratchPath: String?
-    /// New names of media files that records name.
+    /// New names of media files, for the records that name these.
     public var mediaNames: MediaNames?
 
     /// The rows of the restored backup, which a replacement copies unchanged; `nil` when the file is not from one of the store's own backups.

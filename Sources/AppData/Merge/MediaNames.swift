@@ -22,9 +22,8 @@ public final class MediaNames {
         if isSkipped { skipped.insert(path) } else { wanted.insert(path) }
     }
 
-    /// - Parameter value: a path relative to the media folder, or one of another machine that ends with it.
-    /// - Returns: the archive path of the file that it names, and the value with the new name; `nil` when it does not name a
-    ///   renamed file.
+    /// - Parameter value: a path relative to the media folder, or a path of another machine that ends with one.
+    /// - Returns: the archive path of the file that it names, and the value with the new name; `nil` when it does not name a renamed file.
     func renamed(_ value: UnsafeRawBufferPointer) -> (path: [UInt8], value: [UInt8])? {
         guard !newPaths.isEmpty else { return nil }
         var start = 0

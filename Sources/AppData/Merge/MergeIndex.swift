@@ -7,12 +7,12 @@ import BackupCore
 ///
 /// | table | column | |
 /// | --- | --- | --- |
-/// | `file_N` | `key` | as the file has it |
+/// | `file_N` | `key` | as in the file |
 /// | | `wanted` | the same; if the key refers to another record, that one's key in the database |
-/// | | `identity`, `r0`… | as `IdentityEncoder` makes it, and the references that belong to it |
-/// | | `target`, `isFound` | the key in the database, and whether the record is there already |
-/// | `existing_N` | `key`, `identity`, `r0`… | the same of a record that is there |
-/// | | `isClaimed` | whether a record of the file is this one |
+/// | | `identity`, `r0`… | from `IdentityEncoder`, and the references that belong to it |
+/// | | `target`, `isFound` | the key in the database, and whether the record already exists |
+/// | `existing_N` | `key`, `identity`, `r0`… | the same for an existing record |
+/// | | `isClaimed` | whether a record of the file matches it |
 final class MergeIndex {
     let collection: CollectionDefinition
     let number: Int

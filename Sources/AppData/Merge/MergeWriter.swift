@@ -1,7 +1,6 @@
 import BackupCore
 
-/// The second pass over the file: adds, updates or skips each record. By now the key of each record in the database is known, for all
-/// collections.
+/// The second pass over the file: adds, updates or skips each record. By now the key of each record in the database is known, for all collections.
 final class MergeWriter: RecordVisitor {
     private struct Plan {
         /// Fields that refer to records whose database keys may differ from those in the file.

@@ -1,8 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// The values of one record on the way from a file or a database to its destination. Reused for every record: a million records cost no
-/// allocation each.
+/// The values of one record on the way from a file or a database to its destination. Reused for every record: a million records cost no allocation each.
 ///
 /// It distinguishes what a definition distinguishes: a missing member from a null one, and a value of a wrong kind from one that
 /// fits. For one thread at a time.
@@ -145,8 +144,7 @@ public final class RecordBuffer {
     /// For `boolean` only.
     public func boolean(_ index: Int) -> Bool { slot(index).pointee.bits != 0 }
 
-    /// The bytes of a text, blob or number; valid until the buffer changes. The address is never null, so that an empty text is not
-    /// mistaken for a missing one.
+    /// The bytes of a text, blob or number; valid until the buffer changes. The address is never null, so that an empty text is not mistaken for a missing one.
     public func bytes(_ index: Int) -> UnsafeRawBufferPointer {
         let slot = slot(index).pointee
         return UnsafeRawBufferPointer(start: storage + slot.offset, count: slot.count)

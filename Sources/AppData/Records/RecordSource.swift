@@ -8,7 +8,6 @@ public protocol RecordSource {
     var definition: AppDefinition { get }
 
     /// Visits everything once, in bounded memory.
-    /// - Throws: `invalidContent` with "Invalid file format. …" for an unreadable source, `damagedContent`, `inputOutput`,
-    ///   and any error of the visitor.
+    /// - Throws: `invalidContent` with "Invalid file format. …" for an unreadable source, `damagedContent`, `inputOutput`, and any error of the visitor.
     func visit(with visitor: any RecordVisitor) throws(BackupError)
 }

@@ -1,8 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// Fully validates a source of records before any data is changed. Makes one pass over it; the keys of its records bound the
-/// memory use.
+/// Fully validates a source of records before any data is changed. Makes one pass over it; the keys of its records bound the memory use.
 public struct ImportValidator: Sendable {
     /// The number of findings after which it stops.
     public static let findingLimit = 100

@@ -1,7 +1,6 @@
 /// A served file: consecutive extents. A binary search over their offsets finds any byte range.
 ///
-/// An archive of 100,000 files has some 200,000 extents, and programs keep it open: the compact form takes about 100 bytes each, plus the literal
-/// bytes.
+/// An archive of 100,000 files has some 200,000 extents, and programs keep it open: the compact form takes about 100 bytes each, plus the literal bytes.
 public struct ExtentTable: Sendable {
     /// A part of one extent that a byte range touches.
     public struct Slice: Sendable {
@@ -130,7 +129,7 @@ public struct ExtentTable: Sendable {
         return Slice(extent: .literal(Array(taken)), range: 0..<UInt64(taken.count))
     }
 
-    /// The last extent that starts at or before `offset`, which lies inside the file.
+    /// The last extent that starts at or before `offset`, which is inside the file.
     private func index(containing offset: UInt64) -> Int {
         var low = 0
         var high = offsets.count

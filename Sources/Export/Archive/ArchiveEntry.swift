@@ -6,8 +6,7 @@ public struct ArchiveEntry: Sendable {
     public let path: [UInt8]
     /// Permission bits, if the archive comes from a system that has them.
     public let permissions: UInt32?
-    /// Exact to the second if a ZIP archive has an extended timestamp, otherwise the MS-DOS time taken as UTC. Exact in a tar archive that
-    /// has such times.
+    /// Exact to the second if a ZIP archive has an extended timestamp, otherwise the MS-DOS time taken as UTC. Exact in a tar archive that has such times.
     public let modificationTime: Timestamp
     /// Unpacked size in bytes.
     public let size: UInt64

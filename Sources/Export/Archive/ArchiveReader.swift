@@ -23,9 +23,8 @@ public struct ArchiveReader: Sendable {
     /// - Parameters:
     ///   - size: length of the archive in bytes.
     ///   - readsAhead: whether to read more than the headers. Not where content is more expensive to read than headers, and may be damaged.
-    /// - Throws: `invalidContent` for a file that is not a ZIP archive, and for an archive with content that is never accepted;
-    ///   `damagedContent` for a truncated or contradictory one; `tooLarge` over a limit. The first finding says exactly what
-    ///   is wrong.
+    /// - Throws: `invalidContent` for a file that is not a ZIP archive, and for an archive with content that is never accepted; `damagedContent` for a
+    ///   truncated or contradictory one; `tooLarge` over a limit. The first finding says exactly what is wrong.
     public init(
         zip source: any ByteSource, size: UInt64, limits: ArchiveLimits, readsAhead: Bool = true
     ) throws(BackupError) {
@@ -67,8 +66,7 @@ public struct ArchiveReader: Sendable {
     public var unpackedSizeBytes: UInt64 { directory.totalSizeBytes }
 
     /// All entries, in the archive's order.
-    /// - Parameter strippingCommonFolder: strips the one folder that contains everything, if there is one: some programs pack a folder,
-    ///   and others its content.
+    /// - Parameter strippingCommonFolder: strips the one folder that contains everything, if there is one: some programs pack a folder, and others its content.
     public func entries(strippingCommonFolder: Bool = false) -> ArchiveEntryList {
         guard strippingCommonFolder, let folder = commonLeadingFolder else {
             return ArchiveEntryList(directory: directory, prefixCount: 0, omittedIndex: nil)

@@ -6,8 +6,7 @@ struct ZIPExtraFields {
     private(set) var modificationTime: Timestamp?
 
     /// - Parameter name: the name in the same header.
-    /// - Throws: `damagedContent` for a malformed list, for a duplicate field, and for fields that give the entry a second name or a
-    ///   second kind.
+    /// - Throws: `damagedContent` for a malformed list, for a duplicate field, and for fields that give the entry a second name or a second kind.
     init(_ extra: ArraySlice<UInt8>, name: ArraySlice<UInt8>) throws(BackupError) {
         var rest = extra
         var hasUnicodePath = false

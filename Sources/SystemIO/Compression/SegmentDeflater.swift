@@ -1,9 +1,8 @@
 import BackupCore
 import CISAL
 
-/// Compresses chunks with ISA-L's igzip at level 1 (`ChunkCodec.deflate`): about three times as fast as zlib's level 1, at the same ratio.
-/// A segment is raw DEFLATE without a final block; it ends on a byte boundary with a full flush. One compressor serves many chunks; the segments
-/// are independent of each other.
+/// Compresses chunks with ISA-L's igzip at level 1 (`ChunkCodec.deflate`): about three times as fast as zlib's level 1, at the same ratio. A segment is raw
+/// DEFLATE without a final block; it ends on a byte boundary with a full flush. One compressor serves many chunks; the segments are independent of each other.
 public struct SegmentDeflater: ~Copyable {
     // igzip keeps pointers to both, so they must not move.
     private let stream: UnsafeMutablePointer<isal_zstream>

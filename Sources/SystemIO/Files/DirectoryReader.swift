@@ -10,7 +10,7 @@ public struct EntryAttributes: Sendable {
     public let isUnchangeable: Bool
 }
 
-/// Reads a folder with names as bytes, and opens its entries relative to the folder, so that names that are not UTF-8 and concurrent renames of
+/// Reads a folder with names as bytes, so that names need not be UTF-8. Opens its entries relative to the folder, so that concurrent renames of
 /// folders do no harm.
 public struct DirectoryReader: ~Copyable, Sendable {
     public let descriptor: OwnedDescriptor
@@ -44,8 +44,8 @@ public struct DirectoryReader: ~Copyable, Sendable {
         return OwnedDescriptor(owning: number, path: fullPath)
     }
 
-    /// Opens only a regular file, for reading. An entry that was a file when it was listed may be a pipe by now, which would block until a writer
-    /// comes, or a device, where open(2) may have any effect.
+    /// Opens only a regular file, for reading. An entry may have changed since it was listed. Opening a pipe would block until a writer comes; opening
+    /// a device may have any effect.
     /// - Throws: `notSupported` for anything but a file; `notFound` and so on.
     public borrowing func openFile(_ name: FileName) throws(BackupError) -> OwnedDescriptor {
         let folder = descriptor.rawValue
@@ -222,7 +222,7 @@ public struct DirectoryReader: ~Copyable, Sendable {
     }
 
     /// unlinkat(2).
-    /// - Throws: `notFound`; `notEmpty` for a folder that holds something.
+    /// - Throws: `notFound`; `notEmpty` for a folder that is not empty.
     public borrowing func remove(_ name: FileName, isDirectory: Bool) throws(BackupError) {
         let fullPath = "\(path)/\(name)"
         let folder = descriptor.rawValue

@@ -39,7 +39,7 @@ public enum FileAttributes {
     }
 
     /// Sets attributes of an open file or folder, also when its mode forbids its owner to write.
-    /// - Parameter permissions: its mode.
+    /// - Parameter permissions: the mode of the file or folder.
     /// - Returns: the first error; `nil` when all are set.
     static func set(
         _ attributes: [ExtendedAttribute], of descriptor: Int32, permissions: mode_t, path: @autoclosure () -> String

@@ -4,7 +4,7 @@ import Glibc
 enum FileHoles {
     /// Most file systems allocate space in blocks of this length.
     private static let blockByteCount = 4096
-    // `SEEK_DATA` and `SEEK_HOLE`, which Swift's module of libc does not have.
+    // `SEEK_DATA` and `SEEK_HOLE`, which Swift's libc module lacks.
     private static let seekData: Int32 = 3
     private static let seekHole: Int32 = 4
 

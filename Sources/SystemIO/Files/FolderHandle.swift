@@ -128,7 +128,7 @@ public final class FolderHandle: Sendable {
         return nil
     }
 
-    /// `O_PATH`, which Swift's module of libc does not have.
+    /// `O_PATH`, which Swift's libc module lacks.
     private static let placeOnly: Int32 = 0o10000000
 
     /// Sets a folder's mode so that its owner can enter it. Does not follow a symbolic link that has taken its name.
@@ -258,7 +258,7 @@ public final class FolderHandle: Sendable {
         guard result == 0 else { throw SystemCall.error(errno, action: "set the owner", path: "\(path)/\(name)") }
     }
 
-    /// linkat(2): a second name, in another folder or this one, for a file. Replaces nothing.
+    /// linkat(2): creates a second name for a file, in another folder or this one. Replaces nothing.
     /// - Throws: `alreadyExists`, `crossDevice`, `notPermitted` where the file system has no hard links, …
     public func link(_ name: FileName, in other: FolderHandle, as newName: FileName) throws(BackupError) {
         let (folder, target) = (descriptor.rawValue, other.descriptor.rawValue)

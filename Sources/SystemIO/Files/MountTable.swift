@@ -31,7 +31,7 @@ public struct MountTable: Sendable {
     /// In mount order: of several mounts at one path, the last one is visible.
     public let entries: [Entry]
 
-    /// The table as it is now.
+    /// The current table.
     public static func current() throws(BackupError) -> MountTable {
         let path = "/proc/self/mountinfo"
         let descriptor = try OwnedDescriptor.open(path, O_RDONLY)

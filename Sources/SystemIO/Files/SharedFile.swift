@@ -31,7 +31,7 @@ public final class SharedFile: ByteSource {
 
     public func status() throws(BackupError) -> FileStatus { try descriptor.status() }
 
-    /// - Throws: `interrupted` as well, in a thread whose operation was cancelled.
+    /// - Throws: also `interrupted`, in a thread whose operation was cancelled.
     public func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
         try Cancellation.check()
         return try descriptor.readFully(at: offset, into: buffer)

@@ -3,8 +3,8 @@ import Glibc
 
 /// Keeps a process's memory from other processes of the same user, and from the disk.
 public enum ProcessSecrecy {
-    /// Call it before a password or a key enters memory. From then on the kernel writes no core file of this process, with any collection mechanism, and
-    /// only root may read its memory, trace it, or read its `/proc/PID/environ` and `/proc/PID/fd`.
+    /// Call it before a password or a key enters memory. From then on the kernel writes no core file of this process, with any collection mechanism.
+    /// Only root may read its memory, trace it, or read its `/proc/PID/environ` and `/proc/PID/fd`.
     ///
     /// `madvise(MADV_DONTDUMP)` on the keys alone would not be enough: the ciphers derive their own tables from them, in OpenSSL's memory. A child program
     /// can be inspected again until it calls this itself.

@@ -5,7 +5,7 @@ import Glibc
 public enum ProcessSignals {
     private static let ending: [Int32] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGKILL]
 
-    /// Whether a thread of another process has a pending signal that asks it to end and that it has not handled, since it is blocked in the kernel.
+    /// Whether a thread of another process has a pending signal that asks it to end, which it cannot handle while it is blocked in the kernel.
     /// - Returns: false where that is not visible: in a separate namespace, or with `hidepid`.
     public static func endProcess(_ thread: Int32) -> Bool {
         guard thread > 0, let text = try? FileSystem.readVirtualFile("/proc/\(thread)/status") else { return false }

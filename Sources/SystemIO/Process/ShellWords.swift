@@ -1,5 +1,4 @@
-/// Converts between the words of a command line and the text that a person would type into a shell. Words with special characters are
-/// put into single quotes.
+/// Converts between the words of a command line and the text that a person would type into a shell. Words with special characters are put into single quotes.
 public enum ShellWords {
     private static let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_".unicodeScalars)
 

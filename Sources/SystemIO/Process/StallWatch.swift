@@ -9,7 +9,7 @@ import Synchronization
 /// that completes or rolls back a change that cannot stay half done may wait long for a slow disk, and gets more time. If the process is ended
 /// anyway, the next start of the store resumes it.
 public enum StallWatch {
-    /// How long nothing may happen after the request.
+    /// How long the process may stay idle after the request.
     public static let limitSeconds = 20
     private static let shieldedLimitSeconds = 300
     private static let stepMicroseconds: UInt32 = 250_000

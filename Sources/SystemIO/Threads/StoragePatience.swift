@@ -1,7 +1,6 @@
 import Synchronization
 
-/// How long to wait for a question to storage (`PatientQuestion`). Questions to the same storage share it: while one is overdue, the others wait only
-/// briefly.
+/// How long to wait for a question to storage (`PatientQuestion`). Questions to the same storage share it: while one is overdue, the others wait only briefly.
 public final class StoragePatience: Sendable {
     private let nanoseconds: UInt64
     private let overdueCount = Atomic(0)
