@@ -6,7 +6,7 @@ public struct ForeignFolders: Sendable {
     /// No such folders.
     public static let none = ForeignFolders([:])
 
-    /// The content of each folder.
+    /// What each folder contains, for messages.
     private let names: [FileIdentity: Message]
 
     public init(_ names: [FileIdentity: Message]) { self.names = names }

@@ -129,7 +129,7 @@ public struct AppDatabase: Sendable {
         }
     }
 
-    /// Problems of its rows: a backup would hold them, but no restore would accept them.
+    /// Problems of its rows: a backup stores such rows, but no restore would accept them.
     /// - Returns: at most as many findings as the validator collects.
     public func rowProblems() throws(BackupError) -> [Message] {
         try readSnapshot { (snapshot) throws(BackupError) in

@@ -102,7 +102,7 @@ public struct BackupRows: Sendable {
         return found ?? DanglingReferences()
     }
 
-    /// Whether records have to fill no table of the format.
+    /// Whether the rows cover all tables of the format, so that records need not fill any.
     private func hasAll(of format: AppDefinition) -> Bool {
         format.collections.allSatisfy { $0.source != .table || has($0.table) }
     }

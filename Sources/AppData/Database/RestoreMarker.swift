@@ -50,7 +50,7 @@ public struct RestoreMarker: Sendable, Equatable {
     }
 
     /// For a store whose own journal is `ownJournalPath`.
-    /// - Throws: `busy` for the marker of another store whose restore is unfinished, or may be because that store cannot be read.
+    /// - Throws: `busy` for the marker of another store whose restore is unfinished, or may be unfinished since that store cannot be read.
     func requireFinished(ownJournalPath: String?, path: String) throws(BackupError) {
         guard let journalPath, journalPath != ownJournalPath, mayBeUnfinished(journalPath) else { return }
         let store = FileSystem.parentPath(journalPath)

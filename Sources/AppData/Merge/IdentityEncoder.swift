@@ -8,7 +8,7 @@ struct IdentityEncoder {
 
     /// The fields that are compared directly.
     private let plainFields: [(index: Int, field: FieldDefinition)]
-    /// The fields that refer to other records, whose keys in the file differ from those in the database.
+    /// The fields that refer to other records, whose keys in the file may differ from those in the database.
     let references: [(index: Int, collection: Int)]
     /// Whether more than the key identifies records.
     let isMoreThanKey: Bool
