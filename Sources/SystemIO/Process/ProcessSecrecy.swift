@@ -9,8 +9,8 @@ public enum ProcessSecrecy {
     /// `madvise(MADV_DONTDUMP)` on the keys alone would not be enough: the ciphers derive their own tables from them, in OpenSSL's memory. A child program
     /// can be inspected again until it calls this itself.
     ///
-    /// A crash report shows no memory either: where a Swift toolchain is installed, the runtime would write the memory that registers point at to standard
-    /// error, which is a mount's log.
+    /// A crash report shows no memory either: where a Swift toolchain is installed, the runtime would otherwise write the memory that registers point at to
+    /// standard error, which is a mount's log.
     public static func begin() {
         // Neither can fail for the calling process.
         _ = backupfs_forbid_dumps()
