@@ -1,8 +1,8 @@
-/// Where the files of a snapshot are in an archive, and which file of a snapshot an archive's file is: `archiveLayout` of an app's definition.
+/// Maps the files of a snapshot to their paths in an archive, and back: `archiveLayout` of an app's definition.
 ///
 /// A path that begins with the `from` of a rule begins with its `to` in the archive. Without rules the archive has the paths of the snapshot; with rules,
-/// a file that none matches is left out. A definition is refused when two of its rules match the same file. The record of a snapshot, which other
-/// definitions may have been used for, can hold such rules: the longest match counts, in both directions.
+/// a file that matches none is left out. A definition is refused when two of its rules match the same file. The record of a snapshot, which may come from
+/// another definition, can contain such rules: the longest match counts, in both directions.
 public struct ArchivePathMap: Sendable, Hashable {
     public struct Rule: Sendable, Hashable {
         public let from: String
@@ -17,7 +17,7 @@ public struct ArchivePathMap: Sendable, Hashable {
     /// The archive has the paths of the snapshot.
     public static let identity = ArchivePathMap([])
 
-    /// The longest `from` first; equal lengths in the order of their bytes.
+    /// The longest `from` first; equal lengths in byte order.
     public let rules: [Rule]
     /// The longest `to` first.
     private let inverseRules: [Rule]
@@ -28,7 +28,7 @@ public struct ArchivePathMap: Sendable, Hashable {
         self.init(prefixes: unique)
     }
 
-    /// - Parameter prefixes: each `from` with its `to`, as the record of a snapshot has them.
+    /// - Parameter prefixes: each `from` with its `to`, as in the record of a snapshot.
     public init(prefixes: [String: String]) {
         func isBefore(_ one: Substring.UTF8View, _ other: Substring.UTF8View) -> Bool {
             one.count == other.count ? one.lexicographicallyPrecedes(other) : one.count > other.count
@@ -54,14 +54,14 @@ public struct ArchivePathMap: Sendable, Hashable {
         return Array(rule.to.utf8) + path.dropFirst(rule.from.utf8.count)
     }
 
-    /// The path in the snapshot; `nil` for a file of the archive that no rule puts there.
+    /// The path in the snapshot; `nil` for a file of the archive that matches no rule.
     public func snapshotPath(of archivePath: [UInt8]) -> [UInt8]? {
         if isIdentity { return archivePath }
         guard let rule = inverseRules.first(where: { archivePath.starts(with: $0.to.utf8) }) else { return nil }
         return Array(rule.from.utf8) + archivePath.dropFirst(rule.to.utf8.count)
     }
 
-    /// With places of the snapshot that are left out otherwise, under names of their own that no other rule uses.
+    /// Also includes places of the snapshot that would otherwise be left out, under separate names that no other rule uses.
     public func including(_ places: [String]) -> ArchivePathMap {
         guard !isIdentity else { return self }
         var prefixes = prefixes
@@ -71,7 +71,7 @@ public struct ArchivePathMap: Sendable, Hashable {
         return ArchivePathMap(prefixes: prefixes)
     }
 
-    /// With names of their own for the rules inside of whose `to` another rule has its own: there, two files of a snapshot could get the same path.
+    /// Gives rules a separate name if another rule's `to` is inside theirs: there, two files of a snapshot could get the same path.
     public var withoutNestedTargets: ArchivePathMap {
         var prefixes = prefixes
         for rule in rules where prefixes.contains(where: { $0.key != rule.from && $0.value.utf8.starts(with: rule.to.utf8) }) {
@@ -80,14 +80,14 @@ public struct ArchivePathMap: Sendable, Hashable {
         return ArchivePathMap(prefixes: prefixes)
     }
 
-    /// A target that no other one begins with. None of those that are nested in an empty one is lost: the empty one is replaced.
+    /// A target that is not a prefix of another one. Targets nested in an empty one are not lost: the empty one is replaced.
     private static func unusedTarget(_ wanted: String, in targets: some Sequence<String>) -> String {
         var target = wanted
         while targets.contains(where: { $0.utf8.starts(with: target.utf8) }) { target = "backup-\(target)" }
         return target
     }
 
-    /// The first rule, in the order of the definition, that matches files which an earlier one matches too; and that one.
+    /// The first rule, in the order of the definition, that matches files which an earlier one also matches; and that earlier rule.
     public static func firstOverlap(of rules: [Rule]) -> (rule: Int, earlier: Int)? {
         for (index, rule) in rules.enumerated() {
             for (earlier, other) in rules[..<index].enumerated()

@@ -1,5 +1,5 @@
 extension Array {
-    /// Gives back the room for more elements. An array that grew has up to as much again; copying it is the one way to be rid of that.
+    /// Frees unused capacity. An array that grew may have twice the capacity it needs; only a copy can release it.
     public mutating func trim() {
         guard capacity > count + count / 8 else { return }
         self = [Element](unsafeUninitializedCapacity: count) { buffer, initializedCount in

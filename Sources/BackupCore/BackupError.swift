@@ -1,26 +1,26 @@
-/// What went wrong, to which file, and what to do next. Every layer throws this one type; only `FUSEBridge` turns
-/// a code into an errno, and only `BackupCommands` into an exit code.
+/// What went wrong, with which file, and what to do next. Every layer throws only this type; only `FUSEBridge` turns a code into an errno,
+/// and only `BackupCommands` into an exit code.
 public struct BackupError: Error, Sendable, CustomStringConvertible {
     public enum Code: String, Sendable, CaseIterable {
-        /// Content that is not valid: malformed JSON, a missing field, a broken reference, the wrong app.
+        /// Invalid content: malformed JSON, a missing field, a broken reference, the wrong app.
         case invalidContent
-        /// Content that was valid once and is damaged now: a CRC or a digest that differs.
+        /// Content that was valid once and is damaged now: a CRC or a digest differs.
         case damagedContent
-        /// Written by a version this program cannot read.
+        /// Written by a version that this program cannot read.
         case unsupportedVersion
         case noSpace
-        /// The process or the system has no more descriptors or memory to give: nothing is wrong with the file.
+        /// The process or the system is out of descriptors or memory: nothing is wrong with the file.
         case noResources
-        /// Over a limit that guards against bombs.
+        /// Over a limit that guards against decompression bombs.
         case tooLarge
         /// Another operation runs.
         case busy
-        /// The app, or another program, holds the app's database locked or changes it: not one of our own operations, so it may last.
+        /// The app or another program holds a lock on the app's database or changes it. This is not one of our own operations, so it may last.
         case databaseInUse
         case readOnly
         case notPermitted
         case accessDenied
-        /// The repository's own bytes are damaged; the message names chunk and file.
+        /// The repository's own bytes are damaged; the message names the chunk and the file.
         case repositoryDamaged
         case inputOutput
         case notFound
@@ -34,23 +34,23 @@ public struct BackupError: Error, Sendable, CustomStringConvertible {
         case notSupported
         case crossDevice
         case badHandle
-        /// What was found a moment ago has become something else.
+        /// A file has changed into something else since it was found.
         case stale
         case noRepository
         case locked
         case wrongPassword
         case usage
-        /// A backup was made, but some source could not be read.
+        /// A backup was created, but some source could not be read.
         case sourceUnreadable
-        /// A command of the user's, which had to succeed first, did not.
+        /// A user command that had to succeed first has failed.
         case hookFailed
         case interrupted
     }
 
     public let code: Code
-    /// What happened, as a sentence for a person, without the path unless the sentence needs it.
+    /// What happened, as a sentence for a person; without the path unless the sentence needs it.
     public let message: Message
-    /// Which file or folder it happened to.
+    /// The file or folder in question.
     public let path: String?
     /// What to do next.
     public let remedy: Message?
@@ -67,18 +67,18 @@ public struct BackupError: Error, Sendable, CustomStringConvertible {
         self.findings = findings
     }
 
-    /// The same error, said of a file, where a lower layer did not know its name.
+    /// Adds the path to an error from a lower layer that did not know it.
     public func at(_ path: String) -> BackupError {
         BackupError(code, message, path: self.path ?? path, remedy: remedy, findings: findings)
     }
 
-    /// Findings that the message does not say already.
+    /// Findings that the message does not already contain.
     public var details: [Message] {
         let told = message.english
         return findings.filter { !told.hasSuffix($0.english) }
     }
 
-    /// Everything but the path, for a person: the message, the findings and the remedy, a line each.
+    /// Everything but the path, for a person: the message, the findings and the remedy, one line each.
     public var fullText: Message {
         .joined(
             [message] + details.map { .joined([.verbatim("- "), $0], separator: "") } + (remedy.map { [$0] } ?? []),
@@ -97,7 +97,7 @@ public struct BackupError: Error, Sendable, CustomStringConvertible {
 }
 
 extension BackupError.Code {
-    /// Whether the same may do better the next time by itself: what is wrong with a file or a name stays wrong.
+    /// Whether a retry of the same operation may succeed: a bad file or name stays bad.
     public var mayPass: Bool {
         switch self {
         case .busy, .databaseInUse, .locked, .noSpace, .noResources, .inputOutput, .hookFailed, .stale, .readOnly, .accessDenied:

@@ -1,9 +1,9 @@
-/// What is known of a backup before it has ended. Called on the thread that makes it.
+/// Events of a backup before it ends. Called on the thread that creates the backup.
 public struct BackupMilestones: Sendable {
-    /// No other operation is in its way, and its name is free: from now on only the backup itself can fail. It may be called more than once.
+    /// No other operation blocks the backup, and its name is free: from now on only the backup itself can fail. May be called more than once.
     public let hasBegun: @Sendable () -> Void
-    /// It becomes visible now, under this name: another one than was asked for where another backup has taken that meanwhile. Returns whether it is to be
-    /// pinned.
+    /// The backup becomes visible now, under this name, which differs from the requested one if another backup has taken that meanwhile. Returns whether to
+    /// pin the backup.
     public let willAppear: @Sendable (FileName) -> Bool
 
     public init(

@@ -1,4 +1,4 @@
-/// Who a file belongs to: user and group, as numbers.
+/// The owner of a file: user and group, as numbers.
 public struct FileOwner: Hashable, Sendable {
     public let user: UInt32
     public let group: UInt32

@@ -1,14 +1,14 @@
 extension FileName {
-    /// With its dot: what is longer is no ending.
+    /// Including the dot: a longer suffix is not an extension.
     private static let endingLimitBytes = 17
 
-    /// A name with something put before its ending, and as long as a name can be: the ending stays, and no character is cut through.
+    /// A name with text inserted before its extension, shortened to the length limit: keeps the extension, and does not split a character.
     /// - Parameters:
-    ///   - addition: a number, for a name that is taken.
-    ///   - reservedBytes: what the name is to leave free for something behind it.
+    ///   - addition: a number, if the name is already taken.
+    ///   - reservedBytes: space to leave in the name for a later suffix.
     public static func fitting(_ name: [UInt8], _ addition: String = "", reservedBytes: Int = 0) -> [UInt8] {
         let dot = name.lastIndex(of: UInt8(ascii: ".")) ?? name.endIndex
-        // What begins with its only dot has no ending.
+        // A name whose only dot is its first character has no extension.
         let isEnding = dot > 0 && name.count - dot <= endingLimitBytes
         let stem = isEnding ? name[..<dot] : name[...]
         let end = Array(addition.utf8) + (isEnding ? name[dot...] : [])
@@ -17,7 +17,7 @@ extension FileName {
         return stem.prefix(count) + end
     }
 
-    /// `NAME_2`: for a folder's name that is taken, which has no ending. As long as a name can be, and no character is cut through.
+    /// `NAME_2`: for a folder name that is taken; a folder has no extension. Shortened to the length limit without splitting a character.
     public func numbered(_ number: Int) -> FileName {
         let end = Array("_\(number)".utf8)
         var count = min(bytes.count, Self.byteCountLimit - end.count)

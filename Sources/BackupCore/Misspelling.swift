@@ -1,7 +1,7 @@
-/// Finds what somebody meant who wrote a word that is not known.
+/// Finds the intended word for an unknown one.
 public enum Misspelling {
-    /// - Returns: the known word that is nearest to `word`, if it is near: one letter in three may be wrong, missing, one too many, or
-    ///   exchanged with its neighbour; of a word with three letters or more, the rest may be missing. Case does not count.
+    /// - Returns: the known word closest to `word`, if it is close: one letter in three may be wrong, missing, extra, or
+    ///   swapped with its neighbour; a word of three letters or more may be just a prefix. Ignores case.
     public static func nearest(to word: String, among known: [String]) -> String? {
         let written = Array(word.lowercased().utf8)
         guard !written.isEmpty, written.count <= 64 else { return nil }
@@ -16,7 +16,7 @@ public enum Misspelling {
         return best?.word
     }
 
-    /// The optimal string alignment distance: like Levenshtein's, with neighbours that change places counted once.
+    /// The optimal string alignment distance: like Levenshtein's, with swapped neighbours counted once.
     private static func distance(_ first: [UInt8], _ second: [UInt8]) -> Int {
         var beforeLast: [Int] = []
         var last = Array(0...second.count)

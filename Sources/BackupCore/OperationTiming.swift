@@ -1,15 +1,14 @@
-/// How fast an operation is, and when it will be done, by the bytes that it has processed. Whoever has one brings the time, from a clock that nobody
-/// sets.
+/// The speed and the remaining time of an operation, from the bytes that it has processed. The caller supplies the time, from a monotonic clock.
 public struct OperationTiming: Sendable, Equatable {
-    /// What can be told at one moment. Speeds are bytes per second, 0 before anything was processed.
+    /// The values at one moment. Speeds are bytes per second, 0 before any bytes were processed.
     public struct Reading: Sendable, Equatable {
         public var elapsedSeconds: Double
         /// Over the last few seconds.
         public var rollingBytesPerSecond: Double
         public var averageBytesPerSecond: Double
-        /// The fastest so far; never below the average.
+        /// The maximum so far; never below the average.
         public var peakBytesPerSecond: Double
-        /// At the average speed; `nil` while the total or the speed is not known.
+        /// At the average speed; `nil` while the total or the speed is unknown.
         public var remainingSeconds: Double?
 
         public init(
@@ -29,32 +28,32 @@ public struct OperationTiming: Sendable, Equatable {
         let bytes: UInt64
     }
 
-    /// What "now" means for the rolling speed.
+    /// The window of the rolling speed.
     private static let windowNanoseconds: UInt64 = 5_000_000_000
-    /// Samples are no closer to each other: there are few of them, and a speed over less than that says nothing.
+    /// The minimum distance between samples: this keeps them few, and a speed over less time means nothing.
     private static let spacingNanoseconds: UInt64 = 250_000_000
 
     private let start: UInt64
     private var processedBytes: UInt64 = 0
     private var totalBytes: UInt64 = 0
-    /// Oldest first; the first is at least as old as the window, once there is one so old.
+    /// Oldest first; the first is at least as old as the window, once such a sample exists.
     private var samples: [Sample]
     private var peak = 0.0
 
-    /// - Parameter now: nanoseconds of a monotonic clock, as everywhere here.
+    /// - Parameter now: nanoseconds of a monotonic clock, as everywhere in this type.
     public init(startingAt now: UInt64) {
         start = now
         samples = [Sample(nanoseconds: now, bytes: 0)]
     }
 
-    /// - Parameter totalBytes: 0 while it is not known.
+    /// - Parameter totalBytes: 0 while unknown
     public mutating func note(processedBytes: UInt64, totalBytes: UInt64, at now: UInt64) {
         self.processedBytes = processedBytes
         self.totalBytes = totalBytes
         guard let newest = samples.last, now >= newest.nanoseconds + Self.spacingNanoseconds else { return }
         peak = max(peak, rolling(at: now))
         samples.append(Sample(nanoseconds: now, bytes: processedBytes))
-        // The last of those that are older than the window is where it begins.
+        // The window begins at the newest sample that is older than it.
         while samples.count > 1, samples[1].nanoseconds + Self.windowNanoseconds <= now { samples.removeFirst() }
     }
 

@@ -1,6 +1,6 @@
 extension RandomAccessCollection {
     /// Binary search: the first position whose element belongs to the second part; `endIndex` when none does.
-    /// - Parameter belongsInSecondPartition: false for all elements up to some position, and true from there on.
+    /// - Parameter belongsInSecondPartition: false for all elements before some position, and true from there on.
     @inlinable
     public func partitioningIndex(where belongsInSecondPartition: (Element) -> Bool) -> Index {
         var low = startIndex

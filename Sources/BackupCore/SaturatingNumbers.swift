@@ -1,4 +1,4 @@
-/// Arithmetic with numbers from files, which may be anything: at the end of the range it stays there, where `+` and its like would end the process.
+/// Arithmetic with untrusted numbers from files: saturates at the end of the range, where `+` and similar operators would end the process.
 extension FixedWidthInteger {
     public func addingSaturating(_ other: Self) -> Self {
         let (sum, overflows) = addingReportingOverflow(other)
@@ -20,7 +20,7 @@ extension FixedWidthInteger {
 }
 
 extension Timestamp {
-    /// The times that a date of four digits can name: from 0000-01-01T00:00:00Z to the end of 9999.
+    /// The times that a date with a four-digit year can express: from 0000-01-01T00:00:00Z to the end of 9999.
     public static let calendarSeconds: ClosedRange<Int64> = -62_167_219_200...253_402_300_799
 
     /// Whether it can be written as a date.
@@ -36,7 +36,7 @@ extension Timestamp {
     /// Whole seconds from `other` to this, negative when this is earlier.
     public func secondsSince(_ other: Timestamp) -> Int64 { seconds.subtractingSaturating(other.seconds) }
 
-    /// This time and so many seconds.
+    /// This time plus `count` seconds.
     public func adding(seconds count: Int64) -> Timestamp {
         Timestamp(seconds: seconds.addingSaturating(count), nanoseconds: nanoseconds)
     }

@@ -1,7 +1,6 @@
-/// The units of lengths of time, the same wherever one is written: schedules, rules for what is kept, limits, waits.
+/// The units of durations, the same everywhere: schedules, retention rules, limits, waits.
 ///
-/// `m` alone is months to restic's `--keep-within` and minutes to systemd: it goes on meaning what it did where only one of them can be meant, and is
-/// refused elsewhere.
+/// `m` alone is months in restic's `--keep-within` and minutes in systemd: it keeps its meaning where only one of them makes sense, and is refused elsewhere.
 public enum TimeUnit: String, CaseIterable, Sendable {
     case seconds = "s"
     case minutes = "min"
@@ -13,7 +12,7 @@ public enum TimeUnit: String, CaseIterable, Sendable {
 
     private static let numberLimit = 1_000_000
 
-    /// How long it is; `nil` for those that the calendar has of several lengths.
+    /// The length; `nil` for units whose length varies in the calendar.
     public var secondCount: Int64? {
         switch self {
         case .seconds: 1
@@ -25,9 +24,9 @@ public enum TimeUnit: String, CaseIterable, Sendable {
         }
     }
 
-    /// Reads `1y6mo`, `30d12h`, `90min`: numbers, each with a unit, from the first to the last character.
-    /// - Parameter ambiguous: what `m` is; `nil` where it could be either.
-    /// - Returns: `nil` for what is no length of time.
+    /// Parses `1y6mo`, `30d12h`, `90min`: the whole text must consist of numbers, each followed by a unit.
+    /// - Parameter ambiguous: the meaning of `m`; `nil` where it could be either.
+    /// - Returns: `nil` for an invalid duration.
     public static func parts(of text: String, m ambiguous: TimeUnit?) -> [(number: Int, unit: TimeUnit)]? {
         var rest = text[...]
         var parts: [(number: Int, unit: TimeUnit)] = []

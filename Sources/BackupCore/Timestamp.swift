@@ -1,4 +1,4 @@
-/// A point in time, as the file system counts it: seconds since 1970-01-01T00:00:00Z and nanoseconds within.
+/// A point in time, in the file system's form: seconds since 1970-01-01T00:00:00Z and nanoseconds within the second.
 public struct Timestamp: Hashable, Comparable, Sendable {
     public let seconds: Int64
     /// 0 to 999,999,999, also before 1970: -0.5 s is `seconds` -1 and 500,000,000 ns.
@@ -14,6 +14,6 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
     }
 
-    /// The same instant with the fraction of the second dropped.
+    /// The same instant without the fraction of the second.
     public var wholeSeconds: Timestamp { Timestamp(seconds: seconds) }
 }

@@ -1,4 +1,4 @@
-/// File names that clash, made within the same second, get `_2`, `_3`, … before their extension, oldest first.
+/// Files created within the same second have the same name: they get `_2`, `_3`, … before their extension, oldest first.
 public enum UniqueFileNames {
     public static func make(_ names: [String]) -> [String] {
         var taken: Set<String> = []

@@ -1,10 +1,10 @@
 import BackupCore
 
 extension ArchiveFormat {
-    /// Gives members one by one to whoever lays them out.
+    /// Passes members one by one to a layout.
     public typealias Visit = (_ body: (ArchiveMember) throws(BackupError) -> Void) throws(BackupError) -> Void
 
-    /// Lays archives of this format out.
+    /// The layout for archives of this format.
     public var layout: any ArchiveLayout.Type {
         switch self {
         case .tar: TARLayout.self

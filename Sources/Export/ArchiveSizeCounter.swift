@@ -1,6 +1,6 @@
 import BackupCore
 
-/// Counts the bytes of an archive as its members come, exactly.
+/// Computes the exact size of an archive from its members, one by one.
 public protocol ArchiveSizeCounter: Sendable {
     init()
     mutating func append(_ member: ArchiveMember) throws(BackupError)

@@ -1,7 +1,7 @@
 import BackupCore
 
-/// A JSON value whose members keep their order, for the small documents this program writes about itself (`status.json`,
-/// `manifest.json`, reports). The app's own data never goes through it: that is streamed.
+/// A JSON value whose members keep their order, for the small documents that this program writes about itself (`status.json`, `manifest.json`, reports).
+/// The app's own data never goes through it: that is streamed.
 public indirect enum OrderedJSON: Sendable, Equatable {
     case null
     case boolean(Bool)
@@ -9,7 +9,7 @@ public indirect enum OrderedJSON: Sendable, Equatable {
     case text(String)
     case array([OrderedJSON])
     case object([Member])
-    /// JSON text that this program wrote earlier, taken over as it is.
+    /// JSON text that this program wrote earlier, included unchanged.
     case written([UInt8])
 
     public struct Member: Sendable, Equatable {
@@ -27,7 +27,7 @@ public indirect enum OrderedJSON: Sendable, Equatable {
         .object(pairs.map { Member($0.key, $0.value) })
     }
 
-    /// - Returns: `nil` for text that is not an object of ours.
+    /// - Returns: `nil` for text that this program did not write as an object.
     public static func verbatim(_ text: [UInt8]) -> OrderedJSON? {
         guard text.first == UInt8(ascii: "{"), text.suffix(2).elementsEqual("}\n".utf8) else { return nil }
         return .written(Array(text.dropLast()))
@@ -40,7 +40,7 @@ public indirect enum OrderedJSON: Sendable, Equatable {
         return OrderedJSON.integer(number)
     }
 
-    /// Indented by two spaces, with a newline at the end, as `jq` prints it.
+    /// Indented by two spaces, with a trailing newline, like the output of `jq`.
     public var prettyText: [UInt8] {
         var output: [UInt8] = []
         append(to: &output, indentation: 0)
@@ -48,7 +48,7 @@ public indirect enum OrderedJSON: Sendable, Equatable {
         return output
     }
 
-    /// On one line, without a newline at the end.
+    /// On one line, without a trailing newline.
     public var compactText: [UInt8] {
         var output: [UInt8] = []
         append(to: &output, indentation: nil)
@@ -75,7 +75,7 @@ public indirect enum OrderedJSON: Sendable, Equatable {
         }
     }
 
-    /// Its lines are indented to where it stands now; a newline inside a text is always escaped, so every newline is one of layout.
+    /// Indents its lines to the current level; a newline inside a text is always escaped, so every newline belongs to the layout.
     private static func append(written text: [UInt8], to output: inout [UInt8], indentation: Int?) {
         for byte in text {
             guard byte == 10 else {

@@ -4,31 +4,31 @@ import Export
 import Glibc
 import SystemIO
 
-/// A dropped archive: where the export and the media lie in it, checked before anything is believed.
+/// A dropped archive: locates the export and the media in it, and verifies them before use.
 struct ArchiveImport: Sendable {
     private let reader: ArchiveReader
-    /// What the person calls it.
+    /// The user's name for it.
     private let name: String
     private let origin: ImportOrigin
     private let places: ArchivePlaces
-    /// Whether the export may say which file is whose.
+    /// Whether the export may assign files to records.
     private let hasManifest: Bool
     /// Of the media files, when there may be a manifest.
     private var digests: [[UInt8]: Checksums] = [:]
-    /// Whether what is damaged or missing is left out, instead of the archive being refused.
+    /// Whether damaged or missing files are left out, instead of the archive being refused.
     private let allowsDamage: Bool
     private var damagedPaths: Set<[UInt8]> = []
-    /// What is left out, each with the reason.
+    /// Files that are left out, each with the reason.
     private(set) var leftOut: [Message] = []
-    /// What in the media folder is none of the media.
+    /// Entries of the media folder that are not media.
     private let amongMedia: DatabaseAmongMedia
-    /// Where the media files go, when that is not told by their paths alone.
+    /// Where the media files go, when their paths alone do not determine that.
     private var placement: MediaPlacement?
 
     /// - Parameters:
-    ///   - amongMedia: what in the media folder is none of the media: archives that have it leave it out.
-    ///   - roomBytes: what the disk has room for.
-    /// - Throws: what `ArchiveReader` throws; `noSpace` for an archive that unpacks to more than there is room for.
+    ///   - amongMedia: entries of the media folder that are not media: archives that contain them leave them out.
+    ///   - roomBytes: the free space on the disk.
+    /// - Throws: errors of `ArchiveReader`; `noSpace` for an archive that unpacks to more than the free space.
     init(
         _ source: ImportSource, _ format: DroppedFormat, definition: AppDefinition, amongMedia: DatabaseAmongMedia = .none,
         roomBytes: UInt64, allowsDamage: Bool = false
@@ -53,11 +53,11 @@ struct ArchiveImport: Sendable {
         self.amongMedia = amongMedia
         hasManifest = definition.tellsOfMedia
         let entries = reader.entries(strippingCommonFolder: true)
-        // A database brings its tables; an export needs them to be there. Which file is which record's, only an export says.
+        // A database brings its tables; an export needs existing ones. Only an export says which file belongs to which record.
         let takesDatabase = definition.coversWholeDatabase || source.prefersDatabase && !definition.tellsOfMedia
         places = try ArchivePlaces(
             of: entries, layout: source.archiveLayout, definition: definition, takesDatabase: takesDatabase, name: source.name)
-        // The repository proves its own bytes.
+        // The repository verifies its own bytes.
         isProven =
             format != .tar || source.origin == .ownRepository || entries.contains { $0.path.elementsEqual("SHA256SUMS".utf8) }
     }
@@ -73,7 +73,7 @@ struct ArchiveImport: Sendable {
         mediaPath(of: entry) != nil
     }
 
-    /// The path below the media folder, with a slash behind that of a folder; empty for the media folder. `nil` for what is not restored as media.
+    /// The path below the media folder, with a trailing slash for a folder; empty for the media folder. `nil` for entries that are not restored as media.
     private func mediaPath(of entry: ArchiveEntry) -> [UInt8]? {
         guard !damagedPaths.contains(entry.path), let path = mediaPaths.mediaPath(of: entry.path) else { return nil }
         return amongMedia != .none && amongMedia.hides(path: path) ? nil : path
@@ -88,7 +88,7 @@ struct ArchiveImport: Sendable {
             + places.warnings
     }
 
-    /// Whether the archive says what the media folder is to hold, be it nothing. One without any leaves the folder alone.
+    /// Whether the archive defines the content of the media folder, even if it is empty. An archive without media leaves the folder alone.
     var hasMedia: Bool { places.hasMedia }
 
     /// - Throws: `invalidContent` when the archive has no media.
@@ -108,15 +108,15 @@ struct ArchiveImport: Sendable {
         entries.reduce(0) { isMedia($1) ? $0 + $1.size * UInt64(max(1, targets(of: $1).count)) : $0 }
     }
 
-    /// Whether there is the database of the backup, beside the records or as the records. The layout of an app's archives may have no place for it.
+    /// Whether the backup's database is in the archive, beside the records or as the records. The layout of an app's archives may have no place for it.
     var hasBackupDatabase: Bool { places.database != nil }
     /// Whether it is damaged, and was left out.
     var isBackupDatabaseDamaged: Bool { places.database.map { damagedPaths.contains($0.path) } ?? false }
 
-    /// Reads every entry through: CRC-32, and SHA-256 where the archive's own `SHA256SUMS` has it. The export, or the database
-    /// (`hasDatabase`), goes to a file on the way.
-    /// - Parameter databasePath: where the backup's database goes if the records are not it; `nil` where it is not needed.
-    /// - Throws: `damagedContent`, unless what is damaged may be left out. The records never are.
+    /// Reads and verifies every entry: CRC-32, and SHA-256 if the archive's own `SHA256SUMS` lists it. Copies the export, or the database
+    /// (`hasDatabase`), to a file in the same pass.
+    /// - Parameter databasePath: where the backup's database goes if it is not the records; `nil` where it is not needed.
+    /// - Throws: `damagedContent`, unless damaged files may be left out. Damaged records always throw.
     mutating func check(writingRecordsTo recordsPath: String, databaseTo databasePath: String? = nil) throws(BackupError) {
         var expected: [[UInt8]: SHA256Digest] = [:]
         do throws(BackupError) {
@@ -141,10 +141,10 @@ struct ArchiveImport: Sendable {
         }
     }
 
-    /// - Throws: `tooLarge` for a file that lies in too many folders.
+    /// - Throws: `tooLarge` for a file that is nested too deeply.
     func requireDepth() throws(BackupError) {
         for entry in entries where isMedia(entry) {
-            // The archive's own folder, and the file itself.
+            // One for the archive's own folder, and one for the file itself.
             guard entry.path.count(where: { $0 == UInt8(ascii: "/") }) <= MediaFolder.depthLimit + 1 else {
                 throw BackupError(
                     .tooLarge, "the archive has a file in more than \(MediaFolder.depthLimit) folders", path: name,
@@ -184,23 +184,23 @@ struct ArchiveImport: Sendable {
         throw damaged("the SHA-256 of \(MessageText.name(entry.path)) is not the one in SHA256SUMS")
     }
 
-    /// Of a backup in whose archive there is no place for its database.
-    /// - Throws: the error itself, unless it is damage and may be left out.
+    /// For a backup whose archive has no place for its database.
+    /// - Throws: the error itself, unless it is damage that may be left out.
     mutating func leaveOutDatabase(_ error: BackupError) throws(BackupError) {
         try leaveOut(Array("database.sqlite".utf8), error)
     }
 
-    /// - Throws: the error itself, unless it is damage and may be left out.
+    /// - Throws: the error itself, unless it is damage that may be left out.
     private mutating func leaveOut(_ path: [UInt8], _ error: BackupError) throws(BackupError) {
         guard allowsDamage, error.code == .damagedContent || error.code == .repositoryDamaged else { throw error }
         damagedPaths.insert(path)
         leftOut.append("\(MessageText.name(path)) (\(error.findings.first ?? error.message))")
     }
 
-    /// Checks the media files against what the export says of them, and decides where they go.
-    /// - Parameter isComplete: whether a file that the export names must be there.
-    /// - Returns: what should be said, though it does not stop a restore, and what records are to say of their files.
-    /// - Throws: `damagedContent` whose findings are all files that are not as the export says; `invalidContent` for a name that leaves the folder.
+    /// Checks the media files against the export's manifest, and decides where they go.
+    /// - Parameter isComplete: whether every file that the export names must be present.
+    /// - Returns: warnings that do not stop a restore, and the new file paths for records.
+    /// - Throws: `damagedContent` with a finding for each file that differs from the export; `invalidContent` for a name that leaves the folder.
     mutating func place(
         _ manifest: [ManifestEntry], isComplete: Bool, pointer: MediaPointer?
     ) throws(BackupError) -> (warnings: [Message], recordPaths: [FieldValue: [UInt8]]) {
@@ -222,7 +222,7 @@ struct ArchiveImport: Sendable {
         return (found.warnings, placement.recordPaths)
     }
 
-    /// The media files and links, in the archive's order, with their paths there below the media folder.
+    /// The media files and links, in the archive's order, with their paths below the archive's media folder.
     private var mediaFiles: [(path: [UInt8], entry: ArchiveEntry)] {
         entries.lazy.filter { !$0.isDirectory }.compactMap { entry in
             guard let path = mediaPath(of: entry), !path.isEmpty else { return nil }
@@ -230,7 +230,7 @@ struct ArchiveImport: Sendable {
         }
     }
 
-    /// The paths below the media folder that a file goes to.
+    /// The paths below the media folder at which to restore a file.
     private func targets(of entry: ArchiveEntry) -> [[UInt8]] {
         let path = mediaPaths.mediaPath(of: entry.path) ?? entry.path
         return placement?.paths(of: entry.path, usual: path) ?? [path]
@@ -244,7 +244,7 @@ struct ArchiveImport: Sendable {
         return try ChecksumListingReader.read(reader.content(of: entry, limitBytes: limit), path: name)
     }
 
-    /// The media files and links, by the paths in the media folder that they go to, in the archive's order.
+    /// Visits the media files and links in the archive's order, with their target paths in the media folder.
     func forEachMediaFile(_ body: (_ path: [UInt8], ArchiveEntry) throws(BackupError) -> Void) throws(BackupError) {
         for entry in entries where isMedia(entry) && !entry.isDirectory {
             for target in targets(of: entry) { try body(target, entry) }
@@ -256,7 +256,7 @@ struct ArchiveImport: Sendable {
         var offset: UInt64 = 0
         var isSame = true
         var own: [UInt8] = []
-        // The archive's bytes are known to be whole: after the first difference the rest need not be looked at.
+        // The archive's bytes are already verified: after the first difference the rest need not be read.
         do throws(BackupError) {
             try reader.extract(entry) { (bytes) throws(BackupError) in
                 if own.count < bytes.count { own = [UInt8](repeating: 0, count: bytes.count) }
@@ -277,11 +277,11 @@ struct ArchiveImport: Sendable {
         return isSame
     }
 
-    /// Unpacks the media files into `folder`, which must be there and empty. Not durable yet.
+    /// Unpacks the media files into `folder`, which must exist and be empty. Not durable yet.
     /// - Parameters:
-    ///   - placingFile: the path that a file gets in place of its own; `nil` for one that is left out.
-    ///   - isSparse: whether the file of that path in the media folder is to have holes.
-    ///   - placingFolder: the same of a folder. Those that files lie in are made in any case.
+    ///   - placingFile: maps a file's path to its new path; `nil` to leave it out.
+    ///   - isSparse: whether the file at that path in the media folder should have holes.
+    ///   - placingFolder: the same for a folder. Folders that contain files are created in any case.
     func stageMedia(
         in folder: String, placingFile: ([UInt8]) throws(BackupError) -> [UInt8]? = { (path) throws(BackupError) in path },
         placingFolder: ([UInt8]) throws(BackupError) -> [UInt8]? = { (path) throws(BackupError) in path },
@@ -301,7 +301,7 @@ struct ArchiveImport: Sendable {
                 try stage(entry, at: relative, in: folder, isSparse: isSparse(target))
             }
         }
-        // Last, since every file made in a folder changes its time; the innermost first, since a mode may close a folder.
+        // Last, since creating a file in a folder changes its time; innermost first, since a mode may close a folder.
         for (path, entry) in folders.reversed() {
             try StagedPath.setDirectoryAttributes(path, in: folder, entry.permissions, entry.modificationTime)
         }
@@ -329,8 +329,8 @@ struct ArchiveImport: Sendable {
         try file.setModificationTime(entry.modificationTime)
     }
 
-    /// Where a link points to.
-    /// - Throws: `invalidContent` for a link outside of the media folder, and for one of a foreign archive that leaves it.
+    /// The target of a link.
+    /// - Throws: `invalidContent` for a link outside the media folder, and for a link of a foreign archive that leaves the folder.
     func linkTarget(_ entry: ArchiveEntry) throws(BackupError) -> [UInt8] {
         let target = try reader.content(of: entry, limitBytes: Int(PATH_MAX) - 1)
         guard let path = mediaPaths.mediaPath(of: entry.path), !target.isEmpty, !target.contains(0),
@@ -344,8 +344,8 @@ struct ArchiveImport: Sendable {
         return target
     }
 
-    /// Whether a link at `path` stays inside the folder, whatever links lie on its way: it is relative, climbs first and no higher than the
-    /// folder, and then only descends. (A `..` behind a name could climb out of where another link leads.)
+    /// Whether a link at `path` stays inside the folder, regardless of other links on its path: it is relative, first climbs no higher than the folder, and
+    /// then only descends. (A `..` after a name could climb out of another link's target.)
     private static func stays(_ target: [UInt8], at path: [UInt8]) -> Bool {
         guard target.first != UInt8(ascii: "/") else { return false }
         var depth = path.split(separator: UInt8(ascii: "/")).count - 1

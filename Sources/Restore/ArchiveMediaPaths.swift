@@ -1,14 +1,14 @@
 import BackupCore
 
-/// Which files of an archive belong to the media folder, and where in it.
+/// Maps the files of an archive to paths in the media folder.
 struct ArchiveMediaPaths: Sendable {
     static let snapshotPrefix = Array("media/".utf8)
 
-    /// What the archive was made with.
+    /// The layout that the archive was created with.
     let layout: ArchivePathMap
 
-    /// The path below the media folder; empty for the folder itself, `nil` for what is not in it. Media that the layout leaves out are looked for where a
-    /// snapshot has them.
+    /// The path below the media folder; empty for the folder itself, `nil` for other files. If the layout leaves media out, they are looked up at their
+    /// snapshot paths.
     func mediaPath(of archivePath: [UInt8]) -> [UInt8]? {
         guard let path = layout.snapshotPath(of: archivePath) ?? (isLeftOut ? archivePath : nil),
             path.starts(with: Self.snapshotPrefix)
@@ -16,7 +16,7 @@ struct ArchiveMediaPaths: Sendable {
         return Array(path.dropFirst(Self.snapshotPrefix.count))
     }
 
-    /// The path in the archive of a file of the media folder.
+    /// The path in the archive of a file in the media folder.
     /// - Parameter mediaPath: empty for the folder.
     func archivePath(of mediaPath: [UInt8]) -> [UInt8] {
         let path = Self.snapshotPrefix + mediaPath

@@ -3,35 +3,35 @@ import BackupCore
 import BackupRepository
 import Export
 
-/// Where the records and the media lie in an archive. It has the layout that it was made with: that of the app's archives, by a definition of now or of
-/// before, or that of a backup's folder as it lies. A restore that looked for the media in the wrong folder would put old records beside new photos.
+/// The location of the records and the media in an archive. Its layout is the one it was created with: that of the app's archives, by the current or an
+/// older definition, or that of an unchanged backup folder. A restore that looked for the media in the wrong folder would combine old records with new photos.
 struct ArchivePlaces {
     private static let export = "export.json"
     private static let database = "database.sqlite"
-    /// What else lies in a backup's folder, and is of no use to a restore.
+    /// Other files of a backup's folder, which a restore does not need.
     private static let others = [
         "manifest.json", "schema.json", "changes.json", "data/", "by-key/", "SHA256SUMS", "MD5SUMS", "archive.zip", "archive.tar",
     ]
 
-    /// The export, or the database of an app that nobody has described.
+    /// The export, or the database of an app without a definition.
     let records: ArchiveEntry
     let hasDatabase: Bool
-    /// The database of the backup, whether or not the records are it.
+    /// The database of the backup, whether or not it is the records.
     let database: ArchiveEntry?
     let mediaPaths: ArchiveMediaPaths
-    /// Files that lie where nothing of a backup does. Only looked for if the app has media, of which they may be.
+    /// Files at places where a backup has none. Only counted if the app has media, since they may be media.
     private var unplacedCount = 0
     private var firstUnplaced: [UInt8]?
-    /// The first of them in a folder.
+    /// The first of them that is in a folder.
     private var firstInFolder: [UInt8]?
-    /// Whether the archive says what the media folder is to hold, be it nothing.
+    /// Whether the archive defines the content of the media folder, even if it is empty.
     let hasMedia: Bool
 
     /// - Parameters:
-    ///   - layout: the one that the archive was made with; `nil` where that is not known: then the archive's entries tell.
+    ///   - layout: the one that the archive was created with; `nil` if unknown: then it is detected from the entries.
     ///   - takesDatabase: whether the records are the database, if there is one.
-    ///   - name: what the person calls the archive.
-    /// - Throws: `invalidContent` for an archive without records, and for one whose media lie in a folder that is not known.
+    ///   - name: the user's name for the archive.
+    /// - Throws: `invalidContent` for an archive without records, and for one whose media are in an unknown folder.
     init(
         of entries: ArchiveEntryList, layout: ArchivePathMap?, definition: AppDefinition, takesDatabase: Bool, name: String
     ) throws(BackupError) {
@@ -62,7 +62,7 @@ struct ArchivePlaces {
         if firstInFolder == nil, path.contains(UInt8(ascii: "/")) { firstInFolder = path }
     }
 
-    /// A file beside the export may be anything, such as a text to read. Files in a folder, of an archive that has no media where they belong, are the media.
+    /// A file beside the export may be anything, such as a readme. If an archive has no media in the right place, its files in other folders are the media.
     private func requireMediaFolder(_ definition: AppDefinition, _ name: String) throws(BackupError) {
         guard !hasMedia, let first = firstInFolder else { return }
         let folder = MessageText.name(mediaPaths.archivePath(of: []))
@@ -75,7 +75,7 @@ struct ArchivePlaces {
             findings: [unplacedMessage(first)])
     }
 
-    /// - Throws: `invalidContent` when the archive has no media, as only a backup without media may be.
+    /// - Throws: `invalidContent` when the archive has no media, which only a backup without media may lack.
     func requireMedia(_ name: String) throws(BackupError) {
         guard !hasMedia else { return }
         throw BackupError(
@@ -83,7 +83,7 @@ struct ArchivePlaces {
             remedy: "Restore the backup into another folder with --target.")
     }
 
-    /// What is to be said of files that are not restored.
+    /// Warnings about files that are not restored.
     var warnings: [Message] { firstUnplaced.map { [unplacedMessage($0)] } ?? [] }
 
     private func unplacedMessage(_ first: [UInt8]) -> Message {
@@ -96,7 +96,7 @@ struct ArchivePlaces {
         )
     }
 
-    /// What desktops leave in each folder that they show or pack.
+    /// Files that desktops leave in each folder that they show or pack.
     private static func isLitter(_ path: [UInt8]) -> Bool {
         let components = BytePath.components(of: path)
         guard let last = components.last else { return false }
@@ -113,7 +113,7 @@ struct ArchivePlaces {
         let mediaPaths: ArchiveMediaPaths
         let hasMedia: Bool
 
-        /// - Parameter layout: records that it leaves out are looked for where a backup has them.
+        /// - Parameter layout: if it leaves the records out, they are looked up at a backup's paths.
         init(_ layout: ArchivePathMap, _ entries: ArchiveEntryList, hasDatabase: Bool) {
             func path(_ own: String) -> [UInt8] { layout.archivePath(of: Array(own.utf8)) ?? Array(own.utf8) }
             func entry(_ own: String) -> ArchiveEntry? {
@@ -121,7 +121,7 @@ struct ArchivePlaces {
                 return entries.first { $0.path == path }
             }
             exportPath = String(decoding: path(ArchivePlaces.export), as: UTF8.self)
-            // Its tables come with the database; an export needs them to be there.
+            // A database brings its tables; an export needs existing ones.
             let database = entry(ArchivePlaces.database)
             self.database = database
             self.hasDatabase = hasDatabase && database != nil
@@ -131,7 +131,7 @@ struct ArchivePlaces {
             hasMedia = entries.contains { paths.mediaPath(of: $0.path) != nil }
         }
 
-        /// Whether an archive of this layout has something at this path.
+        /// Whether an archive of this layout can have something at this path.
         func knows(_ path: [UInt8]) -> Bool {
             if mediaPaths.mediaPath(of: path) != nil { return true }
             let layout = mediaPaths.layout

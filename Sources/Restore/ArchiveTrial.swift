@@ -3,8 +3,7 @@ import BackupCore
 import Export
 import SystemIO
 
-/// Whether a restore would take the archive of a backup, as far as its names tell, and what its export says of its media files. No file of the archive is
-/// read.
+/// Whether a restore would accept a backup's archive, judged by the names in it and by the export's list of media files. Reads no file of the archive.
 public struct ArchiveTrial {
     private let definition: AppDefinition
 
@@ -12,15 +11,15 @@ public struct ArchiveTrial {
 
     /// - Parameters:
     ///   - source: a ZIP archive.
-    ///   - exportPath: the export that lies in it.
+    ///   - exportPath: the export in it.
     ///   - hasMedia: whether the backup has media.
-    /// - Throws: what a restore would throw: `invalidContent`, `tooLarge`, …
+    /// - Throws: the errors of a restore: `invalidContent`, `tooLarge`, …
     public func run(_ source: ImportSource, exportPath: String, hasMedia: Bool = false) throws(BackupError) {
         var archive = try ArchiveImport(source, .zip, definition: definition, roomBytes: .max)
         if hasMedia { try archive.requireMedia() }
         try archive.requireDepth()
         guard definition.tellsOfMedia else { return }
-        // What values it may have is not asked here.
+        // The values are not checked here.
         let wire = try WireImport(
             SharedFile(path: exportPath), definition: definition, limitsMetadata: false, acceptsValues: true)
         let manifest = ManifestVisitor(wire.reader.definition)

@@ -1,8 +1,8 @@
 import BackupCore
 
-/// Reads `SHA256SUMS` as GNU `sha256sum` does: digest, space, space or asterisk, path; a leading backslash says that the path is escaped.
+/// Reads `SHA256SUMS` like GNU `sha256sum`: digest, space, space or asterisk, path; a leading backslash marks an escaped path.
 enum ChecksumListingReader {
-    /// - Throws: `damagedContent` for a line that is not of this form or a path that is listed twice.
+    /// - Throws: `damagedContent` for an invalid line or a path that is listed twice.
     static func read(_ text: [UInt8], path: String) throws(BackupError) -> [[UInt8]: SHA256Digest] {
         var digests: [[UInt8]: SHA256Digest] = [:]
         for line in text.split(separator: 10) {

@@ -3,8 +3,8 @@ import BackupCore
 import Export
 import SystemIO
 
-/// Whether a file that somebody is still writing is whole by now: its JSON is closed, its archive has its end, its database all its pages.
-/// What is whole may still be invalid.
+/// Whether a file that is still being written is complete: its JSON is closed, its archive has its end, its database all its pages.
+/// A complete file may still be invalid.
 public enum CompletenessCheck {
     public static func isComplete(_ path: String) -> Bool {
         do {

@@ -2,29 +2,29 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// The app's database where it lies in the app's media folder, as Calibre, Vaultwarden and Anki have it. It is no medium: backups store it, and
-/// restores replace it, through SQLite and in its place. Its files are left out wherever the media are gone through, with the symbolic links that lead
-/// to it, and so is what belongs to the file system or to this program.
+/// The app's database if it is in the app's media folder, as with Calibre, Vaultwarden and Anki. It is not a media file: backups store it, and restores
+/// replace it, through SQLite and in place. Every walk of the media skips its files, the symbolic links that lead to it, and entries that belong to the
+/// file system or to this program.
 public struct DatabaseAmongMedia: Sendable, Equatable {
-    /// Something below the folder that this value speaks of.
+    /// A path below the folder that this value describes.
     private struct Place: Equatable {
         let path: ArraySlice<FileName>
-        /// A symbolic link to a folder, on the way to the database.
+        /// A symbolic link to a folder, on the path to the database.
         let isFolderLink: Bool
     }
 
     private static let suffixes = [""] + DatabaseLogs.suffixes
 
-    /// Of the database, and of each link that leads to it; none when nothing of that lies in the folder.
+    /// The paths of the database, and of each link that leads to it; empty when none of them is in the folder.
     private let places: [Place]
-    /// Whether names that differ in case alone are one.
+    /// Whether names are case-insensitive.
     private let ignoresCase: Bool
-    /// Whether the folder is the root of a file system: then `lost+found` is the file system's own, and most often for root alone.
+    /// Whether the folder is the root of a file system: then `lost+found` belongs to the file system, and usually only root may read it.
     private let isFileSystemRoot: Bool
-    /// How many folders lie above this one, up to the media folder.
+    /// The number of folders between this one and the media folder.
     private let depth: Int
 
-    /// There is none.
+    /// No database in the folder.
     public static let none = DatabaseAmongMedia([])
 
     private init(_ places: [Place], ignoresCase: Bool = false, isFileSystemRoot: Bool = false, depth: Int = 0) {
@@ -34,7 +34,7 @@ public struct DatabaseAmongMedia: Sendable, Equatable {
         self.isFileSystemRoot = isFileSystemRoot
     }
 
-    /// Compares folders by device and inode, so that links and bind mounts hide nothing. What is not there yet is compared by its path.
+    /// Compares folders by device and inode, to see through links and bind mounts. Compares missing paths by name.
     public init(database: String, media: String) throws(BackupError) {
         let root = try FileSystem.realPath(media)
         let identity = try FileSystem.identityIfPresent(root)
@@ -49,8 +49,8 @@ public struct DatabaseAmongMedia: Sendable, Equatable {
             isFileSystemRoot: identity != nil && identity?.device != parent?.device)
     }
 
-    /// - Parameter path: its folder without links.
-    /// - Returns: the path below the root; `nil` when it does not lie there.
+    /// - Parameter path: with the links in its folder resolved.
+    /// - Returns: the path below the root; `nil` when it is not there.
     private static func path(
         of path: String, below root: String, _ identity: FileIdentity?
     ) throws(BackupError) -> [FileName]? {
@@ -65,7 +65,7 @@ public struct DatabaseAmongMedia: Sendable, Equatable {
         return nil
     }
 
-    /// Whether the database's name in other letters is the database: then its file may have any of them.
+    /// Whether the database's name in different case names the same file: then its files may use any case.
     private static func ignoresCase(_ database: String) throws(BackupError) -> Bool {
         let name = FileSystem.lastComponent(database)
         let other = name == name.lowercased() ? name.uppercased() : name.lowercased()
@@ -81,7 +81,7 @@ public struct DatabaseAmongMedia: Sendable, Equatable {
 
     private static func lowercased(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
 
-    /// Whether an entry of the folder is no medium.
+    /// Whether an entry of the folder is not a media file.
     public func hides(_ name: FileName) -> Bool {
         if depth == 0 && MediaFolder.isOurs(name) || isFileSystemRoot && name == "lost+found" { return true }
         return places.contains { place in
@@ -91,23 +91,23 @@ public struct DatabaseAmongMedia: Sendable, Equatable {
         }
     }
 
-    /// The same for a folder of this folder.
+    /// The same for a subfolder.
     public func entering(_ name: FileName) -> DatabaseAmongMedia {
         let inner = places.filter { isBelow(name, $0) }.map { Place(path: $0.path.dropFirst(), isFolderLink: $0.isFolderLink) }
         return DatabaseAmongMedia(inner, ignoresCase: ignoresCase, depth: depth + 1)
     }
 
-    /// Whether folders in this one are not gone into: what goes through folders calls itself for each, and has a stack that ends.
+    /// Whether not to enter the folders in this one: the walk is recursive, and the stack is limited.
     public var isDepthLimit: Bool { depth >= MediaFolder.depthLimit }
 
-    /// Whether the database, or a link to it, lies somewhere below this folder's entry `name`, which therefore must stay where it is.
+    /// Whether the database, or a link to it, is somewhere below this folder's entry `name`, which therefore must stay in place.
     func isBelow(_ name: FileName) -> Bool { places.contains { isBelow(name, $0) } }
 
     private func isBelow(_ name: FileName, _ place: Place) -> Bool {
         place.path.count > 1 && place.path.first.map { isSame($0.bytes, name.bytes) } ?? false
     }
 
-    /// Whether a path below the folder is no medium, or lies in what is none. What lies behind a link to a folder is a medium (`isBehindLink`).
+    /// Whether a path below the folder is not a media file, or is inside such an entry. Files behind a folder link are media (`isBehindLink`).
     func hides(path: [UInt8]) -> Bool {
         var place = self
         let components = BytePath.components(of: path)
@@ -118,13 +118,13 @@ public struct DatabaseAmongMedia: Sendable, Equatable {
         return false
     }
 
-    /// Whether a path must be a folder, since the database lies below it.
+    /// Whether a path must be a folder, since the database is below it.
     func needsFolder(at path: [UInt8]) -> Bool {
         let components = BytePath.components(of: path)
         return places.contains { components.count < $0.path.count && isPrefix(components[...], of: $0.path) }
     }
 
-    /// Whether a path leads through a link to a folder that stays, since the database lies behind it.
+    /// Whether a path leads through a folder link that must stay, since the database is behind it.
     func isBehindLink(_ path: [UInt8]) -> Bool {
         let components = BytePath.components(of: path)
         return places.contains { $0.isFolderLink && components.count > $0.path.count && isPrefix($0.path, of: components[...]) }

@@ -1,7 +1,7 @@
-/// Where a file to restore comes from.
+/// The origin of a file to restore.
 public enum ImportOrigin: Sendable, Equatable {
-    /// Anybody may have made it.
+    /// Untrusted: anyone may have created it.
     case foreign
-    /// This program has just made it from a backup of the store's own repository, whose every byte is checked.
+    /// This program has just created it from a backup in the store's own repository, which verifies every byte.
     case ownRepository
 }

@@ -3,33 +3,33 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// What is handed in for a restore: bytes, wherever they lie.
+/// The input of a restore: bytes from any place.
 public struct ImportSource: Sendable {
-    /// What the person calls it.
+    /// The user's name for it.
     public let name: String
     public let bytes: any ByteSource
     public let sizeBytes: UInt64
     public let origin: ImportOrigin
-    /// Whether it is the state that a restore has saved: without other instructions it replaces everything, settings too.
+    /// Whether it is a safety backup of a restore: without other instructions it replaces everything, including settings.
     public let isSafetyBackup: Bool
-    /// Whether the records are to be read from the archive's database: its export has not all of them as they were.
+    /// Whether to read the records from the archive's database: its export does not have all of them unchanged.
     public var prefersDatabase = false
-    /// Of one of the store's own backups, or of an archive, an export or a database of one: the database of that backup.
+    /// For one of the store's own backups, or its archive, export or database: the database of that backup.
     public var backupDatabase: StoredDatabase?
-    /// Of one of the store's own backups, or of an archive of one: its media, with what no archive holds of them.
+    /// For one of the store's own backups, or its archive: its media, with the metadata that no archive contains.
     public var storedMedia: StoredMedia?
-    /// What is to be said of where it comes from.
+    /// A warning about its origin.
     public var warning: Message?
-    /// How many files the backup lacks, because they could not be read when it was made: its archive says nothing of them.
+    /// The number of files missing from the backup, because they could not be read when it was created: its archive does not list them.
     public var unreadFileCount = 0
-    /// Of one of the store's own backups, or of an archive or a file of one: when it was made. A database does not say it itself.
+    /// For one of the store's own backups, or an archive or a file of one: its creation time. A database does not contain it.
     public var backupTime: Timestamp?
-    /// The layout of the backup's own archive (`SnapshotRecord.archiveLayout`); `nil` where it is not known what the bytes are.
+    /// The layout of the backup's own archive (`SnapshotRecord.archiveLayout`); `nil` when the origin of the bytes is unknown.
     public let archiveLayout: ArchivePathMap?
-    /// The file that the bytes are; `nil` for what the repository serves, of which there is no file.
+    /// The file with the bytes; `nil` for bytes that the repository serves, for which there is no file.
     let filePath: String?
 
-    /// - Parameter name: `nil` for the file's own.
+    /// - Parameter name: `nil` for the file's own name
     /// - Throws: `notFound`, `accessDenied`, …
     public init(file path: String, name: String? = nil, origin: ImportOrigin = .foreign) throws(BackupError) {
         let file = try SharedFile(path: path)
@@ -42,7 +42,7 @@ public struct ImportSource: Sendable {
         self.origin = origin
     }
 
-    /// What the store's own repository serves: nothing of it is copied.
+    /// A source served by the store's own repository: copies nothing.
     public init(
         stored bytes: any ByteSource, sizeBytes: UInt64, name: String, isSafetyBackup: Bool = false,
         archiveLayout: ArchivePathMap? = nil
@@ -72,7 +72,7 @@ public struct ImportSource: Sendable {
         self.origin = origin
     }
 
-    /// The same, believed to be of the store's own making.
+    /// The same, trusted as created by this store.
     public var asOwn: ImportSource {
         ImportSource(self, bytes: bytes, origin: .ownRepository, archiveLayout: archiveLayout)
     }
@@ -82,18 +82,18 @@ public struct ImportSource: Sendable {
         ImportSource(self, bytes: bytes, origin: .ownRepository, archiveLayout: archiveLayout)
     }
 
-    /// The same, read by way of something else.
+    /// The same, with its bytes read through another source.
     public func replacing(bytes: any ByteSource) -> ImportSource {
         ImportSource(self, bytes: bytes, origin: origin, archiveLayout: archiveLayout)
     }
 
-    /// The path of a database with these bytes, and with what a log or a journal beside the file holds. It may lie in `folder`.
+    /// The path of a database with these bytes and with the content of a log or a journal beside the file. May be in `folder`.
     func database(in folder: String) throws(BackupError) -> String {
         if let filePath, let whole = try LooseDatabase.copyWithLogs(filePath, in: folder) { return whole }
         return try file(in: folder)
     }
 
-    /// The path of a file with these bytes, for who can read nothing else. It is written into `folder` if there is none.
+    /// The path of a file with these bytes, for callers that need a file. Written into `folder` if there is none.
     func file(in folder: String) throws(BackupError) -> String {
         if let filePath { return filePath }
         let path = "\(folder)/content"
@@ -103,12 +103,12 @@ public struct ImportSource: Sendable {
     }
 }
 
-/// The database of a backup, as the repository has it.
+/// The database of a backup in the repository.
 public struct StoredDatabase: Sendable {
     public typealias Content = (bytes: any ByteSource, sizeBytes: UInt64)
     private let find: @Sendable () throws(BackupError) -> Content?
 
-    /// - Parameter find: finds it when it is needed; `nil` where the backup has none.
+    /// - Parameter find: looks it up on demand; `nil` where the backup has none.
     public init(_ find: @escaping @Sendable () throws(BackupError) -> Content?) { self.find = find }
 
     /// - Returns: whether there is one.

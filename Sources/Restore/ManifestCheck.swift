@@ -1,32 +1,32 @@
 import AppData
 import BackupCore
 
-/// Holds an archive's media files against what its export says of them.
+/// Checks an archive's media files against the export's manifest.
 struct ManifestCheck {
     private static let findingLimit = 100
 
     let mediaPaths: ArchiveMediaPaths
-    /// Whether a file that the export names must be there.
+    /// Whether every file that the export names must be present.
     let isComplete: Bool
     let pointer: MediaPointer?
     /// The archive, for messages.
     let archivePath: String
     let digests: [[UInt8]: Checksums]
     let sizes: [[UInt8]: UInt64]
-    /// Whether files that are not as the export says are left out, instead of the archive being refused.
+    /// Whether files that differ from the export are left out, instead of the archive being refused.
     let allowsDamage: Bool
-    /// Files that have been left out already, and told of.
+    /// Files that have already been left out and reported.
     let leftOut: Set<[UInt8]>
 
     struct Result {
-        /// Those whose files are there, with the paths at which they are.
+        /// Entries whose files are present, with the paths of these.
         var entries: [(entry: ManifestEntry, path: [UInt8])] = []
         var warnings: [Message] = []
-        /// What is left out and why; the path is that of a file that is there.
+        /// Files that are left out, and why; the path is that of a present file.
         var losses: [(path: [UInt8]?, reason: Message)] = []
     }
 
-    /// - Throws: `damagedContent` whose findings are all files that are not as the export says; `invalidContent` for a name that leaves the folder.
+    /// - Throws: `damagedContent` with a finding for each file that differs from the export (100 at most); `invalidContent` for a name that leaves the folder.
     func run(_ manifest: [ManifestEntry]) throws(BackupError) -> Result {
         var result = Result()
         var findings: [Message] = []
@@ -76,7 +76,7 @@ struct ManifestCheck {
         return result
     }
 
-    /// Where the file is: at the path that the export names, or, in a folder that somebody has packed as it lay, under its record's own name.
+    /// The location of the file: the path that the export names, or, in a folder that a user packed unchanged, the record's own path.
     private func place(of entry: ManifestEntry) -> [UInt8]? {
         if sizes[entry.archivePath] != nil { return entry.archivePath }
         return places(of: entry).first { sizes[$0] != nil }
@@ -84,7 +84,7 @@ struct ManifestCheck {
 
     private static let replacement = Array("\u{FFFD}".utf8)
 
-    /// Those of the archive's files whose names are not UTF-8, by what an export calls them.
+    /// The archive's files whose names are not UTF-8, by their names in an export.
     private func pathsThatAreNotText() -> [[UInt8]: [[UInt8]]] {
         var paths: [[UInt8]: [[UInt8]]] = [:]
         for path in sizes.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
@@ -95,7 +95,7 @@ struct ManifestCheck {
         return paths
     }
 
-    /// The file that an entry of such a name means: of several the one that it describes.
+    /// The file for an entry with such a name: of several, the one that matches its description.
     private func take(_ entry: ManifestEntry, from paths: inout [[UInt8]: [[UInt8]]]) -> [UInt8]? {
         for place in places(of: entry) where place.contains(Self.replacement[0]) {
             guard let named = paths[place], let first = named.first else { continue }
@@ -110,7 +110,7 @@ struct ManifestCheck {
         [entry.archivePath] + (pointer?.paths(entry.recordPath) ?? [entry.recordPath]).map(mediaPaths.archivePath)
     }
 
-    /// It may be as long as it likes: a file of that name is looked for in the archive, and gets another one if it cannot have it.
+    /// It may have any length: it is looked up in the archive, and renamed if a file cannot have the name.
     private func requireInside(_ entry: ManifestEntry) throws(BackupError) {
         let isInside = entry.archivePath.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .allSatisfy { FileName(bytes: Array($0)).isSafeComponent(upTo: .max) }

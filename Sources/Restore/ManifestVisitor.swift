@@ -1,11 +1,11 @@
 import AppData
 import BackupCore
 
-/// Gathers what an export says of its media files.
+/// Collects the export's entries for its media files.
 final class ManifestVisitor: RecordVisitor {
     private let definition: AppDefinition
     private(set) var entries: [ManifestEntry] = []
-    /// Whether each file is a record, so that those which are not there are missing.
+    /// Whether each file is a record: then a listed file that is not in the archive counts as missing.
     private(set) var listsAllFiles = false
 
     init(_ definition: AppDefinition) { self.definition = definition }

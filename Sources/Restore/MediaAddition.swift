@@ -3,11 +3,11 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Moves staged media files to where they belong, beside those that are there. Each move is one step and replaces nothing; a restore that was
-/// interrupted goes on with what is still staged.
+/// Moves staged media files to their places, beside existing ones. Each move is atomic and replaces nothing; an interrupted restore resumes with the
+/// files that are still staged.
 enum MediaAddition {
-    /// Durable when it returns.
-    /// - Throws: `notFound` when what was staged is not there any more.
+    /// Durable when it returns
+    /// - Throws: `notFound` when the staged files are gone.
     static func publish(_ media: RestoreJournal.Media) throws(BackupError) {
         guard let staged = try FileSystem.look(media.stagingPath), staged.inode == media.stagedInode else {
             throw BackupError(
@@ -26,7 +26,7 @@ enum MediaAddition {
     ) throws(BackupError) {
         let names = try reader.names()
         let coming = Set(names)
-        // Until the folder's files are there: their logs come after them.
+        // Held until the folder's files are in place: their logs come after them.
         var holds: [AdvisoryLock] = []
         defer { withExtendedLifetime(holds) {} }
         var renamed: Set<FileName> = []
@@ -51,12 +51,12 @@ enum MediaAddition {
             {
                 holds.append(hold)
             }
-            // The app may have made something of that name since the restore looked.
+            // The app may have created something with that name since the restore checked.
             if try MediaMove.aside(name, source, to: target) != name { renamed.insert(name) }
         }
     }
 
-    /// The log of a database that has another name by now, or was changed meanwhile, is kept beside the media folder.
+    /// Keeps a log beside the media folder if its database was renamed or has changed meanwhile.
     private static func separate(
         _ log: FileName, _ source: FolderHandle, _ media: RestoreJournal.Media
     ) throws(BackupError) {

@@ -3,41 +3,41 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Exchanges what a media folder holds, entry by entry, for what was staged. The folder itself stays, so that a mount on it, a container that
-/// has it, and a program that stands in it see the restored files.
+/// Exchanges the content of a media folder, entry by entry, for the staged one. The folder itself stays, so that a mount on it, a container that uses it,
+/// and a program whose working directory it is see the restored files.
 ///
-/// Of the staging folder, `new` holds what is to come, and `old` gets what was there. First what has no successor is taken out; when that is
-/// durable the file `emptied` says so; then each staged entry is brought in, after the entry of its name has been taken out. Every step is a
-/// rename that replaces nothing, and where each entry lies tells what is still to be done: it may be interrupted anywhere and run again.
+/// In the staging folder, `new` holds the new entries, and `old` gets the existing ones. First, entries without a successor are taken out; when that is
+/// durable, the file `emptied` records it. Then each staged entry is brought in, after the entry of its name has been taken out. Every step is a
+/// rename that replaces nothing, and the location of each entry shows what is left to do: it may be interrupted anywhere and run again.
 ///
-/// A database's logs (`DatabaseLogs`) leave with the database, right before its successor comes: a restored database must not meet another one's log.
-/// Its own come right after it (`MediaUnit`).
+/// A database's logs (`DatabaseLogs`) leave with the database, right before its successor comes: a restored database must not meet another database's
+/// log. Its own logs come right after it (`MediaUnit`).
 struct MediaContentExchange {
     let mediaPath: String
     let stagingPath: String
     let amongMedia: DatabaseAmongMedia
-    /// Gets to know each file that is moved out.
+    /// Records each file that is moved out.
     var moved = MovedMedia()
 
     var newPath: String { "\(stagingPath)/new" }
     var oldPath: String { "\(stagingPath)/old" }
-    /// What lies in the place of old entries when they come back.
+    /// Entries that were in the place of old entries when these came back.
     var asidePath: String { "\(stagingPath)/aside" }
-    /// What is staged (`StagedEntries`).
+    /// The list of staged entries (`StagedEntries`).
     private var listPath: String { "\(stagingPath)/entries" }
-    /// The same file, when nothing is left without a successor: then it needs no room.
+    /// The same file, renamed when no entry without a successor is left: the rename needs no space.
     var markPath: String { "\(stagingPath)/emptied" }
 
-    /// Makes the folders; the staging folder is there.
+    /// Creates the folders; the staging folder exists.
     func prepare() throws(BackupError) {
         for path in [newPath, oldPath, asidePath] { try FileSystem.makeDirectory(path) }
     }
 
-    /// Notes what was staged.
+    /// Records the staged entries.
     func noteStaged() throws(BackupError) { try StagedEntries(of: newPath, amongMedia).write(to: listPath) }
 
-    /// Durable when it returns; does nothing when it is done already.
-    /// - Throws: `notFound` when the staged files are not there any more: then nothing is touched.
+    /// Durable when it returns; a no-op when already done.
+    /// - Throws: `notFound` when the staged files are gone: then nothing is changed.
     func publish() throws(BackupError) {
         for path in [newPath, oldPath] where try FileSystem.identityIfPresent(path) == nil {
             throw BackupError(
@@ -69,7 +69,7 @@ struct MediaContentExchange {
         try FileSystem.synchronizeDirectory(stagingPath)
     }
 
-    /// Takes out what nothing that is staged replaces. Backwards: a database's logs go before it, and if it has gone, so have they.
+    /// Takes out entries without a staged successor. In reverse order: a database's logs go before it, so if it is gone, so are they.
     /// - Parameter staged: the staged folder, if there is one.
     private func takeOut(
         _ folder: FolderHandle, _ staged: FolderHandle?, to old: FolderHandle, _ amongMedia: DatabaseAmongMedia
@@ -84,7 +84,7 @@ struct MediaContentExchange {
                 continue
             }
             if coming.contains(name) { continue }
-            // Of a program that runs.
+            // Belongs to a running program.
             if try folder.status(name)?.isSocket == true { continue }
             if try leavesWithDatabase(name, coming, folder, staged, amongMedia) { continue }
             try FaultInjection.reached("restore.file-taken-out")
@@ -92,7 +92,7 @@ struct MediaContentExchange {
         }
     }
 
-    /// Whether a file is, by its name, the log of a database that is exchanged, or of one that what is staged replaces: `bringIn` takes it out.
+    /// Whether a file is, by its name, the log of a database that is exchanged, or of one that a staged entry replaces: `bringIn` takes it out.
     private func leavesWithDatabase(
         _ name: FileName, _ coming: Set<FileName>, _ folder: FolderHandle, _ staged: FolderHandle?,
         _ amongMedia: DatabaseAmongMedia
@@ -112,8 +112,8 @@ struct MediaContentExchange {
         moved.note(before, after)
     }
 
-    /// Brings in what is staged.
-    /// - Parameter path: the folder's, in the media folder.
+    /// Brings in the staged entries.
+    /// - Parameter path: the folder's path in the media folder
     private func bringIn(
         _ staged: FolderHandle, _ folder: FolderHandle, _ old: FolderHandle, _ amongMedia: DatabaseAmongMedia,
         at path: [FileName],
@@ -136,7 +136,7 @@ struct MediaContentExchange {
                 try takeOutForeignLog(log, of: name, folder, old)
             }
         }
-        // One that had the old database open may have made its log only then.
+        // A program that had the old database open may have created its log only then.
         for log in try folder.reader().names() where !coming.contains(log) && !amongMedia.hides(log) {
             guard let database = DatabaseLogs.database(of: log), coming.contains(database), !amongMedia.isBelow(database) else {
                 continue
@@ -154,8 +154,8 @@ struct MediaContentExchange {
         return files
     }
 
-    /// A log that has come beside a restored database is foreign, unless the app has the restored one open: with a log it holds a lock on the database.
-    /// Beside a folder or a link it is a file like any other.
+    /// A new log beside a restored database is foreign, unless the app has the restored one open: with a log, it holds a lock on the database. Beside a
+    /// folder or a link it is an ordinary file.
     private func takeOutForeignLog(
         _ log: FileName, of database: FileName, _ folder: FolderHandle, _ old: FolderHandle
     ) throws(BackupError) {
@@ -165,13 +165,13 @@ struct MediaContentExchange {
         try takeOut(log, folder, to: old)
     }
 
-    /// The app may make something of that name at any moment: it is taken out as well.
+    /// The app may create something with that name at any moment: it is taken out as well.
     func bringIn(
         _ name: FileName, _ staged: FolderHandle, _ folder: FolderHandle, _ old: FolderHandle, _ amongMedia: DatabaseAmongMedia
     ) throws(BackupError) {
         for _ in 1...MediaMove.tryLimit {
             let (present, status) = (try folder.status(name), try staged.status(name))
-            // A file has both names after a crash where it moves by way of a second name.
+            // A file has both names after a crash during a move by hard link.
             if let present, let status, FileIdentity(present) == FileIdentity(status) { return try staged.removeFile(name) }
             if present?.kind == .regular || status?.kind == .regular {
                 for log in DatabaseLogs.names(of: name) where !amongMedia.hides(log) { try takeOut(log, folder, to: old) }

@@ -2,11 +2,11 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// Puts what was staged of media where it belongs, and clears away what is left.
+/// Publishes staged media, and cleans up.
 enum MediaExchange {
-    /// Durable when it returns; does nothing when it is done already. The records have been committed.
-    /// - Throws: `notFound` when what was staged is not there any more: then nothing is touched.
-    /// - Parameter moved: gets to know what is moved out of the folder.
+    /// Durable when it returns; a no-op when already done. The records have been committed.
+    /// - Throws: `notFound` when the staged files are gone: then nothing is changed.
+    /// - Parameter moved: records the files that are moved out of the folder.
     static func publish(
         _ media: RestoreJournal.Media, _ database: AppDatabase, moved: MovedMedia = MovedMedia()
     ) throws(BackupError) {
@@ -18,13 +18,13 @@ enum MediaExchange {
         }
     }
 
-    /// Makes durable that a transaction has ended. A rollback journal is removed then, which SQLite leaves to the next fsync of the folder (but for
-    /// `PRAGMA synchronous = EXTRA`): if a power cut brought it back, the records would go back, and not the media.
+    /// Makes the end of a transaction durable. SQLite removes the rollback journal but leaves the fsync of the folder to a later one (except with
+    /// `PRAGMA synchronous = EXTRA`): if a power cut brought the journal back, it would roll back the records, but not the media.
     static func synchronizeCommit(of database: AppDatabase) throws(BackupError) {
         do {
             try FileSystem.synchronizeDirectory(FileSystem.parentPath(database.realPath()))
         } catch let error where error.code == .accessDenied || error.code == .notFound {
-            // A folder that cannot be opened for reading cannot be synchronized.
+            // A folder that cannot be opened for reading cannot be synced.
         }
     }
 
@@ -34,7 +34,7 @@ enum MediaExchange {
         MediaContentExchange(mediaPath: media.path, stagingPath: media.stagingPath, amongMedia: amongMedia, moved: moved)
     }
 
-    /// As older versions did, one of which may have been interrupted.
+    /// For a restore that was interrupted in an older version, which exchanged whole folders.
     private static func exchangeFolders(_ media: RestoreJournal.Media) throws(BackupError) {
         if try FileSystem.status(media.path).inode == media.stagedInode { return }
         guard let staged = try FileSystem.look(media.stagingPath), staged.inode == media.stagedInode else {
@@ -48,9 +48,9 @@ enum MediaExchange {
         try FileSystem.synchronizeDirectory(FileSystem.parentPath(media.path))
     }
 
-    /// Clears away what lies at the staging path after the media were published: what they have replaced, of which only goes what the safety backup holds.
+    /// Removes the replaced media at the staging path after the new ones were published. Removes only what the safety backup holds.
     /// - Parameter moved: what is known of the files that were moved out of the folder.
-    /// - Returns: the folder with what was kept; `nil` when nothing was.
+    /// - Returns: the folder with the kept files; `nil` when there are none.
     static func removeReplaced(
         _ media: RestoreJournal.Media, isSaved: @escaping SavedMedia.Check, moved: MovedMedia = MovedMedia()
     ) throws(BackupError) -> String? {
@@ -65,8 +65,8 @@ enum MediaExchange {
         return try removeStaging(media)
     }
 
-    /// Brings back what was taken out, and clears away what was staged: the records are the old ones.
-    /// - Returns: the folder with what was kept of the app's, and of what was published already; `nil` when nothing was.
+    /// Brings back the old media and removes the staged ones: the records are the old ones.
+    /// - Returns: the folder with the kept files of the app, and of already published media; `nil` when there are none.
     @discardableResult
     static func undo(_ media: RestoreJournal.Media) throws(BackupError) -> String? {
         switch media.kind {
@@ -76,7 +76,7 @@ enum MediaExchange {
             let content = content(media, .none)
             try content.undo()
             try keepAside(media)
-            // Fails unless it is empty: what lies there is in no other place.
+            // Fails unless it is empty: its content exists nowhere else.
             if try FileSystem.exists(content.oldPath) {
                 try FolderHandle(path: media.stagingPath).removeFolder(FileName(FileSystem.lastComponent(content.oldPath)))
             }
@@ -89,7 +89,7 @@ enum MediaExchange {
             content(media, .none).asidePath)
     }
 
-    /// In two steps: the folder that is kept shows that the first is done.
+    /// In two steps: the kept folder shows that the first one is done.
     private static func exchangeFoldersBack(_ media: RestoreJournal.Media) throws(BackupError) {
         guard media.stagedInode != 0, try FileSystem.look(media.stagingPath) != nil else { return }
         if try FileSystem.look(media.path)?.inode == media.stagedInode { try FileSystem.rename(media.path, to: media.keptPath) }

@@ -2,14 +2,14 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Moves entries out of a folder in which an app may make others at any moment. Nothing is replaced. It may be interrupted anywhere and run again.
+/// Moves entries out of a folder in which an app may create others at any moment. Replaces nothing. It may be interrupted anywhere and run again.
 enum MediaMove {
-    /// How often something is tried that fails only as long as an app makes files in the way.
+    /// The number of retries of an operation that fails only while an app creates files in the way.
     static let tryLimit = 1_000
 
-    /// Moves an entry out of a folder, under the next free name if a file of its name has been moved out before; folders of one name become one.
-    /// Nothing happens when it is not there.
-    /// - Returns: the name that it has got; `nil` when it was not there, or went entry by entry.
+    /// Moves an entry out of a folder, under the next free name if a file of its name has been moved out before; merges folders of one name.
+    /// A no-op when it does not exist.
+    /// - Returns: its new name; `nil` when it did not exist, or was moved entry by entry.
     @discardableResult
     static func aside(_ name: FileName, _ folder: FolderHandle, to other: FolderHandle) throws(BackupError) -> FileName? {
         for number in 1...tryLimit {
@@ -20,7 +20,7 @@ enum MediaMove {
                 return candidate
             } catch let error where error.code == .alreadyExists {
                 guard let present = try other.status(candidate) else { continue }
-                // A file has both names after a crash where it moves by way of a second name.
+                // A file has both names after a crash during a move by hard link.
                 if FileIdentity(present) == FileIdentity(status) {
                     try folder.removeFile(name)
                     return candidate
@@ -44,9 +44,9 @@ enum MediaMove {
         do {
             try folder.move(name, to: other, as: newName)
         } catch let error where error.code == .notFound {
-            // Gone since.
+            // Gone since the check.
         } catch let error where status.kind == .directory && (error.code == .accessDenied || error.code == .crossDevice) {
-            // A folder that its owner may not write to cannot be renamed: “..” changes.
+            // A folder that its owner may not write to cannot be moved: “..” changes.
             if error.code == .accessDenied, status.mode & 0o700 != 0o700, folder.makeAccessible(name) {
                 return try folder.move(name, to: other, as: newName)
             }
@@ -55,7 +55,7 @@ enum MediaMove {
         }
     }
 
-    /// Moves what a folder holds into one of the other folder, and removes it: some file systems do not rename folders (overlayfs those of a lower layer),
+    /// Moves a folder's content into one of the other folder, and removes it: some file systems do not rename folders (overlayfs those of a lower layer),
     /// or not between some places.
     private static func moveEntries(
         _ name: FileName, _ status: FileStatus, _ folder: FolderHandle, to other: FolderHandle, as newName: FileName
@@ -64,7 +64,7 @@ enum MediaMove {
         guard let source = try folder.openFolder(name) else { return }
         let target = try other.openFolderMakingIt(newName)
         for _ in 1...tryLimit {
-            // A database's logs go before it: without its log it must not be taken for whole.
+            // A database's logs go before it: without its log it must not be mistaken for a complete one.
             for entry in try source.reader().names().reversed() { try aside(entry, source, to: target) }
             try target.finish(permissions: mode_t(status.mode & 0o7777 | 0o700), modificationTime: status.modificationTime)
             for changed in [target, source] { try changed.synchronize() }

@@ -2,21 +2,21 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// What would keep a restore from exchanging the media, as far as that can be seen without trying (`MediaTrial`).
+/// Conditions that would prevent a restore from exchanging the media, as far as visible without trying (`MediaTrial`).
 struct MediaObstacles {
     static let remedy: Message =
         "Run the restore as the owner of the media, or restore into another folder with --target. Nothing was changed."
 
-    /// Folders that must not lie among the media, and what lies in them.
+    /// Folders that must not be among the media, and their content.
     let foreignFolders: ForeignFolders
 
-    /// - Throws: `notSupported` for a mount in the media folder, since what lies there could neither be moved nor brought back; for folders nested too
-    ///   deep; for what lies in the media folder and is none of the media; and for entries that may not be moved.
+    /// - Throws: `notSupported` for a mount in the media folder, since its content could be neither moved nor brought back; for folders nested too
+    ///   deep; for entries in the media folder that are not media; and for entries that may not be moved.
     func check(_ mediaPath: String, _ amongMedia: DatabaseAmongMedia) throws(BackupError) {
         try check(DirectoryReader(path: mediaPath), amongMedia, moves: true, depth: 0)
     }
 
-    /// - Parameter moves: whether the folder's own entries are moved, and not with the folder.
+    /// - Parameter moves: whether the folder's own entries are moved, rather than moved with the folder.
     private func check(
         _ folder: borrowing DirectoryReader, _ amongMedia: DatabaseAmongMedia, moves: Bool, depth: Int
     ) throws(BackupError) {
@@ -33,7 +33,7 @@ struct MediaObstacles {
             let isFolder = status.kind == .directory
             guard depth < MediaFolder.depthLimit || !isFolder else { throw MediaFolder.tooDeep(path) }
             let attributes = try folder.attributes(name)
-            // Files of an overlay may be of its layers' devices.
+            // Files of an overlay may have the device of one of its layers.
             if attributes.isMountRoot || isFolder && status.device != device {
                 throw BackupError(
                     .notSupported,
@@ -57,7 +57,7 @@ private struct MovingRule {
     private let isSticky: Bool
     private let owner: UInt32
 
-    /// - Throws: `notSupported` for a folder that no entry may be moved out of.
+    /// - Throws: `notSupported` for a folder out of which no entry may be moved.
     init(_ folder: borrowing DirectoryReader) throws(BackupError) {
         let status = try folder.descriptor.status()
         let attributes = try folder.attributes(".")

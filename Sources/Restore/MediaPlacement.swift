@@ -1,18 +1,18 @@
 import AppData
 import BackupCore
 
-/// Where the media files of an archive go, and what their records then say of them.
+/// Where the media files of an archive go, and the paths that their records get.
 ///
-/// A record that calls its file as this program does (`photos/beach.jpg`) gets it back under that name. A path of another device says nothing
-/// here: the file keeps the name that it has in the archive, and the record gets its path. Files that no record names keep their names, too.
+/// A file whose record names it in this program's form (`photos/beach.jpg`) gets that name back. A path of another device means nothing here: the file
+/// keeps its name in the archive, and the record gets its path. Files that no record names also keep their names.
 struct MediaPlacement: Sendable {
-    /// Of entries that are named by a manifest: where each goes, below the media folder. It may go to several places.
+    /// For entries that a manifest names: the target path below the media folder. There may be several.
     private(set) var targets: [[UInt8]: [[UInt8]]] = [:]
-    /// What records are to say of their files, by their keys, where that is something else than they say.
+    /// New file paths for records, by their keys, where they differ from the records' own.
     private(set) var recordPaths: [FieldValue: [UInt8]] = [:]
     private var taken: [[UInt8]: Content] = [:]
 
-    /// What makes two files the same.
+    /// Identifies a file's content.
     private struct Content: Equatable {
         let archivePath: [UInt8]
         let digest: SHA256Digest?
@@ -23,10 +23,10 @@ struct MediaPlacement: Sendable {
     }
 
     /// - Parameters:
-    ///   - entries: what the manifest says, with the paths in the archive at which the files are.
+    ///   - entries: the manifest's entries, with the paths of their files in the archive.
     ///   - others: files that no entry names.
     ///   - digests: of the entries' bytes.
-    ///   - isOwn: whether the records are of this very folder: they keep their paths where their files can lie there.
+    ///   - isOwn: whether the records are of this same folder: they keep their paths if their files can have them.
     init(
         _ entries: [(entry: ManifestEntry, path: [UInt8])], others: [(archivePath: [UInt8], path: [UInt8])],
         mediaPaths: ArchiveMediaPaths, pointer: MediaPointer?, digests: [[UInt8]: SHA256Digest],
@@ -52,14 +52,14 @@ struct MediaPlacement: Sendable {
         }
     }
 
-    /// The path below the media folder, of a record that calls its file as this program does.
+    /// The path below the media folder, for a record that names its file in this program's form.
     private static func ownPath(_ recordPath: [UInt8], _ pointer: MediaPointer) -> [UInt8]? {
         let prefix = pointer.text(of: [])
         guard recordPath.starts(with: prefix) else { return nil }
         return pointer.paths(recordPath).first { pointer.text(of: $0) == recordPath }
     }
 
-    /// Puts a file at the first path that is free; the last one gets a number if it is not.
+    /// Puts a file at the first free path; if none is free, numbers the last one.
     @discardableResult
     private mutating func place(_ content: Content, at candidates: [[UInt8]]) -> [UInt8] {
         var path = candidates.first { taken[$0].map(content.isSame) ?? true }
@@ -74,13 +74,13 @@ struct MediaPlacement: Sendable {
             taken[target] = content
             targets[content.archivePath, default: []].append(target)
         } else if targets[content.archivePath] == nil {
-            // Another entry brings the same bytes there.
+            // Another entry puts the same bytes there.
             targets[content.archivePath] = []
         }
         return target
     }
 
-    /// With a name that a file can have.
+    /// Shortened to a valid file name.
     private static func fitting(_ path: [UInt8]) -> [UInt8] {
         BytePath.join(BytePath.folder(of: path), FileName.fitting(BytePath.lastComponent(of: path)))
     }
@@ -90,7 +90,7 @@ struct MediaPlacement: Sendable {
         BytePath.join(BytePath.folder(of: path), MediaPlan.numbered(BytePath.lastComponent(of: path), number))
     }
 
-    /// Where an entry goes.
-    /// - Parameter path: the entry's, below the media folder.
+    /// The target paths of an entry.
+    /// - Parameter path: the entry's own path below the media folder.
     func paths(of archivePath: [UInt8], usual path: [UInt8]) -> [[UInt8]] { targets[archivePath] ?? [path] }
 }

@@ -3,21 +3,20 @@ import BackupCore
 import Export
 import SystemIO
 
-/// Where each media file of an archive goes beside the files that are there. Nothing is replaced: what is there byte for byte stays, and what
-/// has the name of another file gets a free one, `beach-2.jpg`. Made before anything is changed, and the same each time as long as the
-/// folder is.
+/// Where each media file of an archive goes beside the existing files. Nothing is replaced: an identical file stays, and a file whose name another one
+/// has gets a free name, `beach-2.jpg`. The plan is computed before any change, and is deterministic as long as the folder does not change.
 ///
-/// A database and its logs stay together (`x-2.db` with `x-2.db-wal`), and none comes beside another's: SQLite would take one's log for the other's.
+/// A database and its logs stay together (`x-2.db` with `x-2.db-wal`), and never beside another one's: SQLite would use the wrong log.
 struct MediaPlan {
     enum Place: Equatable {
-        /// Is not there, and comes under its own name.
+        /// Does not exist, and is added under its own name.
         case added
         case renamed([UInt8])
-        /// Is there, under its own name or one that an earlier restore gave it.
+        /// Exists, under its own name or one from an earlier restore.
         case present([UInt8])
     }
 
-    /// What the archive has beside a database.
+    /// A log beside a database in the archive.
     private struct Log {
         let suffix: ArraySlice<UInt8>
         let path: [UInt8]
@@ -25,15 +24,15 @@ struct MediaPlan {
     }
 
     private(set) var places: [[UInt8]: Place] = [:]
-    /// Folders that are in the way of nothing: their own paths, or those of the folders that take their place.
+    /// Target paths of folders: their own, or the replacement's if a file is in the way.
     private var folders: [[UInt8]: [UInt8]] = [:]
     private let tree: MediaTree
     private let archive: ArchiveImport
-    /// Names that files get: no other file may have them.
+    /// Names assigned to files: no other file may have them.
     private var taken: Set<[UInt8]> = []
     /// The archive's databases and their logs.
     private let units: DatabaseUnits
-    /// Of folders that are there, the files that would be taken for the database of a log in them.
+    /// For existing folders, the names that SQLite would treat as the database of a log in them.
     private var databasesOfLogs: [[UInt8]: Set<[UInt8]>] = [:]
 
     init(_ archive: ArchiveImport, in mediaPath: String) throws(BackupError) {
@@ -64,7 +63,7 @@ struct MediaPlan {
         return paths
     }
 
-    /// Where a file is to be staged; `nil` when it is there.
+    /// Where to stage a file; `nil` when it exists.
     func stagedPath(_ path: [UInt8]) -> [UInt8]? {
         switch places[path] {
         case .added: path
@@ -73,14 +72,14 @@ struct MediaPlan {
         }
     }
 
-    /// Where a folder is to be staged; `nil` when it is there.
+    /// Where to stage a folder; `nil` when it exists.
     mutating func stagedFolder(_ path: [UInt8]) throws(BackupError) -> [UInt8]? {
         let folder = try folder(path)
         if case .folder = try tree.find(folder) { return nil }
         return folder
     }
 
-    /// What will have become of the files, when it is known which of them skipped records name.
+    /// The outcome for the files, once it is known which of them skipped records name.
     func outcome(_ names: MediaNames) -> MediaOutcome {
         var outcome = MediaOutcome()
         for (path, place) in places {
@@ -93,7 +92,7 @@ struct MediaPlan {
         return outcome
     }
 
-    /// Where the files would be staged that nobody needs: those who have the records that name them have another version.
+    /// The staging paths of files that are not needed: the skipped records that name them have another version.
     func unneeded(_ names: MediaNames) -> [[UInt8]] {
         places.compactMap { path, place in
             guard case .renamed(let other) = place, isUnneeded(path, names) else { return nil }
@@ -101,7 +100,7 @@ struct MediaPlan {
         }
     }
 
-    /// A log goes the way of its database.
+    /// A log follows its database.
     private func isUnneeded(_ path: [UInt8], _ names: MediaNames) -> Bool {
         names.isNamedBySkippedRecordsOnly(units.database(of: path) ?? path)
     }
@@ -134,13 +133,13 @@ struct MediaPlan {
         }
     }
 
-    /// Whether all of them are beside a file, byte for byte.
+    /// Whether all of them exist beside a file, byte for byte.
     private func areThere(_ logs: [Log], beside path: [UInt8]) throws(BackupError) -> Bool {
         for log in logs where try compare(log.entry, with: path + log.suffix) != true { return false }
         return true
     }
 
-    /// Whether a log in the folder would be taken for that of a file of this name.
+    /// Whether SQLite would use a log in the folder for a file of this name.
     private mutating func isDatabaseOfLog(_ path: [UInt8], in folder: [UInt8]) throws(BackupError) -> Bool {
         if let known = databasesOfLogs[folder] { return known.contains(path) }
         let found = Set(
@@ -170,7 +169,7 @@ struct MediaPlan {
         }
     }
 
-    /// - Returns: `nil` when nothing has the path; whether what has it is the very same otherwise.
+    /// - Returns: `nil` when nothing has the path; otherwise whether the existing entry is identical.
     private func compare(_ entry: ArchiveEntry, with path: [UInt8]) throws(BackupError) -> Bool? {
         switch try tree.find(path) {
         case .nothing: return nil
@@ -184,8 +183,8 @@ struct MediaPlan {
         }
     }
 
-    /// `name-2.jpg` for `name.jpg` and 2. What is too long then loses the end of its stem.
-    /// - Parameter reservedBytes: how much shorter than a name may be it must stay.
+    /// `name-2.jpg` for `name.jpg` and 2. Truncates the end of the stem if needed.
+    /// - Parameter reservedBytes: how far it must stay below the length limit of a name.
     static func numbered(_ name: [UInt8], _ number: Int, reservedBytes: Int = 0) -> [UInt8] {
         guard number > 1 else { return name }
         return FileName.fitting(name, "-\(number)", reservedBytes: reservedBytes)

@@ -1,17 +1,17 @@
 import AppData
 import BackupCore
 
-/// What a restore is going to do with an archive's media.
+/// What a restore will do with an archive's media.
 struct MediaPreparation {
-    /// Where each file goes beside those that are there; `nil` when all take the place of all.
+    /// Where each file goes beside the existing ones; `nil` when the new media replace all existing ones.
     let plan: MediaPlan?
-    /// Told which of the files with new names are wanted.
+    /// Records which of the renamed files are needed.
     let names: MediaNames
     private let fileCount: Int?
-    /// What is to be said of files without all that the backup has of them.
+    /// A warning about files restored without all their metadata.
     var incomplete: Message?
 
-    /// There are none.
+    /// No media.
     init() {
         plan = nil
         names = MediaNames(newPaths: [:])
@@ -30,7 +30,7 @@ struct MediaPreparation {
         fileCount = nil
     }
 
-    /// After the records have gone by.
+    /// To be called after all records were read.
     func outcome() -> MediaOutcome? {
         if let plan { return plan.outcome(names) }
         guard let fileCount else { return nil }
@@ -40,7 +40,7 @@ struct MediaPreparation {
         return outcome
     }
 
-    /// Takes files away again that were staged and turn out to be wanted by nobody.
+    /// Removes staged files that turned out not to be needed.
     func removeUnneeded(in staging: String) throws(BackupError) {
         for path in plan?.unneeded(names) ?? [] { try StagedPath.remove(path, in: staging) }
     }

@@ -2,10 +2,10 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// The way back of an exchange: for media whose records turn out not to be the new ones, and for those that cannot be exchanged.
+/// The rollback of an exchange: for media whose records turn out not to be the new ones, and for media that cannot be exchanged.
 extension MediaContentExchange {
-    /// Brings back what was taken out. What was brought in, and what the app has made since under the name of something old, is moved to `aside`, with
-    /// what the app may have done to it. It may be interrupted and run again. Durable when it returns; `old` is empty then.
+    /// Brings back the old entries. Entries that were brought in, and entries that the app has created since under an old name, are moved to `aside`, with any
+    /// changes by the app. It may be interrupted and run again. Durable when it returns; `old` is empty then.
     func undo() throws(BackupError) {
         guard try FileSystem.exists(oldPath) else { return }
         let old = try FolderHandle(path: oldPath)
@@ -21,7 +21,7 @@ extension MediaContentExchange {
         for folder in [media, old, aside] { try folder.synchronize() }
     }
 
-    /// Takes out what was brought in, with the logs that the app has made for a database of it.
+    /// Takes out the entries that were brought in, with the logs that the app has created for their databases.
     private func takeOutStaged(_ media: FolderHandle, to aside: FolderHandle) throws(BackupError) {
         for entry in try StagedEntries(at: markPath).entries {
             guard let name = entry.path.last else { continue }
@@ -39,12 +39,12 @@ extension MediaContentExchange {
     }
 
     private func putBack(_ old: FolderHandle, to folder: FolderHandle, _ aside: FolderHandle) throws(BackupError) {
-        // Left by a trial that was interrupted.
+        // Left by an interrupted trial.
         for place in [old, folder] { try place.removeFile(probeName) }
         let names = try old.reader().names()
         let coming = Set(names)
         for name in names {
-            // It has left the folder alone, or was not back with its database when a crash came.
+            // The log left the folder without its database, or a crash came before it was back beside it.
             if let database = DatabaseLogs.database(of: name), !coming.contains(database),
                 try MediaUnit.isSeparated(name, in: old, from: database, in: folder)
             {
@@ -56,7 +56,7 @@ extension MediaContentExchange {
     }
 
     /// Moves an entry of `old` back to its folder.
-    /// - Parameter aside: gets what has its name.
+    /// - Parameter aside: receives entries that have its name.
     func putBack(_ name: FileName, _ old: FolderHandle, to folder: FolderHandle, _ aside: FolderHandle) throws(BackupError) {
         for _ in 1...MediaMove.tryLimit {
             guard let status = try old.status(name) else { return }
@@ -79,8 +79,8 @@ extension MediaContentExchange {
         throw MediaMove.tooManyTries("\(folder.path)/\(name)")
     }
 
-    /// Whether what lies in the folder as logs of `name` is none of its own. The logs of a file have left the folder before it, so they belong to a file
-    /// that has taken its place, or did; unless an app has it open. Beside a folder or a link they are files like any other.
+    /// Whether the logs of `name` in the folder are not its own. The logs of a file left the folder before it, so they belong to a present or former
+    /// replacement of the file, unless an app has it open. Beside a folder or a link they are ordinary files.
     private func hasForeignLogs(
         _ name: FileName, _ status: FileStatus, _ old: FolderHandle, _ folder: FolderHandle
     ) throws(BackupError) -> Bool {

@@ -2,7 +2,7 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// The app's media folder, looked at by paths that are bytes. No link is followed.
+/// Looks up paths, as bytes, in the app's media folder. Follows no link.
 struct MediaTree {
     enum Found {
         case nothing
@@ -10,7 +10,7 @@ struct MediaTree {
         case link([UInt8])
         case folder
         case other
-        /// What lies on the way, after so many components, is no folder.
+        /// The entry after `depth` components of the path is not a folder.
         case blocked(depth: Int)
     }
 
@@ -22,7 +22,7 @@ struct MediaTree {
         device = try FileSystem.status(root).device
     }
 
-    /// - Throws: `notSupported` for a folder of another file system, into which nothing can be moved in one step.
+    /// - Throws: `notSupported` for a folder of another file system, into which a rename is impossible.
     func find(_ path: [UInt8]) throws(BackupError) -> Found {
         let components = path.split(separator: UInt8(ascii: "/"))
         return try find(components[...], depth: 0, in: DirectoryReader(path: root))
@@ -55,7 +55,7 @@ struct MediaTree {
         }
     }
 
-    /// The names in a folder; none when there is no such folder.
+    /// The names in a folder; none when the folder does not exist.
     func names(in path: [UInt8]) throws(BackupError) -> [FileName] {
         guard case .folder = try find(path) else { return [] }
         return try names(in: BytePath.components(of: path)[...], of: DirectoryReader(path: root))
@@ -68,7 +68,7 @@ struct MediaTree {
         return try names(in: components.dropFirst(), of: folder.openDirectory(first))
     }
 
-    /// Opens a file that is there.
+    /// Opens an existing file.
     func open(_ path: [UInt8]) throws(BackupError) -> OwnedDescriptor {
         let components = path.split(separator: UInt8(ascii: "/"))
         return try open(components[...], in: DirectoryReader(path: root))

@@ -2,13 +2,13 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Tries whether media can be exchanged, before anything is changed: a file and a folder are moved into the media folder and out of it, and each of its
-/// folders out and back. Modes, attributes, quotas and encryption may forbid that, and what a file system does not rename shows only so. No file of the
-/// app's is moved: it might be a database that is in use, and its log beside it. The journal is written by then: a crash is undone.
+/// Tests whether media can be exchanged, before any change: moves a file and a folder into the media folder and out of it, and each of its folders out and
+/// back. Modes, attributes, quotas and encryption may forbid that, and only a test shows what a file system does not rename. Moves no file of the app:
+/// it might be a database in use with a log beside it. The journal is already written: recovery undoes a crash.
 struct MediaTrial {
     let exchange: MediaContentExchange
 
-    /// - Throws: why they cannot be moved; all is in its place then.
+    /// - Throws: why they cannot be moved; everything is back in place then.
     func run() throws(BackupError) {
         let media = try FolderHandle(path: exchange.mediaPath)
         do {
@@ -25,7 +25,7 @@ struct MediaTrial {
         }
     }
 
-    /// - Throws: `notSupported` for a name that the file system cannot give.
+    /// - Throws: `notSupported` for a name that the file system does not allow.
     private func requireName(_ path: String) throws(BackupError) {
         do {
             _ = try FileSystem.identityIfPresent(path)
@@ -37,7 +37,7 @@ struct MediaTrial {
         }
     }
 
-    /// Whether it will not go away by itself.
+    /// Whether the error will not resolve by itself.
     private static func isObstacle(_ error: BackupError) -> Bool {
         [.accessDenied, .notPermitted, .crossDevice, .readOnly, .notSupported, .busy].contains(error.code)
     }
@@ -77,7 +77,7 @@ struct MediaTrial {
         }
     }
 
-    /// Moves a folder out and back. If it is not renamed its entries will be: then a new file is moved out of it, and each folder in it.
+    /// Moves a folder out and back. If it cannot be renamed, its entries will be moved: then a new file and each folder in it are tested.
     private func move(
         _ name: FileName, _ status: FileStatus, _ folder: FolderHandle, to old: FolderHandle
     ) throws(BackupError) {
@@ -86,9 +86,9 @@ struct MediaTrial {
             try FaultInjection.reached("restore.folder-tried")
             try exchange.putBack(name, old, to: folder, FolderHandle(path: exchange.asidePath))
         } catch let error where error.code == .notFound {
-            // Gone since.
+            // Gone since the listing.
         } catch let error where error.code == .accessDenied && status.owner == geteuid() && status.mode & 0o200 == 0 {
-            // Its owner may open it.
+            // Its owner can make it writable.
         } catch let error where error.code == .crossDevice {
             guard let inner = try folder.openFolder(name) else { return }
             let target = try old.openFolderMakingIt(name)
@@ -103,10 +103,10 @@ struct MediaTrial {
 }
 
 extension MediaContentExchange {
-    /// A name of ours.
+    /// A reserved name of ours.
     var probeName: FileName { FileName(FileSystem.lastComponent(stagingPath) + "-probe") }
 
-    /// Removes what a trial that was interrupted has left in the media folder.
+    /// Removes the leftovers of an interrupted trial in the media folder.
     func removeProbes() throws(BackupError) {
         guard try FileSystem.look(mediaPath) != nil else { return }
         let media = try FolderHandle(path: mediaPath)

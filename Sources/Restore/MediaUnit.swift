@@ -3,35 +3,35 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// A database and its logs on the way into a folder, which takes several steps: an app may open the database between them, and would then find a log
-/// that does not belong to what it has made of it. So nobody else gets at the database while its logs come, and after a crash a log comes only
-/// to a database that is unchanged. One that cannot come is kept in a folder of its own: beside another database it would destroy that.
+/// A database and its logs on the way into a folder. That takes several steps: an app may open the database between them, change it, and then find a log
+/// that no longer belongs to it. So no other program can use the database while its logs come, and after a crash a log comes only to an unchanged
+/// database. A log that cannot come is kept in a separate folder: it would destroy another database beside it.
 enum MediaUnit {
-    /// In the folder for what is kept.
+    /// In the folder for kept files.
     static let separatedName: FileName = "separated-logs"
 
-    /// Keeps programs from reading and writing a database, as SQLite's own locks do, for as long as the result lives.
-    /// - Returns: `nil` when a program uses it, when it may not be written to, or where there are no locks.
+    /// Keeps programs from reading and writing a database, as SQLite's own locks do, for the lifetime of the result.
+    /// - Returns: `nil` when a program uses it, when it is not writable, or where there are no locks.
     static func hold(_ database: FileName, in folder: FolderHandle) -> AdvisoryLock? {
         guard let file = try? folder.reader().open(database, O_RDWR | O_NONBLOCK) else { return nil }
         return AdvisoryLock(holding: file)
     }
 
-    /// Whether a log was left behind by a crash after its database had gone to its place, and the database may have been changed there since.
+    /// Whether a crash left a log behind after its database had gone to its place, and the database may have been changed there since.
     static func isSeparated(_ log: FileName, in folder: FolderHandle, from database: FileName, in place: FolderHandle)
         throws(BackupError) -> Bool
     {
         guard let status = try folder.status(log), let present = try place.status(database), present.kind == .regular else {
             return false
         }
-        // Who has opened it without this log has made another one.
+        // A program that opened it without this log has created another one.
         if place.isLocked(database) { return try place.status(log) != nil }
-        // The log was moved or made at its change time. Where there is none it cannot be told.
+        // The log was moved or created at its change time. If the file system keeps none, the answer is unknown.
         let reader = try folder.reader()
         return FileSystem.keepsChangeTime(reader.descriptor) && present.modificationTime > status.changeTime
     }
 
-    /// - Parameter kept: the folder for what is kept.
+    /// - Parameter kept: the folder for kept files
     static func separate(_ log: FileName, _ folder: FolderHandle, in kept: FolderHandle) throws(BackupError) {
         let separated = try kept.openFolderMakingIt(separatedName)
         try MediaMove.aside(log, folder, to: separated)
@@ -39,14 +39,14 @@ enum MediaUnit {
     }
 }
 
-/// What was staged as databases with logs, read from the exchange's list when it is first asked for.
+/// The staged databases with logs, read from the exchange's list on first use.
 final class StagedDatabases {
     private let listPath: String
     private var entries: [[FileName]: StagedEntries.Entry]?
 
     init(listPath: String) { self.listPath = listPath }
 
-    /// - Returns: `nil` for what was staged without a log.
+    /// - Returns: `nil` for an entry that was staged without a log.
     func entry(_ path: [FileName]) throws(BackupError) -> StagedEntries.Entry? {
         if let entries { return entries[path] }
         let all = try StagedEntries(at: listPath).entries
@@ -63,8 +63,8 @@ final class StagedDatabases {
 }
 
 extension MediaContentExchange {
-    /// Brings in a file, and its logs after it.
-    /// - Parameter path: the folder's, in the media folder.
+    /// Brings in a file, followed by its logs.
+    /// - Parameter path: the folder's path in the media folder
     func bringInUnit(
         _ names: [FileName], _ staged: FolderHandle, _ folder: FolderHandle, _ old: FolderHandle,
         _ amongMedia: DatabaseAmongMedia,
@@ -74,7 +74,7 @@ extension MediaContentExchange {
         defer { withExtendedLifetime(hold) {} }
         for name in names {
             try FaultInjection.reached("restore.file-brought-in")
-            // Its database is in its place by now, or a restore that was interrupted had brought it there.
+            // Its database is already in place, or an interrupted restore had brought it there.
             if let database = DatabaseLogs.database(of: name), let entry = try databases.entry(path + [database]),
                 try staged.status(database) == nil, [.regular, nil].contains(try folder.status(database)?.kind)
             {

@@ -1,8 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// What a restore knows of the media files that it has moved out of their folder: renaming a file changes its change time, which shows
-/// otherwise that nothing has been written to it. After a crash nothing is known, and the files are read instead.
+/// The media files that a restore has moved out of their folder. A rename changes a file's change time, which otherwise shows that nothing was written to
+/// it. After a crash this is lost, and the files are read instead.
 final class MovedMedia {
     private struct ChangeTimes {
         let before: Timestamp
@@ -14,15 +14,15 @@ final class MovedMedia {
     init() {}
 
     /// - Parameters:
-    ///   - before: right before the file was moved.
-    ///   - after: right after that.
+    ///   - before: right before the move.
+    ///   - after: right after the move.
     func note(_ before: FileStatus, _ after: FileStatus) {
         guard before.kind != .directory, FileIdentity(before) == FileIdentity(after) else { return }
-        // Of two names of one file the second is moved with the change time that moving the first has made.
+        // If a file has two names, the second is moved with the change time that the first move set.
         files[FileIdentity(before)] = ChangeTimes(before: changeTime(before), after: after.changeTime)
     }
 
-    /// When a file was last changed, but for being moved.
+    /// When a file was last changed, ignoring the move.
     func changeTime(_ status: FileStatus) -> Timestamp {
         guard let file = files[FileIdentity(status)], file.after == status.changeTime else { return status.changeTime }
         return file.before

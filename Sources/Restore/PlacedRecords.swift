@@ -2,7 +2,7 @@ import AppData
 import BackupCore
 import Export
 
-/// The records of an export, with the paths that their files have here.
+/// The records of an export, with the restored paths of their files.
 struct PlacedRecords: RecordSource, Sendable {
     let source: WireReader
     /// By the keys of the records.
@@ -17,7 +17,7 @@ struct PlacedRecords: RecordSource, Sendable {
     }
 }
 
-/// Hands records on, after it has written the paths into them.
+/// Forwards records with the new paths written into them.
 private final class PlacingVisitor: RecordVisitor {
     private let next: any RecordVisitor
     private let paths: [FieldValue: [UInt8]]

@@ -2,24 +2,24 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// Sees to it that what the app commits between the safety backup and the restore's transaction is saved as well, or that nothing is replaced.
+/// Ensures that changes which the app commits between the safety backup and the restore's transaction are saved too, or that nothing is replaced.
 final class RecordsGuard {
     private let database: AppDatabase
-    /// The file that the safety backup was made of.
+    /// The file that the safety backup was made from.
     private let file: FileIdentity?
     private var watch: DatabaseWatch?
-    /// Whether the restore has come to its transaction.
+    /// Whether the restore has reached its transaction.
     private(set) var hasBegun = false
 
-    /// Begins before the safety backup is made.
+    /// Begins before the safety backup.
     init(_ database: AppDatabase) throws(BackupError) {
         self.database = database
         file = try FileSystem.identityIfPresent(database.path)
         watch = try DatabaseWatch(database)
     }
 
-    /// A program that writes a new file and renames it over the database commits nothing that a connection could see. The path may be a link, which
-    /// stays what it is when the file behind it is replaced.
+    /// A program that writes a new file and renames it over the database makes no commit that a connection could see. The path may be a link, which stays
+    /// the same when its target is replaced.
     private func requireSameFile() throws(BackupError) {
         guard try FileSystem.identityIfPresent(database.path) != file else { return }
         throw Self.inUse(
@@ -31,8 +31,8 @@ final class RecordsGuard {
             .databaseInUse, what, path: database.path, remedy: "Close the app, or wait, and try again. Nothing was changed.")
     }
 
-    /// For the transaction that nobody else can write beside.
-    /// - Parameter save: makes another safety backup; called if something was committed since the last one.
+    /// For the transaction that excludes other writers.
+    /// - Parameter save: makes another safety backup; called if there was a commit since the last one.
     func saveWhatCame(by save: () throws(BackupError) -> Void) throws(BackupError) {
         hasBegun = true
         defer { end() }
@@ -40,7 +40,7 @@ final class RecordsGuard {
         if let watch, try watch.hasChanged() { try save() }
     }
 
-    /// The same while others can still write: it has to be asked again.
+    /// The same while other programs can still write: call it again later.
     func saveWhatCameSoFar(by save: () throws(BackupError) -> Void) throws(BackupError) {
         hasBegun = true
         guard let watch, try watch.hasChanged() else { return }
@@ -49,8 +49,8 @@ final class RecordsGuard {
         try save()
     }
 
-    /// Lets go of the database for something that needs it alone, such as leaving the write-ahead log. What is committed meanwhile cannot be seen: a
-    /// new watch begins, and everything is saved once more.
+    /// Releases the database for an operation that needs exclusive access, such as leaving the write-ahead log. Commits meanwhile cannot be seen: a new watch
+    /// begins, and everything is saved once more.
     func withoutConnection(
         _ body: () throws(BackupError) -> Void, savingBy save: () throws(BackupError) -> Void
     ) throws(BackupError) {
@@ -61,8 +61,8 @@ final class RecordsGuard {
         try save()
     }
 
-    /// For the moment in which nobody can read any more, so that nothing can be saved either.
-    /// - Throws: `databaseInUse` if something was committed since the last safety backup.
+    /// For the moment when no other program can read, so that nothing can be saved either.
+    /// - Throws: `databaseInUse` if there was a commit since the last safety backup.
     func requireNothingNew() throws(BackupError) {
         defer { end() }
         try requireSameFile()

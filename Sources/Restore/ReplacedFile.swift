@@ -1,12 +1,12 @@
 import BackupCore
 import SystemIO
 
-/// A media file that a restore has replaced, and which is removed if the safety backup has it.
+/// A media file that a restore has replaced; it is removed if the safety backup has it.
 public struct ReplacedFile {
     /// Below the media folder.
     public let path: [UInt8]
     public let status: FileStatus
-    /// When it was last changed, but for being moved by the restore; not known after a crash: then it is of the moving.
+    /// When it was last changed, ignoring the restore's move. After a crash it is unknown: then it is the time of the move.
     public let changeTime: Timestamp
     private let name: FileName
     private let folder: FolderHandle
@@ -19,14 +19,14 @@ public struct ReplacedFile {
         self.changeTime = changeTime
     }
 
-    /// Whether the file system sets a change time at each change. Where it does not, it says nothing.
+    /// Whether the file system sets a change time at each change. Otherwise the time means nothing.
     public var hasTrueChangeTime: Bool {
         guard let reader = try? folder.reader() else { return false }
         return FileSystem.keepsChangeTime(reader.descriptor)
     }
 
-    /// Reads a file whole.
-    /// - Returns: `nil` when it is no file, or changes meanwhile.
+    /// Reads the whole file.
+    /// - Returns: `nil` when it is not a file, or changes during the read.
     public func digest() throws(BackupError) -> SHA256Digest? {
         guard let file = try folder.openFile(name) else { return nil }
         let shared = try SharedFile(file)
@@ -34,6 +34,6 @@ public struct ReplacedFile {
         return try shared.status() == status ? digest : nil
     }
 
-    /// Where a symbolic link leads; `nil` when it is none.
+    /// The target of a symbolic link; `nil` when it is not a link.
     public func linkTarget() throws(BackupError) -> [UInt8]? { try folder.linkTarget(name) }
 }

@@ -2,16 +2,16 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// The media files that a restore has taken out of their folder, on their way out. What the safety backup holds is removed. What the app has added
-/// or changed since that was made is in no backup: the folder with it is moved beside the media folder. That needs no room but what was made by the
-/// removals. A database and its logs are kept together, since each is worth little without the others. It may be interrupted and run again.
+/// Disposes of the media files that a restore has taken out of their folder. Files that the safety backup holds are removed. Files that the app has added
+/// or changed since are in no backup: the folder with them is moved beside the media folder. That needs no space beyond what the removals
+/// free. A database and its logs are kept together, since each is worth little without the others. It may be interrupted and run again.
 struct ReplacedMedia {
     let isSaved: SavedMedia.Check
     let moved: MovedMedia
-    /// The folder for what is kept; made when there is something.
+    /// The folder for kept files; created on demand.
     let keptPath: String
 
-    /// Removes what is in `root`, or moves it to the folder for what is kept.
+    /// Removes the content of `root`, or moves it to the folder for kept files.
     func remove(_ root: String) throws(BackupError) {
         guard try FileSystem.look(root) != nil else { return }
         let folder = try FolderHandle(path: root)
@@ -47,13 +47,13 @@ struct ReplacedMedia {
                     try reader.remove(name, isDirectory: false)
                 }
             } catch {
-                // What may not be removed is kept.
+                // An entry that cannot be removed is kept.
                 guard [.accessDenied, .notPermitted, .notEmpty].contains(error.code) else { throw error }
             }
         }
     }
 
-    /// Whether each database that has something beside it is saved with all of that.
+    /// Whether each database that has files beside it is saved with all of them.
     private func savedUnits(
         _ units: DatabaseUnits, _ reader: borrowing DirectoryReader, _ folder: FolderHandle, _ path: [UInt8]
     ) throws(BackupError) -> [[UInt8]: Bool] {
@@ -68,13 +68,13 @@ struct ReplacedMedia {
         return saved
     }
 
-    /// What cannot be read or compared is not saved.
+    /// A file that cannot be read or compared counts as not saved.
     private func isKnownToBeSaved(
         _ name: FileName, _ folder: FolderHandle, _ path: [UInt8], _ status: FileStatus
     ) -> Bool {
-        // There is nothing in it.
+        // A socket has no content.
         if status.isSocket { return true }
-        // A log without anything in it comes and goes with each program that looks at its database.
+        // Programs create and remove an empty log whenever they open its database.
         if status.kind == .regular, status.size == 0, DatabaseLogs.isLog(name.bytes) { return true }
         let file = ReplacedFile(
             name, in: folder, path: BytePath.join(path, name.bytes), status, changeTime: moved.changeTime(status))
@@ -86,7 +86,7 @@ struct ReplacedMedia {
     ) throws(BackupError) {
         let reader = try folder.reader()
         try reader.requireNoMount(name)
-        // Its owner may have closed it.
+        // Its owner may have removed the access bits.
         if status.mode & 0o700 != 0o700 { folder.makeAccessible(name) }
         guard let inner = try folder.openFolder(name) else { return }
         try removeSaved(in: inner, path)

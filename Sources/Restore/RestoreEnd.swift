@@ -1,21 +1,21 @@
 import BackupCore
 import SystemIO
 
-/// What is left of a restore when the data is new or old as a whole.
+/// The leftovers of a restore after which the data is entirely new or entirely old.
 public struct RestoreEnd: Sendable {
-    /// A folder with media that are in no backup, which the restore has taken out of the media folder.
+    /// A folder with media that the restore has taken out of the media folder and that are in no backup.
     public internal(set) var keptMediaPath: String?
-    /// The folder in it with logs that could not come to their databases; `nil` when there are none.
+    /// The folder in it with logs that could not be moved to their databases; `nil` when there are none.
     var separatedLogsPath: String? {
         guard let keptMediaPath else { return nil }
         let path = "\(keptMediaPath)/\(MediaUnit.separatedName)"
         return (try? FileSystem.exists(path)) == true ? path : nil
     }
-    /// Why what was replaced could not be cleared away. The next start does it.
+    /// Why the replaced files could not be removed. The next start removes them.
     public internal(set) var leftover: BackupError?
 
-    /// Clears away what a restore that is done has replaced.
-    /// - Parameter moved: what is known of the files that it has moved out of the folder.
+    /// Removes what a completed restore has replaced.
+    /// - Parameter moved: the files that it has moved out of the folder.
     mutating func clear(_ journal: RestoreJournal, _ savedMedia: SavedMedia, _ moved: MovedMedia = MovedMedia()) {
         guard let media = journal.media else { return }
         do throws(BackupError) {
@@ -28,7 +28,7 @@ public struct RestoreEnd: Sendable {
 }
 
 extension BackupError {
-    /// The same error, with the folder that an undo has moved files of the app's to.
+    /// The same error, with the folder to which an undo has moved files of the app.
     public func telling(ofKeptMedia path: String?) -> BackupError {
         guard let path else { return self }
         return BackupError(

@@ -2,15 +2,15 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// What a restore is about to do, on disk before it does it, so that a crash at any point ends in the old state or the new one.
+/// The plan of a restore, on disk before the restore begins, so that a crash at any point ends in the old state or the new one.
 ///
-/// The database decides: its one transaction also writes a marker with the journal's operation, so after a crash the marker tells whether it was
-/// committed. The media follow it: staged near their folder, and after the commit moved into it one by one.
+/// The database decides: its single transaction also writes a marker with the journal's operation, so after a crash the marker shows whether it was
+/// committed. The media follow it: they are staged near their folder, and moved into it one by one after the commit.
 package struct RestoreJournal: Sendable, Equatable {
     package enum State: String, Sendable {
         /// Written before the media are staged, and again before the transaction begins.
         case prepared
-        /// Written after everything is published: what is left is tidying up.
+        /// Written after everything is published: only cleanup is left.
         case published
     }
 
@@ -21,18 +21,18 @@ package struct RestoreJournal: Sendable, Equatable {
     let fileName: String
     /// The safety backup's snapshot.
     var safetySnapshot: SnapshotID?
-    /// What was done with the data that was there.
+    /// What was done with the existing data.
     var strategy = ImportStrategy.replace
     var media: Media?
 
     package struct Media: Sendable, Equatable {
-        /// How what is staged is published.
+        /// How the staged media are published.
         package enum Kind: String, Sendable {
-            /// It takes the place of the media folder, which then lies where it was staged. Versions 1 and 2 did that.
+            /// The staged folder replaces the media folder, which is then at the staging path. Versions 1 and 2 did that.
             case exchange
-            /// Its files take the places of those in the media folder (`MediaContentExchange`).
+            /// The staged files replace those in the media folder (`MediaContentExchange`).
             case content
-            /// Its files come beside those of the media folder.
+            /// The staged files are added to those of the media folder.
             case addition
         }
 
@@ -40,18 +40,18 @@ package struct RestoreJournal: Sendable, Equatable {
         /// Without links.
         let path: String
         let stagingPath: String
-        /// The staged folder's inode: with `exchange` found at `path` after it, at `stagingPath` before it; 0 while it is being filled.
+        /// The staged folder's inode: with `exchange`, it is at `path` after the exchange, at `stagingPath` before; 0 while it is being filled.
         var stagedInode: UInt64
 
-        /// A folder for what is in the way and in no backup: beside the staging folder, and named after the same operation.
+        /// A folder for files that are in the way and in no backup: beside the staging folder, and named after the same operation.
         var keptPath: String { MediaFolder.keptPath(of: path, stagingPath: stagingPath) }
     }
 
-    /// Whether the transaction may have begun: not while the media are being staged.
+    /// Whether the transaction may have begun: not while media are being staged.
     var mayHaveBegun: Bool { media?.stagedInode != 0 }
 
     private static let magic: [UInt8] = Array("BFSJ".utf8)
-    /// Version 1 knew `replace` and exchanges only; version 2 no exchange of a folder's content; version 3 no sizes and times in `StagedEntries`.
+    /// Version 1 had only `replace` and exchanges; version 2 no exchange of a folder's content; version 3 no sizes and times in `StagedEntries`.
     private static let version: UInt16 = 4
 
     /// Durable when it returns.

@@ -3,11 +3,11 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// A database that is lost, and made again before the records are brought in.
+/// A lost database, which is created again before the records are restored.
 extension RestoreOperation {
-    /// Asks of the database that is made what is asked of one that is there.
-    /// - Returns: whether its records stay as they are: they are the file's already, and could not be replaced without losing what only the database has.
-    /// - Throws: as `AppDatabase.requireReplaceable`, when the records have to be changed all the same.
+    /// Checks the recreated database like an existing one.
+    /// - Returns: whether its records stay unchanged: they already equal the file's, and could not be replaced without losing data that only the database has.
+    /// - Throws: like `AppDatabase.requireReplaceable`, when the records must be changed anyway.
     func keepsRecords(of recreation: String, _ checked: CheckedImport) throws(BackupError) -> Bool {
         let made = AppDatabase(at: recreation, definition: definition)
         do throws(BackupError) {
@@ -15,7 +15,7 @@ extension RestoreOperation {
             try made.requireReplaceable(copiesRows: checked.rows != nil)
             return false
         } catch {
-            // Records whose files lie elsewhere by now are not the backup's.
+            // Records whose files are now at other paths are not the backup's.
             guard error.code == .notSupported, !checked.movesFiles else {
                 throw BackupError(
                     error.code, error.message, path: database.path, remedy: error.remedy, findings: error.findings)
@@ -24,7 +24,7 @@ extension RestoreOperation {
         }
     }
 
-    /// A copy of what the lost database will be before the restore fills it.
+    /// A copy of the lost database in its state before the restore fills it.
     func makeLost(at path: String) throws(BackupError) -> AppDatabase {
         guard let recreation else { return try AppDatabase.create(at: path, definition: definition) }
         let source = try SharedFile(path: recreation)
@@ -32,7 +32,7 @@ extension RestoreOperation {
         return AppDatabase(at: path, definition: definition)
     }
 
-    /// The folder that a path lies in, or will lie in when what is missing is made.
+    /// The nearest existing folder above a path.
     func nearestFolder(to path: String) throws(BackupError) -> String {
         var place = FileSystem.absolutePath(path)
         while place != "/", try FileSystem.look(place) == nil { place = FileSystem.parentPath(place) }

@@ -3,12 +3,12 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Media files of a restore: made ready before the records are written.
+/// Media files of a restore: prepared before the records are written.
 extension RestoreOperation {
-    /// What is to become of the file's media.
+    /// The plan for the file's media.
     func mediaPreparation(_ checked: CheckedImport) throws(BackupError) -> MediaPreparation {
         guard let mediaPath, let archive = checked.archive, archive.hasMedia else { return MediaPreparation() }
-        // A folder that is lost holds nothing.
+        // A lost folder is empty.
         guard checked.strategy != .replace, try FileSystem.lookBehindLinks(mediaPath) != nil else {
             return MediaPreparation(allOf: archive.mediaFileCount)
         }
@@ -26,7 +26,7 @@ extension RestoreOperation {
         return try DatabaseAmongMedia(database: database.path, media: mediaPath)
     }
 
-    /// - Throws: `notSupported` when the media that are there could not be replaced.
+    /// - Throws: `notSupported` when the existing media cannot be replaced.
     func requireExchangeable(_ checked: CheckedImport) throws(BackupError) {
         guard let mediaPath = try realMediaPath(), let archive = checked.archive, archive.hasMedia, checked.strategy == .replace,
             try FileSystem.identityIfPresent(mediaPath) != nil
@@ -49,7 +49,7 @@ extension RestoreOperation {
         }
     }
 
-    /// Unpacks the media, and says so where that fails: the archive was found to be whole before.
+    /// Unpacks the media, and says so in the error if that fails: the archive was verified before.
     func extractMedia(
         _ checked: CheckedImport, _ media: inout MediaPreparation, _ journal: inout RestoreJournal
     ) throws(BackupError) {
@@ -64,8 +64,8 @@ extension RestoreOperation {
         }
     }
 
-    /// Unpacks the media beside the folder that they are for. The journal is written before anything is made: then a crash leaves nothing that
-    /// nobody knows of. Does nothing when the file brings no media, or the app has none.
+    /// Unpacks the media beside their folder. The journal is written before anything is created, so that recovery knows everything that a crash leaves. A no-op
+    /// when the file has no media, or the app has none.
     func stageMedia(
         _ checked: CheckedImport, _ media: inout MediaPreparation, _ journal: inout RestoreJournal
     ) throws(BackupError) {
@@ -90,18 +90,18 @@ extension RestoreOperation {
             try exchange.noteStaged()
         }
         guard let staging = journal.media?.stagingPath else { return }
-        // Who restores as root leaves the app its files.
+        // When root restores, the app stays the owner of its files.
         if geteuid() == 0 {
             let owner = try checked.storedMedia.map { (stored) throws(BackupError) in try stored.ownerOfFiles(in: mediaPath) }
             try FileSystem.setOwner(ofTree: staging, owner?.user ?? status.owner, owner?.group ?? status.group)
         }
-        // After that: a new owner takes capabilities away.
+        // After that: changing the owner clears capabilities.
         media.incomplete = try metadata?.restoreAttributes()
         try FileSystem.synchronizeTree(staging)
         journal.media?.stagedInode = try FileSystem.status(staging).inode
     }
 
-    /// The journal is written first. Without an inode: in this state it is undone, whatever happens.
+    /// Writes the journal first. Without an inode: in this state recovery always undoes it.
     private func makeStaging(
         _ kind: RestoreJournal.Media.Kind, at path: String, for mediaPath: String, _ status: FileStatus,
         _ journal: inout RestoreJournal
@@ -114,15 +114,15 @@ extension RestoreOperation {
         return path
     }
 
-    /// Makes the folders of an exchange where a trial shows that it can be made.
-    /// - Throws: `notSupported` when it cannot be made anywhere.
+    /// Creates the folders of an exchange at a place where a trial shows that it works.
+    /// - Throws: `notSupported` when it works nowhere.
     private func beginExchange(
         of mediaPath: String, _ status: FileStatus, _ journal: inout RestoreJournal
     ) throws(BackupError) -> MediaContentExchange {
         let amongMedia = try databaseAmongMedia()
         var refusal: BackupError?
         for path in try MediaFolder.stagingPaths(of: mediaPath, operation: journal.operation) {
-            // What lies beside the media folder is told of once: a second trial could only add to it.
+            // Report kept files beside the media folder only once: a second trial could only add to them.
             if let media = journal.media, try MediaExchange.undo(media) != nil { break }
             let staging = try makeStaging(.content, at: path, for: mediaPath, status, &journal)
             let exchange = MediaContentExchange(mediaPath: mediaPath, stagingPath: staging, amongMedia: amongMedia)

@@ -2,13 +2,13 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// Records of a restore, and the same on a copy.
+/// Writes the records of a restore, also into a copy.
 extension RestoreOperation {
-    /// Brings the records into a database.
+    /// Writes the records into a database.
     /// - Parameters:
     ///   - guarding: knows whether the app has changed its records since they were saved; `nil` for a copy, which no app has open.
     ///   - save: saves them once more.
-    ///   - beforeCommit: called inside the transaction, or right before it where a whole database is exchanged.
+    ///   - beforeCommit: called inside the transaction, or right before it when a whole database is exchanged.
     func bringRecords(
         _ checked: CheckedImport, into database: AppDatabase, marker: RestoreMarker?, _ media: MediaPreparation,
         guarding: RecordsGuard? = nil, saving save: () throws(BackupError) -> Void = { () throws(BackupError) in },
@@ -50,7 +50,7 @@ extension RestoreOperation {
         }
     }
 
-    /// What `run` would do, to the number: the very same is done to a copy of the database. Where the outcome is known without, no copy is made.
+    /// The exact outcome of `run`: performs the same steps on a copy of the database. No copy is made if the outcome is known without one.
     public func rehearse(_ checked: CheckedImport) throws(BackupError) -> RestoreOutcome {
         let media = try mediaPreparation(checked)
         if let records = try knownOutcome(checked) { return RestoreOutcome(records: records, media: media.outcome()) }
@@ -74,7 +74,7 @@ extension RestoreOperation {
         return outcome
     }
 
-    /// Where everything is replaced, the numbers are those of the file and of what is there: `run` verifies them.
+    /// When everything is replaced, the numbers are those of the file and of the existing data: `run` verifies them.
     private func knownOutcome(_ checked: CheckedImport) throws(BackupError) -> ImportOutcome? {
         if checked.staysInRecreation { return newOutcome(checked) }
         if case .whole = checked.records { return try wholeOutcome(checked, database) }
@@ -84,7 +84,7 @@ extension RestoreOperation {
         return try wholeOutcome(checked, database)
     }
 
-    /// All that is there goes, all that is in the file comes.
+    /// All existing records go, all records of the file come.
     private func wholeOutcome(_ checked: CheckedImport, _ database: AppDatabase) throws(BackupError) -> ImportOutcome {
         var outcome = newOutcome(checked)
         guard try !database.isLost() else { return outcome }
@@ -96,7 +96,7 @@ extension RestoreOperation {
         return outcome
     }
 
-    /// All that is in the file comes.
+    /// All records of the file come.
     private func newOutcome(_ checked: CheckedImport) -> ImportOutcome {
         ImportOutcome(
             strategy: .replace,

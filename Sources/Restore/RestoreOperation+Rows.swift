@@ -1,13 +1,13 @@
 import AppData
 import BackupCore
 
-/// The rows of a backup's own database, which a restore of the backup copies as they are.
+/// The rows of a backup's own database, which a restore of the backup copies unchanged.
 extension RestoreOperation {
-    /// Checks the records of a file, and looks for the rows of the backup that it is of. Where these can be copied, values that the app's definition does
-    /// not allow are no reason to refuse the app's own data: the way back from a restore must be open, whatever the app had written before.
+    /// Checks the records of a file, and looks for the rows of its backup. If these can be copied, values that the app's definition does not allow are no
+    /// reason to refuse the app's own data: it must be possible to undo a restore, whatever the app had written before.
     /// - Parameters:
-    ///   - path: the backup's database; `nil` when the file is of none.
-    ///   - check: checks the records, with whether values that the definition does not allow are a warning.
+    ///   - path: the backup's database; `nil` when the file is from no backup.
+    ///   - check: checks the records; the argument says whether values that the definition does not allow are only a warning.
     func copyingRows(
         ofDatabase path: String?, format: DroppedFormat, archive: ArchiveImport?,
         _ check: (_ acceptsValues: Bool) throws(BackupError) -> CheckedImport
@@ -25,7 +25,7 @@ extension RestoreOperation {
             return checked
         } catch {
             guard error.code == .invalidContent else { throw error }
-            // Which file is which record's, only an export says.
+            // Only an export says which file belongs to which record.
             let checked =
                 definition.tellsOfMedia
                 ? try? withRows(ofDatabase: path, { () throws(BackupError) in try check(true) })
@@ -59,8 +59,8 @@ extension RestoreOperation {
 
     var backupDatabasePath: String { "\(workPath)/backup.sqlite" }
 
-    /// The same for an export or a database. Where the repository has the backup's database no more, the file is restored as a foreign one is.
-    /// - Parameter source: `nil` for what is known to be of no backup.
+    /// The same for an export or a database. If the repository no longer has the backup's database, the file is restored like a foreign one.
+    /// - Parameter source: `nil` when it is known to be from no backup.
     func copyingRows(
         ofBackupOf source: ImportSource?, format: DroppedFormat,
         _ check: (_ acceptsValues: Bool) throws(BackupError) -> CheckedImport
@@ -79,7 +79,7 @@ extension RestoreOperation {
         return try copyingRows(ofDatabase: backupDatabasePath, format: format, archive: nil, check)
     }
 
-    /// Where the database of the backup is whose archive was checked: in the archive, or else in the repository.
+    /// The path of the database of the checked archive's backup: from the archive, or else from the repository.
     /// - Returns: `nil` where there is none, or it is damaged and was left out.
     func backupDatabasePath(
         of source: ImportSource, _ archive: inout ArchiveImport, recordsPath: String
@@ -96,7 +96,7 @@ extension RestoreOperation {
         }
     }
 
-    /// - Returns: the rows of the backup's database; `nil` where they are not to be copied, and the records of its export are restored.
+    /// - Returns: the rows of the backup's database; `nil` if they must not be copied, and the records of its export are restored.
     private func rows(
         of checked: CheckedImport, inDatabase path: String, replacesKept: Bool = false
     ) throws(BackupError) -> BackupRows? {

@@ -4,33 +4,33 @@ import Export
 import Glibc
 import SystemIO
 
-/// A restore, from a dropped file to the report: everything is checked first; then the current data is saved; then the records are written in
-/// one transaction, and the media published after it. Any failure leaves the old state, and so does a crash (`RestoreJournal`).
+/// A restore, from a dropped file to the report. First everything is checked; then the current data is saved; then the records are written in one
+/// transaction, and the media published after it. Any failure leaves the old state, and so does a crash (`RestoreJournal`).
 public struct RestoreOperation: Sendable {
     /// Phases in the words of the app's own documents.
     public static let importingPhase: Message = "Importing data..."
-    /// Told before what was begun is undone.
+    /// Reported before the rollback.
     public static let rollingBackMessage: Message = "Import failed. Restoring previous data..."
 
     let database: AppDatabase
     let mediaPath: String?
     let journalPath: String
-    /// A folder of this operation's own, on the store's disk.
+    /// A folder of this operation, on the store's disk.
     let workPath: String
     let savedMedia: SavedMedia
-    /// `nil` for what the definition says.
+    /// `nil` to follow the definition
     let restoresSettings: Bool?
-    /// Whether files that are damaged or missing are left out, instead of everything being refused.
+    /// Whether damaged or missing files are left out, instead of the restore being refused.
     let allowsDamage: Bool
-    /// Whether a file of a later version than is known is refused, instead of being tried with a warning.
+    /// Whether a file with a newer schema version is refused, instead of being tried with a warning.
     let refusesNewerSchema: Bool
-    /// What must not lie among media that are replaced.
+    /// Folders that must not be among replaced media.
     let foreignFolders: ForeignFolders
-    /// A copy of what the lost database is made of before the restore fills it: the database of the very backup that is restored; `nil` when it is made by
-    /// the definition, or is there.
+    /// A copy of the database that replaces the lost one before the restore fills it: the database of the same backup. `nil` when it is created from the
+    /// definition, or is not lost.
     let recreation: String?
 
-    /// - Parameter savedMedia: tells what the safety backup holds of the media that a restore has replaced.
+    /// - Parameter savedMedia: knows which replaced media the safety backup holds.
     public init(
         database: AppDatabase, mediaPath: String?, journalPath: String, workPath: String, savedMedia: SavedMedia,
         restoresSettings: Bool? = nil, allowsDamage: Bool = false, refusesNewerSchema: Bool = false,
@@ -50,13 +50,13 @@ public struct RestoreOperation: Sendable {
 
     var definition: AppDefinition { database.definition }
 
-    /// Checks a file whole and changes nothing.
-    /// - Throws: what is wrong with the file: `invalidContent`, `damagedContent`, `unsupportedVersion`, `tooLarge`; `notSupported` when the
-    ///   app's database holds what no restore could bring back, or has not the form that the file has.
+    /// Fully checks a file, and changes nothing.
+    /// - Throws: errors of the file: `invalidContent`, `damagedContent`, `unsupportedVersion`, `tooLarge`; `notSupported` when the
+    ///   app's database holds data that no restore could bring back, or has a different schema than the file.
     public func check(
         _ source: ImportSource, strategy: ImportStrategy = .replace
     ) throws(BackupError) -> CheckedImport {
-        // A database that is lost holds nothing.
+        // A lost database is empty.
         let hasDatabase = try !database.isLost()
         let warning = hasDatabase ? try database.triggerWarning() : nil
         var checked = try checkContent(source, strategy)
@@ -72,7 +72,7 @@ public struct RestoreOperation: Sendable {
         return checked
     }
 
-    /// - Throws: `unsupportedVersion` for a file of a later version, where the store's settings want that. Its own backups are its own data.
+    /// - Throws: `unsupportedVersion` for a file with a newer version, if the store's settings say so. Its own backups are its own data.
     private func requireKnownSchema(_ checked: CheckedImport, _ source: ImportSource) throws(BackupError) {
         guard refusesNewerSchema, source.origin == .foreign, !definition.coversWholeDatabase,
             checked.summary.schemaVersion > checked.definition.newestSchemaVersion
@@ -95,7 +95,7 @@ public struct RestoreOperation: Sendable {
             }
         case .sqlite:
             let path = try source.database(in: workPath)
-            // With what its log holds it is no longer the backup's.
+            // With the content of its log it is no longer the backup's database.
             let isAlone = source.filePath == nil || path == source.filePath
             return try copyingRows(ofBackupOf: knowsBackup && isAlone ? source : nil, format: format) {
                 (_) throws(BackupError) in
@@ -121,7 +121,7 @@ public struct RestoreOperation: Sendable {
         }
     }
 
-    /// A database nobody has described is taken as it is, with its tables; of another one the records are.
+    /// A database without a definition is restored whole, with its tables; otherwise only its records are.
     private func check(
         database path: String, _ dropped: ImportSource, format: DroppedFormat, _ strategy: ImportStrategy,
         archive: ArchiveImport?
@@ -132,7 +132,7 @@ public struct RestoreOperation: Sendable {
         var summary = try ImportValidator(
             definition: source.definition, limitsMetadata: dropped.origin == .foreign
         ).validate(source)
-        // What it was validated with is the time of now.
+        // The validation used the current time.
         summary.createdAt = dropped.backupTime
         if definition.coversWholeDatabase { try database.requireSameApplication(as: source) }
         return CheckedImport(
@@ -141,7 +141,7 @@ public struct RestoreOperation: Sendable {
             archive: archive)
     }
 
-    /// - Parameter acceptsValues: whether values that the definition does not allow are a warning.
+    /// - Parameter acceptsValues: whether values that the definition does not allow are only a warning.
     private func check(
         json bytes: any ByteSource, _ dropped: ImportSource, format: DroppedFormat, _ strategy: ImportStrategy,
         archive: ArchiveImport?, acceptsValues: Bool = false
@@ -153,7 +153,7 @@ public struct RestoreOperation: Sendable {
                 path: dropped.name, remedy: "Restore the backup's database.sqlite, or its archive.zip.")
         }
         try database.requireKnownCollations()
-        // What tables there are, if nobody has described them, is for the database to say.
+        // Without a definition, the database says which tables there are.
         let known = definition.coversWholeDatabase ? try database.currentFormat() : definition
         let wire: WireImport
         do throws(BackupError) {
@@ -178,7 +178,7 @@ public struct RestoreOperation: Sendable {
             mediaWarnings: placed.warnings)
     }
 
-    /// Of an archive whose records are refused: what is wrong with its files as well, so that all of it is told at once.
+    /// When an archive's records are refused, also reports what is wrong with its files, so that the user sees everything in one report.
     private func addingFaultsOfFiles(
         _ archive: ArchiveImport?, _ bytes: any ByteSource, _ known: AppDefinition, to error: BackupError
     ) -> BackupError {
@@ -192,7 +192,7 @@ public struct RestoreOperation: Sendable {
             return error
         } catch let fault {
             guard fault.code == .damagedContent else { return error }
-            // The message is the first of them, which the findings need not have.
+            // The message is the first finding, which the list of findings need not contain.
             let findings = error.findings.isEmpty ? [error.message] : error.findings
             return BackupError(
                 error.code, error.message, path: error.path, remedy: error.remedy,
@@ -208,17 +208,16 @@ public struct RestoreOperation: Sendable {
             remedy: "Restore an archive: archive.zip of a backup.")
     }
 
-    /// Brings what was checked into the app's data. Durable when it returns.
+    /// Writes checked content into the app's data. Durable when it returns.
     /// - Parameters:
     ///   - fileName: the dropped file's name, for the journal.
-    ///   - report: told of progress.
-    ///   - outcome: told what was done, before it is final: it is, unless this throws.
-    ///   - room: what else will be needed, by the safety backup.
-    ///   - prepare: called after everything was checked, and before the current data is saved. Makes what the app has lost.
-    ///   - makeSafetyBackup: saves the current data, before anything is changed. Called once more, while the database is locked, when the app has
-    ///     changed its records meanwhile.
-    /// - Returns: what is left to say and to clear away.
-    /// - Throws: `databaseInUse` when the app holds its database locked, `noSpace`, …: the old data is unharmed then.
+    ///   - report: receives progress.
+    ///   - outcome: receives the outcome before it is final; it becomes final unless this function throws.
+    ///   - room: other space needs, of the safety backup.
+    ///   - prepare: called after all checks, and before the current data is saved. Recreates the app's lost data.
+    ///   - makeSafetyBackup: saves the current data, before any change. Called again, with the database locked, if the app has changed its records meanwhile.
+    /// - Returns: what is left to report and to clean up.
+    /// - Throws: `databaseInUse` when the app holds a lock on its database, `noSpace`, …: the old data is unharmed then.
     @discardableResult
     public func run(
         _ checked: CheckedImport, fileName: String, report: ProgressHandler, outcome: (RestoreOutcome) -> Void = { _ in },
@@ -229,7 +228,7 @@ public struct RestoreOperation: Sendable {
         try requireExchangeable(checked)
         try requireRoom(for: checked, room)
         try prepare()
-        // Asked inside the transaction, when nobody else can write any more.
+        // Checked inside the transaction, when no other program can write.
         let records = try RecordsGuard(database)
         defer { records.end() }
         let safety = try makeSafetyBackup()
@@ -260,7 +259,7 @@ public struct RestoreOperation: Sendable {
                 try undoUnlessCommitted(journal, error, hasBegun: records.hasBegun)
             }
         }
-        // What has been committed cannot be cancelled any more.
+        // A committed restore can no longer be cancelled.
         return try Cancellation.shielded { () throws(BackupError) in try finish(&journal) }
     }
 
@@ -272,7 +271,7 @@ public struct RestoreOperation: Sendable {
         journal.state = .published
         try journal.write(to: journalPath)
         var end = RestoreEnd()
-        // The data is new: what cannot be cleared away from here on is no failure of the restore.
+        // The data is new: a failed cleanup from here on is not a failure of the restore.
         do throws(BackupError) {
             try FaultInjection.reached("restore.journal-published")
             try database.removeRestoreMarker(of: journal.operation)
@@ -284,13 +283,12 @@ public struct RestoreOperation: Sendable {
         return end
     }
 
-    /// After a failure: the transaction has been rolled back, unless the failure came after its commit. The journal stays until the failure has been
-    /// told of.
+    /// After a failure: the transaction has been rolled back, unless the failure came after its commit. The journal stays until the failure has been reported.
     private func undoUnlessCommitted(
         _ journal: RestoreJournal, _ failure: BackupError, hasBegun: Bool
     ) throws(BackupError) {
         guard hasBegun else {
-            // First of all: what was staged may be what fills the disk.
+            // First: the staged files may be what fills the disk.
             if let media = journal.media { try MediaExchange.undo(media) }
             throw failure
         }
@@ -298,7 +296,7 @@ public struct RestoreOperation: Sendable {
         do {
             marker = try database.restoreMarker()
         } catch {
-            // Whether it was committed cannot be told now: the journal stays, and the next start decides.
+            // Whether it was committed is unknown now: the journal stays, and the next start decides.
             throw failure
         }
         if marker?.operation == journal.operation { return }
@@ -307,17 +305,17 @@ public struct RestoreOperation: Sendable {
         throw failure
     }
 
-    /// The new data lies beside the old for a while: in the database's log, and in the staged media folder.
+    /// The new data exists beside the old for a while: in the database's log, and in the staged media folder.
     private func requireRoom(for checked: CheckedImport, _ others: RoomCheck) throws(BackupError) {
         var room = others
         let lostSize = recreation.flatMap { FileSystem.statusIfPresent($0)?.size } ?? 0
         let databaseSize = max(FileSystem.statusIfPresent(database.path)?.size ?? 0, lostSize)
         try room.need(
             databaseSize * 2 + lostSize + (1 << 20), at: nearestFolder(to: FileSystem.parentPath(database.realPath())))
-        // Keys and identities of all records, for whoever has to find which is which.
+        // Space for the keys and identities of all records, which a merge has to match.
         if checked.strategy != .replace { try room.need(databaseSize + (1 << 20), at: workPath) }
         if let archive = checked.archive, archive.hasMedia, let mediaPath {
-            // Each file and folder ends somewhere in a block.
+            // Each file and folder may leave a block partly empty.
             let folder = try nearestFolder(to: FileSystem.realPathBehindLinks(mediaPath))
             let block = max(1, try FileSystem.space(at: folder).blockSizeBytes)
             let ends = UInt64(archive.mediaEntryCount).multipliedReportingOverflow(by: block).partialValue

@@ -39,7 +39,7 @@ extension RestoreOutcome {
         return "Added \(total(\.added)), updated \(total(\.updated)) and skipped \(total(\.skipped)) records."
     }
 
-    /// A line for each collection.
+    /// One line per collection.
     var lines: [Message] {
         let meaning: Message =
             switch records.strategy {

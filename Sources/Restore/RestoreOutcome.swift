@@ -4,10 +4,10 @@ import BackupCore
 /// What a restore did with records and media, or would do.
 public struct RestoreOutcome: Sendable, Equatable {
     public let records: ImportOutcome
-    /// `nil` when the file brings no media, or the app has none.
+    /// `nil` when the file has no media, or the app has none.
     public let media: MediaOutcome?
 
-    /// What the definition wants to be said, as warnings.
+    /// Notes that the definition asks for, as warnings.
     var notes: [Message] {
         let count = records.furtherNoteCount
         return records.notes + (count > 0 ? ["\(count) more of the same kind."] : []) + [media?.incomplete].compactMap(\.self)

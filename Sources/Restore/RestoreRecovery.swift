@@ -2,12 +2,12 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// Finishes or undoes a restore that a crash interrupted. It may be interrupted itself, at any point, and run again.
+/// Finishes or undoes a restore that a crash interrupted. It may itself be interrupted at any point and run again.
 public enum RestoreRecovery {
     public enum Outcome: Sendable, Equatable {
         /// The database had committed: the restore was finished.
         case completed
-        /// It had not: everything is as it was before the restore.
+        /// It had not committed: everything is as before the restore.
         case undone
     }
 
@@ -20,9 +20,9 @@ public enum RestoreRecovery {
         public let end: RestoreEnd
     }
 
-    /// - Parameter savedMedia: tells what the safety backup holds of the media that the restore has replaced.
+    /// - Parameter savedMedia: knows which replaced media the safety backup holds.
     /// - Returns: `nil` when there was nothing to recover.
-    /// - Throws: `databaseInUse` when the app holds its database locked; it can be tried again.
+    /// - Throws: `databaseInUse` when the app holds a lock on its database; it can be retried.
     public static func run(
         journalPath: String, database: AppDatabase, savedMedia: SavedMedia
     ) throws(BackupError) -> Result? {
@@ -34,18 +34,18 @@ public enum RestoreRecovery {
         }
         var end = RestoreEnd()
         if hasCommitted {
-            // What is published stays published, whatever the app has done with its folder since.
+            // Published media stay published, whatever the app has done with its folder since.
             if journal.state == .prepared {
                 try MediaExchange.synchronizeCommit(of: database)
                 if let media = journal.media { try MediaExchange.publish(media, database) }
                 journal.state = .published
                 try journal.write(to: journalPath)
             }
-            // First what may fill the disk.
+            // First remove what may fill the disk.
             end.clear(journal, savedMedia)
             try database.removeRestoreMarker(of: journal.operation)
         } else {
-            // Before the media go that belong to it.
+            // Before the media that belong to it are removed.
             if journal.mayHaveBegun { try database.settle() }
             if let media = journal.media { end.keptMediaPath = try MediaExchange.undo(media) }
         }
@@ -54,7 +54,7 @@ public enum RestoreRecovery {
             strategy: journal.strategy, end: end)
     }
 
-    /// Whether a restore goes on, or was interrupted, that may have brought the records and not yet all media. One that cannot be looked at may have.
+    /// Whether a restore is running, or was interrupted, that may have written the records but not all media. True if the journal cannot be read.
     public static func isUnderWay(journalPath: String) -> Bool {
         do throws(BackupError) {
             guard let journal = try RestoreJournal.read(journalPath) else { return false }
@@ -64,7 +64,7 @@ public enum RestoreRecovery {
         }
     }
 
-    /// The last step, after the outcome has been reported: forgets the restore.
+    /// The last step, after the outcome has been reported: removes the journal.
     public static func forget(journalPath: String) throws(BackupError) {
         try FileSystem.removeFile(journalPath)
         try FileSystem.synchronizeDirectory(FileSystem.parentPath(journalPath))

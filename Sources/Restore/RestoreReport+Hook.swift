@@ -2,14 +2,14 @@ import BackupCore
 import Export
 
 extension RestoreReport {
-    /// A command of the user's that ran before or after the restore.
+    /// A user command that ran before or after the restore.
     public struct Hook: Sendable {
         private static let lineLimit = 20
 
         public let name: String
         public let exitCode: Int32
         public let hasTimedOut: Bool
-        /// The last of what it said.
+        /// The end of its output.
         public let output: String
 
         public init(name: String, exitCode: Int32, hasTimedOut: Bool, output: String) {
@@ -21,7 +21,7 @@ extension RestoreReport {
 
         public var isSuccess: Bool { exitCode == 0 && !hasTimedOut }
 
-        /// How it ended, in words.
+        /// How it ended, as text.
         public var outcomeText: Message {
             if hasTimedOut { return "it took too long and was ended" }
             return exitCode > 128 ? "ended by signal \(exitCode - 128)" : "exit code \(exitCode)"

@@ -3,13 +3,13 @@ import BackupCore
 import Export
 import SystemIO
 
-/// How a restore went, or what one would do: `last.json` and `last.txt`, and what the commands print.
+/// The report of a restore or a preview: `last.json` and `last.txt`, and the output of the commands.
 public struct RestoreReport: Sendable {
     public enum Result: String, Sendable {
         case success
         /// The file was not accepted; nothing was changed.
         case refused
-        /// It failed on the way; everything is as it was.
+        /// It failed midway; everything is as before.
         case failed
         /// It failed, and could be neither finished nor undone yet; the next start does that.
         case unfinished
@@ -17,7 +17,7 @@ public struct RestoreReport: Sendable {
         case undone
         /// A crash interrupted it after the data was changed; the next start finished it.
         case completed
-        /// Nothing was to be changed: it only says what would happen.
+        /// Preview: only says what would happen.
         case preview
     }
 
@@ -27,37 +27,37 @@ public struct RestoreReport: Sendable {
     public var fileName: String
     public var startedAt: Timestamp
     public var finishedAt: Timestamp
-    /// What was, or would be, done with the data that was there.
+    /// What was, or would be, done with the existing data.
     public var strategy: ImportStrategy
     public var checked: CheckedImport?
     public var outcome: RestoreOutcome?
-    /// What the app's other strategies would do, when only a preview was asked for.
+    /// What the app's other strategies would do, for a preview only.
     public var others: [RestoreOutcome] = []
     /// The safety backup's file name in `safety/`.
     public var safetyBackup: String?
     public var safetySnapshot: SnapshotID?
     public var error: BackupError?
-    /// How many files the restored backup lacks, because they could not be read when it was made, where all media were replaced.
+    /// The number of files missing from the restored backup, because they could not be read when it was created; only if all media were replaced.
     public var unreadFileCount = 0
-    /// What the safety backup lacks of what the restore leaves alone.
+    /// What the safety backup lacks of data that the restore leaves alone.
     public var safetyGaps: BackupError?
-    /// What else the user should know of the safety backup.
+    /// Another warning about the safety backup.
     public var safetyWarning: Message?
     /// A folder with media that the restore has taken out of the media folder, and that are in no backup.
     public var keptMediaPath: String?
-    /// The folder in it with logs that could not come to their databases.
+    /// The folder in it with logs that could not be moved to their databases.
     public var separatedLogsPath: String?
-    /// Why what the restore has replaced could not be cleared away yet.
+    /// Why the replaced files could not be removed yet.
     public var leftover: BackupError?
     /// The folder where a dropped file replaces all data, if there is one.
     public var undoFolder: String? = "restore/"
-    /// The command that takes the restore back, also without a mount.
+    /// The command that undoes the restore, also without a mount.
     public var undoCommand: String?
-    /// Commands of the user's that were run.
+    /// User commands that ran.
     public var hooks: [Hook] = []
-    /// After a failure: what of the app's lost data is there again all the same; `nil` when the data is as it was.
+    /// After a failure: which of the app's lost data was recovered anyway; `nil` when the data is as before.
     public var broughtBack: Message?
-    /// Of what was handed in; `nil` after a crash, when nobody knows it any more.
+    /// Size of the submitted file; `nil` after a crash, when it is no longer known.
     public var sizeBytes: UInt64?
 
     public init(
@@ -76,7 +76,7 @@ public struct RestoreReport: Sendable {
         self.error = error
     }
 
-    /// What is left when the data is new or old as a whole.
+    /// Adds what is left when the data is entirely new or entirely old.
     public mutating func note(_ end: RestoreEnd) {
         keptMediaPath = end.keptMediaPath ?? keptMediaPath
         separatedLogsPath = end.separatedLogsPath ?? separatedLogsPath
@@ -145,19 +145,19 @@ public struct RestoreReport: Sendable {
         return checked?.summary.successMessage ?? "The data was imported."
     }
 
-    /// What the apps' own code calls it, where it has a name: nothing was changed by either.
+    /// The name of the error in the apps' own code, if there is one: both mean that nothing was changed.
     private var restoreError: String? {
         guard let error, error.code != .interrupted else { return nil }
         if error.message.english.hasPrefix(ImportMessages.extractionFailureStart) { return "extractionFailed" }
         return result == .refused && Self.isOfContent(error.code) ? "validationFailed" : nil
     }
 
-    /// Whether what was handed in is at fault, and not the disk or another operation.
+    /// Whether the submitted file is at fault, and not the disk or another operation.
     private static func isOfContent(_ code: BackupError.Code) -> Bool {
         [.invalidContent, .damagedContent, .unsupportedVersion, .tooLarge].contains(code)
     }
 
-    /// `photoFilesRestored`: how many files have come, called after the records that they belong to.
+    /// `photoFilesRestored`: the number of restored files, named after the records that they belong to.
     private var restoredFiles: [OrderedJSON.Member] {
         guard let outcome, let definition = checked?.definition,
             let name =
@@ -168,10 +168,10 @@ public struct RestoreReport: Sendable {
         return [.init("\(name)FilesRestored", .integer(outcome.media?.restoredCount ?? 0))]
     }
 
-    /// Whether the data is that of the file.
+    /// Whether the data is now that of the file.
     public var isNew: Bool { result == .success || result == .completed }
 
-    /// Whether what was handed in may hold something that the app does not have now: skipped records, or what a warning names.
+    /// Whether the submitted file may hold data that the app does not have now: skipped records, or what a warning names.
     public var leavesSome: Bool {
         let skipsRecords = outcome?.records.collections.contains { $0.skipped > 0 } ?? false
         let skipsMedia = (outcome?.media?.skipped ?? 0) > 0
@@ -218,10 +218,10 @@ public struct RestoreReport: Sendable {
 
     private var details: [Message] { error?.details ?? [] }
 
-    /// For a person, some lines.
+    /// For a person, several lines.
     public var text: Message { .joined(lines, separator: "\n") }
 
-    /// What a failure has left: for a person who has been told the error itself.
+    /// The consequences of a failure, to be shown after the error itself.
     public var remains: [Message] {
         switch result {
         case .refused: ["Nothing was changed."]
@@ -279,7 +279,7 @@ public struct RestoreReport: Sendable {
         for hook in hooks { lines += hook.lines }
         if let remedy = error?.remedy { lines.append(remedy) }
         switch result {
-        // What is wrong with a file is wrong with it the next time as well.
+        // A bad file stays bad on a retry.
         case .refused where error.map { !$0.code.mayPass && $0.code != .interrupted } == true:
             lines.append(broughtBack ?? Self.unchanged)
         case .refused, .failed: lines.append(broughtBack ?? "The data is as it was. Copy the file again to try again.")

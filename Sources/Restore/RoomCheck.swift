@@ -2,15 +2,15 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Bytes that will be needed, summed up for each file system: what goes to the same disk needs room together.
+/// Required space, summed up for each file system: files on the same disk need space together.
 public struct RoomCheck: Sendable {
     private var needs: [UInt64: (path: String, bytes: UInt64)] = [:]
 
     public init() {}
 
-    /// - Parameter path: a folder or file that is there.
+    /// - Parameter path: an existing folder or file
     public mutating func need(_ bytes: UInt64, at path: String) throws(BackupError) {
-        // The disk that a link leads to is the one that fills up.
+        // The disk of a link's target is the one that fills up.
         guard let device = try FileSystem.look(path)?.device else {
             throw SystemCall.error(ENOENT, action: "read the attributes", path: path)
         }
@@ -20,8 +20,8 @@ public struct RoomCheck: Sendable {
     }
 
     /// - Parameters:
-    ///   - purpose: what needs the room, with its article.
-    ///   - remedy: what to do.
+    ///   - purpose: what needs the space, with its article.
+    ///   - remedy: what to do
     /// - Throws: `noSpace` naming the folder.
     public func require(_ purpose: Message, remedy: Message) throws(BackupError) {
         for need in needs.values {

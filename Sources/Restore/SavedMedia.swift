@@ -1,9 +1,9 @@
 import BackupCore
 import SystemIO
 
-/// Tells what of the media folder a safety backup holds, so that a restore removes nothing else.
+/// Knows which files of the media folder a safety backup holds, so that a restore removes only these.
 public struct SavedMedia: Sendable {
-    /// Whether the backup has the file as it is.
+    /// Whether the backup has the file unchanged.
     public typealias Check = (ReplacedFile) throws(BackupError) -> Bool
 
     private let makeCheck: @Sendable (SnapshotID?) -> Check
@@ -11,7 +11,7 @@ public struct SavedMedia: Sendable {
     /// - Parameter makeCheck: given the safety backup; `nil` when there is none.
     public init(_ makeCheck: @escaping @Sendable (SnapshotID?) -> Check) { self.makeCheck = makeCheck }
 
-    /// For data that nobody has to keep.
+    /// For data that need not be kept.
     public static let everything = SavedMedia { _ in { _ in true } }
 
     func check(_ snapshot: SnapshotID?) -> Check { makeCheck(snapshot) }

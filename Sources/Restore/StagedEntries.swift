@@ -2,8 +2,8 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// The entries that a restore brings into the media folder, each with its inode: what tells them from the app's own if they have to be taken out
-/// again. Size and modification time tell whether the app has written to one since. A file beside the staged entries.
+/// The entries that a restore brings into the media folder, each with its inode, which distinguishes them from the app's own if they must be taken out
+/// again. Size and modification time show whether the app has written to one since. Stored as a file beside the staged entries.
 struct StagedEntries {
     struct Entry: Equatable {
         let path: [FileName]
@@ -17,7 +17,7 @@ struct StagedEntries {
             (inode, size, modificationTime) = (status.inode, status.size, status.modificationTime)
         }
 
-        /// - Parameter text: as `text` gives it, or the inode alone.
+        /// - Parameter text: in the form of `text`, or the inode alone.
         fileprivate init?(path: [FileName], text: String) {
             let fields = text.split(separator: ",", omittingEmptySubsequences: false)
             guard let inode = fields.first.flatMap({ UInt64($0) }) else { return nil }
@@ -37,7 +37,7 @@ struct StagedEntries {
             return "\(inode),\(size),\(modificationTime.seconds),\(modificationTime.nanoseconds)"
         }
 
-        /// Whether a file is the staged one, and nothing was written to it.
+        /// Whether a file is the staged one, without later writes.
         func isUnchanged(_ status: FileStatus) -> Bool {
             status.kind == .regular && status.inode == inode && status.size == size && status.modificationTime == modificationTime
         }
@@ -47,7 +47,7 @@ struct StagedEntries {
 
     private(set) var entries: [Entry] = []
 
-    /// Of what is staged: each entry at the top, and in the folders above a database among the media, which stay.
+    /// Lists the staged entries: each entry at the top, and in the folders above a database among the media, which stay.
     init(of stagedPath: String, _ amongMedia: DatabaseAmongMedia) throws(BackupError) {
         try collect(FolderHandle(path: stagedPath), [], amongMedia)
     }
@@ -64,7 +64,7 @@ struct StagedEntries {
         }
     }
 
-    /// - Returns: nothing for a file that is empty, as older versions made it.
+    /// - Returns: nothing for an empty file, as older versions created it.
     init(at path: String) throws(BackupError) {
         for record in try FileSystem.readFile(path, limitBytes: Self.limitBytes).split(separator: 0) {
             guard let space = record.firstIndex(of: UInt8(ascii: " ")),

@@ -2,17 +2,16 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Files and folders of a staged media folder, by names that are bytes. Each step opens the next folder without following links, so that
-/// nothing lands outside.
+/// Files and folders of a staged media folder, by names as bytes. Each step opens the next folder without following links, so that nothing is created outside.
 enum StagedPath {
-    /// Makes the folder at `path` (components joined by `/`) and those above it, unless they are there.
+    /// Creates the folder at `path` (components joined by `/`) and its missing parents.
     static func makeDirectories(_ path: [UInt8], in root: String) throws(BackupError) {
         try descend(path.split(separator: UInt8(ascii: "/"))[...], from: DirectoryReader(path: root)) {
             (_: borrowing DirectoryReader) throws(BackupError) in
         }
     }
 
-    /// Makes a new file; its folder is there.
+    /// Creates a new file; its folder exists.
     static func create(_ path: [UInt8], in root: String) throws(BackupError) -> OwnedDescriptor {
         let components = path.split(separator: UInt8(ascii: "/"))
         guard let name = components.last else { throw BackupError(.invalidArgument, "a name is empty", path: root) }
@@ -22,7 +21,7 @@ enum StagedPath {
         }
     }
 
-    /// Makes a symbolic link, whose folder is there.
+    /// Creates a symbolic link; its folder exists.
     static func createLink(
         _ path: [UInt8], to target: [UInt8], in root: String, _ time: Timestamp
     ) throws(BackupError) {
@@ -34,7 +33,7 @@ enum StagedPath {
         }
     }
 
-    /// Removes a file or link; nothing happens when it is not there.
+    /// Removes a file or link; a no-op when it does not exist.
     static func remove(_ path: [UInt8], in root: String) throws(BackupError) {
         let components = path.split(separator: UInt8(ascii: "/"))
         guard let name = components.last else { return }
@@ -46,7 +45,7 @@ enum StagedPath {
         try folder.removeFile(FileName(bytes: Array(name)))
     }
 
-    /// - Parameter permissions: `nil` leaves those that a new folder has.
+    /// - Parameter permissions: `nil` keeps those of a new folder.
     static func setDirectoryAttributes(
         _ path: [UInt8], in root: String, _ permissions: UInt32?, _ time: Timestamp
     ) throws(BackupError) {

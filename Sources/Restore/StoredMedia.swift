@@ -3,12 +3,12 @@ import BackupRepository
 import Glibc
 import SystemIO
 
-/// The media folder of the backup that is restored, as the repository has it: what no archive holds of its files (decision 40).
+/// The media folder of the restored backup in the repository: file metadata that no archive contains (decision 40).
 public struct StoredMedia: Sendable {
     let repository: Repository
     let root: StoredDirectory
     private let entry: TreeEntry
-    /// Of files whose entries name no other; `nil` where the backup does not say.
+    /// The owner of files whose entries name no other; `nil` where the backup does not record it.
     private let fileOwner: FileOwner?
 
     /// - Returns: `nil` when the backup has no media, or cannot be read.
@@ -23,10 +23,10 @@ public struct StoredMedia: Sendable {
 
     private var folderOwner: FileOwner? { entry.metadata?.owner ?? fileOwner }
 
-    /// Whom root gives restored files whose entries name no owner.
+    /// The owner that root gives to restored files whose entries name none.
     ///
-    /// The owner that the media folder has now, as after a move to another machine, where the app has another number. But where the folder had an owner
-    /// of its own in the backup and still has it, or most of what is in it still has the owner of the backup, the numbers are those of the backup.
+    /// Normally the present owner of the media folder, as after a move to another machine, where the app has another number. But the backup's numbers apply if
+    /// the folder had its own owner in the backup and still has it, or if most of its content still has the backup's owner.
     func ownerOfFiles(in path: String) throws(BackupError) -> FileOwner {
         let folder = try FolderHandle(path: path)
         let status = try folder.status()
@@ -42,16 +42,16 @@ public struct StoredMedia: Sendable {
         return knownCount > otherCount ? fileOwner : present
     }
 
-    /// Of a large folder the first names tell enough.
+    /// In a large folder the first names are representative.
     private static let lookedAtCount = 1_000
 
-    /// Gives the media folder, which was lost and is made again, what the backup has of it. As root its owner, unless the folder that it lies in says
-    /// whose data are there. What cannot be had is left: the folder is there.
+    /// Sets the backup's metadata on the media folder, which was lost and is created again. As root also its owner, unless the parent folder shows another
+    /// one. Failures are ignored: the folder exists.
     public func giveMetadata(toMadeFolder path: String) throws(BackupError) {
         let folder = try FolderHandle(path: path)
         if geteuid() == 0 {
             let parent = try FileSystem.status(FileSystem.parentPath(path))
-            // The folder's numbers are still those of the backup where its user is the same.
+            // The parent folder's numbers are still those of the backup if its user is the same.
             let isKnown = parent.owner == 0 || parent.owner == folderOwner?.user
             let owner = isKnown ? folderOwner : FileOwner(user: parent.owner, group: parent.group)
             if let owner { try? folder.setOwner(owner) }
@@ -62,7 +62,7 @@ public struct StoredMedia: Sendable {
         _ = folder.setExtendedAttributes(entry.metadata?.extendedAttributes ?? [], permissions: permissions | 0o700)
     }
 
-    /// Paths below the media folder of files that had holes, and how many bytes lie in these.
+    /// Paths below the media folder of files that had holes, with the number of bytes in these.
     func sparseFiles() -> [[UInt8]: UInt64] {
         var files: [[UInt8]: UInt64] = [:]
         visit(root, at: []) { entry, path in
@@ -71,7 +71,7 @@ public struct StoredMedia: Sendable {
         return files
     }
 
-    /// A folder that cannot be read has none.
+    /// Skips an unreadable folder.
     private func visit(_ stored: StoredDirectory, at folder: [UInt8], _ body: (TreeEntry, [UInt8]) -> Void) {
         for entry in (try? repository.directory(stored))?.entries ?? [] {
             let path = BytePath.join(folder, entry.name.bytes)
@@ -81,7 +81,7 @@ public struct StoredMedia: Sendable {
     }
 }
 
-/// Gives staged media what the backup has of them beside their bytes. A file that is staged otherwise than it was stored is left as it is.
+/// Sets the backup's metadata on staged media. Leaves a file alone if it was staged differently than stored.
 struct StagedMetadata {
     private struct Linked {
         let entry: TreeEntry
@@ -101,15 +101,15 @@ struct StagedMetadata {
 
     // MARK: Hard links
 
-    /// Makes one file of staged files that were names of one. Before what is staged is noted: it changes inodes.
+    /// Makes hard links of staged files that were names of one file. Call it before the staged entries are recorded: it changes inodes.
     mutating func link() throws(BackupError) { _ = try link(media.root, staging, path: []) }
 
-    /// - Returns: whether the folder was changed, and so its time.
+    /// - Returns: whether the folder, and with it its modification time, was changed.
     private mutating func link(
         _ stored: StoredDirectory, _ folder: FolderHandle, path: [FileName]
     ) throws(BackupError) -> Bool {
         var isChanged = false
-        // What cannot be read is noted by the second walk.
+        // The second walk reports unreadable folders.
         for entry in (try? media.repository.directory(stored))?.entries ?? [] {
             if let inner = entry.storedDirectory, let innerFolder = try folder.openFolder(entry.name) {
                 guard try link(inner, innerFolder, path: path + [entry.name]), let status = try? innerFolder.status() else {
@@ -133,7 +133,7 @@ struct StagedMetadata {
         return status.kind == .regular && status.size == entry.size
     }
 
-    /// - Returns: false where the file system has no hard links, or no more of this file: then it stays a file of its own.
+    /// - Returns: false where the file system has no hard links, or allows no more for this file: then it stays a separate file.
     private func replace(_ entry: TreeEntry, _ folder: FolderHandle, with first: Linked) throws(BackupError) -> Bool {
         var source = staging
         for name in first.folder {
@@ -153,7 +153,7 @@ struct StagedMetadata {
 
     // MARK: Owners and extended attributes
 
-    /// - Returns: what is to be said of files that could not get all of theirs.
+    /// - Returns: a warning about files that could not get all of theirs.
     mutating func restoreAttributes() throws(BackupError) -> Message? {
         try restoreAttributes(media.root, staging, path: [])
         guard let firstProblem else { return nil }
@@ -169,7 +169,7 @@ struct StagedMetadata {
         do throws(BackupError) {
             directory = try media.repository.directory(stored)
         } catch {
-            // The files themselves have come another way, perhaps.
+            // The files themselves may have come another way.
             return note(error, path)
         }
         for entry in directory.entries {
@@ -194,7 +194,7 @@ struct StagedMetadata {
         }
     }
 
-    /// Only root can give a file to another user.
+    /// Only root can change a file's owner.
     private func give(_ owner: FileOwner?, _ body: (FileOwner) throws(BackupError) -> Void) -> BackupError? {
         guard let owner, geteuid() == 0 else { return nil }
         do throws(BackupError) {

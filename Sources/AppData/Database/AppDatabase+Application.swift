@@ -1,8 +1,8 @@
 import BackupCore
 
 extension AppDatabase {
-    /// SQLite files can say whose they are (`PRAGMA application_id`): one that says it is another application's is refused. One that says
-    /// nothing may be anybody's.
+    /// SQLite files can identify their application (`PRAGMA application_id`): a file of another application is refused. A file without an ID may belong to
+    /// any application.
     /// - Throws: `invalidContent`.
     public func requireSameApplication(as dropped: DroppedDatabase) throws(BackupError) {
         guard let ours = try? read({ (connection) throws(BackupError) in try Self.applicationID(connection, path) }) else {

@@ -4,20 +4,20 @@ import GRDBSQLite
 import Glibc
 import SystemIO
 
-/// The app's SQLite database. Each operation opens a connection of its own and closes it again, so that operations of several
-/// threads do not wait for one another, and a file that was put in the old one's place is seen.
+/// The app's SQLite database. Each operation opens its own connection and closes it again: operations of several threads do not block each other,
+/// and see a file that has replaced the old one.
 public struct AppDatabase: Sendable {
     public let path: String
     public let definition: AppDefinition
     /// How long a writer waits for another one, in seconds.
     public let busyTimeoutSeconds: Double
-    /// For collections that are told of the media folder.
+    /// For collections that are generated from the media folder.
     public let media: (any MediaCatalog)?
-    /// Whether rows are read from their tables alone, since an index may lack some.
+    /// Whether rows are read only from their tables, since an index may lack some.
     public let avoidsIndexes: Bool
 
-    /// The database of a file that is there.
-    /// - Throws: `notFound`; `invalidContent` when it has not the definition's tables and columns.
+    /// The database in an existing file.
+    /// - Throws: `notFound`; `invalidContent` when it lacks the definition's tables or columns.
     public init(
         opening path: String, definition: AppDefinition, busyTimeoutSeconds: Double = 5
     ) throws(BackupError) {
@@ -25,7 +25,7 @@ public struct AppDatabase: Sendable {
         try check()
     }
 
-    /// The database at a path, whatever is there now: each operation says itself what is wrong with it.
+    /// The database at a path, regardless of the present state: each operation reports what is wrong with it.
     public init(
         at path: String, definition: AppDefinition, busyTimeoutSeconds: Double = 5, media: (any MediaCatalog)? = nil,
         avoidsIndexes: Bool = false
@@ -37,11 +37,11 @@ public struct AppDatabase: Sendable {
         self.busyTimeoutSeconds = busyTimeoutSeconds
     }
 
-    /// - Throws: `notFound`; `invalidContent` when it has not the definition's tables and columns; `damagedContent` when it is no database.
+    /// - Throws: `notFound`; `invalidContent` when it lacks the definition's tables or columns; `damagedContent` when it is not a database.
     public func check() throws(BackupError) {
         try Self.requireFile(path)
         let missing = try read { connection throws(BackupError) in
-            // Of a database that does not even remember its format, the tables of the first are missed.
+            // If the database does not even record its format, report missing tables of the first one.
             let format = (try? definition.format(ofDatabase: connection, path: path)) ?? definition
             return try DatabaseSchemaCheck(connection: connection, definition: format, path: path).firstProblem()
         }
@@ -52,7 +52,7 @@ public struct AppDatabase: Sendable {
         }
     }
 
-    /// Makes the embedded database, in WAL mode and with mode 0600, or brings one that is there to the newest schema.
+    /// Creates the embedded database, in WAL mode and with mode 0600, or migrates an existing one to the newest schema.
     public static func create(
         at path: String, definition: AppDefinition, busyTimeoutSeconds: Double = 5
     ) throws(BackupError) -> AppDatabase {
@@ -62,7 +62,7 @@ public struct AppDatabase: Sendable {
                 path: path, configuration: configuration(isReadOnly: false, busyTimeoutSeconds: busyTimeoutSeconds))
             defer { try? queue.close() }
             try queue.writeWithoutTransaction { database in
-                // The migrations' SQL may be a stranger's, and is for this file: it attaches no other.
+                // The migrations' SQL may be untrusted, and is for this file only: it must not attach another one.
                 sqlite3_limit(database.sqliteConnection, SQLITE_LIMIT_ATTACHED, 0)
                 _ = try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
             }
@@ -75,20 +75,20 @@ public struct AppDatabase: Sendable {
         return try AppDatabase(opening: path, definition: definition, busyTimeoutSeconds: busyTimeoutSeconds)
     }
 
-    /// To be done before SQLite may write to a database: makes an empty file where there is none, and refuses a journal that would have SQLite delete
+    /// Must be called before SQLite may write to a database: creates an empty file where there is none, and refuses a journal that would make SQLite delete
     /// a foreign file.
     /// - Throws: `notPermitted` for such a journal.
     static func prepareForWriting(_ path: String) throws(BackupError) {
         if try FileSystem.lookBehindLinks(path) == nil {
-            // Made here and not by SQLite, for its mode; the log files take theirs from it. Never opened when it is there: closing it would drop
-            // the locks of this process's other connections.
+            // Created here and not by SQLite, for its mode, which the log files inherit. An existing file is never opened: closing it would drop the locks of
+            // this process's other connections.
             _ = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
         }
         try OrphanedLog.requireNone(ofDatabase: path)
         try SuperJournal.requireOwn(ofDatabase: path)
     }
 
-    /// Whether the embedded database lacks a step to the newest schema.
+    /// Whether the embedded database has pending migrations.
     public func hasPendingMigrations() throws(BackupError) -> Bool {
         let done = try read { connection throws(BackupError) in
             let statement = try DatabaseStatement(connection, "SELECT identifier FROM grdb_migrations", path: path)
@@ -99,17 +99,17 @@ public struct AppDatabase: Sendable {
         return definition.migrations.contains { !done.contains($0.name) }
     }
 
-    /// Whether something is there, be it no database.
-    /// - Throws: when that cannot be told: the path may be a link to a disk that is not mounted.
+    /// Whether a file exists, even if it is not a database.
+    /// - Throws: when that cannot be determined: the path may be a link to a disk that is not mounted.
     public func exists() throws(BackupError) -> Bool { try FileSystem.lookBehindLinks(path) != nil }
 
-    /// The path of the file itself, as it is now: what lies beside it is named after it.
+    /// The present path of the file itself: files beside it are named after it.
     public func realPath() throws(BackupError) -> String { try DatabaseFile.realPath(path) }
 
     /// A cheap fingerprint (a few system calls); it differs whenever something was committed since.
     public func changeState() -> DatabaseChangeState { DatabaseChangeState(path: path) }
 
-    /// Whether the app can commit while somebody reads, however long that takes: it has a write-ahead log.
+    /// Whether the app can commit during a read of any length: it has a write-ahead log.
     public func readersLetWritersPass() throws(BackupError) -> Bool {
         try read { connection throws(BackupError) in
             let mode = try DatabaseStatement(connection, "PRAGMA journal_mode", path: path)
@@ -117,8 +117,8 @@ public struct AppDatabase: Sendable {
         }
     }
 
-    /// Runs `body` inside one read transaction: everything it reads and copies is of one instant. With a write-ahead log writers are not held up;
-    /// without one they wait until it ends, so what takes long reads from a copy.
+    /// Runs `body` inside one read transaction: everything it reads and copies is of one instant. With a write-ahead log it does not block writers; without
+    /// one they wait until it ends, so long tasks should read from a copy.
     public func readSnapshot<Result>(
         _ body: (DatabaseSnapshot) throws(BackupError) -> Result
     ) throws(BackupError) -> Result {
@@ -129,8 +129,8 @@ public struct AppDatabase: Sendable {
         }
     }
 
-    /// What of its rows a backup would hold and no restore would take.
-    /// - Returns: as many findings as the validator collects.
+    /// Problems of its rows: a backup stores such rows, but no restore would accept them.
+    /// - Returns: at most as many findings as the validator collects.
     public func rowProblems() throws(BackupError) -> [Message] {
         try readSnapshot { (snapshot) throws(BackupError) in
             do throws(BackupError) {
@@ -145,7 +145,7 @@ public struct AppDatabase: Sendable {
     }
 
     /// Values of its rows that the definition does not allow; `nil` when there are none.
-    /// - Throws: `invalidContent` for what no restore takes in any way.
+    /// - Throws: `invalidContent` for rows that no kind of restore accepts.
     public func disallowedValues() throws(BackupError) -> DisallowedValues? {
         try readSnapshot { (snapshot) throws(BackupError) in
             try ImportValidator(definition: snapshot.definition, limitsMetadata: false, acceptsValues: true).validate(
@@ -154,13 +154,13 @@ public struct AppDatabase: Sendable {
         }
     }
 
-    /// The app's definition in the wire format that the data came in.
+    /// The app's definition in the wire format of the data.
     public func currentFormat() throws(BackupError) -> AppDefinition {
         guard definition.coversWholeDatabase || !definition.otherFormats.isEmpty else { return definition }
         return try readSnapshot { $0.definition }
     }
 
-    /// The mark of the last replacement, while it is there: what a crashed restore asks, to know whether it had committed.
+    /// The marker of the last replacement, if present: after a crash it shows whether the restore had committed.
     public func restoreMarker() throws(BackupError) -> RestoreMarker? {
         try read { connection throws(BackupError) in try RestoreMarker.read(connection, path: path) }
     }
@@ -170,20 +170,20 @@ public struct AppDatabase: Sendable {
         try restoreMarker()?.requireFinished(ownJournalPath: ownJournalPath, path: path)
     }
 
-    /// Removes the mark, when the restore that left it has ended; that of another restore stays.
+    /// Removes the marker of a restore that has ended; keeps that of another restore.
     public func removeRestoreMarker(of operation: String) throws(BackupError) {
         guard try restoreMarker()?.operation == operation else { return }
         try write { database in try database.execute(sql: "DROP TABLE IF EXISTS \(RestoreMarker.table)") }
     }
 
-    /// Makes sure that a transaction which failed at its commit stays undone. With a write-ahead log all of it may be in the log by then, commit mark
-    /// and all, and only the index in memory, which the app shares, leaves it out: after the app has died, or the power was cut, whoever reads the log
-    /// anew would find it done. What is committed here takes its place, and says nothing new.
+    /// Ensures that a transaction whose commit failed stays rolled back. With a write-ahead log, all of it may be in the log, including the commit mark, and
+    /// only the index in memory, which the app shares, excludes it. After the app has died or the power was cut, the next reader of the log would consider it
+    /// committed. The commit made here overwrites it, and changes nothing.
     public func settle() throws(BackupError) {
         guard try readersLetWritersPass() else { return }
         try write { database in
             let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
-            // Written to the log even if it is the same.
+            // Written to the log even if unchanged.
             try database.execute(sql: "PRAGMA user_version = \(version)")
         }
     }
@@ -203,14 +203,14 @@ public struct AppDatabase: Sendable {
         do {
             outcome = try read(isReadOnly: true, body)
         } catch let error where error.code == .readOnly || error.code == .accessDenied {
-            // A journal left by a crash must be rolled back, or a log's index made, before anything can be read.
+            // Before anything can be read, a journal left by a crash must be rolled back, or a log's index created.
             guard access(path, W_OK) == 0 else { throw error }
             outcome = try read(isReadOnly: false, body)
         }
         return try outcome.get()
     }
 
-    /// - Returns: what the body gave or threw; throws itself only when the body was not reached, so that it never runs twice.
+    /// - Returns: the body's result or error; throws itself only when the body was not reached, so that it never runs twice.
     private func read<Result>(
         isReadOnly: Bool, _ body: (OpaquePointer?) throws(BackupError) -> Result
     ) throws(BackupError) -> Swift.Result<Result, BackupError> {
@@ -220,7 +220,7 @@ public struct AppDatabase: Sendable {
         try DatabaseFailure.mapping(path) {
             try queue.read { database in
                 prepareForReading(database.sqliteConnection)
-                // BEGIN alone takes no lock: the first read does, and from then on the state stands still.
+                // BEGIN alone takes no lock: the first read does, and fixes the state.
                 _ = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master")
                 outcome = Swift.Result { () throws(BackupError) in try body(database.sqliteConnection) }
             }
@@ -229,7 +229,7 @@ public struct AppDatabase: Sendable {
         return outcome
     }
 
-    /// One transaction that takes the write lock at its beginning.
+    /// One transaction that takes the write lock at its start.
     func write<Result>(_ body: (Database) throws -> Result) throws(BackupError) -> Result {
         let queue = try open(isReadOnly: false)
         defer { try? queue.close() }
@@ -249,7 +249,7 @@ public struct AppDatabase: Sendable {
     private func open(isReadOnly: Bool) throws(BackupError) -> DatabaseQueue {
         guard try exists() else { throw Self.notThere(path) }
         try OrphanedLog.requireNone(ofDatabase: path)
-        // A connection that only reads rolls nothing back.
+        // A read-only connection rolls nothing back.
         if !isReadOnly { try SuperJournal.requireOwn(ofDatabase: path) }
         return try DatabaseFailure.mapping(path) {
             try DatabaseQueue(
@@ -258,7 +258,7 @@ public struct AppDatabase: Sendable {
         }
     }
 
-    /// For a connection that only reads: what a whole database holds is read whatever order its texts are in.
+    /// For a read-only connection: a whole database is read regardless of its collations.
     private func prepareForReading(_ connection: OpaquePointer?) {
         if definition.coversWholeDatabase { UnknownCollations.accept(on: connection) }
     }
@@ -267,14 +267,14 @@ public struct AppDatabase: Sendable {
         var configuration = Configuration()
         configuration.readonly = isReadOnly
         configuration.busyMode = .timeout(busyTimeoutSeconds)
-        // Records come in the order of the file: references are checked before, and at the end of the transaction.
+        // Records come in file order: references are checked before, and at the end of the transaction.
         configuration.foreignKeysEnabled = false
         configuration.label = "backupfs"
         return configuration
     }
 }
 
-/// What a database holds now, with the time that an export would tell.
+/// The present content of a database, with the creation time of an export.
 private struct DatedSnapshot: RecordSource {
     let snapshot: DatabaseSnapshot
 
@@ -282,7 +282,7 @@ private struct DatedSnapshot: RecordSource {
 
     func visit(with visitor: any RecordVisitor) throws(BackupError) {
         try snapshot.visit(with: visitor, createdAt: SystemClock.now().wholeSeconds)
-        // What is told of the media folder is made anew for each export, and no part of the database.
+        // Collections about the media folder are generated for each export, and are not part of the database.
         for (index, collection) in definition.collections.enumerated() where collection.source != .table {
             try visitor.beginCollection(index)
         }

@@ -1,8 +1,7 @@
 import BackupCore
 
 extension AppDefinition {
-    /// The wire format that the data of an open database came in, and goes out in. Of a database nobody has described, with the tables that it
-    /// has.
+    /// The wire format in which an open database's data came in and goes out. For a database without a definition, with the tables that it has.
     func format(ofDatabase connection: OpaquePointer?, path: String) throws(BackupError) -> AppDefinition {
         if coversWholeDatabase {
             return covering(try DatabaseIntrospection(connection: connection, path: path).collections())

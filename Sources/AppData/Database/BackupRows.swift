@@ -1,23 +1,22 @@
 import BackupCore
 import GRDBSQLite
 
-/// The rows of a backup's own database. A restore of the backup copies them as they are: an export has neither the columns that no field names, nor the
-/// numbers by which SQLite knows rows, nor each value in the very form that the app gave it (a date with its time zone, NULL in the place of a default).
+/// The rows of a backup's own database. A restore of the backup copies them unchanged. An export lacks the columns that no field names, SQLite's row
+/// numbers, and the exact form in which the app stored each value (a date with its time zone, NULL in place of a default).
 public struct BackupRows: Sendable {
-    /// Tables of collections whose rows the database has with all columns that no record may lack. Those that
-    /// only another of the app's formats names are among them.
+    /// Tables of collections whose rows have, in that database, all columns that are required. Includes tables that only another of the app's formats names.
     private let tables: Set<SchemaName>
     public var rewritten: [RewrittenColumn] = []
     private let databasePath: String
-    /// Tables whose rows a restore leaves or writes by other means.
+    /// Tables whose rows a restore leaves alone or writes by other means.
     private let otherTables: Set<SchemaName>
 
-    /// A column that records have other values for than the backup's rows: where their files lie now, or what a field is when a record lacks it.
+    /// A column for which records have other values than the backup's rows: the new paths of their files, or the value of a field that a record lacks.
     public struct RewrittenColumn: Sendable {
         let table: SchemaName
         let column: String
 
-        /// - Parameter pointer: of the definition.
+        /// - Parameter pointer: of the definition
         public init(_ pointer: MediaPointer, _ definition: AppDefinition) {
             self.init(definition.collections[pointer.collection], pointer.field)
         }
@@ -30,11 +29,11 @@ public struct BackupRows: Sendable {
 
     /// - Parameters:
     ///   - path: the database of one of the store's own backups.
-    ///   - definition: the app's.
-    ///   - format: the app's, in the form that the records of the restore have.
-    ///   - replacesKept: whether the rows of an app that keeps some in a restore are copied all the same, and none is kept.
-    /// - Returns: `nil` where its rows are not to be copied: its data is of another form, or the app keeps rows in a restore.
-    /// - Throws: `damagedContent` when it is damaged; what opening and reading throws.
+    ///   - definition: the app's definition.
+    ///   - format: the app's definition, in the format of the restored records.
+    ///   - replacesKept: whether to copy the rows even if the app keeps some of its own in a restore; then none is kept.
+    /// - Returns: `nil` if its rows must not be copied: its data has another format, or the app keeps rows in a restore.
+    /// - Throws: `damagedContent` when it is damaged; errors of opening and reading.
     public init?(
         path: String, definition: AppDefinition, format: AppDefinition, replacesKept: Bool = false
     ) throws(BackupError) {
@@ -65,7 +64,7 @@ public struct BackupRows: Sendable {
         }
         let keyTables = definition.keyTables
         tables.subtract(keyTables)
-        // The others of the form are filled by records.
+        // Records fill the other tables of the format.
         let ofRecords = Set(format.collections.lazy.filter { $0.source == .table }.map { SchemaName($0.table) }).subtracting(
             tables)
         otherTables = keyTables.union(ofRecords)
@@ -76,17 +75,17 @@ public struct BackupRows: Sendable {
         guard !tables.isEmpty || !definition.hasTables else { return nil }
     }
 
-    /// The rows of a backup none of whose tables has to be filled by records: these need not be valid.
+    /// The rows of a backup without tables that records have to fill: then the records need not be valid.
     /// - Parameters:
     ///   - path: the database of one of the store's own backups.
-    ///   - definition: the app's.
-    /// - Returns: the rows and the database; `nil` when a table has to be filled by records.
-    /// - Throws: as the initializer.
+    ///   - definition: the app's definition.
+    /// - Returns: the rows and the database; `nil` when records have to fill a table.
+    /// - Throws: like the initializer.
     public static func ofAllRecords(
         path: String, definition: AppDefinition
     ) throws(BackupError) -> (rows: BackupRows, database: DroppedDatabase)? {
         let database = try DroppedDatabase(path: path, definition: definition, needsVersion: false)
-        // The way back from a restore counts for more than what the app wants kept.
+        // Undoing a restore is more important than the rows that the app wants to keep.
         guard
             let rows = try BackupRows(path: path, definition: definition, format: database.definition, replacesKept: true),
             rows.hasAll(of: database.definition)
@@ -94,7 +93,7 @@ public struct BackupRows: Sendable {
         return (rows, database)
     }
 
-    /// What refers to nothing in the backup.
+    /// Dangling references in the backup.
     func danglingReferences() throws(BackupError) -> DanglingReferences {
         var found: DanglingReferences?
         try Self.withConnection(to: databasePath) { connection throws(BackupError) in
@@ -103,15 +102,15 @@ public struct BackupRows: Sendable {
         return found ?? DanglingReferences()
     }
 
-    /// Whether no table of the format has to be filled by records.
+    /// Whether the rows cover all tables of the format, so that records need not fill any.
     private func hasAll(of format: AppDefinition) -> Bool {
         format.collections.allSatisfy { $0.source != .table || has($0.table) }
     }
 
     func has(_ table: String) -> Bool { tables.contains(SchemaName(table)) }
 
-    /// Copies the rows of all tables into those of another database, which are empty, in its transaction.
-    /// - Returns: what is to be said of what the database has no place for.
+    /// Copies the rows of all tables into the empty tables of another database, in its transaction.
+    /// - Returns: warnings about data for which the database has no place.
     func copy(into connection: OpaquePointer?, path: String) throws(BackupError) -> [Message] {
         var left: [String] = []
         try Self.withConnection(to: databasePath) { source throws(BackupError) in
@@ -136,11 +135,11 @@ public struct BackupRows: Sendable {
 
     private static let shownCount = 10
 
-    /// Whether a table that no collection names has rows in the backup, and none or no place in the app's database.
+    /// Whether a table that no collection names has rows in the backup, but is missing or empty in the app's database.
     private static func isLeft(
         _ table: String, _ source: DatabaseTables, _ target: DatabaseTables
     ) throws(BackupError) -> Bool {
-        // A virtual table's own tables are filled with it.
+        // A virtual table fills its own shadow tables.
         if try source.isShadow(table) { return false }
         guard try source.hasRows(table) else { return false }
         guard try target.contains(table) else { return true }
@@ -162,7 +161,7 @@ public struct BackupRows: Sendable {
 }
 
 extension AppDefinition {
-    /// Tables whose rows a restore writes key by key, or leaves, and never copies.
+    /// Tables whose rows a restore writes key by key, or leaves alone, and never copies.
     var keyTables: Set<SchemaName> {
         let objects = formats.flatMap { [$0.metadata.table, $0.settings?.table] }.compactMap(\.self)
         return Set((objects + secrets.map(\.table)).map(SchemaName.init))
@@ -170,7 +169,7 @@ extension AppDefinition {
 }
 
 extension DroppedDatabase {
-    /// Whether the database of a backup is whole, and lacks nothing but columns of fields that the definition has got since and that records may lack.
+    /// Whether the database of a backup is undamaged, and lacks only columns of optional fields that the definition has gained since.
     public static func lacksOnlyFields(path: String, definition: AppDefinition) throws(BackupError) -> Bool {
         var lacksFields = false
         var lacksMore = true
@@ -193,16 +192,16 @@ extension DroppedDatabase {
     }
 }
 
-/// The copy of one table's rows.
+/// Copies one table's rows.
 private struct RowCopy {
     private let table: String
     private let source: DatabaseTables
     private let target: DatabaseTables
-    /// Columns that both have, each by its name in the one and in the other.
+    /// Columns that both have, each with its name in either.
     private let columns: [(source: String, target: String)]
     /// Columns that only the source has.
     private let others: [String]
-    /// The name by which both can be asked for the number of a row; `nil` where it means nothing.
+    /// The name by which both can select the row number; `nil` where the number has no meaning.
     private let rowNumber: String?
 
     init(_ table: String, from source: DatabaseTables, to target: DatabaseTables) throws(BackupError) {
@@ -243,7 +242,7 @@ private struct RowCopy {
         }
     }
 
-    /// Columns that hold something and have no place in the other database.
+    /// Columns that contain values and have no place in the other database.
     func columnsLeft() throws(BackupError) -> [String] { try source.columnsWithValues(among: others, of: table) }
 }
 
@@ -257,8 +256,8 @@ extension DatabaseTables {
         return try statement.step() && statement.text(2) == "shadow"
     }
 
-    /// Which of the columns hold a value in any row. All are looked for in one pass: most often there are none, and the table can be large.
-    /// One whose name is not UTF-8 cannot be asked for: it counts as soon as there is a row.
+    /// Which of the columns contain a value in any row. One pass finds all: most often there are none, and the table can be large.
+    /// A column whose name is not UTF-8 cannot be queried: it counts as soon as there is a row.
     func columnsWithValues(among columns: [String], of table: String) throws(BackupError) -> [String] {
         let unnameable = columns.filter { !DatabaseTables.canName($0) }
         if !unnameable.isEmpty {
@@ -272,7 +271,7 @@ extension DatabaseTables {
         return columns.indices.filter { statement.integer(Int32($0)) == 1 }.map { columns[$0] }
     }
 
-    /// Whether the table's rows have numbers that can be asked for by this name, which is no column's.
+    /// Whether the row numbers can be selected by this name, which no column has.
     fileprivate func hasRowNumbers(_ table: String, _ name: String) throws(BackupError) -> Bool {
         do throws(BackupError) {
             _ = try DatabaseStatement(connection, "SELECT \(name) FROM main.\(quotedIdentifier(table))", path: path)
@@ -283,7 +282,7 @@ extension DatabaseTables {
         }
     }
 
-    /// Place, name and type of each of its columns.
+    /// Position, name and type of each of its columns.
     fileprivate func primaryKey(of table: String) throws(BackupError) -> Set<[SchemaName]> {
         let statement = try DatabaseStatement(connection, "PRAGMA main.table_xinfo(\(quotedIdentifier(table)))", path: path)
         var columns: Set<[SchemaName]> = []

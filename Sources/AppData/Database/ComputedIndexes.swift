@@ -1,9 +1,9 @@
 import BackupCore
 
-/// Indexes whose entries SQLite computes: of expressions, or of some rows only. In a database of UTF-16 a function gets other bytes of a blob that is
-/// being inserted than of one that is stored: SQLite converts what is bound, and the entry does not fit its row then.
+/// Indexes with computed entries: on expressions, or partial ones. In a UTF-16 database, a function sees different bytes for a blob being inserted than for
+/// a stored one: SQLite converts bound values, and then the entry does not match its row.
 extension DatabaseTables {
-    /// Makes the entries of such indexes once more, from what is stored. Those of a database of UTF-8 are right.
+    /// Rebuilds such indexes from the stored rows. In a UTF-8 database they are correct.
     func rebuildComputedIndexes(of tables: [String]) throws(BackupError) {
         let encoding = try DatabaseStatement(connection, "PRAGMA main.encoding", path: path)
         guard try encoding.step(), encoding.text(0) != "UTF-8" else { return }
@@ -28,7 +28,7 @@ extension DatabaseTables {
     private func hasExpression(_ index: String) throws(BackupError) -> Bool {
         let columns = try DatabaseStatement(connection, "PRAGMA main.index_xinfo(\(quotedIdentifier(index)))", path: path)
         while try columns.step() {
-            // The number of a column that is an expression.
+            // The column number of an expression.
             if columns.integer(1) == -2 { return true }
         }
         return false

@@ -1,6 +1,6 @@
 import BackupCore
 
-/// Rows of a database that refer to rows which are not there, by table and table referred to. SQLite checks that for apps that ask for it only.
+/// Rows of a database that refer to missing rows, counted by table and referenced table. SQLite checks that only for apps that ask for it.
 struct DanglingReferences {
     private struct Reference: Hashable {
         let table: String
@@ -11,7 +11,7 @@ struct DanglingReferences {
 
     var isEmpty: Bool { counts.isEmpty }
 
-    /// None.
+    /// No dangling references.
     init() {}
 
     init(in connection: OpaquePointer?, path: String) throws(BackupError) {
@@ -20,11 +20,11 @@ struct DanglingReferences {
         }
     }
 
-    /// How many there are.
+    /// The total number.
     var count: Int { counts.values.reduce(0, +) }
 
-    /// Each by a row of `PRAGMA foreign_key_check`. SQLite cannot check a table that refers to columns without a unique index, which it takes as long as
-    /// nothing asks for a check: there is nothing to check in such a table.
+    /// Passes each one as a row of `PRAGMA foreign_key_check`. SQLite cannot check a table that refers to columns without a unique index, which it accepts as
+    /// long as no check is requested: skips such a table.
     static func forEach(
         in tables: DatabaseTables, _ body: (DatabaseStatement) throws(BackupError) -> Void
     ) throws(BackupError) {
@@ -42,7 +42,7 @@ struct DanglingReferences {
         }
     }
 
-    /// A table that has more of them than either of the others.
+    /// A table that has more of them than both of the others.
     func firstTable(beyond one: DanglingReferences, _ other: DanglingReferences?) -> String? {
         counts.filter { $0.value > max(one.counts[$0.key] ?? 0, other?.counts[$0.key] ?? 0) }.map(\.key.table).min()
     }

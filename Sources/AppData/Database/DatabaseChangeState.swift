@@ -3,10 +3,10 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// A fingerprint of a database's files: equal states mean that nothing was committed in between.
+/// A fingerprint of a database's files: equal states mean that there was no commit in between.
 ///
-/// Every commit writes to the database or to its write-ahead log, and so changes a size or a time. Where a file was written so
-/// recently that the next write could leave the same time stamp, the state equals no other.
+/// Every commit writes to the database or to its write-ahead log, and so changes a size or a time. If a file was written so recently
+/// that the next write could leave the same timestamp, the state equals no other.
 ///
 /// The files are not opened: closing a descriptor would drop the locks that SQLite's connections in this process hold on them
 /// (POSIX locks belong to the process, fcntl(2)).
@@ -19,9 +19,9 @@ public struct DatabaseChangeState: Sendable, Hashable {
         let changeTime: Timestamp
     }
 
-    /// Time stamps of files advance with the kernel's clock tick, 10 ms at most. A clock that was set back a little is allowed for.
+    /// File timestamps advance with the kernel's clock tick, at most 10 ms. This tolerates a clock that was set back a little.
     private static let recentNanoseconds: Range<Int64> = -1_000_000_000..<20_000_000
-    /// Some file systems count whole seconds, or every second one (FAT; ext4 with small inodes; HFS+; some servers of NFS).
+    /// Some file systems count in steps of one or two seconds (FAT; ext4 with small inodes; HFS+; some NFS servers).
     private static let recentCoarseNanoseconds: Range<Int64> = -1_000_000_000..<2_100_000_000
     private static let nextNonce = Atomic<UInt64>(1)
 
@@ -32,10 +32,10 @@ public struct DatabaseChangeState: Sendable, Hashable {
     init(path: String) {
         let (database, log, isKnown) = Self.fileStates(path)
         self.database = database
-        // An empty log holds no commits, whoever made it.
+        // An empty log contains no commits, regardless of its creator.
         self.log = log?.size == 0 ? nil : log
         let now = SystemClock.systemTime()
-        // An empty log is made by whoever reads: it is not counted here either.
+        // Readers create an empty log: it is not counted here either.
         let isRecent = [database, self.log].contains { file in
             guard let time = file?.modificationTime, (-9...9).contains(now.secondsSince(time)) else { return false }
             let age = (now.seconds - time.seconds) * 1_000_000_000 + Int64(now.nanoseconds) - Int64(time.nanoseconds)
@@ -44,7 +44,7 @@ public struct DatabaseChangeState: Sendable, Hashable {
         nonce = isRecent || !isKnown ? Self.nextNonce.wrappingAdd(1, ordering: .relaxed).oldValue : 0
     }
 
-    /// The state as text, to be compared with that of another run of the program; `nil` when it equals no other, or there is no database.
+    /// The state as text, for comparison with that of another run of the program; `nil` when it equals no other, or there is no database.
     public var description: String? {
         guard nonce == 0, let database else { return nil }
         func text(_ file: FileState) -> String {
@@ -54,7 +54,7 @@ public struct DatabaseChangeState: Sendable, Hashable {
         return text(database) + (log.map { "; \(text($0))" } ?? "")
     }
 
-    /// - Returns: also whether they are known: a log that cannot be looked at is not one that is not there.
+    /// - Returns: also whether they are known: a log that cannot be read is not treated as missing.
     private static func fileStates(_ path: String) -> (database: FileState?, log: FileState?, isKnown: Bool) {
         do {
             let path = try DatabaseFile.realPath(path)

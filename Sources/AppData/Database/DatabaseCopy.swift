@@ -6,7 +6,7 @@ import SystemIO
 /// Copies an open database page by page through SQLite's backup interface.
 enum DatabaseCopy {
     static func copy(from source: OpaquePointer?, path: String, to destination: String) throws(BackupError) {
-        // Made first, and exclusively: SQLite would take a file that is there, and would make one with the umask's mode.
+        // Created first, and exclusively: SQLite would accept an existing file, and would create one with the umask's mode.
         let descriptor = try OwnedDescriptor.open(destination, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
         do {
             try copyPages(from: source, path: path, to: destination)
@@ -24,19 +24,19 @@ enum DatabaseCopy {
         guard sqlite3_open_v2(destination, &target, flags, nil) == SQLITE_OK else {
             throw DatabaseFailure.last(target, path: destination)
         }
-        // Nothing to protect: the file is thrown away unless the copy ends well, and whoever keeps it syncs it.
+        // Nothing to protect: the file is discarded unless the copy succeeds, and a caller that keeps it syncs it.
         sqlite3_exec(target, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF", nil, nil, nil)
-        // The source is inside its read transaction, so that the copy is of that transaction's state, whoever writes meanwhile.
+        // The source is inside its read transaction, so that the copy is of that transaction's state, regardless of writers.
         try copyPages(from: source, path: path, to: target, targetPath: destination, pagesPerStep: 4_096)
     }
 
-    /// Copies all pages in one transaction of the target's.
+    /// Copies all pages in one transaction of the target.
     /// - Parameters:
     ///   - path, targetPath: named in errors.
-    ///   - pagesPerStep: after so many it can be cancelled; only for a source that is inside a transaction. All at once if negative.
-    ///   - busyTimeoutSeconds: how long to wait for those who have a database locked, which the interface does not by itself.
-    ///   - locksFirst: whether the target is locked before the first page is copied, and `whenLocked` is called.
-    ///   - whenLocked: called once the target is locked for all others, before the first page is copied; what it throws undoes everything.
+    ///   - pagesPerStep: after this many pages it can be cancelled; only for a source inside a transaction. All in one step if negative.
+    ///   - busyTimeoutSeconds: how long to wait for a lock on a database, which the interface itself does not do.
+    ///   - locksFirst: whether to lock the target before the first page is copied, and call `whenLocked`.
+    ///   - whenLocked: called with the target locked, before the first page is copied; an error rolls everything back.
     static func copyPages(
         from source: OpaquePointer?, path: String, to target: OpaquePointer?, targetPath: String, pagesPerStep: Int32 = -1,
         busyTimeoutSeconds: Double = 0, locksFirst: Bool = false,
@@ -49,7 +49,7 @@ enum DatabaseCopy {
         var result = SQLITE_OK
         var isBusy = false
         var cancelled: BackupError?
-        // A step of no pages locks both databases, and copies nothing.
+        // A step of zero pages locks both databases without copying.
         var isLocking = locksFirst
         repeat {
             do {
@@ -70,7 +70,7 @@ enum DatabaseCopy {
                 break
             }
         } while result == SQLITE_OK || isBusy && SystemClock.monotonicNanoseconds() < end
-        // Whatever went wrong has been rolled back by then.
+        // Any error has already been rolled back.
         let finished = sqlite3_backup_finish(backup)
         if let cancelled { throw cancelled }
         guard result == SQLITE_DONE else {
@@ -80,7 +80,7 @@ enum DatabaseCopy {
     }
 
     /// Bytes 18 and 19 of the header are the file format's write and read version: 2 is write-ahead log, 1 is rollback journal.
-    /// Setting them is all that `PRAGMA journal_mode = DELETE` does to a database without a log, but for its change counter.
+    /// Setting them is all that `PRAGMA journal_mode = DELETE` does to a database without a log, except for its change counter.
     private static func markAsRollbackJournal(_ descriptor: borrowing OwnedDescriptor) throws(BackupError) {
         guard try descriptor.status().size >= 100 else { return }
         guard try descriptor.readExactly(at: 18, count: 2) != [1, 1] else { return }

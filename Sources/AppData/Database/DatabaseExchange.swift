@@ -5,18 +5,18 @@ import Glibc
 import SystemIO
 
 extension AppDatabase {
-    /// Replaces the whole database by another one, tables and all, in one transaction (SQLite's backup interface): afterwards it is exactly that
-    /// one, or, after any error, exactly what it was. Connections that the app has open go on, and see the new tables.
+    /// Replaces the whole database with another one, tables and all, in one transaction (SQLite's backup interface): afterwards it is exactly that one, or,
+    /// after any error, unchanged. The app's open connections continue, and see the new tables.
     ///
     /// - Parameters:
     ///   - source: a checked file.
-    ///   - stagingPath: where a copy can be made; removed afterwards.
+    ///   - stagingPath: where to create a copy; removed afterwards.
     ///   - marker: as for `replaceAll`.
-    ///   - beforeLocking: called when all is ready, unless `withoutOthers` is.
-    ///   - withoutOthers: runs what needs the database to have no other connection. Only for a database with a write-ahead log whose pages have another
-    ///     size; others can still read and write afterwards.
-    ///   - whenLocked: called when nobody else can read or write any more, before the first page is copied.
-    /// - Throws: `databaseInUse` when the app keeps its database locked; `invalidContent` when the file is another application's. Only an error at the
+    ///   - beforeLocking: called when everything is ready, unless `withoutOthers` is.
+    ///   - withoutOthers: runs code that needs exclusive access to the database. Only for a database with a write-ahead log and another page size;
+    ///     other programs can read and write afterwards.
+    ///   - whenLocked: called when no other program can read or write, before the first page is copied.
+    /// - Throws: `databaseInUse` when the app keeps its database locked; `invalidContent` when the file belongs to another application. Only an error at the
     ///   fault point `restore.committed` comes after the commit.
     public func replaceWhole(
         by source: DroppedDatabase, stagingPath: String, marker: RestoreMarker?,
@@ -39,14 +39,14 @@ struct DatabaseExchange {
     let path: String
     let busyTimeoutSeconds: Double
 
-    /// Copies the database and leaves the marker in the copy, so that both come with one commit.
+    /// Copies the database and writes the marker into the copy, so that one commit brings both.
     func stage(_ source: DroppedDatabase, at stagingPath: String, marker: RestoreMarker?) throws(BackupError) {
         try source.withConnection { (connection) throws(BackupError) in
             try DatabaseCopy.copy(from: connection, path: source.path, to: stagingPath)
         }
         try withConnection(stagingPath, flags: SQLITE_OPEN_READWRITE) { (connection) throws(BackupError) in
             DatabaseTriggers.disable(connection)
-            // The copy is thrown away if anything happens to it.
+            // The copy is discarded if anything fails.
             try execute(connection, "PRAGMA synchronous = OFF", stagingPath)
             try marker?.leave(connection, path: stagingPath)
         }
@@ -73,7 +73,7 @@ struct DatabaseExchange {
                         from: source, path: path, to: target, targetPath: path, busyTimeoutSeconds: busyTimeoutSeconds,
                         locksFirst: true, whenLocked: whenLocked)
                 } catch {
-                    // The database has its log again, as the app had it.
+                    // Gives the database its log back, as the app had it.
                     if hasLog { try? execute(target, "PRAGMA journal_mode = WAL", path) }
                     throw error
                 }
@@ -82,7 +82,7 @@ struct DatabaseExchange {
         }
     }
 
-    /// The pages of a database with a write-ahead log cannot change their size.
+    /// A database with a write-ahead log cannot change its page size.
     private func hasLogAndOtherPages(_ source: OpaquePointer?, _ target: OpaquePointer?) throws(BackupError) -> Bool {
         guard try text(target, "PRAGMA journal_mode", path) == "wal" else { return false }
         return try text(source, "PRAGMA page_size", path) != text(target, "PRAGMA page_size", path)

@@ -3,7 +3,7 @@ import GRDB
 import GRDBSQLite
 import SystemIO
 
-/// What an SQLite result code means to us.
+/// Maps SQLite result codes to our errors.
 enum DatabaseFailure {
     static func error(code: Int32, reason: String, path: String) -> BackupError {
         switch code & 0xFF {
@@ -14,7 +14,7 @@ enum DatabaseFailure {
             return BackupError(
                 .noSpace, "the database cannot grow: \(reason)", path: path,
                 remedy: SpaceShortage.remedy(at: path))
-        // What it says when it cannot make the files beside the database.
+        // SQLite's code when it cannot create the files beside the database.
         case SQLITE_CANTOPEN where SpaceShortage.isExhausted(at: path):
             return BackupError(
                 .noSpace, "the database cannot be opened: \(reason)", path: path, remedy: SpaceShortage.remedy(at: path))
@@ -44,7 +44,7 @@ enum DatabaseFailure {
         error(code: sqlite3_extended_errcode(connection), reason: String(cString: sqlite3_errmsg(connection)), path: path)
     }
 
-    /// Runs calls of GRDB, and turns what they throw into our own error.
+    /// Runs calls of GRDB, and converts their errors to our own.
     static func mapping<Result>(_ path: String, _ body: () throws -> Result) throws(BackupError) -> Result {
         do {
             return try body()

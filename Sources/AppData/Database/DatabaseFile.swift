@@ -2,30 +2,29 @@ import BackupCore
 import GRDBSQLite
 import SystemIO
 
-/// A database of which only its place is known: another program's, which is read and never changed.
+/// A database known only by its path: another program's, which is read and never changed.
 public enum DatabaseFile {
     private static let busyTimeoutMilliseconds: Int32 = 5_000
     /// The bytes that SQLite locks (its file format, section 1.4: `PENDING_BYTE` and the 511 after it).
     private static let lockBytes = (start: Int64(0x4000_0000), count: Int64(512))
 
-    /// Whether a program has the database open in its log mode, or is reading or writing it.
-    /// - Throws: when locks cannot be asked about.
+    /// Whether a program has the database open in WAL mode, or is reading or writing it.
+    /// - Throws: when locks cannot be queried.
     public static func isLocked(_ file: borrowing OwnedDescriptor) throws(BackupError) -> Bool {
         try AdvisoryLock.isHeld(on: file, from: lockBytes.start, count: lockBytes.count)
     }
 
-    /// The path of the file itself. SQLite follows symbolic links, and keeps log and journal beside the file that they lead to: what is appended to a
-    /// database's path is appended to this one.
-    /// - Throws: `inputOutput` for a link that leads to nothing, and for links in a circle.
+    /// The path of the file itself. SQLite follows symbolic links, and keeps log and journal beside their target: append their suffixes to this path.
+    /// - Throws: `inputOutput` for a dangling link and for a loop of links.
     public static func realPath(_ path: String) throws(BackupError) -> String {
         try FileSystem.realPathBehindLinks(path)
     }
 
-    /// Copies it with what its log holds, as of one instant: a file of its own without a log. A program that writes to it with a log goes on
-    /// meanwhile. Nothing but the copy is made, changed or deleted.
-    /// - Parameter destination: must not exist; after an error it does not.
-    /// - Throws: `databaseInUse` when another program keeps it locked; `damagedContent` when it is no database; `readOnly` or `accessDenied` when a journal
-    ///   would have to be rolled back, or the index of a log be made, before it can be read.
+    /// Copies it with its log's content, as of one instant, to a separate file without a log. A program that writes to it with a log continues meanwhile. Only
+    /// the copy is created, changed or deleted.
+    /// - Parameter destination: must not exist; does not exist after an error.
+    /// - Throws: `databaseInUse` when another program keeps it locked; `damagedContent` when it is not a database; `readOnly` or `accessDenied` when a read
+    ///   would first have to roll back a journal, or create the index of a log.
     public static func copy(_ path: String, to destination: String) throws(BackupError) {
         var connection: OpaquePointer?
         let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX

@@ -1,21 +1,21 @@
 import BackupCore
 import GRDB
 
-/// How a database and a definition fit together: everything that is missing, and what the definition passes over.
+/// How a database and a definition match: everything that is missing, and what the definition does not mention.
 public struct DatabaseFit: Sendable, Equatable {
     /// In a message.
     private static let shownNameLimit = 20
 
-    /// Tables and columns that the definition names and the database does not have, in the order of the definition's lines.
+    /// Tables and columns that the definition names and the database lacks, in the order of the definition's lines.
     public let problems: [DefinitionProblem]
-    /// Columns that a restore would lose, which it refuses as long as they hold anything.
+    /// Columns that a restore would lose, so that it refuses as long as they contain values.
     public let warnings: [DefinitionProblem]
-    /// Tables that the definition does not mention, sorted. Backups hold them in `database.sqlite`.
+    /// Tables that the definition does not mention, sorted. Backups contain them in `database.sqlite`.
     public let unmentionedTables: [String]
 
-    /// Reads the schema of a database, and changes nothing in it.
-    /// - Parameter tables: what the definition names.
-    /// - Throws: `notFound`; `damagedContent` when it is no database; `databaseInUse` while it is locked.
+    /// Reads the schema of a database without changing it.
+    /// - Parameter tables: the tables and columns that the definition names.
+    /// - Throws: `notFound`; `damagedContent` when it is not a database; `databaseInUse` while it is locked.
     public init(of tables: [DefinitionTable], with path: String) throws(BackupError) {
         self = try AppDatabase.readSchema(of: path) { (present) throws(BackupError) in
             try DatabaseFit(of: tables, with: present)
@@ -61,7 +61,7 @@ public struct DatabaseFit: Sendable, Equatable {
         unmentionedTables = names.filter { !mentioned.contains($0) }
     }
 
-    /// What triggers would do that change tables while a restore writes.
+    /// Warnings about triggers that change tables while a restore writes.
     private static func triggerWarnings(
         of tables: [DefinitionTable], in present: DatabaseTables
     ) throws(BackupError) -> [DefinitionProblem] {
@@ -85,8 +85,8 @@ public struct DatabaseFit: Sendable, Equatable {
     }
 
     /// - Parameters:
-    ///   - none: what to do when there is nothing that could be meant.
-    ///   - some: what to do otherwise.
+    ///   - none: the advice when there are no candidates.
+    ///   - some: the advice otherwise.
     private static func remedy(for name: String, _ none: Message, _ some: Message, among known: [String]) -> Message {
         if let meant = Misspelling.nearest(to: name, among: known) { return "Did you mean \(meant)?" }
         guard !known.isEmpty else { return none }

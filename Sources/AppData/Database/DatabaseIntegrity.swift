@@ -1,9 +1,9 @@
 import BackupCore
 
 extension DroppedDatabase {
-    /// Whether SQLite finds a copy of a database whole, as a restore of it will ask, and no index lacks rows of its table.
-    /// - Parameter path: a file that nobody else has open, without a log.
-    /// - Returns: the first that is wrong, in SQLite's words; `nil` when nothing is.
+    /// Checks a copy of a database as a restore of it would, and that no index lacks rows of its table.
+    /// - Parameter path: a file that no other connection has open, without a log.
+    /// - Returns: the first problem, in SQLite's words; `nil` when there is none.
     public static func damage(ofCopy path: String) throws(BackupError) -> String? {
         var problem: String?
         do throws(BackupError) {
@@ -19,14 +19,14 @@ extension DroppedDatabase {
         return problem
     }
 
-    /// Rows that break a CHECK are the app's own, and no damage.
+    /// Rows that violate a CHECK are the app's own, and not damage.
     static func firstProblem(_ connection: OpaquePointer?, path: String) throws(BackupError) -> String? {
         try IntegrityCheck(.quick, of: DatabaseTables(connection: connection, path: path)).problems(limit: 1).first
     }
 
-    /// Lets SQLite look at every page, index and row (`PRAGMA integrity_check`).
-    /// - Parameter limit: problems after which it stops looking for more.
-    /// - Returns: what is wrong, in SQLite's words; nothing when nothing is.
+    /// Makes SQLite check every page, index and row (`PRAGMA integrity_check`).
+    /// - Parameter limit: the number of problems after which it stops.
+    /// - Returns: the problems, in SQLite's words; empty when there are none.
     /// - Throws: `damagedContent` when it cannot be read at all.
     public func integrityProblems(limit: Int) throws(BackupError) -> [String] {
         var problems: [String] = []
@@ -37,7 +37,7 @@ extension DroppedDatabase {
         return problems
     }
 
-    /// The rows that refer to rows which are not there, at most `limit` of them.
+    /// The rows with dangling references, at most `limit` of them.
     public func danglingReferences(limit: Int) throws(BackupError) -> [String] {
         var found: [String] = []
         try withConnection { connection throws(BackupError) in

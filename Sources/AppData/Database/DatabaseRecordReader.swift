@@ -1,18 +1,18 @@
 import BackupCore
 import GRDBSQLite
 
-/// Reads the definition's tables from an open connection. What a column holds is told as it is: a value of a kind that the
-/// field does not have is passed on as that kind, never bent until it fits.
+/// Reads the definition's tables from an open connection. Column values are returned unchanged: a value of a kind that the field does not
+/// have keeps its kind, and is never converted to fit.
 struct DatabaseRecordReader {
     let connection: OpaquePointer?
     let definition: AppDefinition
     let path: String
-    /// Whether rows are read from their tables alone. Sorting them takes room for all of them.
+    /// Whether rows are read only from their tables. Then sorting needs space for all of them.
     var avoidsIndexes = false
 
     private func source(_ table: String) -> String { quotedIdentifier(table) + (avoidsIndexes ? " NOT INDEXED" : "") }
 
-    /// Of one that lies in a table.
+    /// For a collection that is in a table.
     func count(of collection: Int) throws(BackupError) -> Int {
         let table = source(definition.collections[collection].table)
         let statement = try DatabaseStatement(connection, "SELECT count(*) FROM \(table)", path: path)
@@ -26,7 +26,7 @@ struct DatabaseRecordReader {
         let description = definition.collections[collection]
         let columns = description.fields.map { Self.expression($0, on: connection) }.joined(separator: ", ")
         let key = Self.expression(description.keyField, on: connection)
-        // BINARY whatever the column's own collation is: comparisons of two exports rely on the order.
+        // BINARY regardless of the column's own collation: comparisons of two exports rely on the order.
         let statement = try DatabaseStatement(
             connection, "SELECT \(columns) FROM \(source(description.table)) ORDER BY \(key) COLLATE BINARY", path: path
         )
@@ -44,7 +44,7 @@ struct DatabaseRecordReader {
         field.keyColumns.isEmpty ? quotedIdentifier(field.column) : RowKey.expression(field.keyColumns, on: connection)
     }
 
-    /// One column of a row as a field of that type has it.
+    /// Reads one column of a row as a field of that type.
     static func read(
         _ statement: DatabaseStatement, _ column: Int32, _ type: FieldType, into buffer: RecordBuffer, _ index: Int
     ) {
@@ -71,7 +71,7 @@ struct DatabaseRecordReader {
         }
     }
 
-    /// An object whose values lie in a table of keys and values; a row that is not there has the field's default.
+    /// An object whose values are in a key/value table; a missing row has the field's default.
     /// - Parameter creationTime: the value of fields with that source.
     func object(_ object: ObjectDefinition, creationTime: Timestamp?, schemaVersion: Int?) throws(BackupError) -> RecordBuffer {
         let rows = try keyValues(of: object)
@@ -82,7 +82,7 @@ struct DatabaseRecordReader {
                 if let creationTime { buffer.set(index, time: creationTime, as: field.type) }
             case .constant:
                 if let value = field.defaultValue { Self.set(buffer, index, .text(value), field.type) }
-            // An object of which nothing is stored has the definition's.
+            // An object without stored values has the definition's version.
             case .schemaVersion where schemaVersion != nil || object.table == nil:
                 buffer.set(index, integer: Int64(schemaVersion ?? definition.schemaVersion))
             case .schemaVersion, .stored:
@@ -94,7 +94,7 @@ struct DatabaseRecordReader {
         return buffer
     }
 
-    /// The version of the wire format that the data came in, as the database remembers it; `nil` when it does not.
+    /// The version of the data's wire format, as recorded in the database; `nil` when it is not.
     func storedVersion() throws(BackupError) -> Int? {
         guard let index = definition.metadataIndex(source: .schemaVersion) else { return nil }
         switch try keyValues(of: definition.metadata)[definition.metadata.fields[index].column] {
@@ -103,7 +103,7 @@ struct DatabaseRecordReader {
         }
     }
 
-    /// All rows of a key/value table; keys that are not text, and values that are null, are left out.
+    /// All rows of a key/value table; skips keys that are not text, and values that are null.
     func keyValues(of object: ObjectDefinition) throws(BackupError) -> [String: FieldValue] {
         guard let table = object.table else { return [:] }
         let statement = try DatabaseStatement(
@@ -119,9 +119,9 @@ struct DatabaseRecordReader {
         return rows
     }
 
-    /// Values of key/value tables are texts; the field says what they mean.
+    /// Values of key/value tables are texts; the field determines their type.
     private static func set(_ buffer: RecordBuffer, _ index: Int, _ value: FieldValue, _ type: FieldType) {
-        // A column without a type keeps numbers as such.
+        // A column without a type keeps numbers as numbers.
         if type == .boolean, case .integer(let number) = value, number == 0 || number == 1 {
             return buffer.set(index, boolean: number == 1)
         }
@@ -138,11 +138,11 @@ struct DatabaseRecordReader {
         buffer.set(index, value)
     }
 
-    /// Everything, in the order of the envelope.
+    /// Visits everything, in the order of the envelope.
     func visitAll(
         with visitor: any RecordVisitor, creationTime: Timestamp?, schemaVersion: Int?
     ) throws(BackupError) {
-        // Metadata without an object of its own comes first, whatever lies between its members.
+        // Inline metadata comes first, even if other members are between its own.
         if definition.metadata.isInline {
             try visitor.visit(metadata: object(definition.metadata, creationTime: creationTime, schemaVersion: schemaVersion))
         }

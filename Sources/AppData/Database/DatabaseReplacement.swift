@@ -4,9 +4,9 @@ import GRDBSQLite
 import SystemIO
 
 extension AppDatabase {
-    /// Whether a replacement would lose nothing but what it replaces.
+    /// Checks that a replacement would lose only the data that it replaces.
     /// - Parameter copiesRows: whether it copies the rows of a backup's database.
-    /// - Throws: `notSupported` while a table holds what an export of the data does not have.
+    /// - Throws: `notSupported` while a table contains data that is not in an export.
     public func requireReplaceable(copiesRows: Bool = false) throws(BackupError) {
         try read { connection throws(BackupError) in
             try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).requireNothingUnexported(
@@ -14,8 +14,8 @@ extension AppDatabase {
         }
     }
 
-    /// What is to be said of triggers that a restore does not run; `nil` when there are none.
-    /// - Throws: `notSupported` for a trigger that it must run and must not run.
+    /// The warning about triggers that a restore does not run; `nil` when there are none.
+    /// - Throws: `notSupported` for a trigger that it both must and must not run.
     public func triggerWarning() throws(BackupError) -> Message? {
         try read { connection throws(BackupError) in
             let effects = try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).triggerEffects()
@@ -24,8 +24,8 @@ extension AppDatabase {
         }
     }
 
-    /// Whether rows can be written into it one by one.
-    /// - Throws: `notSupported` when its indexes are in an order that only the app knows.
+    /// Checks that rows can be written into it one by one.
+    /// - Throws: `notSupported` when its indexes use a collation that only the app knows.
     public func requireKnownCollations() throws(BackupError) {
         guard definition.coversWholeDatabase else { return }
         let unknown = try read { connection throws(BackupError) in try UnknownCollations.first(in: connection, path: path) }
@@ -37,14 +37,14 @@ extension AppDatabase {
             remedy: "Restore the backup's database.sqlite, or its archive.zip.")
     }
 
-    /// Replaces all records, settings and stored metadata by those of `source`, in one transaction: afterwards the database
-    /// holds exactly the new data, or, after any error, exactly the old. Keys that the definition does not name stay.
+    /// Replaces all records, settings and stored metadata with those of `source`, in one transaction: afterwards the database contains exactly the new data,
+    /// or, after any error, exactly the old. Keys that the definition does not name stay.
     ///
     /// - Parameters:
-    ///   - expectedCounts: number of records for each collection, as a validation before has counted them.
-    ///   - marker: left behind in the same transaction, so that `restoreMarker` tells after a crash whether it had committed.
-    /// - Returns: number of the source's records for each collection.
-    /// - Throws: as `run`.
+    ///   - expectedCounts: number of records per collection, as counted by an earlier validation.
+    ///   - marker: written in the same transaction, so that `restoreMarker` shows after a crash whether it had committed.
+    /// - Returns: number of the source's records per collection.
+    /// - Throws: like `run`.
     @discardableResult
     public func replaceAll(
         from source: some RecordSource, expectedCounts: [Int]? = nil, marker: RestoreMarker? = nil
@@ -75,14 +75,14 @@ struct DatabaseReplacement {
         let present = try countsOfPresent(formatOfPresent)
         let references =
             definition.coversWholeDatabase ? DanglingReferences() : try DanglingReferences(in: connection, path: path)
-        // First of all: another connection looks at the schema.
+        // First: another connection reads the schema.
         var suspended: SuspendedTriggers?
         if let effects = try check.triggerEffects() {
             suspended = try SuspendedTriggers(effects, connection: connection, path: path)
         }
         try instructions.marker?.leaveIfOthersHaveFinished(connection, path: path)
         if format.coversWholeDatabase {
-            // Their work is in the file: what they wrote are rows of its tables.
+            // Their effects are already in the file: they wrote rows of its tables.
             DatabaseTriggers.disable(connection)
         } else {
             for table in try check.replacedTables() { try delete(from: table, format) }
@@ -110,7 +110,7 @@ struct DatabaseReplacement {
             try source.visit(with: inserter)
             for (index, count) in inserter.counts.enumerated() { outcome.collections[index].added = count }
         }
-        // As they are in the safety backup: no other form's.
+        // In the format of the safety backup only.
         for object in [formatOfPresent.metadata, takesSettings ? formatOfPresent.settings : nil] {
             guard let object else { continue }
             for note in try inserter.keyValues.removeKeysNotGiven(of: object) { outcome.note(note) }
@@ -125,11 +125,11 @@ struct DatabaseReplacement {
             try requireReferencesOfKept(format)
         } else {
             try verify(inserter.counts, format, wasVisited: inserter.wasVisited)
-            // An app without a definition keeps what it had: SQLite lets references be broken unless the app asks for more.
+            // An app without a definition keeps what it had: SQLite allows dangling references unless the app enables the check.
             if !format.coversWholeDatabase, let note = try requireReferences(since: references) { outcome.note(note) }
         }
         for (collection, count) in present {
-            // Tables that the file does not know stay as they are.
+            // Tables that the file does not contain stay unchanged.
             if format.coversWholeDatabase, !Self.wasVisited(collection, inserter, format) { continue }
             let own = outcome.collections.first { $0.name == collection.name }
             outcome.removed(count - (own.map { $0.kept + $0.updated + $0.skipped } ?? 0), of: collection)
@@ -138,7 +138,7 @@ struct DatabaseReplacement {
         return outcome
     }
 
-    /// How many records there are now, in the collections of the form that the data has.
+    /// The present number of records, in the collections of the data's format.
     private func countsOfPresent(_ format: AppDefinition) throws(BackupError) -> [(CollectionDefinition, Int)] {
         let reader = DatabaseRecordReader(connection: connection, definition: format, path: path)
         var counts: [(CollectionDefinition, Int)] = []
@@ -152,7 +152,7 @@ struct DatabaseReplacement {
         format.collectionIndex(named: collection.name).map { inserter.wasVisited[$0] } ?? false
     }
 
-    /// All rows but those that the file's form of the data wants kept.
+    /// Deletes all rows except those that the file's format of the data keeps.
     private func delete(from table: String, _ format: AppDefinition) throws(BackupError) {
         let keeping = format.collections.first { SchemaName($0.table) == SchemaName(table) && $0.rules.keepOnReplaceIndex != nil }
         let column =
@@ -162,7 +162,7 @@ struct DatabaseReplacement {
         try execute("DELETE FROM \(quotedIdentifier(table))\(condition)")
     }
 
-    /// What is kept may refer to what is not there any more.
+    /// Kept rows may refer to rows that no longer exist.
     private func requireReferencesOfKept(_ format: AppDefinition) throws(BackupError) {
         for collection in format.collections {
             guard collection.rules.keepOnReplaceIndex != nil else { continue }
@@ -205,10 +205,10 @@ struct DatabaseReplacement {
         }
     }
 
-    /// - Parameter before: the references to what is not there before anything was changed. They are the app's own, and so are those of the backup: a
-    ///   restore that was refused because of them could not be undone, or not be made.
-    /// - Returns: what is to be said of those that are left.
-    /// - Throws: `invalidContent` when the restore has broken any.
+    /// - Parameter before: the dangling references before any change. They are the app's own, and so are those of the backup: a
+    ///   restore that was refused because of them could not be done or undone.
+    /// - Returns: a warning about those that remain.
+    /// - Throws: `invalidContent` when the restore has created any.
     private func requireReferences(since before: DanglingReferences) throws(BackupError) -> Message? {
         let now = try DanglingReferences(in: connection, path: path)
         guard !now.isEmpty else { return nil }

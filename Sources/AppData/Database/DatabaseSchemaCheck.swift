@@ -1,7 +1,7 @@
 import BackupCore
 import GRDBSQLite
 
-/// Whether an open database has what a definition needs.
+/// Checks whether an open database has what a definition needs.
 struct DatabaseSchemaCheck {
     let connection: OpaquePointer?
     let definition: AppDefinition
@@ -21,8 +21,8 @@ struct DatabaseSchemaCheck {
             objects + definition.collections.filter { $0.source == .table }.map(Self.needs))
     }
 
-    /// The fields of a collection whose columns its table does not have, as before the app's definition named them.
-    /// - Returns: `nil` where there is no table, or a field that no record may lack has no column.
+    /// The fields of a collection whose columns are missing from its table, as in a database from before the definition named them.
+    /// - Returns: `nil` when the table is missing, or the column of a required field.
     func missingFields(of collection: CollectionDefinition) throws(BackupError) -> [Int]? {
         guard try tables.contains(collection.table) else { return nil }
         let present = try tables.columns(of: collection.table)
@@ -44,7 +44,7 @@ struct DatabaseSchemaCheck {
         (collection.table, collection.fields.flatMap { $0.keyColumns.isEmpty ? [$0.column] : $0.keyColumns })
     }
 
-    /// The same for the tables of metadata and settings alone.
+    /// The same for the tables of metadata and settings only.
     func firstMissingObject() throws(BackupError) -> Message? { try firstProblem(objects) }
 
     private var objects: [(table: String, columns: [String])] {
@@ -62,15 +62,15 @@ struct DatabaseSchemaCheck {
         return nil
     }
 
-    /// A replacement writes the columns that the file's form names and no others, and empties the tables of all forms: what the form of the data does
-    /// not name would be lost. Where the rows of a backup are copied, its own columns take the place of those that are there, and an undo copies rows, too.
-    /// - Throws: `notSupported` while there is any of that.
+    /// A replacement writes only the columns that the file's format names, and empties the tables of all formats: data that the format does not name would
+    /// be lost. If the rows of a backup are copied, its own columns replace the present ones, and an undo copies rows, too.
+    /// - Throws: `notSupported` while there is such data.
     func requireNothingUnexported(copiesRows: Bool) throws(BackupError) {
         guard let found = try unexportedData() else { return }
         if let lost = copiesRows ? found.withoutRows : found { throw lost.refusal(path: path) }
     }
 
-    /// What triggers would do while a restore writes to the tables of the app. Of a whole database none runs.
+    /// The effects of triggers while a restore writes to the app's tables. A restore of a whole database runs none.
     func triggerEffects() throws(BackupError) -> TriggerEffects? {
         guard !definition.coversWholeDatabase else { return nil }
         var tables = try replacedTables()
@@ -82,7 +82,7 @@ struct DatabaseSchemaCheck {
         return try TriggerEffects(of: tables, in: connection, path: path)
     }
 
-    /// The tables whose rows a replacement removes: those of all formats that are there.
+    /// The tables whose rows a replacement removes: the existing tables of all formats.
     func replacedTables() throws(BackupError) -> [String] {
         var tables: [String] = []
         for collection in definition.formats.flatMap(\.collections)

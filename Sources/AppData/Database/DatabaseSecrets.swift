@@ -3,14 +3,14 @@ import GRDBSQLite
 import Glibc
 import SystemIO
 
-/// Takes what never leaves the app's database out of a copy of it.
+/// Removes the values that must never leave the app's database from a copy of it.
 enum DatabaseSecrets {
-    /// The copy is written anew: pages that SQLite has freed keep what was on them, and the app may have changed its secrets before.
-    /// - Parameter path: a copy that nobody else has open, without a log.
+    /// Rewrites the copy: pages that SQLite has freed keep their content, and the app may have changed its secrets before.
+    /// - Parameter path: a copy that no other connection has open, without a log.
     static func remove(_ rules: [SecretRule], from path: String) throws(BackupError) {
         guard !rules.isEmpty else { return }
         let clean = path + ".clean"
-        // SQLite takes an empty file, and would make one with the umask's mode.
+        // SQLite accepts an empty file, and would create one with the umask's mode.
         _ = try OwnedDescriptor.open(clean, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
         do {
             try rewrite(path, rules, to: clean)
@@ -28,7 +28,7 @@ enum DatabaseSecrets {
             throw DatabaseFailure.last(connection, path: path)
         }
         sqlite3_exec(connection, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF", nil, nil, nil)
-        // They are the app's, and nothing happens here.
+        // They belong to the app, and must not run here.
         DatabaseTriggers.disable(connection)
         let tables = DatabaseTables(connection: connection, path: path)
         for rule in rules where try tables.contains(rule.table) {

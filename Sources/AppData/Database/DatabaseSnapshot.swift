@@ -2,13 +2,12 @@ import BackupCore
 import GRDBSQLite
 import Glibc
 
-/// One consistent state of the app's data: what a single read transaction sees. Valid inside
-/// `AppDatabase.readSnapshot` only, on that thread.
+/// One consistent state of the app's data: the view of a single read transaction. Valid only inside `AppDatabase.readSnapshot`, on that thread.
 public final class DatabaseSnapshot: RecordSource {
-    /// The app's, in the wire format that the data came in.
+    /// The app's definition, in the wire format of the data.
     public let definition: AppDefinition
     private let reader: DatabaseRecordReader
-    /// In all its wire formats.
+    /// In all its wire formats
     private let app: AppDefinition
     private let media: (any MediaCatalog)?
 
@@ -30,45 +29,45 @@ public final class DatabaseSnapshot: RecordSource {
         return count
     }
 
-    /// All records of a collection in ascending order of their key; the buffer is valid during the call only.
+    /// All records of a collection in ascending key order; the buffer is valid only during the call.
     public func forEachRecord(
         of collection: Int, _ body: (RecordBuffer) throws(BackupError) -> Void
     ) throws(BackupError) {
         let description = definition.collections[collection]
         guard description.source != .table else { return try reader.forEachRecord(of: collection, body) }
-        // Without a media folder there is nothing to tell of it.
+        // Without a media folder there are no such records.
         guard let media else { return }
         try MediaRecords(definition: definition, reader: reader, catalog: media).forEachRecord(of: description, body)
     }
 
-    /// Records that name a file which is not in the media folder.
+    /// Records that name a file missing from the media folder.
     public func missingFiles() throws(BackupError) -> MissingFiles {
         guard let media, definition.tellsOfMedia else { return MissingFiles() }
         return try MediaRecords(definition: definition, reader: reader, catalog: media).missingFiles()
     }
 
-    /// What is in no export of this state; `nil` when everything is that a restore would remove.
+    /// Data that is in no export of this state, but that a restore would remove; `nil` when there is none.
     public func unexportedData() throws(BackupError) -> UnexportedData? {
         try DatabaseSchemaCheck(connection: reader.connection, definition: app, path: reader.path).unexportedData()
     }
 
-    /// Why no restore could write to this database, for its triggers; `nil` when one could.
+    /// Why triggers keep every restore from writing to this database; `nil` when they do not.
     public func triggerProblem() throws(BackupError) -> Message? {
         try DatabaseSchemaCheck(connection: reader.connection, definition: app, path: reader.path).triggerEffects()?.problem
     }
 
-    /// The metadata object's values, with defaults for what is not stored; the creation time is missing.
+    /// The metadata object's values, with defaults for values that are not stored; without the creation time.
     public func metadata() throws(BackupError) -> RecordBuffer {
         try reader.object(definition.metadata, creationTime: nil, schemaVersion: definition.schemaVersion)
     }
 
-    /// The settings object's values, with defaults for what is not stored; `nil` when the app has none.
+    /// The settings object's values, with defaults for values that are not stored; `nil` when the app has none.
     public func settings() throws(BackupError) -> RecordBuffer? {
         guard let settings = definition.settings else { return nil }
         return try reader.object(settings, creationTime: nil, schemaVersion: definition.schemaVersion)
     }
 
-    /// Whether the app's own switch for automatic backups is off; not where it has none, nor where nobody has ever used it.
+    /// Whether the app's own switch for automatic backups is off; false where there is none, or where it has never been used.
     public func isScheduleSwitchedOff() throws(BackupError) -> Bool {
         guard let name = definition.scheduleSwitch,
             let index = definition.settings?.fields.firstIndex(where: { $0.name == name }),
@@ -87,14 +86,14 @@ public final class DatabaseSnapshot: RecordSource {
         try reader.visitAll(with: visitor, creationTime: nil, schemaVersion: definition.schemaVersion)
     }
 
-    /// The same as an export tells it, which has a creation time.
+    /// The same in the form of an export, which has a creation time.
     func visit(with visitor: any RecordVisitor, createdAt: Timestamp) throws(BackupError) {
         try reader.visitAll(with: visitor, creationTime: createdAt, schemaVersion: definition.schemaVersion)
     }
 
-    /// Writes a copy of the whole database as this snapshot sees it, but for the definition's secrets: a file of its own, mode 0600, not in WAL mode, so that it
-    /// opens read-only wherever it lies. An unchanged database gives the same bytes every time. Not synced to disk.
-    /// - Parameter destination: must not exist; after an error it does not.
+    /// Writes a copy of the whole database as this snapshot sees it, without the definition's secrets: a separate file with mode 0600, not in WAL mode, so
+    /// that it opens read-only anywhere. An unchanged database always gives the same bytes. Not synced to disk.
+    /// - Parameter destination: must not exist; does not exist after an error.
     public func copyDatabase(to destination: String) throws(BackupError) {
         try DatabaseCopy.copy(from: reader.connection, path: reader.path, to: destination)
         do {

@@ -2,8 +2,8 @@ import BackupCore
 import GRDBSQLite
 import SystemIO
 
-/// A prepared statement for loops over many rows, straight on SQLite's C interface; used by one thread, while its connection is
-/// open. Indices of parameters begin at 1 and of columns at 0, as in C.
+/// A prepared statement for loops over many rows, directly on SQLite's C interface. For one thread, while its connection is open. Parameter indices
+/// begin at 1 and column indices at 0, as in C.
 final class DatabaseStatement {
     private let handle: OpaquePointer
     private let connection: OpaquePointer?
@@ -22,7 +22,7 @@ final class DatabaseStatement {
     deinit { sqlite3_finalize(handle) }
 
     /// - Returns: false when there are no more rows.
-    /// - Throws: `interrupted` as well, in a thread whose operation was cancelled.
+    /// - Throws: also `interrupted`, in a thread whose operation was cancelled.
     func step() throws(BackupError) -> Bool {
         try Cancellation.check()
         switch sqlite3_step(handle) {
@@ -32,11 +32,11 @@ final class DatabaseStatement {
         }
     }
 
-    /// Makes a statement that was stepped ready for the next time; what it gave is gone.
+    /// Resets a statement for reuse; its results become invalid.
     func reset() { sqlite3_reset(handle) }
 
-    /// Runs it once, for its effect, and makes it ready for the next time.
-    /// - Throws: `interrupted` as well, in a thread whose operation was cancelled.
+    /// Runs it once, for its effect, and resets it.
+    /// - Throws: also `interrupted`, in a thread whose operation was cancelled.
     func run() throws(BackupError) {
         try Cancellation.check()
         let result = sqlite3_step(handle)
@@ -60,7 +60,7 @@ final class DatabaseStatement {
     func bind(_ parameter: Int32, real: Double) { sqlite3_bind_double(handle, parameter, real) }
     func bindNull(_ parameter: Int32) { sqlite3_bind_null(handle, parameter) }
 
-    /// SQLite reads the bytes during `run`, without a copy: they must stay where they are until then.
+    /// SQLite reads the bytes during `run`, without a copy: they must stay in place until then.
     func bind(_ parameter: Int32, text: UnsafeRawBufferPointer) throws(BackupError) {
         let characters = text.baseAddress?.assumingMemoryBound(to: CChar.self)
         // A null destructor is SQLITE_STATIC.
@@ -74,16 +74,16 @@ final class DatabaseStatement {
         }
     }
 
-    /// The very value of a column of another statement's row, which may be another connection's: with its type and its bytes, whatever they are.
+    /// Binds the exact value of a column of another statement's row, possibly of another connection: type and bytes stay unchanged.
     func bind(_ parameter: Int32, value column: Int32, of row: DatabaseStatement) throws(BackupError) {
         guard sqlite3_bind_value(handle, parameter, sqlite3_column_value(row.handle, column)) == SQLITE_OK else {
             throw DatabaseFailure.last(connection, path: path)
         }
     }
 
-    /// SQLite keeps the bytes for itself.
+    /// SQLite makes its own copy of the bytes.
     func bind(_ parameter: Int32, copying blob: UnsafeRawBufferPointer) throws(BackupError) {
-        // SQLITE_TRANSIENT, which is a cast in C.
+        // SQLITE_TRANSIENT, a cast in C.
         let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
         guard sqlite3_bind_blob64(handle, parameter, blob.baseAddress, UInt64(blob.count), copies) == SQLITE_OK else {
             throw DatabaseFailure.last(connection, path: path)
@@ -95,7 +95,7 @@ final class DatabaseStatement {
     func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
     func real(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
 
-    /// The bytes of a text or blob, valid until the next step; a text may hold NUL bytes, and need not be valid UTF-8.
+    /// The bytes of a text or blob, valid until the next step; a text may contain NUL bytes, and need not be valid UTF-8.
     func bytes(_ column: Int32, isText: Bool) -> UnsafeRawBufferPointer {
         let start = isText ? UnsafeRawPointer(sqlite3_column_text(handle, column)) : sqlite3_column_blob(handle, column)
         return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
@@ -103,8 +103,8 @@ final class DatabaseStatement {
 
     func text(_ column: Int32) -> String { String(decoding: bytes(column, isText: true), as: UTF8.self) }
 
-    /// A name of the schema, by which something is asked for again.
-    /// - Throws: `notSupported` for one that is not UTF-8: it would be asked for by another name, which SQLite may even take for a text.
+    /// A name of the schema, for use in another query.
+    /// - Throws: `notSupported` for a name that is not UTF-8: the query would use another name, which SQLite may even treat as a text.
     func name(_ column: Int32, of kind: Message) throws(BackupError) -> String {
         let bytes = bytes(column, isText: true)
         if let name = String(validating: bytes, as: UTF8.self) { return name }

@@ -1,13 +1,12 @@
 import BackupCore
 import GRDBSQLite
 
-/// The tables of an open database. Views, virtual tables and generated columns do not count: reading them would run what somebody else has
-/// written.
+/// The tables of an open database. Views, virtual tables and generated columns do not count: reading them would run foreign code.
 struct DatabaseTables {
     let connection: OpaquePointer?
     let path: String
 
-    /// What holds data of the app: not SQLite's own tables, and not those of this program and its libraries.
+    /// Tables with data of the app: not SQLite's own tables, and not those of this program and its libraries.
     func names() throws(BackupError) -> [String] {
         // A virtual table has no pages of its own.
         let statement = try DatabaseStatement(
@@ -27,7 +26,7 @@ struct DatabaseTables {
         }
     }
 
-    /// Not a set of texts: to Swift two of them may be the same (`SchemaName`).
+    /// Not a set of texts: Swift may consider two of them equal (`SchemaName`).
     func columns(of table: String, withGenerated: Bool = false) throws(BackupError) -> [String] {
         let statement = try DatabaseStatement(connection, "PRAGMA table_xinfo(\(quotedIdentifier(table)))", path: path)
         var names: [String] = []
@@ -37,13 +36,12 @@ struct DatabaseTables {
         return names
     }
 
-    /// Whether a column can be named in SQL, as its name was read: one that is not UTF-8 cannot, and SQLite may take a name in quotes that it does not
-    /// know for a text.
+    /// Whether SQL can name a column by its name as read: not if it is not UTF-8, and SQLite may treat an unknown quoted name as a text.
     static func canName(_ column: String) -> Bool { !column.unicodeScalars.contains("\u{FFFD}") }
 
     func canNameColumns(of table: String) throws(BackupError) -> Bool { try columns(of: table).allSatisfy(Self.canName) }
 
-    /// Rows that an app has written without regard to its CHECK constraints, or before it had them, are its own.
+    /// Runs `body` without CHECK constraints: rows that an app wrote in violation of them, or before it had them, are its own.
     func withoutChecks<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
         let pragma = "PRAGMA ignore_check_constraints"
         try DatabaseStatement(connection, "\(pragma) = ON", path: path).run()

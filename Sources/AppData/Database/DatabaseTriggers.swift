@@ -3,31 +3,31 @@ import CSQLite
 
 /// Triggers of one connection.
 enum DatabaseTriggers {
-    /// No trigger runs any more, whatever this connection does.
+    /// Disables all triggers on this connection.
     static func disable(_ connection: OpaquePointer?) { _ = backupfs_disable_triggers(connection) }
 }
 
-/// Triggers that do not run while a restore writes, inside its transaction.
+/// Suspends triggers while a restore writes, inside its transaction.
 struct SuspendedTriggers {
     private let connection: OpaquePointer?
     private let path: String
-    /// All of the database, if any is suspended: in the end they are made again in their order, by which SQLite runs them.
+    /// All triggers of the database, if any is suspended: at the end they are created again in their order, in which SQLite runs them.
     private var all: [(name: String, sql: String)] = []
 
-    /// - Throws: `notSupported` for a trigger that a restore must run and must not run.
+    /// - Throws: `notSupported` for a trigger that a restore both must and must not run.
     init(_ effects: TriggerEffects, connection: OpaquePointer?, path: String) throws(BackupError) {
         self.connection = connection
         self.path = path
         try effects.requireNoProblem(path: path)
         guard !effects.suspended.isEmpty else { return }
-        // SQLite can disable all triggers or none, and some must run. Others see the schema of before and after the transaction, which is the same.
+        // SQLite can disable all triggers or none, and some must run. Other connections see the same schema before and after the transaction.
         let statement = try DatabaseStatement(
             connection, "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' ORDER BY rowid", path: path)
         while try statement.step() { all.append((try statement.name(0, of: "a trigger"), statement.text(1))) }
         for trigger in effects.suspended { try drop(trigger.name) }
     }
 
-    /// To be called before the commit.
+    /// Must be called before the commit.
     func end() throws(BackupError) {
         for trigger in all { try drop(trigger.name) }
         for trigger in all { try DatabaseStatement(connection, trigger.sql, path: path).run() }

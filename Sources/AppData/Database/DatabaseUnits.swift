@@ -1,13 +1,13 @@
-/// Which files of a folder belong together as a database and what SQLite keeps beside it.
+/// Groups the files of a folder into databases and the files that SQLite keeps beside them.
 public struct DatabaseUnits {
-    /// Of each database, what lies beside it.
+    /// For each database, the files beside it.
     public private(set) var companions: [[UInt8]: [[UInt8]]] = [:]
     private var databases: [[UInt8]: [UInt8]] = [:]
 
-    /// - Parameter names: of a folder, or paths.
+    /// - Parameter names: names in a folder, or paths.
     public init(_ names: Set<[UInt8]>) {
         for name in names {
-            // A log belongs to one file only, also where a log's name has a log.
+            // A log belongs to only one file, even if its own name has a log.
             guard let database = DatabaseLogs.database(ofFile: name), names.contains(database),
                 DatabaseLogs.database(ofFile: database).map(names.contains) != true
             else { continue }
@@ -17,8 +17,8 @@ public struct DatabaseUnits {
     }
 
     /// - Parameters:
-    ///   - names: of a folder's entries, of any kind.
-    ///   - isFile: asked of those that may belong together. A folder or a link has no log, and is none.
+    ///   - names: names of a folder's entries, of any kind.
+    ///   - isFile: called for candidates. A folder or a link neither has a log nor is one.
     public init(_ names: Set<[UInt8]>, isFile: ([UInt8]) -> Bool) {
         var files: Set<[UInt8]> = []
         for name in names {
@@ -28,6 +28,6 @@ public struct DatabaseUnits {
         self.init(files)
     }
 
-    /// The database that a log belongs to; `nil` for what is none.
+    /// The database that a log belongs to; `nil` for other files.
     public func database(of name: [UInt8]) -> [UInt8]? { databases[name] }
 }

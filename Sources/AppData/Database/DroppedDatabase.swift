@@ -3,26 +3,25 @@ import GRDBSQLite
 import Glibc
 import SystemIO
 
-/// A database file from anywhere as a source of records. It is taken for hostile: opened read-only and immutable (a log or
-/// journal beside it is not looked at), its schema is not trusted to call functions, it is checked before anything is read, and
-/// an authorizer lets nothing through but reading the definition's own tables.
+/// An untrusted database file as a source of records. It is treated as hostile: it is opened read-only and immutable (a log or journal beside it is ignored),
+/// its schema is not trusted to call functions, it is checked before anything is read, and an authorizer allows only reading the definition's own tables.
 public struct DroppedDatabase: RecordSource, Sendable {
     /// The longest text or blob, in bytes.
     private static let valueLimitBytes: Int32 = 64 << 20
 
     public let path: String
-    /// The app's, in the wire format that the file's data came in.
+    /// The app's definition, in the wire format of the file's data.
     public let definition: AppDefinition
-    /// What the file holds and its records do not have.
+    /// Data in the file that its records do not contain.
     public let unexported: UnexportedData?
-    /// The file's modification time stands for the creation time, which a database does not tell.
+    /// The file's modification time replaces the creation time, which a database does not record.
     private let creationTime: Timestamp
-    /// What counts where the file does not say its schema version.
+    /// The schema version if the file does not record one.
     private let fallbackVersion: Int?
 
     /// Checks the whole file.
-    /// - Parameter needsVersion: whether one that does not say its schema version is refused. In the app's own database that is the current one.
-    /// - Throws: `invalidContent` for a file that is no database, or not this app's; `damagedContent` for a damaged one.
+    /// - Parameter needsVersion: whether to refuse a file without a schema version. In the app's own database that means the current one.
+    /// - Throws: `invalidContent` for a file that is not a database, or not this app's; `damagedContent` for a damaged one.
     public init(path: String, definition: AppDefinition, needsVersion: Bool = true) throws(BackupError) {
         let unchecked = DroppedDatabase(
             unchecked: path, definition: definition,
@@ -61,7 +60,7 @@ public struct DroppedDatabase: RecordSource, Sendable {
         do throws(BackupError) {
             try Self.withConnection(to: path, acceptsUnknownCollations: definition.coversWholeDatabase) {
                 (connection) throws(BackupError) in
-                // One value is held in memory whole. Of a whole database none is.
+                // A value is held in memory whole. For a whole database none is.
                 if !definition.coversWholeDatabase { sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, Self.valueLimitBytes) }
                 do throws(BackupError) { try body(connection) } catch { bodyError = error }
             }
@@ -71,8 +70,8 @@ public struct DroppedDatabase: RecordSource, Sendable {
         if let bodyError { throw bodyError }
     }
 
-    /// Opens a file read-only, and without looking at a log beside it.
-    /// - Parameter acceptsUnknownCollations: whether orders that only the app knows are no error.
+    /// Opens a file read-only, and ignores a log beside it.
+    /// - Parameter acceptsUnknownCollations: whether to accept collations that only the app knows.
     static func withConnection(
         to path: String, acceptsUnknownCollations: Bool, _ body: (OpaquePointer?) throws(BackupError) -> Void
     ) throws(BackupError) {
@@ -91,14 +90,14 @@ public struct DroppedDatabase: RecordSource, Sendable {
         try body(connection)
     }
 
-    /// - Returns: the wire format that the data came in, and what that leaves out.
+    /// - Returns: the wire format of the data, and the data that it leaves out.
     private func check(_ connection: OpaquePointer?) throws(BackupError) -> (AppDefinition, UnexportedData?) {
         var format = definition
         var unexported: UnexportedData?
         var problem: Message?
         do throws(BackupError) {
             guard try Self.firstProblem(connection, path: path) == nil else { throw damaged() }
-            // Without its tables nothing can be asked of it; which are missing is told below.
+            // Without its tables no query is possible; the check below reports the missing ones.
             problem = try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).firstMissingObject()
             if problem == nil {
                 format = try definition.format(ofDatabase: connection, path: path)
@@ -118,9 +117,9 @@ public struct DroppedDatabase: RecordSource, Sendable {
         BackupError(.damagedContent, ImportMessages.corruptedFile, path: path)
     }
 
-    /// The source document's words for files that cannot be read.
+    /// The source document's words for unreadable files.
     private func translated(_ error: BackupError) -> BackupError {
-        // SQLite also says "error" of a header that asks for what it does not know.
+        // SQLite also returns "error" for a header that requires an unknown feature.
         guard [.damagedContent, .accessDenied, .invalidContent].contains(error.code) else { return error }
         let descriptor = try? OwnedDescriptor.open(path, O_RDONLY)
         var start: [UInt8]?
@@ -131,7 +130,7 @@ public struct DroppedDatabase: RecordSource, Sendable {
             findings: ["the file is not an SQLite database"])
     }
 
-    /// Allows reading and nothing else: no pragma, no attached file, no function but `quote`.
+    /// Allows only reading: no pragma, no attached file, no function except `quote`.
     private func restrict(_ connection: OpaquePointer?) {
         sqlite3_set_authorizer(
             connection,

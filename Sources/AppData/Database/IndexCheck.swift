@@ -1,11 +1,11 @@
 import BackupCore
 
-/// Whether the indexes of an open database have as many entries as their tables have rows. SQLite's quick check does not look at that, and its full
-/// one takes many times as long; but what is read in the order of such an index lacks rows without a word.
+/// Checks whether the indexes of an open database have as many entries as their tables have rows. SQLite's quick check does not do that, and its full
+/// check takes many times as long; but a query that uses such an index silently lacks rows.
 struct IndexCheck {
     let tables: DatabaseTables
 
-    /// - Returns: the first that is wrong; `nil` when none is. Indexes of a part of the rows are passed over.
+    /// - Returns: the first problem; `nil` when there is none. Skips partial indexes.
     func problem() throws(BackupError) -> String? {
         for table in try tables.names() where DatabaseTables.canName(table) {
             let indexes = try indexes(of: table)
@@ -32,9 +32,9 @@ struct IndexCheck {
     }
 
     /// - Returns: `nil` where SQLite does not count that way: the primary key of a table WITHOUT ROWID is the table itself, and an index may need a
-    ///   function of the app's.
+    ///   function of the app.
     private func count(of table: String, _ way: String) throws(BackupError) -> Int64? {
-        // Without a condition SQLite counts the smallest index, whichever is named.
+        // Without a condition SQLite counts the smallest index, regardless of the named one.
         let sql = "SELECT count(*) FROM main.\(quotedIdentifier(table)) \(way) WHERE true"
         guard let statement = try? DatabaseStatement(tables.connection, sql, path: tables.path), try statement.step() else {
             return nil

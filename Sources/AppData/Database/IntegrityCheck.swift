@@ -1,9 +1,9 @@
 import BackupCore
 
-/// What SQLite finds wrong with an open database, without what some versions say of sound ones.
+/// Runs SQLite's check of an open database, without the false reports of some versions.
 ///
-/// SQLite 3.40 takes one column for another in tables WITHOUT ROWID whose primary key is not made of the first columns in their order, in both of its
-/// checks: it finds NULL where a column is NOT NULL, and values of a type that the column cannot have. The table itself is asked then.
+/// SQLite 3.40 mistakes one column for another in tables WITHOUT ROWID whose primary key is not made of the first columns in their order, in both of its
+/// checks: it reports NULL in a NOT NULL column, and values of a type that the column cannot have. Such reports are verified with a query of the table.
 struct IntegrityCheck {
     enum Depth: String {
         /// Without comparing indexes with their tables.
@@ -17,25 +17,26 @@ struct IntegrityCheck {
         let isWithoutRowID: Bool
     }
 
-    /// A line, or the end of one, by its bytes: to Swift an accent that a name begins with belongs to the blank before it, and texts are the same that
-    /// differ only in the normal form of Unicode.
+    /// A line, or the end of one, as bytes: Swift attaches an accent at the start of a name to the preceding space, and considers texts equal that differ
+    /// only in Unicode normalisation.
     private typealias Line = [UInt8]
 
-    /// How lines begin that may be false, with the condition of a row of which one is true. `IS NULL` would not be asked of a column that is NOT NULL.
+    /// Prefixes of lines that may be false, with the condition that holds for a row if the line is true. SQLite would not evaluate `IS NULL` on a NOT NULL
+    /// column.
     private static let falsePrefixes: [(prefix: String, condition: @Sendable (_ column: String) -> String)] = [
         ("NULL value in ", { "typeof(\($0)) = 'null'" }),
-        // In a column of texts.
+        // In a text column
         ("NUMERIC value in ", { "typeof(\($0)) IN ('integer', 'real')" }),
-        // In a column of numbers: a text that reads as a number, and so is at most infinity when it is compared with one.
+        // In a numeric column: a text that reads as a number, and so is at most infinity in a comparison with one.
         ("TEXT value in ", { "typeof(\($0)) = 'text' AND CAST(9e999 AS REAL) >= CAST(\($0) AS TEXT)" }),
-        // In tables that are STRICT.
+        // In STRICT tables
         ("non-INT value in ", { "typeof(\($0)) NOT IN ('integer', 'null')" }),
         ("non-INTEGER value in ", { "typeof(\($0)) NOT IN ('integer', 'null')" }),
         ("non-REAL value in ", { "typeof(\($0)) NOT IN ('real', 'null')" }),
         ("non-TEXT value in ", { "typeof(\($0)) NOT IN ('text', 'null')" }),
         ("non-BLOB value in ", { "typeof(\($0)) NOT IN ('blob', 'null')" }),
     ]
-    /// What the first look multiplies its limit with, again and again, while what it finds is false.
+    /// The factor by which the line limit grows while all reports are false.
     private static let limitGrowth = 1_024
 
     private let depth: Depth
@@ -46,8 +47,8 @@ struct IntegrityCheck {
         self.tables = tables
     }
 
-    /// - Parameter limit: problems after which it stops looking for more; at least 1.
-    /// - Returns: in SQLite's words. Rows that break a CHECK do not count.
+    /// - Parameter limit: the number of problems after which it stops; at least 1.
+    /// - Returns: the problems in SQLite's words. Rows that violate a CHECK do not count.
     func problems(limit: Int) throws(BackupError) -> [String] {
         try tables.withoutChecks { () throws(BackupError) in
             var suspects: [Line: [Column]]?
@@ -74,15 +75,15 @@ struct IntegrityCheck {
                     problems.append(line)
                 }
                 if lineCount == 0 { return ["no answer"] }
-                // It may have stopped before what is wrong.
+                // SQLite may have stopped before the real problems.
                 guard problems.count < limit, lineCount >= lineLimit, lineLimit < Int(Int32.max) else { return problems }
                 lineLimit = min(lineLimit.multipliedSaturating(by: Self.limitGrowth), Int(Int32.max))
             }
         }
     }
 
-    /// The columns of which such a line may be false, by how the line ends. Two can have the same. Those of tables with row numbers are among them: their
-    /// lines are true, and a row that makes one true is found in them.
+    /// The columns for which such a line may be false, by the line's end. Two can have the same. Includes tables with row numbers: their lines are true, and
+    /// the query finds a row that proves it.
     private func suspects() throws(BackupError) -> [Line: [Column]] {
         var suspects: [Line: [Column]] = [:]
         let statement = try DatabaseStatement(
@@ -99,7 +100,7 @@ struct IntegrityCheck {
         return suspects
     }
 
-    /// Whether no row is such that the line is true of one of the columns.
+    /// Whether no row makes the line true for any of the columns.
     private func isFalse(_ columns: [Column], _ condition: (_ column: String) -> String) throws(BackupError) -> Bool {
         guard columns.contains(where: \.isWithoutRowID) else { return false }
         for column in columns {

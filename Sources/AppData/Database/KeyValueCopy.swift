@@ -1,8 +1,8 @@
 import BackupCore
 import GRDBSQLite
 
-/// Copies the values of named keys out of a backup's table of keys and values, with type and bytes as they are: a date keeps its time zone, a number its
-/// spelling, and NULL is a value too.
+/// Copies the values of named keys from a backup's key/value table, with type and bytes unchanged: a date keeps its time zone, a number its spelling, and
+/// NULL is also a value.
 struct KeyValueCopy {
     private let target: DatabaseTables
     private let table: String
@@ -10,13 +10,13 @@ struct KeyValueCopy {
     private let update: DatabaseStatement
     private let insertion: DatabaseStatement
 
-    /// - Returns: `nil` when one of the databases does not have the table.
+    /// - Returns: `nil` when one of the databases lacks the table.
     init?(of table: String, from source: DatabaseTables, to target: DatabaseTables) throws(BackupError) {
         guard try source.hasKeysAndValues(table), try target.hasKeysAndValues(table) else { return nil }
         self.target = target
         self.table = table
         let name = quotedIdentifier(table)
-        // A key is compared by its bytes, as it is when it is read, whatever order its column has. Where several rows have it, the last counts.
+        // Keys are compared by their bytes, as in reads, regardless of the column's collation. If several rows have a key, the last one counts.
         let isKey = "\"key\" = ?1 COLLATE BINARY"
         rows = try DatabaseStatement(
             source.connection, "SELECT \"value\" FROM main.\(name) WHERE \(isKey) AND typeof(\"key\") = 'text'", path: source.path
@@ -27,8 +27,8 @@ struct KeyValueCopy {
             target.connection, "INSERT INTO main.\(name) (\"key\", \"value\") VALUES (?1, ?2)", path: target.path)
     }
 
-    /// A row that is there stays where it is, and only its value is written.
-    /// - Returns: whether the backup has the key, with a value that the table takes.
+    /// An existing row stays in place, and only its value is written.
+    /// - Returns: whether the backup has the key, with a value that the table accepts.
     func copy(_ key: String) throws(BackupError) -> Bool {
         let text = RecordBuffer(fieldCount: 1)
         text.set(0, text: key)

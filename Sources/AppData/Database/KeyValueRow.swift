@@ -1,6 +1,6 @@
 import BackupCore
 
-/// The rows of a table of keys and values, which may have columns that no definition names.
+/// The rows of a key/value table, which may have columns that no definition names.
 struct KeyValueRow {
     private struct Column {
         let name: String
@@ -8,15 +8,15 @@ struct KeyValueRow {
         let defaultExpression: String?
     }
 
-    /// Stands for a column's default in a query: no table of an app is called so.
+    /// The name of a column's default in a query: no table of an app has this name.
     private static let defaults = "backupfs_default"
 
     let connection: OpaquePointer?
     let table: String
     let path: String
 
-    /// A further column in which a row of the key has something that could not be brought back. A number that only tells rows apart is nothing to keep, and
-    /// neither is what each new row has there.
+    /// An extra column in which a row of the key has a value that could not be restored. A row number that only identifies the row does not count, and neither
+    /// does the default of a new row.
     func columnToKeep(of key: String) throws(BackupError) -> String? {
         for column in try furtherColumns() {
             if try hasValue(column.name, "IS NOT NULL", key) == false { continue }
@@ -51,7 +51,7 @@ struct KeyValueRow {
         }
     }
 
-    /// SQLite takes a name for a text where it stands as a default. A default that needs the app's own functions is none that could be compared.
+    /// SQLite treats a name in a default as a text. A default that needs the app's own functions cannot be compared.
     private func isDefault(_ column: String, _ expression: String, _ key: String) throws(BackupError) -> Bool {
         let condition = "IS NOT (SELECT value FROM \(Self.defaults))"
         do throws(BackupError) {
@@ -61,7 +61,7 @@ struct KeyValueRow {
         }
     }
 
-    /// A name, with its quotes or without, as a text of SQL.
+    /// A name, quoted or not, as an SQL text.
     private static func text(named expression: String) -> String {
         var name = expression
         if name.count > 1, name.hasPrefix("\""), name.hasSuffix("\"") {
@@ -70,7 +70,7 @@ struct KeyValueRow {
         return "'\(name.replacing("'", with: "''"))'"
     }
 
-    /// - Parameter expression: calculated where no column of the table can be meant by a name in it.
+    /// - Parameter expression: evaluated where names in it cannot refer to a column of the table.
     private func hasValue(
         _ column: String, _ condition: String, _ key: String, default expression: String = "NULL"
     ) throws(BackupError) -> Bool {

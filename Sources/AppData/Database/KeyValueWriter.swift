@@ -1,8 +1,8 @@
 import BackupCore
 import GRDBSQLite
 
-/// Writes metadata and settings into their tables of keys and values. A row stays where it is, and only its value is written: it may have columns that no
-/// definition names, and that no backup could bring back but in `database.sqlite`.
+/// Writes metadata and settings into their key/value tables. An existing row stays in place, and only its value is written: it may have columns that no
+/// definition names, and that no backup could restore except in `database.sqlite`.
 final class KeyValueWriter {
     private struct Place: Hashable {
         let table: String
@@ -17,18 +17,18 @@ final class KeyValueWriter {
     private let reader: DatabaseRecordReader
     private var connection: OpaquePointer? { reader.connection }
     private var path: String { reader.path }
-    /// What the source has a value for.
+    /// Keys for which the source has a value.
     private var given: Set<Place> = []
-    /// What has the very value of a backup's row. Nothing else is written there.
+    /// Keys that have the exact value of a backup's row. Nothing else is written there.
     private var copied: Set<Place> = []
-    /// Whether the version that is there is the backup's.
+    /// Whether the present version is the backup's.
     private var hasVersionOfBackup = false
 
     init(connection: OpaquePointer?, definition: AppDefinition, path: String) {
         reader = DatabaseRecordReader(connection: connection, definition: definition, path: path)
     }
 
-    /// A value that is read the same already is not written: the app may spell it in another way, or leave a default out.
+    /// Skips a value that already reads the same: the app may spell it in another way, or omit a default.
     func write(_ buffer: RecordBuffer, of object: ObjectDefinition) throws(BackupError) {
         guard let table = object.table else { return }
         let rows = try reader.keyValues(of: object)
@@ -42,10 +42,10 @@ final class KeyValueWriter {
         }
     }
 
-    /// Copies the values that a backup's rows have for the keys of the app's forms. What the backup has no row for is left to `write`.
+    /// Copies the values that a backup's rows have for the keys of the app's formats. `write` handles keys without a row in the backup.
     /// - Parameters:
-    ///   - rows: of a backup whose data is of the reader's form.
-    ///   - objects: of which values are restored.
+    ///   - rows: of a backup whose data has the reader's format.
+    ///   - objects: those whose values are restored.
     func copy(from rows: BackupRows, of objects: [ObjectDefinition]) throws(BackupError) {
         try rows.withDatabase { source throws(BackupError) in
             let reader = DatabaseRecordReader(connection: source.connection, definition: reader.definition, path: source.path)
@@ -74,7 +74,7 @@ final class KeyValueWriter {
         object.table.map { copied.contains(Place($0, field.column)) } ?? false
     }
 
-    /// The version that the data is of from now on.
+    /// Writes the version that the data has from now on.
     func write(version: Int, for key: String, of object: ObjectDefinition) throws(BackupError) {
         guard let table = object.table, !hasVersionOfBackup else { return }
         let old = try reader.keyValues(of: object)[key]
@@ -82,7 +82,7 @@ final class KeyValueWriter {
         if value != old { try write(value, for: key, in: table) }
     }
 
-    /// An app whose column has no type, and that has stored a number, looks for a number again.
+    /// An app that stored a number in a column without a type expects a number again.
     private static func value(_ text: String, like old: FieldValue?) -> FieldValue {
         let isInteger: Bool
         switch old {
@@ -91,13 +91,13 @@ final class KeyValueWriter {
         default: return .text(text)
         }
         if let number = Int64(text), String(number) == text { return .integer(number) }
-        // Another spelling may be another text.
+        // Another spelling may be a different text.
         guard let number = Double(text), number.isFinite, number.description == text else { return .text(text) }
         if isInteger, let whole = Int64(exactly: number) { return .integer(whole) }
         return .real(number)
     }
 
-    /// - Parameter old: the value that is there: an app whose flags are numbers gets a number again.
+    /// - Parameter old: the present value: an app whose flags are numbers gets a number again.
     private static func text(_ buffer: RecordBuffer, _ index: Int, like old: FieldValue?) -> String? {
         switch buffer.kind(index) {
         case .integer: return String(buffer.integer(index))
@@ -110,8 +110,8 @@ final class KeyValueWriter {
         }
     }
 
-    /// The key need not be unique: each row of it gets the value, which all had (`UnexportedData` has those that differ). It is compared by its bytes, as it
-    /// is when it is read, whatever order its column has.
+    /// The key need not be unique: each of its rows gets the value, which was the same in all (`UnexportedData` reports those that differ). Keys are compared
+    /// by their bytes, as in reads, regardless of the column's collation.
     private func write(_ value: FieldValue, for key: String, in table: String) throws(BackupError) {
         let row = RecordBuffer(fieldCount: 2)
         row.set(0, text: key)
@@ -129,9 +129,9 @@ final class KeyValueWriter {
         }
     }
 
-    /// Removes the stored keys of an object that the source had no value for. Keys that the definition does not name are in no export, so nothing could bring
-    /// them back: they stay. So does a row that holds more than its value, which is then read as if it were not there.
-    /// - Returns: what should be said of values that could not be removed.
+    /// Removes the stored keys of an object for which the source had no value. Keys that the definition does not name are in no export, so nothing could
+    /// restore them: they stay. So does a row that contains more than its value, which is then read as if it were missing.
+    /// - Returns: warnings about values that could not be removed.
     func removeKeysNotGiven(of object: ObjectDefinition) throws(BackupError) -> [Message] {
         guard let table = object.table else { return [] }
         var notes: [Message] = []

@@ -3,24 +3,24 @@ import GRDBSQLite
 import Glibc
 import SystemIO
 
-/// A database file that lies anywhere, with what SQLite keeps beside it: a log with changes that the file does not have yet, or a journal of a
-/// transaction that has to be rolled back before the file is whole. Both are read, and nothing there is changed.
+/// A database file anywhere, with the files that SQLite keeps beside it: a log with changes that are not in the file yet, or a journal of a transaction that
+/// must be rolled back before the file is consistent. Both are read, and nothing there is changed.
 public enum LooseDatabase {
     private static let attemptLimit = 3
 
-    /// Makes one file of a database and its log or journal.
-    /// - Parameter folder: of the caller's own. The copy lies in it, with the newest time of what it is made of.
-    /// - Returns: the path of the copy; `nil` for a database that has nothing beside it and can be read as it is.
-    /// - Throws: `databaseInUse` when a program is changing it; `damagedContent` when it does not fit its log or journal; `notPermitted` when SQLite would delete
-    ///   a foreign file; `accessDenied`, `noSpace`, ….
+    /// Merges a database and its log or journal into one file.
+    /// - Parameter folder: a private folder of the caller. The copy is created in it, with the newest modification time of its sources.
+    /// - Returns: the path of the copy; `nil` for a database that has no such files and can be read directly.
+    /// - Throws: `databaseInUse` when a program is changing it; `damagedContent` when it does not match its log or journal; `notPermitted` when SQLite would
+    ///   delete a foreign file; `accessDenied`, `noSpace`, ….
     public static func copyWithLogs(_ path: String, in folder: String) throws(BackupError) -> String? {
-        // SQLite looks beside the file that a link leads to.
+        // SQLite looks beside the target of a link.
         let path = try FileSystem.realPath(path)
         let files = try unit(path)
         guard files.count > 1 else { return nil }
         let copy = "\(folder)/\(RandomToken.make()).sqlite"
         do throws(BackupError) {
-            // A program that uses it goes on meanwhile, and its locks are kept.
+            // A program that uses it continues meanwhile, and its locks are kept.
             if try !hasForeignIndex(path), try copyThroughSQLite(path, to: copy) {
                 try setTime(of: files, copy)
                 return copy
@@ -47,7 +47,7 @@ public enum LooseDatabase {
         var files = [("", status)]
         for suffix in DatabaseLogs.logSuffixes {
             guard let status = try FileSystem.look(path + suffix), status.kind == .regular, status.size > 0 else { continue }
-            // The header of a journal that is only kept is zero.
+            // A journal that is only kept has a zeroed header.
             if suffix == "-journal", try SharedFile(path: path + suffix).bytes(at: 0, upTo: 1) == [0] { continue }
             files.append((suffix, status))
         }
@@ -71,11 +71,11 @@ public enum LooseDatabase {
         }
     }
 
-    /// They are of one instant if none of them has changed by the end, and no program holds a lock.
+    /// The copies are of one instant if no file has changed by the end, and no program holds a lock.
     private static func copyFiles(of path: String, to copy: String) throws(BackupError) {
         for _ in 0..<attemptLimit {
             let files = try unit(path)
-            // Where locks cannot be asked about it is only watched for changes.
+            // If locks cannot be queried, it only watches for changes.
             let isInUse = (try? DatabaseFile.isLocked(OwnedDescriptor.open(path, O_RDONLY))) ?? false
             for file in files where !isInUse {
                 let source = try SharedFile(path: path + file.suffix)
@@ -92,7 +92,7 @@ public enum LooseDatabase {
             remedy: "Close the program that uses it, and try again.")
     }
 
-    /// Lets SQLite roll back the journal, or move what the log holds into the copy.
+    /// Makes SQLite roll back the journal, or move the log's content into the copy.
     private static func recover(_ copy: String) throws(BackupError) {
         var connection: OpaquePointer?
         defer { sqlite3_close_v2(connection) }
@@ -102,7 +102,7 @@ public enum LooseDatabase {
         sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0)
         let steps = [
             "PRAGMA trusted_schema = OFF", "PRAGMA mmap_size = 0", "SELECT count(*) FROM sqlite_master",
-            // Nothing to protect: the copy is thrown away if anything happens to it.
+            // Nothing to protect: the copy is discarded if anything fails.
             "PRAGMA synchronous = OFF", "PRAGMA journal_mode = DELETE",
         ]
         for step in steps where sqlite3_exec(connection, step, nil, nil, nil) != SQLITE_OK {
@@ -111,7 +111,7 @@ public enum LooseDatabase {
         guard try unit(copy).count == 1 else { throw BackupError(.inputOutput, "the log could not be cleared", path: copy) }
     }
 
-    /// The time stands for that of the data.
+    /// The copy's time represents that of the data.
     private static func setTime(of files: [(suffix: String, status: FileStatus)], _ copy: String) throws(BackupError) {
         guard let newest = files.map(\.status.modificationTime).max() else { return }
         try OwnedDescriptor.open(copy, O_RDONLY).setModificationTime(newest)

@@ -4,30 +4,30 @@ import Glibc
 import SystemIO
 
 extension AppDatabase {
-    /// Whether the app has lost it: it is not there, or it is the empty file that SQLite makes when a program looks for a database that is gone.
-    /// - Throws: when that cannot be told: the path may be a link to a disk that is not mounted.
+    /// Whether the app has lost it: it is missing, or it is the empty file that SQLite creates when a program looks for a missing database.
+    /// - Throws: when that cannot be determined: the path may be a link to a disk that is not mounted.
     public func isLost() throws(BackupError) -> Bool {
         guard let status = try FileSystem.lookBehindLinks(path) else { return true }
         guard status.kind == .regular, status.size == 0 else { return false }
-        // What SQLite has not written into the database yet.
+        // A log may contain data that SQLite has not written into the database yet.
         return try OrphanedLog.path(ofDatabase: realPath()) == nil
     }
 
-    /// - Throws: `alreadyExists` when a log of the lost database is there: it may hold all that is left of the data.
+    /// - Throws: `alreadyExists` when a log of the lost database exists: it may be all that is left of the data.
     public func requireNoLogOfLost() throws(BackupError) { try OrphanedLog.requireNone(ofLostDatabase: realPath()) }
 
-    /// Whether a copy of a database could stand in the place of this one: it is whole, and has what the app's definition asks for.
+    /// Whether a copy of a database could replace this one: it is undamaged, and has what the app's definition requires.
     public func canBeRecreated(from copy: String) -> Bool {
         guard (try? DroppedDatabase.damage(ofCopy: copy)) == .some(nil) else { return false }
         return (try? AppDatabase(opening: copy, definition: definition)) != nil
     }
 
-    /// Makes a lost database what a copy of it is: its tables, whether the definition names them or not, with indexes, views, triggers and version
+    /// Recreates a lost database from a copy of it: its tables, whether or not the definition names them, with indexes, views, triggers and version
     /// numbers. Durable when it returns; after an error or a crash the database is lost as before.
     /// - Parameters:
     ///   - copy: a database without a log that no other program has open.
-    ///   - note: called first, with what a crash may leave beside the database.
-    /// - Throws: `busy` when another program has made the database by then, of which no backup has anything, or still has the lost one open.
+    ///   - note: called first, with the files that a crash may leave beside the database.
+    /// - Throws: `busy` when another program has created the database meanwhile, which is in no backup, or still has the lost one open.
     public func recreate(
         from copy: String, noting note: (RecreationFiles) throws(BackupError) -> Void
     ) throws(BackupError) {
@@ -39,10 +39,10 @@ extension AppDatabase {
             // A program may have the empty file open, so it stays the same file.
             try DatabaseExchange(path: path, busyTimeoutSeconds: busyTimeoutSeconds).publish(
                 copy, { () throws(BackupError) in try FaultInjection.reached("lost.database-copied") },
-                // A database with a log is none that is lost.
+                // A database with a log is not a lost one.
                 { (_) throws(BackupError) in throw madeMeanwhile },
                 { () throws(BackupError) in
-                    // Another program can write no more. The journal is this transaction's own.
+                    // No other program can write now. The journal belongs to this transaction.
                     guard let now = try FileSystem.lookBehindLinks(path), FileIdentity(now) == FileIdentity(file), now.size == 0,
                         try (FileSystem.look(realPath() + "-wal")?.size ?? 0) == 0
                     else { throw madeMeanwhile }
@@ -72,9 +72,9 @@ extension AppDatabase {
         try place.folder.synchronize()
     }
 
-    /// Makes the empty file of a lost database where there is none, and clears empty logs away. An empty file is an empty database.
-    /// - Parameter note: as of `recreate`.
-    /// - Throws: `busy` as `recreate`.
+    /// Creates the empty file of a lost database if it is missing, and removes empty logs. An empty file is an empty database.
+    /// - Parameter note: as for `recreate`.
+    /// - Throws: `busy`, like `recreate`.
     public func makeEmpty(noting note: (RecreationFiles) throws(BackupError) -> Void) throws(BackupError) {
         let place = try LostPlace(realPath())
         guard try isLost() else { throw madeMeanwhile }
@@ -86,8 +86,8 @@ extension AppDatabase {
         try place.folder.synchronize()
     }
 
-    /// A new file, made only where there is none. What the lost one's mode was, its folder tells best: the app may have its data by its group. Others get
-    /// nothing, since the lost one may have been private.
+    /// Creates a new file, only if there is none. Its folder is the best hint for the lost file's mode: the app may access its data through its group. Other
+    /// users get no access, since the lost one may have been private.
     private func make(_ name: FileName, in folder: FolderHandle) throws(BackupError) -> OwnedDescriptor {
         let file = try folder.createFile(name, permissions: 0o600)
         NewFileOwner.giveToOwnerOfFolder(file.path)
@@ -107,6 +107,6 @@ extension AppDatabase {
         }
     }
 
-    /// That a database which was lost is there by now.
+    /// The error when a lost database exists again.
     public var madeMeanwhile: BackupError { LostPlace.madeMeanwhile(path) }
 }

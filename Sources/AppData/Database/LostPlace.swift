@@ -2,21 +2,21 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// The place of a lost database, and the empty logs that it may have left there. A program that had the database open still has them: what it commits goes
-/// into them, and would be read as part of a database that is put beside them.
+/// The place of a lost database, and the empty logs that it may have left there. A program that had the database open still has the logs open: its commits go
+/// into them, and would be read as part of a new database beside them.
 struct LostPlace {
-    /// For a program that only looks, such as another backupfs.
+    /// For a program that only reads briefly, such as another backupfs.
     private static let patienceNanoseconds: UInt64 = 1_000_000_000
 
     let folder: FolderHandle
     let name: FileName
     private let path: String
-    /// The names of its logs, and what they are called while they are set aside.
+    /// The names of its logs, and their names while they are set aside.
     private let logs: [(name: FileName, aside: FileName)]
 
     /// - Parameters:
-    ///   - realPath: without links; its folder is there.
-    ///   - logsAside: what an earlier restore has called them; names of this one's own else.
+    ///   - realPath: without links; its folder exists.
+    ///   - logsAside: the names from an earlier restore; `nil` for new names.
     init(_ realPath: String, logsAside: [FileName]? = nil) throws(BackupError) {
         path = realPath
         folder = try FolderHandle(path: FileSystem.realPath(FileSystem.parentPath(realPath)))
@@ -25,12 +25,12 @@ struct LostPlace {
         logs = Array(zip(names, logsAside ?? names.map { _ in Self.draftName() }))
     }
 
-    /// What is in the folder until the database is there.
+    /// The files in the folder until the database exists.
     func files(_ way: RecreationFiles.Way, draft: FileName = Self.draftName()) -> RecreationFiles {
         RecreationFiles(databasePath: "\(folder.path)/\(name)", way: way, draft: draft, logsAside: logs.map(\.aside))
     }
 
-    /// A name as staged media have it, which backups leave out: the database may lie among the media, and a crash leaves the file there.
+    /// A name like that of staged media, which backups leave out: the database may be among the media, and a crash leaves the file there.
     static func draftName() -> FileName { FileName("\(draftPrefix)\(RandomToken.make())") }
 
     static func isDraft(_ name: FileName) -> Bool {
@@ -39,16 +39,16 @@ struct LostPlace {
 
     private static let draftPrefix = ".backupfs-staging-"
 
-    /// Runs `body`, which puts a database here, while no log has the name of one of its logs. Those that were there are moved aside and not emptied, so that
-    /// nothing is taken from a program that still writes to one; they are removed once the database is there and none of them is in use. After an error they
-    /// have their names again, except beside a database that a program has made meanwhile: it would be read with them. After a crash the database is lost
-    /// as before, and `putBackLogs` gives them their names.
-    /// - Throws: `busy` while a program has the lost database open; `alreadyExists` when there are data in a log; what `body` throws. The error names logs
+    /// Runs `body`, which puts a database here, while no log has the name of one of its logs. Existing logs are moved aside and not emptied, so that a program
+    /// that still writes to one loses nothing. They are removed once the database exists and none of them is in use. After an error they get their names back,
+    /// except beside a database that a program has created meanwhile: it would be read with them. After a crash the database is lost as before, and
+    /// `putBackLogs` restores their names.
+    /// - Throws: `busy` while a program has the lost database open; `alreadyExists` when a log contains data; errors of `body`. The error names logs
     ///   that stay aside.
     func withoutLogs(_ body: () throws(BackupError) -> Void) throws(BackupError) {
         try requireUnused(logs.map(\.name))
         var moved: [(name: FileName, aside: FileName)] = []
-        // Until then, what was moved may be of a database that a program was making.
+        // Until then, the moved logs may belong to a database that a program was creating.
         var areOfLost = false
         do throws(BackupError) {
             for file in logs {
@@ -57,10 +57,10 @@ struct LostPlace {
                 try folder.move(file.name, to: folder, as: file.aside)
                 moved.append(file)
             }
-            // Before the database gets its name: after a crash it must not lie beside them.
+            // Before the database gets its name: after a crash it must not be beside them.
             if !moved.isEmpty { try folder.synchronize() }
             for file in moved { try requireEmpty(file.aside, called: file.name) }
-            // With the place of the database: a program that makes one holds a lock on it before it makes a journal.
+            // Includes the database's own name: a program that creates one locks it before it creates a journal.
             try requireUnused(moved.map(\.aside) + [name])
             for file in logs where try folder.status(file.name) != nil { throw inUse }
             guard !isMade() else { throw Self.madeMeanwhile(path) }
@@ -74,13 +74,13 @@ struct LostPlace {
         for file in moved where mayRemove(file.aside, called: file.name) { try? folder.removeFile(file.aside) }
     }
 
-    /// After a crash in `withoutLogs`.
+    /// For recovery after a crash in `withoutLogs`.
     func putBackLogs() {
         let aside = logs.filter { (try? folder.status($0.aside)) != .some(nil) }
         if !aside.isEmpty { _ = putBack(aside, areOfLost: true) }
     }
 
-    /// - Returns: those that stay aside.
+    /// - Returns: those that stay aside
     private func putBack(_ moved: [(name: FileName, aside: FileName)], areOfLost: Bool) -> [(name: FileName, aside: FileName)] {
         let staysAside = areOfLost && isMade()
         let left = moved.reversed().filter { file in
@@ -92,7 +92,7 @@ struct LostPlace {
         return left
     }
 
-    /// Whether there is a database of a program here: it has pages, or a program is about to write some.
+    /// Whether a program has created a database here: it has pages, or a program is about to write some.
     private func isMade() -> Bool {
         do throws(BackupError) {
             guard let status = try folder.status(name) else { return false }
@@ -102,7 +102,7 @@ struct LostPlace {
         }
     }
 
-    /// An index that stays aside holds nothing of its own.
+    /// An index that stays aside contains no data of its own.
     private func naming(_ left: [(name: FileName, aside: FileName)], in error: BackupError) -> BackupError {
         guard let log = left.first(where: { DatabaseLogs.isLog($0.name.bytes) }) else { return error }
         let place: Message =
@@ -115,7 +115,7 @@ struct LostPlace {
         (try? requireEmpty(file, called: name)) != nil && !folder.isLocked(file)
     }
 
-    /// The index of a log holds nothing of its own.
+    /// The index of a log contains no data of its own.
     private func requireEmpty(_ file: FileName, called name: FileName) throws(BackupError) {
         guard let status = try folder.status(file) else { return }
         guard status.kind == .regular, status.size == 0 || !DatabaseLogs.isLog(name.bytes) else {
@@ -123,7 +123,7 @@ struct LostPlace {
         }
     }
 
-    /// Each program that has a database with a log open holds a lock on the index of the log for as long (SQLite's "dead man switch").
+    /// Each program that has a database with a log open holds a lock on the index of the log (SQLite's "dead man switch").
     private func requireUnused(_ files: [FileName]) throws(BackupError) {
         let end = SystemClock.monotonicNanoseconds() + Self.patienceNanoseconds
         while files.contains(where: { folder.isLocked($0) }) {
@@ -133,7 +133,7 @@ struct LostPlace {
         }
     }
 
-    /// That a database which was lost is there by now.
+    /// The error when a lost database exists again.
     static func madeMeanwhile(_ path: String) -> BackupError {
         BackupError(
             .busy, "another program has made the database that was lost, in the middle of the restore", path: path,

@@ -1,11 +1,11 @@
 import BackupCore
 import SystemIO
 
-/// A log or journal with data whose database is gone or an empty file. It may hold all that is left of the data, and SQLite deletes it as soon as it opens
-/// the empty database beside it, if only to read.
+/// A log or journal with data whose database is missing or an empty file. It may be all that is left of the data, and SQLite deletes it as soon as it opens
+/// the empty database beside it, even for reading.
 enum OrphanedLog {
     /// The first log or journal beside a database that is not empty.
-    /// - Parameter realPath: of the database, without links.
+    /// - Parameter realPath: of the database, without links
     static func path(ofDatabase realPath: String) throws(BackupError) -> String? {
         for suffix in DatabaseLogs.logSuffixes {
             if let log = try FileSystem.look(realPath + suffix), log.size > 0 { return realPath + suffix }
@@ -13,7 +13,7 @@ enum OrphanedLog {
         return nil
     }
 
-    /// To be asked before SQLite opens the app's database in any way.
+    /// Must be called before SQLite opens the app's database in any way.
     /// - Throws: `damagedContent` for an empty database with a log.
     static func requireNone(ofDatabase path: String) throws(BackupError) {
         guard let status = try FileSystem.lookBehindLinks(path), status.kind == .regular, status.size == 0,
@@ -28,7 +28,7 @@ enum OrphanedLog {
         )
     }
 
-    /// - Throws: `alreadyExists` when a database that is gone or empty has left a log.
+    /// - Throws: `alreadyExists` when a missing or empty database has left a log.
     static func requireNone(ofLostDatabase realPath: String) throws(BackupError) {
         guard let log = try Self.path(ofDatabase: realPath) else { return }
         throw error(log)

@@ -1,15 +1,14 @@
 import BackupCore
 
-/// Inserts what a source has into the definition's tables. It refuses values of the wrong kind even though a validation has
-/// gone before: SQLite itself would take them.
+/// Inserts a source's data into the definition's tables. It refuses values of the wrong kind even after a validation: SQLite itself would accept them.
 final class RecordInserter: RecordVisitor {
     private let connection: OpaquePointer?
     private let definition: AppDefinition
     private let path: String
     private let statements: [DatabaseStatement]
-    /// Of a collection's fields, those that have a column.
+    /// The fields of each collection that have a column.
     private let stored: [[Int]]
-    /// For records that lack some fields of any kind: their columns take the table's own defaults.
+    /// For records that lack some fields of type `any`: their columns get the table's own defaults.
     private var shorterStatements: [[Int]: DatabaseStatement] = [:]
     private let rules: [[FieldRule]]
     private(set) var counts: [Int]
@@ -17,11 +16,11 @@ final class RecordInserter: RecordVisitor {
     let keyValues: KeyValueWriter
     /// Whether the source's settings are written.
     var takesSettings = true
-    /// Collections whose rows were copied: their records are counted only.
+    /// Collections whose rows were copied: their records are only counted.
     private var copied: Set<Int> = []
-    /// Write what the records of a copied collection have for the columns that differ.
+    /// Statements that write the values of a copied collection's records for the columns that differ.
     private var rewriting: [(collection: Int, field: Int, statement: DatabaseStatement)] = []
-    /// Whether a collection was in the source, be it empty.
+    /// Whether a collection was in the source, even if empty.
     private(set) var wasVisited: [Bool]
 
     init(connection: OpaquePointer?, definition: AppDefinition, path: String) throws(BackupError) {
@@ -46,7 +45,7 @@ final class RecordInserter: RecordVisitor {
     func beginCollection(_ collection: Int) throws(BackupError) {
         wasVisited[collection] = true
         guard definition.coversWholeDatabase else { return }
-        // Only now: what SQLite has noted meanwhile of the rows of other tables (sqlite_sequence) goes with the old rows.
+        // Not earlier: entries that SQLite has since made for rows of other tables (sqlite_sequence) are deleted with the old rows.
         let table = quotedIdentifier(definition.collections[collection].table)
         try DatabaseStatement(connection, "DELETE FROM \(table)", path: path).run()
     }
@@ -58,7 +57,7 @@ final class RecordInserter: RecordVisitor {
         return "INSERT INTO \(quotedIdentifier(collection.table)) (\(columns)) VALUES (\(marks))"
     }
 
-    /// From now on records of tables whose rows were copied are counted, and not inserted.
+    /// From now on, records of tables whose rows were copied are counted, and not inserted.
     func records(areCopiedFrom rows: BackupRows) throws(BackupError) {
         for (index, collection) in definition.collections.enumerated() where rows.has(collection.table) {
             copied.insert(index)
@@ -79,7 +78,7 @@ final class RecordInserter: RecordVisitor {
 
     private func rewrite(_ record: RecordBuffer, of collection: Int) throws(BackupError) {
         for (_, field, statement) in rewriting.filter({ $0.collection == collection }) {
-            // The table's own default stays.
+            // Keeps the table's own default.
             if rules[collection][field].type == .any, record.kind(field) == .missing { continue }
             try Self.bind(record, field, to: 1, of: statement)
             try Self.bind(record, definition.collections[collection].keyIndex, to: 2, of: statement)
@@ -103,8 +102,8 @@ final class RecordInserter: RecordVisitor {
         counts[collection] += 1
     }
 
-    /// - Returns: whether the record lacks a field of any kind.
-    /// - Throws: `invalidContent` for a value of a kind that its field does not have.
+    /// - Returns: whether the record lacks a field of type `any`.
+    /// - Throws: `invalidContent` for a value of the wrong kind for its field.
     @discardableResult
     func check(_ record: RecordBuffer, of collection: Int) throws(BackupError) -> Bool {
         let rules = rules[collection]
@@ -134,7 +133,7 @@ final class RecordInserter: RecordVisitor {
 
     func visit(misplaced message: Message) throws(BackupError) { throw refusal(message) }
 
-    /// The database's own schema version, whatever version the file was of.
+    /// Writes the database's own schema version, regardless of the file's version.
     func insertSchemaVersion() throws(BackupError) {
         for field in definition.metadata.fields where field.source == .schemaVersion && !field.column.isEmpty {
             try keyValues.write(version: definition.writtenVersion, for: field.column, of: definition.metadata)
@@ -143,7 +142,7 @@ final class RecordInserter: RecordVisitor {
 
     private func insert(_ buffer: RecordBuffer, of object: ObjectDefinition) throws(BackupError) {
         for (index, field) in object.fields.enumerated() where field.source == .stored && field.isRestored {
-            // The app's own value is back, whatever it is.
+            // The app's own value has been copied back, whatever it is.
             if keyValues.hasCopied(field, of: object) { continue }
             guard let problem = FieldConformance.problem(buffer, index, field) else { continue }
             throw refusal(object.isInline ? problem : "\(object.name): \(problem)")

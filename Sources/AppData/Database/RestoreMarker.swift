@@ -1,16 +1,16 @@
 import BackupCore
 import SystemIO
 
-/// The mark that a restore leaves in the app's database, in the transaction of its records: after a crash it tells whether that had committed.
+/// The marker that a restore writes into the app's database, in the transaction of its records: after a crash it shows whether that had committed.
 ///
-/// Several stores may be there for one database. As long as the restore of one is not finished, the mark keeps the others from changing the data:
+/// There may be several stores for one database. While the restore of one is unfinished, the marker keeps the others from changing the data:
 /// its media may not be in place yet.
 public struct RestoreMarker: Sendable, Equatable {
     static let table = "backupfs_restore_marker"
 
     /// As in the journal.
     public let operation: String
-    /// Where the journal of the restore lies, in the store that made it; `nil` in marks of older versions.
+    /// The path of the restore's journal, in the store that ran it; `nil` in markers of older versions.
     public let journalPath: String?
 
     public init(operation: String, journalPath: String?) {
@@ -32,14 +32,14 @@ public struct RestoreMarker: Sendable, Equatable {
         return RestoreMarker(operation: statement.text(0), journalPath: journal.isEmpty ? nil : journal)
     }
 
-    /// Leaves it in the app's database, in the place of one whose restore has ended.
-    /// - Throws: `busy` as `requireFinished`.
+    /// Writes it into the app's database, replacing a marker whose restore has ended.
+    /// - Throws: `busy`, like `requireFinished`.
     func leaveIfOthersHaveFinished(_ connection: OpaquePointer?, path: String) throws(BackupError) {
         try Self.read(connection, path: path)?.requireFinished(ownJournalPath: journalPath, path: path)
         try leave(connection, path: path)
     }
 
-    /// In the place of one that is there.
+    /// Replaces an existing one.
     func leave(_ connection: OpaquePointer?, path: String) throws(BackupError) {
         for sql in ["DROP TABLE IF EXISTS \(Self.table)", "CREATE TABLE \(Self.table) (id TEXT, journal TEXT)"] {
             try DatabaseStatement(connection, sql, path: path).run()
@@ -50,7 +50,7 @@ public struct RestoreMarker: Sendable, Equatable {
     }
 
     /// For a store whose own journal is `ownJournalPath`.
-    /// - Throws: `busy` for the mark of another store whose restore is not finished, or may not be: that store cannot be looked at.
+    /// - Throws: `busy` for the marker of another store whose restore is unfinished, or may be unfinished since that store cannot be read.
     func requireFinished(ownJournalPath: String?, path: String) throws(BackupError) {
         guard let journalPath, journalPath != ownJournalPath, mayBeUnfinished(journalPath) else { return }
         let store = FileSystem.parentPath(journalPath)
@@ -61,7 +61,7 @@ public struct RestoreMarker: Sendable, Equatable {
             remedy: "Wait for it, or open that store: \(opening). If it is gone for good: \(forgetting)")
     }
 
-    /// A journal that is gone from a store that is there belongs to a restore that has ended.
+    /// If a store exists but its journal does not, the restore has ended.
     private func mayBeUnfinished(_ journalPath: String) -> Bool {
         do {
             return try FileSystem.exists(journalPath) || !FileSystem.exists(FileSystem.parentPath(journalPath))

@@ -1,18 +1,18 @@
 import BackupCore
 import GRDBSQLite
 
-/// The key of a row of a table WITHOUT ROWID as one text: the columns of its primary key as SQL literals (`quote`), with commas between them. Two rows
-/// of one table never have the same. It is exported and compared, and never read back into columns.
+/// The key of a row of a table WITHOUT ROWID as one text: the columns of its primary key as SQL literals (`quote`), separated by commas. It is unique within
+/// a table. It is exported and compared, and never parsed back into columns.
 ///
-/// A text that `quote` would cut off (at a NUL) or that is no text elsewhere (not UTF-8, or UTF-16 with half a character) is the cast of a blob.
+/// A text that `quote` would truncate (at a NUL) or that is not valid elsewhere (not UTF-8, or UTF-16 with half a character) is written as a cast blob.
 enum RowKey {
     private static let functionName = "backupfs_text_literal"
-    /// What the expression calls: these change nothing and read only their arguments.
+    /// The functions that the expression calls: they change nothing and read only their arguments.
     static let functionNames: Set = ["quote", "typeof", functionName]
 
     /// An expression for statements on this connection.
     static func expression(_ columns: [String], on connection: OpaquePointer?) -> String {
-        // One that is there already can stay, and does while a statement uses it.
+        // An existing function is replaced, but stays in place while a statement uses it.
         sqlite3_create_function_v2(
             connection, functionName, 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nil,
             { context, _, values in
@@ -31,7 +31,7 @@ enum RowKey {
     ///   - text: as UTF-8, where half a character has become U+FFFD.
     ///   - bytes: of the text in the database's own encoding.
     private static func literal(_ context: OpaquePointer?, text: OpaquePointer?, bytes: OpaquePointer?) {
-        // In this order: what is asked for last may convert the value.
+        // In this order: later calls may convert the value.
         let start = UnsafeRawPointer(sqlite3_value_text(text))
         let characters = UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(text)))
         let stored = UnsafeRawBufferPointer(start: sqlite3_value_blob(bytes), count: Int(sqlite3_value_bytes(bytes)))
@@ -47,7 +47,7 @@ enum RowKey {
         } else {
             literal = Array("CAST(X'\(Hexadecimal.encode(Array(stored)))' AS TEXT)".utf8)
         }
-        // SQLITE_TRANSIENT, which is a cast in C.
+        // SQLITE_TRANSIENT, a cast in C.
         let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
         literal.withUnsafeBytes { buffer in
             sqlite3_result_text64(
@@ -62,7 +62,7 @@ enum RowKey {
         if characters.contains(0) { return false }
         guard !characters.allSatisfy({ $0 < 0x80 }) else { return true }
         guard let text = String(validating: characters, as: UTF8.self) else { return false }
-        // In UTF-8 the bytes are the same, and a U+FFFD is one that the app has written.
+        // In UTF-8 the bytes are the same, and a U+FFFD was written by the app.
         return characters.elementsEqual(stored) || !text.unicodeScalars.contains("\u{FFFD}")
     }
 }

@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// What the first bytes of a database file tell (SQLite's file format, section 1.3).
+/// The header of a database file (SQLite's file format, section 1.3).
 public struct SQLiteHeader: Sendable {
     /// Every database file begins with these bytes, unless it is empty.
     public static let magic: [UInt8] = Array("SQLite format 3\0".utf8)
@@ -9,21 +9,21 @@ public struct SQLiteHeader: Sendable {
 
     /// 512 to 65,536.
     public let pageSizeBytes: Int
-    /// Pages of the whole file, as of the last change to it.
+    /// Number of pages in the file, as of its last change.
     public let pageCount: UInt32
 
-    /// - Parameter start: the file's first bytes, as many as there are.
-    /// - Returns: `nil` for what is no database, or shorter than its header.
+    /// - Parameter start: the first bytes of the file, as many as available.
+    /// - Returns: `nil` for a file that is not a database, or is shorter than the header.
     public init?(_ start: UnsafeRawBufferPointer) {
         guard start.count >= Self.byteCount, start.starts(with: Self.magic) else { return nil }
         let rawPageSize = Int(UInt16(bigEndian: start.loadUnaligned(fromByteOffset: 16, as: UInt16.self)))
-        // 65,536 does not fit the field.
+        // 65,536 does not fit into the field.
         pageSizeBytes = rawPageSize == 1 ? 65_536 : max(512, rawPageSize)
         pageCount = UInt32(bigEndian: start.loadUnaligned(fromByteOffset: 28, as: UInt32.self))
     }
 
     /// Reads the header of a file.
-    /// - Returns: `nil` for what is no database, or shorter than its header.
+    /// - Returns: `nil` for a file that is not a database, or is shorter than the header.
     public init?(of file: some ByteSource) throws(BackupError) {
         let start = try file.bytes(at: 0, upTo: Self.byteCount)
         guard let header = start.withUnsafeBytes({ Self($0) }) else { return nil }

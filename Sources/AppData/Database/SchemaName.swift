@@ -1,5 +1,5 @@
-/// The name of a table or column as SQLite compares it: by its bytes, without regard to the case of ASCII letters. To Swift two texts that differ only in the
-/// normal form of Unicode are the same.
+/// The name of a table or column as SQLite compares it: by its bytes, ignoring the case of ASCII letters. Swift considers texts equal that differ only in
+/// Unicode normalisation.
 struct SchemaName: Hashable, Sendable {
     private let bytes: [UInt8]
 

@@ -2,18 +2,18 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// The file that a rollback journal names after a transaction over several databases: in it SQLite lists the journals of all of them (a
-/// super-journal). Whoever rolls the journal back deletes the file that it names, and does not ask what that file is.
+/// The file that a rollback journal names after a transaction over several databases: SQLite lists all their journals in it (a super-journal). A program that
+/// rolls the journal back deletes the named file without checking what it is.
 enum SuperJournal {
     private static let journalMagic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
     /// The end of a journal that names a file: the name's length and checksum, and the magic.
     private static let trailerByteCount: UInt64 = 16
-    /// SQLite takes no longer names.
+    /// SQLite accepts no longer names.
     private static let nameLimitBytes: UInt32 = 512
-    /// More than the names of the most databases that SQLite can attach.
+    /// More than the names of the maximum number of databases that SQLite can attach.
     private static let listLimitBytes = 1 << 20
 
-    /// To be asked before SQLite may write to a database, which rolls back a journal beside it.
+    /// Must be called before SQLite may write to a database, which rolls back a journal beside it.
     /// - Throws: `notPermitted` when SQLite would delete a file that does not list the journal.
     static func requireOwn(ofDatabase path: String) throws(BackupError) {
         try requireOwn(journal: DatabaseFile.realPath(path) + "-journal")
@@ -21,10 +21,10 @@ enum SuperJournal {
 
     private static func requireOwn(journal: String) throws(BackupError) {
         guard let status = try FileSystem.look(journal), status.kind == .regular, status.size > 0 else { return }
-        // SQLite locks no journal: closing it again drops no lock of this process.
+        // SQLite does not lock journals: closing it again drops no lock of this process.
         let file = try SharedFile(path: journal)
         guard let name = try name(in: file) else { return }
-        // What a path leads to that is not UTF-8 cannot be asked.
+        // The target of a path that is not UTF-8 cannot be checked.
         if let path = String(validating: name, as: UTF8.self) {
             guard let named = try FileSystem.look(path) else { return }
             if named.kind == .regular, try lists(path, FileIdentity(status)) { return }
@@ -36,8 +36,8 @@ enum SuperJournal {
             remedy: "Copy that file to a safe place, open the app once and close it, and try again.")
     }
 
-    /// What the end of a journal names, as SQLite reads it.
-    /// - Returns: `nil` for a journal that names nothing, or that is not to be rolled back.
+    /// The name at the end of a journal, as SQLite reads it.
+    /// - Returns: `nil` for a journal that names nothing, or that will not be rolled back.
     private static func name(in journal: SharedFile) throws(BackupError) -> [UInt8]? {
         guard journal.size > trailerByteCount, let first = try journal.bytes(at: 0, upTo: 1).first, first != 0 else { return nil }
         let trailer = try journal.bytes(at: journal.size - trailerByteCount, upTo: Int(trailerByteCount))
@@ -45,7 +45,7 @@ enum SuperJournal {
         let length = number(trailer[0..<4])
         guard (1...nameLimitBytes).contains(length), UInt64(length) <= journal.size - trailerByteCount else { return nil }
         let bytes = try journal.bytes(at: journal.size - trailerByteCount - UInt64(length), upTo: Int(length))
-        // SQLite adds characters, which have a sign on some processors and none on others.
+        // SQLite adds up `char` values, which are signed on some processors and unsigned on others.
         let plainSum = bytes.reduce(0 as UInt32) { $0 &+ UInt32($1) }
         let signedSum = bytes.reduce(0 as UInt32) { $0 &+ UInt32(bitPattern: Int32(Int8(bitPattern: $1))) }
         guard [plainSum, signedSum].contains(number(trailer[4..<8])) else { return nil }
@@ -54,7 +54,7 @@ enum SuperJournal {
 
     private static func number(_ bytes: ArraySlice<UInt8>) -> UInt32 { bytes.reduce(0) { $0 << 8 | UInt32($1) } }
 
-    /// Whether a file lists a journal: names that end with a zero byte each.
+    /// Whether a file lists a journal: zero-terminated names.
     private static func lists(_ path: String, _ journal: FileIdentity) throws(BackupError) -> Bool {
         let file = try SharedFile(path: path)
         guard file.size <= UInt64(listLimitBytes) else { return false }

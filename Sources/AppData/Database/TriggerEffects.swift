@@ -1,9 +1,9 @@
 import BackupCore
 import GRDBSQLite
 
-/// What the triggers of the app's tables do besides, when a restore writes to these tables. Those that fill an index (a virtual table, as full-text search
-/// has it) must run. Those that change an ordinary table must not: rows would come back with other values, and rows of tables that no collection names
-/// would be gone, without a backup that could bring them back.
+/// The side effects of triggers on the app's tables when a restore writes to these. Triggers that fill an index (a virtual table, as for full-text search)
+/// must run. Those that change an ordinary table must not: rows would be restored with other values, and rows of tables that no collection names would be
+/// deleted, without a backup that could restore them.
 struct TriggerEffects {
     struct Trigger: Equatable {
         let name: String
@@ -16,13 +16,13 @@ struct TriggerEffects {
         var isSuspended: Bool { !changes.isEmpty }
     }
 
-    /// Those that a restore would run and that write anything, by their names.
+    /// Triggers that a restore would run and that write anything, by name.
     let triggers: [Trigger]
 
     /// - Parameters:
-    ///   - tables: that a restore writes to.
-    ///   - connection: which may be inside a transaction that has not changed the schema.
-    ///   - path: of the database. A connection of its own looks at the statements, since GRDB needs the authorizer of its connection.
+    ///   - tables: those that a restore writes to.
+    ///   - connection: may be inside a transaction that has not changed the schema.
+    ///   - path: of the database. A separate connection analyses the statements, since GRDB needs the authorizer of its own.
     init(of tables: [String], in connection: OpaquePointer?, path: String) throws(BackupError) {
         guard try DatabaseStatement(connection, "SELECT 1 FROM sqlite_schema WHERE type = 'trigger' LIMIT 1", path: path).step()
         else {
@@ -39,7 +39,7 @@ struct TriggerEffects {
                 switch try Self.kind(of: table, connection, path) {
                 case .ordinary: changes.append(table)
                 case .virtual: indexes.append(table)
-                // What a view's own triggers write is found as theirs.
+                // The view's own triggers are found separately.
                 case .view: break
                 }
             }
@@ -51,17 +51,17 @@ struct TriggerEffects {
 
     var suspended: [Trigger] { triggers.filter(\.isSuspended) }
 
-    /// Those that a restore must run and must not run.
+    /// Triggers that a restore both must and must not run.
     private var mixed: [Trigger] { triggers.filter { $0.isSuspended && !$0.indexes.isEmpty } }
 
-    /// What a restore says of triggers that it does not run.
+    /// A restore's warning about triggers that it does not run.
     var warning: Message? {
         guard !suspended.isEmpty else { return nil }
         return
             "triggers of the app's database that change tables do not run in a restore, so rows are as in the file: \(Self.list(suspended))"
     }
 
-    /// What a backup and `verify` say of a database that no restore can write to.
+    /// What a backup and `verify` report for a database that no restore can write to.
     var problem: Message? {
         guard let first = mixed.first else { return nil }
         return """
@@ -70,10 +70,10 @@ struct TriggerEffects {
             """
     }
 
-    /// What is to be done about it.
+    /// The advice for it.
     static let problemRemedy: Message = "Make two triggers of it, one for the index and one for the rest."
 
-    /// - Throws: `notSupported` for a trigger that a restore must run and must not run.
+    /// - Throws: `notSupported` for a trigger that a restore both must and must not run.
     func requireNoProblem(path: String) throws(BackupError) {
         guard let problem else { return }
         throw BackupError(
@@ -94,7 +94,7 @@ struct TriggerEffects {
         case view
     }
 
-    /// What is not found is taken for an ordinary table, which nothing may change.
+    /// A table that is not found is treated as an ordinary table, which no trigger may change.
     private static func kind(of table: String, _ connection: OpaquePointer?, _ path: String) throws(BackupError) -> Kind {
         let row = try first(
             "SELECT type = 'view', rootpage FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE",
@@ -122,9 +122,9 @@ struct TriggerEffects {
     }
 }
 
-/// Finds which tables the triggers of a table write to, by the statements that SQLite makes of them: none is run.
+/// Finds the tables that a table's triggers write to, from the statements that SQLite prepares for them: none is run.
 private final class TriggerWrites {
-    /// By the triggers' names.
+    /// By trigger name
     private(set) var found: [String: Set<String>] = [:]
     private var connection: OpaquePointer?
     private let path: String
@@ -152,7 +152,7 @@ private final class TriggerWrites {
 
     deinit { sqlite3_close_v2(connection) }
 
-    /// A statement that SQLite cannot make runs in no restore either, which then says why.
+    /// A statement that SQLite cannot prepare fails in a restore, too, which then reports why.
     func look(at table: String) throws(BackupError) {
         let tables = DatabaseTables(connection: connection, path: path)
         guard try tables.contains(table) else { return }

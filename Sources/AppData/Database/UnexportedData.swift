@@ -1,7 +1,7 @@
 import BackupCore
 
-/// What the app's tables hold and an export of its data does not have. A restore empties these tables, and no export could fill this in again: backups
-/// hold it in `database.sqlite` alone.
+/// Data in the app's tables that an export does not contain. A restore empties these tables, and no export could restore the data: backups contain it only
+/// in `database.sqlite`.
 public struct UnexportedData: Sendable, Equatable {
     /// In a message.
     private static let shownPlaceLimit = 20
@@ -12,44 +12,44 @@ public struct UnexportedData: Sendable, Equatable {
         let column: String?
         /// Whether another of the app's wire formats names it.
         let isNamedElsewhere: Bool
-        /// Whether a restore of a backup copies it with the rows of the backup's database (`BackupRows`).
+        /// Whether a restore of a backup copies it together with the rows of the backup's database (`BackupRows`).
         var comesWithRows = false
 
         var name: String { column.map { "\(table).\($0)" } ?? table }
     }
 
-    /// Sorted by the table; never empty.
+    /// Sorted by table; never empty.
     let places: [Place]
-    /// The version of the form that the data has.
+    /// The version of the data's format.
     let version: Int
 
     /// The names of the places, for a message.
     private var list: String { MessageText.list(places.map(\.name), limit: Self.shownPlaceLimit) }
 
-    /// What not even a restore of the backup itself brings back; `nil` for nothing.
+    /// Data that not even a restore of the backup itself brings back; `nil` if there is none.
     var withoutRows: UnexportedData? {
         let left = places.filter { !$0.comesWithRows }
         return left.isEmpty ? nil : UnexportedData(places: left, version: version)
     }
 
-    /// What a backup says that holds it.
+    /// The warning of a backup that contains it.
     public var warning: Message {
         withoutRows == nil
             ? "exports of this data do not have \(list), which hold data: a restore of the backup brings it back, and a restore of any other file would be refused"
             : "exports of this data do not have \(list), which hold data: only database.sqlite of the backup has it, and a restore would be refused"
     }
 
-    /// What a look at such a backup finds; `nil` where a restore of it brings back everything.
+    /// The finding for such a backup; `nil` if a restore of it brings back everything.
     public var finding: Message? {
         withoutRows.map { "a restore would not bring back what is in \($0.list): the export does not have it" }
     }
 
-    /// What a restore of a database says that holds it.
+    /// The warning of a restore from a database that contains it.
     public var restoreWarning: Message {
         "what the file has in \(list) is not restored: data of schema version \(version) does not have it"
     }
 
-    /// Why a restore is refused that would empty the tables.
+    /// The error of a restore that would empty the tables.
     func refusal(path: String) -> BackupError {
         if let place = places.first(where: { !$0.isNamedElsewhere }), let column = place.column {
             return BackupError(
@@ -73,7 +73,7 @@ public struct UnexportedData: Sendable, Equatable {
 }
 
 extension DatabaseSchemaCheck {
-    /// What a replacement would lose: it empties the tables of all formats, and the safety backup has what the format of the data names.
+    /// Data that a replacement would lose: it empties the tables of all formats, and the safety backup has only what the format of the data names.
     func unexportedData() throws(BackupError) -> UnexportedData? {
         guard !definition.coversWholeDatabase else { return nil }
         let present = try formatOfData()
@@ -109,13 +109,13 @@ extension DatabaseSchemaCheck {
         Set(collections.flatMap { $0.fields.flatMap { [$0.column] + $0.keyColumns } }.map(SchemaName.init))
     }
 
-    /// Without a table that could remember it, it is the first: what else is missing there others say.
+    /// Without the table that records it, the first format: other checks report what else is missing.
     private func formatOfData() throws(BackupError) -> AppDefinition {
         if let table = definition.metadata.table, try !tables.contains(table) { return definition }
         return try definition.format(ofDatabase: connection, path: path)
     }
 
-    /// Keys of an object that several rows have, with different values: an export has one of them.
+    /// Keys of an object with several rows of different values: an export has only one of them.
     private func ambiguousKeys(of object: ObjectDefinition) throws(BackupError) -> [UnexportedData.Place] {
         guard let table = object.table, try tables.contains(table) else { return [] }
         let keys = Set(object.fields.lazy.filter { $0.source == .stored && $0.isRestored }.map(\.column))

@@ -2,14 +2,14 @@ import BackupCore
 import GRDBSQLite
 import Glibc
 
-/// Databases may order texts in a way that only their app knows (`COLLATE unicase`). SQLite refuses any statement that touches such a table, unless it
-/// is given the order. For reading rows and counting them any order will do, so it is given that of the bytes; nothing is written with it, which would
-/// leave indexes that the app finds out of order.
+/// Databases may use collations that only their app knows (`COLLATE unicase`). SQLite refuses any statement that touches such a table unless the collation
+/// is defined. For reading and counting rows any order suffices, so it is defined as byte order. Nothing is written with it, since the app would find the
+/// indexes out of order.
 enum UnknownCollations {
-    /// For a connection that only reads.
+    /// For a read-only connection.
     static func accept(on connection: OpaquePointer?) {
         sqlite3_collation_needed(connection, nil) { _, connection, _, name in
-            // In a database in UTF-16 SQLite asks for its own orders as well, before it takes them from UTF-8.
+            // In a UTF-16 database SQLite also asks for its own collations before it uses the UTF-8 ones.
             guard let name, !UnknownCollations.isOwn(name) else { return }
             sqlite3_create_collation_v2(
                 connection, name, SQLITE_UTF8, nil,
@@ -30,7 +30,7 @@ enum UnknownCollations {
 
     private static let ownNames = ["BINARY", "NOCASE", "RTRIM"]
 
-    /// An order that the database's indexes have and SQLite does not know.
+    /// A collation that the database's indexes use and SQLite does not know.
     static func first(in connection: OpaquePointer?, path: String) throws(BackupError) -> String? {
         let statement = try DatabaseStatement(
             connection,

@@ -1,4 +1,4 @@
-/// Whether the command `notify` of a store's settings is run after what somebody has asked for, if the settings do not say.
+/// Whether the `notify` command of a store's settings runs after requested operations, if the settings do not say.
 public enum Announcements: String, CaseIterable, Sendable {
     case on
     case off

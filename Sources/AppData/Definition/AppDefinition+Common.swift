@@ -1,7 +1,7 @@
 import BackupCore
 
 extension AppDefinition {
-    /// What all wire formats of an app share.
+    /// The properties that all wire formats of an app share.
     struct Common {
         let name: String
         let title: String

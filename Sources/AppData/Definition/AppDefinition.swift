@@ -1,6 +1,6 @@
 import BackupCore
 
-/// An app as data: what it is called, what its records look like on the wire and in the database, what is checked.
+/// An app as data: its name, the form of its records on the wire and in the database, and the checks.
 public struct AppDefinition: Sendable {
     /// `ev-charging-tracker`.
     public let name: String
@@ -8,25 +8,25 @@ public struct AppDefinition: Sendable {
     public let title: String
     /// The version of the wire format that is written.
     public private(set) var schemaVersion: Int
-    /// The oldest version that can be read, by this format or by another of the app's.
+    /// The oldest version that can be read, by this or another format of the app.
     public private(set) var minimumSchemaVersion: Int
-    /// The newest version that is known: files of later ones are read with a warning.
+    /// The newest known version: files of later ones are read with a warning.
     public private(set) var newestSchemaVersion: Int
-    /// The versions that have this form; `otherFormats` has the others.
+    /// The versions that have this format; `otherFormats` has the others.
     public let formatVersions: ClosedRange<Int>
-    /// Whether data goes out in this form.
+    /// Whether data goes out in this format.
     public let isWritten: Bool
-    /// The app's other wire formats, in ascending order of their versions: with records, settings and metadata of their own, and all else as
-    /// here. Data that came in one of them goes out in it.
+    /// The app's other wire formats, in ascending order of their versions: with separate records, settings and metadata, and everything else as here. Data
+    /// that came in one of them goes out in it.
     public private(set) var otherFormats: [AppDefinition]
     public let style: WireStyle
-    /// The version that data which came in this form goes out in: its own, or the main form's when this one is only read.
+    /// The version in which data of this format goes out: its own, or the main format's when this one is only read.
     public private(set) var writtenVersion: Int
-    /// What a number in the place of a date means; `nil` when it means nothing.
+    /// The meaning of a number in place of a date; `nil` when it has none.
     public let dateNumbers: DateNumbers?
-    /// Whether the collections are the tables that the database has, all of them, found anew each time: nobody has described them.
+    /// Whether the collections are all tables of the database, detected each time: the app has no definition.
     public let coversWholeDatabase: Bool
-    /// What becomes of a file whose columns are not those that the database has now.
+    /// How to treat a file whose columns differ from those that the database has now.
     public let schemaDrift: SchemaDrift
     public let fileNames: FileNamePatterns
     /// The members of the exported object, in order; every collection is in it once.
@@ -38,24 +38,24 @@ public struct AppDefinition: Sendable {
     public let media: MediaDefinition?
     public let archiveLayout: ArchivePathMap
     public let migrations: [MigrationDefinition]
-    /// When backups are made by themselves, if the store's settings do not say.
+    /// When automatic backups run, if the store's settings do not say.
     public let schedule: Schedule
-    /// The app's own switch for them: a setting that is true or false. `schedule` counts only while it is not false.
+    /// The app's own switch for them: a boolean setting. `schedule` applies only while it is not false.
     public private(set) var scheduleSwitch: String?
     public let retention: RetentionDefinition
     public let defaultStrategy: ImportStrategy
-    /// All that the app has, the default first.
+    /// All strategies of the app, the default first.
     public let strategies: [ImportStrategy]
     /// Files in which the app kept its data before it had a database.
     public let legacyFiles: [LegacyFile]
-    /// How the app's own documents call the stages of a backup, in their order; empty where they say nothing of it.
+    /// The names of a backup's stages in the app's own documents, in order; empty if they have none.
     public let backupPhases: [BackupPhase]
-    /// What `backupfs status` shows to people; empty for what it shows of any app.
+    /// What `backupfs status` shows to people; empty for the same output as for any app.
     public let statusBlocks: [StatusBlock]
     public let announcements: Announcements
-    /// What never leaves the database.
+    /// Values that never leave the database.
     public private(set) var secrets: [SecretRule] = []
-    /// The SHA-256 of the text that it was read from: tells whether two definitions are the same.
+    /// The SHA-256 of its source text: shows whether two definitions are the same.
     public let digest: SHA256Digest
 
     /// Names of the definitions that are part of the program.
@@ -64,13 +64,13 @@ public struct AppDefinition: Sendable {
     /// The JSON Schema (2020-12) of definitions, for editors.
     public static var formatSchema: [UInt8] { PackageResources.app_definition_schema_json }
 
-    /// - Throws: `notFound` for a name that is not in `builtInNames`.
+    /// - Throws: `notFound` for a name that is not in `builtInNames`
     public static func builtIn(named name: String) throws(BackupError) -> AppDefinition {
         try load(yaml: builtInText(named: name), path: "\(name).yaml")
     }
 
-    /// The YAML of a definition that is part of the program, as it was written.
-    /// - Throws: `notFound` for a name that is not in `builtInNames`.
+    /// The original YAML of a built-in definition.
+    /// - Throws: `notFound` for a name that is not in `builtInNames`
     public static func builtInText(named name: String) throws(BackupError) -> String {
         let bytes: [UInt8]
         switch name {
@@ -87,7 +87,7 @@ public struct AppDefinition: Sendable {
     }
 
     /// Reads a definition.
-    /// - Throws: `invalidContent` whose message is the first problem and begins with its line ("line 12: …"); its findings are all of them.
+    /// - Throws: `invalidContent`; its message is the first problem and begins with the line ("line 12: …"), its findings are all problems.
     public static func load(yaml: String, path: String? = nil) throws(BackupError) -> AppDefinition {
         let check = check(yaml: yaml)
         if let definition = check.definition { return definition }
@@ -96,14 +96,14 @@ public struct AppDefinition: Sendable {
             remedy: check.problems.first?.remedy, findings: check.problems.map(\.text))
     }
 
-    /// Reads a definition and tells everything that is wrong with it.
+    /// Reads a definition and reports all its problems.
     public static func check(yaml: String) -> DefinitionCheck { AppDefinitionReader.check(yaml) }
 
-    /// The form that data of a version has: this one, or another of the app's. A version newer than all has the newest form.
+    /// The format of a version's data: this one, or another of the app's. A version newer than all has the newest format.
     public func format(ofVersion version: Int) -> AppDefinition {
         let known = min(version, newestSchemaVersion)
         guard var format = otherFormats.first(where: { $0.formatVersions.contains(known) }) else { return self }
-        // What came as version 5 goes out as version 5.
+        // Data that came as version 5 goes out as version 5.
         format.schemaVersion = known
         format.writtenVersion = format.isWritten ? known : schemaVersion
         format.minimumSchemaVersion = minimumSchemaVersion
@@ -111,7 +111,7 @@ public struct AppDefinition: Sendable {
         return format
     }
 
-    /// As if the app had this format alone: later versions are newer ones of it.
+    /// As if the app had only this format: later versions count as newer ones of it.
     public var withoutOtherFormats: AppDefinition {
         var definition = self
         definition.otherFormats = []
@@ -143,7 +143,7 @@ public struct AppDefinition: Sendable {
         return definition
     }
 
-    /// The definition of a database nobody has described, with the tables that were found in it.
+    /// The definition of a database without one, with the tables that were found in it.
     func covering(_ tables: [CollectionDefinition]) -> AppDefinition {
         var definition = self
         definition.collections = tables
@@ -151,23 +151,22 @@ public struct AppDefinition: Sendable {
         return definition
     }
 
-    /// Whether there are collections that are told of the media folder.
+    /// Whether there are collections that are generated from the media folder.
     public var tellsOfMedia: Bool { formats.contains { $0.collections.contains { $0.source != .table } } }
 
-    /// Whether there are records in tables. If not, nothing but media can be restored.
+    /// Whether there are records in tables. If not, only media can be restored.
     public var hasTables: Bool { coversWholeDatabase || formats.contains { $0.collections.contains { $0.source == .table } } }
 
-    /// All forms that the app's data can have, this one first.
+    /// All formats that the app's data can have, this one first.
     public var formats: [AppDefinition] { [self] + otherFormats }
 
-    /// The wire name of the key of a collection, in whichever format it is; `nil` when none has the collection: then it was or is a table of a
-    /// database nobody has described, whose key stands first in each record.
+    /// The wire name of a collection's key, in any format; `nil` when none has the collection: then it was or is a table of a database without a
+    /// definition, whose key comes first in each record.
     public func keyName(ofCollection name: String) -> String? {
         formats.lazy.flatMap(\.collections).first { $0.name == name }?.keyField.name
     }
 
-    /// The wire names of the members of a collection that are made of the checksums of media files. They are null in the data as it is now: only a
-    /// backup reads the files.
+    /// The wire names of a collection's members that contain checksums of media files. They are null in the present data: only a backup reads the files.
     public func checksumFieldNames(ofCollection name: String) -> Set<String> {
         let fields = formats.flatMap(\.collections).filter { $0.name == name }.flatMap(\.fields)
         return Set(fields.filter { $0.mediaValue?.isOfChecksum ?? false }.map(\.name))
@@ -176,6 +175,6 @@ public struct AppDefinition: Sendable {
     /// - Returns: the index of the collection with this name on the wire.
     public func collectionIndex(named name: String) -> Int? { collections.firstIndex { $0.name == name } }
 
-    /// - Returns: the index of the metadata field that has its value from `source`, the first if there are several.
+    /// - Returns: the index of the metadata field with this source, the first if there are several
     func metadataIndex(source: FieldSource) -> Int? { metadata.fields.firstIndex { $0.source == source } }
 }

@@ -2,8 +2,7 @@ import BackupCore
 import SystemIO
 import Yams
 
-/// Turns YAML into a definition, and refuses anything it does not know: a misspelt member would silently check nothing. Reading does not end
-/// at the first problem.
+/// Parses YAML into a definition, and refuses unknown members: a misspelt one would silently check nothing. Reading continues after the first problem.
 enum AppDefinitionReader {
     static let formatVersion = "1"
     private static let counts = 1...1_000_000
@@ -73,7 +72,7 @@ enum AppDefinitionReader {
         let statusBlocks = DefinitionStatus.blocks(root)
         let announcements = root.optional("notifications").flatMap { $0.choice(Announcements.self) }
         guard let name, let title, let fileNames, let strategies, let retention, let formats else {
-            // Looked at all the same.
+            // Checked anyway.
             _ = DefinitionSecrets.read(root, formats: nil)
             return nil
         }
@@ -135,7 +134,7 @@ enum AppDefinitionReader {
             if text.utf8.count > 64 || !FileName("a\(text)").isSafeComponent {
                 member.note(
                     "must be a part of a file's name", remedy: "Write a short text without a slash, such as \"dev_\", or \"\".")
-                // The names are looked at as if it were right: one problem is told once.
+                // The names are checked as if it were right: report one problem only once.
                 texts[channel] = ""
                 continue
             }
@@ -184,7 +183,7 @@ enum AppDefinitionReader {
         }
     }
 
-    /// The name of a setting that is true or false, in each form of the app's data.
+    /// The name of a boolean setting, in each format of the app's data.
     private static func scheduleSwitch(_ node: DefinitionNode, _ definition: AppDefinition) -> String? {
         guard let name = node.text() else { return nil }
         for format in definition.formats {

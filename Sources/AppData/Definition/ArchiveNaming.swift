@@ -1,15 +1,15 @@
 import BackupCore
 
-/// How the files of records are called in the app's archive.
+/// The names of records' files in the app's archive.
 public enum ArchiveNaming: String, Sendable, CaseIterable {
-    /// As they lie in the media folder.
+    /// As in the media folder.
     case plain
-    /// By the key of their record: `7_beach.jpg`. A name that begins so already stays. One that becomes too long is shortened, and keeps its ending.
+    /// With the key of their record: `7_beach.jpg`. A name that already begins so stays. One that becomes too long is shortened, and keeps its extension.
     case keyed
 
     /// - Parameters:
-    ///   - path: the file's, below the media folder.
-    ///   - key: its record's, as text.
+    ///   - path: the file's path below the media folder.
+    ///   - key: the record's key, as text.
     public func name(of path: [UInt8], key: String) -> [UInt8] {
         guard self == .keyed else { return path }
         let name = BytePath.lastComponent(of: path)

@@ -1,6 +1,6 @@
 import BackupCore
 
-/// How an app's own documents call a stage of a backup, and from which percentage on it is.
+/// The name of a backup stage in an app's own documents, and the percentage at which it begins.
 public struct BackupPhase: Sendable, Equatable {
     public let stage: BackupStage
     public let percent: Int
@@ -15,7 +15,7 @@ public struct BackupPhase: Sendable, Equatable {
         self.each = each
     }
 
-    /// What is said of one of the files.
+    /// The message for one of the files.
     public func message(current: UInt64, total: UInt64) -> Message {
         guard let each, let first = each.firstRange(of: "{current}"), let second = each.firstRange(of: "{total}"),
             first.upperBound <= second.lowerBound

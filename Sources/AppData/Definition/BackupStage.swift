@@ -1,17 +1,17 @@
-/// What a backup does, one after the other; an app's definition says what it is called and from which percentage on it is.
+/// The consecutive stages of a backup; an app's definition names them and sets the percentage at which each begins.
 public enum BackupStage: String, CaseIterable, Sendable {
-    /// It begins.
+    /// The backup begins.
     case start
     /// The database is read.
     case data
-    /// The media folder is looked at.
+    /// The media folder is listed.
     case listing
     /// Its files are read and stored.
     case media
-    /// What is told of records and files is written.
+    /// The data about records and files is written.
     case metadata
-    /// The archive is laid out, and all of it made durable.
+    /// The archive is laid out, and everything is made durable.
     case archive
-    /// The backup is there.
+    /// The backup exists.
     case end
 }

@@ -1,13 +1,13 @@
 import Glibc
 
-/// A fixed set of texts that is asked with bytes: no String is made, and two texts are the same only if their bytes are.
+/// A fixed set of texts with lookup by bytes: creates no String, and two texts are equal only if their bytes are.
 public final class ByteStringSet: Sendable {
     /// In the order given.
     public let members: [String]
     private let bytes: [UInt8]
     /// Where each member's bytes begin; one more at the end.
     private let starts: [Int]
-    /// Hash table with open addressing: a member's index, or -1. At most half full, and as long as a power of two.
+    /// Hash table with open addressing: a member's index, or -1. At most half full; its size is a power of two.
     private let table: [Int]
 
     public init(_ members: [String]) {
@@ -50,7 +50,7 @@ public final class ByteStringSet: Sendable {
     }
 
     private static func hash(_ text: UnsafeRawBufferPointer) -> Int {
-        // Of the first bytes only: the members are the definition's own words, so nobody can choose collisions.
+        // Hashes only the first bytes: the members are the definition's own words, so an attacker cannot choose collisions.
         let end = min(24, text.count)
         var hash = UInt64(text.count)
         var offset = 0

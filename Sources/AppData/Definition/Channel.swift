@@ -1,5 +1,4 @@
-/// Which of an app's versions makes a backup: the one that people use, or the one that its developers work on. Backups of one are called, listed, counted
-/// and removed apart from those of the other.
+/// The app version that makes a backup: the production one, or the one of its developers. Backups of the two are named, listed, counted and removed separately.
 public enum Channel: String, CaseIterable, Sendable {
     case production
     case development

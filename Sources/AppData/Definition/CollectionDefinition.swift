@@ -2,26 +2,26 @@
 public struct CollectionDefinition: Sendable {
     /// The member's name in JSON; also the name of `data/NAME.json`.
     public let name: String
-    /// Empty for one that lies in no table.
+    /// Empty for a collection that is not in a table.
     public let table: String
     public let source: CollectionSource
-    /// Fields in the order in which they are written.
+    /// Fields in writing order.
     public private(set) var fields: [FieldDefinition]
-    /// Index of the primary key in `fields`. Records are written in ascending order of it, and each value occurs once.
+    /// Index of the primary key in `fields`. Records are written in ascending order of it, and its values are unique.
     public let keyIndex: Int
     /// "car", for messages.
     public let singular: String
     /// "cars", for summaries.
     public let plural: String
-    /// Index of the field that is true for records whose media file is part of the app itself.
+    /// Index of the boolean field that marks records whose media file is part of the app itself.
     public let mediaExclusionIndex: Int?
-    /// Index of the date whose earliest and latest value a summary tells.
+    /// Index of the date whose earliest and latest value a summary shows.
     public let dateRangeIndex: Int?
-    /// Whether the array must be there when it is read.
+    /// Whether the array is required on reading.
     public let isRequired: Bool
-    /// Whether the array is left out when it is written and has no records.
+    /// Whether the array is omitted on writing when it has no records.
     public let isOmittedWhenEmpty: Bool
-    /// What becomes of records that are there already.
+    /// How to treat existing records.
     public let rules: MergeRules
 
     public init(

@@ -1,8 +1,8 @@
-/// Which backups a rule of retention counts and removes; it leaves the others alone.
+/// The backups that a retention rule counts and removes; it leaves the others alone.
 public enum CountedBackups: String, Sendable, CaseIterable {
-    /// Those that were made by themselves, by the schedule.
+    /// Backups that the schedule made.
     case automatic
-    /// Those that nobody has given a name, and which are called by their time: also what was made by hand.
+    /// Backups without a chosen name, which are named after their time: includes manual ones.
     case unnamed
     case all
 }

@@ -1,4 +1,4 @@
-/// The currencies a record may name: the active codes of ISO 4217 (2024), and the symbols that apps write in their place.
+/// The currencies that a record may name: the active codes of ISO 4217 (2024), and the symbols that apps write instead.
 public enum CurrencyCodes {
     private static let codes = """
         AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF \
@@ -14,9 +14,9 @@ public enum CurrencyCodes {
 
     static let all = ByteStringSet(codes.split(separator: " ").map(String.init) + symbols)
 
-    /// The codes in their order, and after them the symbols.
+    /// The codes in their order, followed by the symbols.
     public static var members: [String] { all.members }
 
-    /// Case counts: `usd` is not a code.
+    /// Case-sensitive: `usd` is not a code.
     public static func contains(_ text: String) -> Bool { all.contains(text) }
 }

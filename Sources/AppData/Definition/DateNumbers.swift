@@ -1,5 +1,5 @@
-/// What a number means where a date is expected.
+/// The meaning of a number where a date is expected.
 public enum DateNumbers: String, Sendable, CaseIterable {
-    /// Seconds since 2001-01-01T00:00:00Z, as Foundation's encoders write dates unless they are told otherwise.
+    /// Seconds since 2001-01-01T00:00:00Z, the default of Foundation's encoders for dates.
     case secondsSince2001
 }

@@ -1,17 +1,17 @@
 import BackupCore
 
-/// Which dates a field takes.
+/// The dates that a field accepts.
 public enum DateRule: Sendable, Equatable {
     case any
-    /// Not later than now and 24 hours: clocks differ, and so do zones.
+    /// At most 24 hours from now: clocks and time zones differ.
     case notInFuture
-    /// Not later than so many years (of 365.25 days) from now: planned things.
+    /// At most this many years (of 365.25 days) from now: for planned events.
     case withinYears(Int)
 
     private static let slackSeconds: Int64 = 86_400
     private static let yearSeconds: Int64 = 31_557_600
 
-    /// The last moment that is allowed.
+    /// The latest allowed moment.
     func latest(now: Timestamp) -> Timestamp {
         switch self {
         case .any: Timestamp(seconds: .max, nanoseconds: 999_999_999)

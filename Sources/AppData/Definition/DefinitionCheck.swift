@@ -1,11 +1,11 @@
-/// What was found by reading a definition.
+/// The result of reading a definition.
 public struct DefinitionCheck: Sendable {
-    /// `nil` when there is any problem.
+    /// `nil` when there is any problem
     public let definition: AppDefinition?
-    /// All that could be found, in the order of the lines.
+    /// All problems found, in line order.
     public let problems: [DefinitionProblem]
-    /// What is allowed, and surely not meant.
+    /// Constructs that are allowed, but surely not intended.
     public let warnings: [DefinitionProblem]
-    /// The tables of the database that are named, each line's by itself.
+    /// The database tables that the definition names, one for each line that names one.
     public let tables: [DefinitionTable]
 }

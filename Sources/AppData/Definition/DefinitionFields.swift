@@ -1,9 +1,9 @@
-/// The part of the definition's reader that knows fields.
+/// The part of the definition's reader for fields.
 enum DefinitionFields {
     /// - Parameters:
-    ///   - columnKey: `column` for fields of collections, `key` for those of tables of keys and values.
-    ///   - collectionNames: what can be referred to, in the definition's order.
-    ///   - isTold: whether its collection lies in no table.
+    ///   - columnKey: `column` for fields of collections, `key` for those of key/value tables.
+    ///   - collectionNames: possible targets of references, in the definition's order.
+    ///   - isTold: whether its collection is not in a table.
     static func field(
         _ node: DefinitionNode, columnKey: String, collectionNames: [String], isTold: Bool = false
     ) -> FieldReading {
@@ -86,7 +86,7 @@ enum DefinitionFields {
         return value
     }
 
-    /// What is allowed and does nothing, or nothing good.
+    /// Warns of members that are allowed but have no effect, or a bad one.
     private static func warnOfIdleMembers(_ node: DefinitionNode, isObject: Bool, source: FieldSource?, type: FieldType?) {
         if !isObject {
             node.optional("source")?.warn(

@@ -1,4 +1,4 @@
-/// The part of the definition's reader that knows the exported object: its members in their order, and the collections in the same order.
+/// The part of the definition's reader for the exported object: its members in order, and the collections in the same order.
 struct DefinitionLayout {
     private struct Declaration {
         let name: String?
@@ -19,7 +19,7 @@ struct DefinitionLayout {
             declared.append(Declaration(name: name, node: node))
         }
         let envelope = order(root, declared, metadata: metadata, settings: settings)
-        // Each collection is looked at, whatever the envelope says of it.
+        // Every collection is checked, regardless of the envelope.
         let order = envelope?.order ?? Array(declared.indices)
         let names = order.map { declared[$0].name ?? "" }
         let readings = order.map { index in
@@ -33,7 +33,7 @@ struct DefinitionLayout {
     }
 
     /// The envelope names each member once.
-    /// - Returns: its members, and the indices of the collections in their order; `nil` when there was a problem.
+    /// - Returns: its members, and the indices of the collections in order; `nil` when there was a problem.
     private static func order(
         _ root: DefinitionNode, _ declared: [Declaration], metadata: ObjectReading?, settings: ObjectReading?
     ) -> (members: [EnvelopeMember], order: [Int])? {

@@ -1,14 +1,14 @@
-/// The part of the definition's reader that knows strategies, and what they do with records that are there already.
+/// The part of the definition's reader for strategies, and for their treatment of existing records.
 enum DefinitionMergeRules {
     static let collectionMembers = ["identity", "onMerge", "keepOnReplace", "mergedNote"]
 
-    /// - Returns: the strategies that the app has, the default first; `nil` when there was a problem.
+    /// - Returns: the app's strategies, the default first; `nil` when there was a problem.
     static func strategies(_ root: DefinitionNode) -> [ImportStrategy]? {
         let isWhole = root.optional("wholeDatabase")?.node.scalar?.string == "true"
         let written = root.optional("strategies")
         let listed = written.map { list(of: $0, isWhole: isWhole) } ?? (isWhole ? [.replace] : ImportStrategy.allCases)
         guard let listed else {
-            // Looked at all the same.
+            // Checked anyway.
             _ = root.optional("strategy")?.choice(ImportStrategy.self)
             return nil
         }
@@ -116,7 +116,7 @@ enum DefinitionMergeRules {
         }
     }
 
-    /// Records are told apart by what they refer to, so that what is referred to must be told apart before: an identity leads nowhere round.
+    /// The identity of a record may include references, so the targets must be identified first: identities must not form a cycle.
     static func checkOrder(_ readings: [CollectionReading]) {
         let targets = readings.map { reading in
             reading.definition.map { collection in
@@ -136,7 +136,7 @@ enum DefinitionMergeRules {
         }
     }
 
-    /// What becomes of settings that are there. Metadata's stored values always stay.
+    /// The treatment of existing settings. Metadata's stored values always stay.
     /// - Parameter name: `onMerge` or `onReplace`.
     static func settingsRule(_ name: String, _ node: DefinitionNode, isMetadata: Bool) -> ExistingRecordRule? {
         guard let member = node.optional(name) else { return nil }

@@ -1,8 +1,7 @@
 import BackupCore
 import Yams
 
-/// A place in a definition's YAML. What is not as it should be there is noted in `findings`, with its line and what was expected; the
-/// look-up is then `nil`.
+/// A place in a definition's YAML. A lookup that fails records the problem in `findings`, with its line and the expected form, and returns `nil`.
 struct DefinitionNode {
     let node: Node
     /// The dotted name of the place, for messages; empty for the whole definition.
@@ -21,8 +20,8 @@ struct DefinitionNode {
         findings.add(warning: DefinitionProblem(line: line, message: "\(told) \(message)", remedy: remedy))
     }
 
-    /// - Parameter allowed: in the order in which people are told of them.
-    /// - Returns: false unless it is a mapping; keys that are not among `allowed` are noted.
+    /// - Parameter allowed: in the order in which messages list them.
+    /// - Returns: false unless it is a mapping; keys that are not in `allowed` are recorded as problems.
     func requireMapping(keys allowed: [String]) -> Bool {
         guard case .mapping(let mapping) = node else {
             note("must have members (\(allowed.sorted().joined(separator: ", ")))", remedy: "Write its members, one a line.")
@@ -52,7 +51,7 @@ struct DefinitionNode {
 
     func required(_ name: String) -> DefinitionNode? {
         if let found = optional(name) { return found }
-        // That it is no mapping, or has the member under another name, is told already.
+        // That it is not a mapping, or has the member under another name, is already reported.
         if case .mapping = node, !findings.isMisspelt(name, at: place) {
             note("has no \(name)", remedy: "Add the member \(name).")
         }
@@ -67,7 +66,7 @@ struct DefinitionNode {
         return sequence.enumerated().map { DefinitionNode(node: $1, place: "\(place)[\($0)]", findings: findings) }
     }
 
-    /// Any scalar but one that YAML would take for null.
+    /// Any scalar except one that YAML treats as null.
     func text() -> String? {
         guard case .scalar(let scalar) = node else {
             note("must be a text", remedy: "Write a text.")
@@ -80,7 +79,7 @@ struct DefinitionNode {
         return scalar.string
     }
 
-    /// A text in quotes: YAML reads 2.50 as a number and drops the zero, so versions and amounts must be quoted.
+    /// A quoted text: YAML reads 2.50 as a number and drops the zero, so versions and amounts must be quoted.
     func quoted() -> String? {
         guard case .scalar(let scalar) = node, scalar.style == .doubleQuoted || scalar.style == .singleQuoted else {
             let value = node.scalar?.string ?? ""
@@ -90,7 +89,7 @@ struct DefinitionNode {
         return scalar.string
     }
 
-    /// Any scalar, the empty one too.
+    /// Any scalar, including the empty one.
     func quotedOrPlain() -> String? {
         guard case .scalar(let scalar) = node else {
             note("must be a text", remedy: "Write a text, or \"\" for none.")
@@ -133,7 +132,7 @@ struct DefinitionNode {
         word(of: Value.allCases.map(\.rawValue)).flatMap { Value(rawValue: $0) }
     }
 
-    /// One of a few words.
+    /// One of the given words.
     func word(of words: [String]) -> String? {
         guard let text = text() else { return nil }
         guard words.contains(text) else {

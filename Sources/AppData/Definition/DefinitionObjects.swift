@@ -1,12 +1,12 @@
 import BackupCore
 
-/// The part of the definition's reader that knows objects and collections.
+/// The part of the definition's reader for objects and collections.
 enum DefinitionObjects {
     static func object(_ node: DefinitionNode, isMetadata: Bool) -> ObjectReading {
         guard node.requireMapping(keys: ["name", "table", "required", "fields", "onMerge", "onReplace"]) else {
             return ObjectReading(name: nil, definition: nil)
         }
-        // Metadata without a name has no object of its own.
+        // Metadata without a name has no separate object.
         let isInline = isMetadata && node.optional("name") == nil
         let name = isInline ? "" : node.required("name")?.text()
         let table = node.required("table")
@@ -33,7 +33,7 @@ enum DefinitionObjects {
                 onReplace: onReplace))
     }
 
-    /// A dotted name is a member of an object inside, which cannot be a value at the same time.
+    /// A dotted name is a member of an inner object, which cannot also be a value.
     private static func checkNesting(_ node: DefinitionNode, _ readings: [FieldReading], isInline: Bool) {
         let names = readings.compactMap(\.name)
         for name in names where name.contains(".") {
@@ -54,7 +54,7 @@ enum DefinitionObjects {
         }
     }
 
-    /// Without its version an export cannot be restored, which would be found out too late.
+    /// Without its version an export cannot be restored, which would otherwise be discovered too late.
     private static func checkVersion(_ node: DefinitionNode, _ fields: [FieldDefinition]) {
         guard !fields.contains(where: { $0.source == .schemaVersion && $0.type == .integer }) else { return }
         node.warn(
@@ -62,7 +62,7 @@ enum DefinitionObjects {
             remedy: "Add to its fields: {name: schemaVersion, source: schemaVersion, type: integer}")
     }
 
-    /// The collection's name, checked to be a file's name too (`data/NAME.json`).
+    /// The collection's name, which must also be a valid file name (`data/NAME.json`).
     static func collectionName(_ node: DefinitionNode) -> String? {
         guard let name = node.required("name"), let text = name.text() else { return nil }
         if !FileName(text).isSafeComponent {
@@ -71,7 +71,7 @@ enum DefinitionObjects {
         return text
     }
 
-    /// - Parameter name: as `collectionName` gives it: what is wrong with it is noted there.
+    /// - Parameter name: from `collectionName`, which reports its problems.
     static func collection(_ node: DefinitionNode, name: String?, collectionNames: [String]) -> CollectionReading {
         let isMapping = node.requireMapping(
             keys: [
@@ -158,7 +158,7 @@ enum DefinitionObjects {
     static func fieldIndex(_ node: DefinitionNode, _ fields: [FieldReading]) -> Int? {
         guard let name = node.text() else { return nil }
         guard let index = fields.firstIndex(where: { $0.name == name }) else {
-            // A field whose name could not be read may be the one.
+            // It may be a field whose name could not be read.
             if !fields.isEmpty, fields.allSatisfy({ $0.name != nil }) {
                 node.note(
                     "names \(name), which is not a field",
@@ -176,7 +176,7 @@ enum DefinitionObjects {
         let readings = elements.map {
             DefinitionFields.field($0, columnKey: columnKey, collectionNames: collectionNames, isTold: isTold)
         }
-        // The wire reader keeps the fields it has seen in one word.
+        // The wire reader keeps the set of seen fields in one word.
         if !(1...64).contains(readings.count) {
             node.note("must have 1 to 64 fields", remedy: "Name at least the key, and what has more columns in two collections.")
         }

@@ -1,6 +1,6 @@
 import BackupCore
 
-/// Something in a definition that is not right, or that does nothing.
+/// A problem in a definition, or something without effect.
 public struct DefinitionProblem: Sendable, Equatable {
     /// Counted from 1.
     public let line: Int
@@ -9,7 +9,7 @@ public struct DefinitionProblem: Sendable, Equatable {
     /// What to do about it, as a sentence with a full stop.
     public let remedy: Message
 
-    /// Sentences that name what is there: of any length, and with whatever is in it, in a file that is something else.
+    /// The messages quote text from the file, which may be of any length and content if it is not a definition.
     private static let textLimit = 1_000
 
     public init(line: Int, message: Message, remedy: Message) {

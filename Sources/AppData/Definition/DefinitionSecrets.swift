@@ -1,6 +1,6 @@
-/// The part of the definition's reader that knows secrets. What a restore would write cannot be one: it would be lost.
+/// The part of the definition's reader for secrets. A value that a restore writes cannot be one: it would be lost.
 enum DefinitionSecrets {
-    /// - Parameter formats: all that the app's data can have; `nil` when they could not be read.
+    /// - Parameter formats: all formats of the app's data; `nil` when they could not be read.
     static func read(_ root: DefinitionNode, formats: [AppDefinition]?) -> [SecretRule] {
         guard let list = root.optional("secrets") else { return [] }
         return (list.elements() ?? []).compactMap { node in

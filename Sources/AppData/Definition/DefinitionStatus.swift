@@ -1,8 +1,8 @@
 import BackupCore
 
-/// The part of the definition's reader that knows what the app says of itself: the phases of a backup, and the blocks of the status.
+/// The part of the definition's reader for the app's own texts: the phases of a backup, and the blocks of the status.
 enum DefinitionStatus {
-    /// - Returns: in the order of the stages, which is that of their percentages; empty when there are none.
+    /// - Returns: in the order of the stages, which is also that of their percentages; empty when there are none.
     static func phases(_ root: DefinitionNode) -> [BackupPhase] {
         guard let list = root.optional("progress"), let elements = list.elements() else { return [] }
         if elements.isEmpty { list.note("is empty", remedy: "Name the stages, or leave it out.") }

@@ -1,7 +1,7 @@
-/// What `merge` does with what is there already.
+/// What `merge` does with existing records.
 public enum ExistingRecordRule: String, Sendable, CaseIterable {
     /// The file's values win.
     case update
-    /// It stays as it is.
+    /// The existing record stays unchanged.
     case keep
 }

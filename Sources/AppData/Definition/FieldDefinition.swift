@@ -1,4 +1,4 @@
-/// One member of a record, as the wire and the database have it.
+/// One member of a record, on the wire and in the database.
 public struct FieldDefinition: Sendable {
     /// The member's name in JSON, exactly.
     public let name: String
@@ -6,29 +6,28 @@ public struct FieldDefinition: Sendable {
     public let column: String
     public let type: FieldType
     public let source: FieldSource
-    /// Whether the member must be there when it is read.
+    /// Whether the member is required on reading.
     public let isRequired: Bool
-    /// Whether the value may be null; then the member may also be missing, and is left out when written.
+    /// Whether the value may be null; then the member may also be missing, and is omitted on writing.
     public let isNullable: Bool
-    /// All values there are, when they are numbered.
+    /// All allowed values, if they are enumerated.
     public let allowedValues: ByteStringSet?
     /// Whether it must be an ISO 4217 code, or a symbol from `CurrencyCodes`.
     public let isCurrency: Bool
     public let limit: FieldLimit?
     public private(set) var reference: FieldReference?
     public let dateRule: DateRule
-    /// Columns that are a row's name together: the field then has no column, and its value is made of theirs as SQL writes them
-    /// (`'a',1`).
+    /// Columns that together form a row's key: the field then has no column, and its value combines theirs as SQL literals (`'a',1`).
     public let keyColumns: [String]
-    /// What is written when a key/value table has no such row.
+    /// The value to write when a key/value table has no such row.
     public let defaultValue: String?
     /// Whether the text names a file of the media folder.
     public let isMedia: Bool
-    /// What it tells of the media folder, in a collection that lies in no table.
+    /// The value from the media folder that it contains, in a collection that is not in a table.
     public let mediaValue: MediaValue?
-    /// Whether a restore writes the value; if not, what the app has stays.
+    /// Whether a restore writes the value; if not, the app's value stays.
     public let isRestored: Bool
-    /// Of a collection's field: what it is when the member is missing.
+    /// For a collection's field: the value of a missing member.
     public let missingValue: FieldValue?
 
     public init(
@@ -62,8 +61,8 @@ public struct FieldDefinition: Sendable {
         return field
     }
 
-    /// Whether the member may be missing when it is read.
+    /// Whether the member may be missing on reading.
     public var mayBeMissing: Bool { isNullable || !isRequired }
-    /// Whether null is a value of it. What is missing may have a value that is none.
+    /// Whether null is a valid value. A missing member may have a value that is not null.
     public var mayBeNull: Bool { isNullable || (!isRequired && missingValue == nil) }
 }

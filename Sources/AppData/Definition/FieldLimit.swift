@@ -1,11 +1,11 @@
 import BackupCore
 
-/// A number that a field's value must not go below.
+/// A lower limit for a field's value.
 public struct FieldLimit: Sendable, Equatable {
     public let value: Double
-    /// As the definition writes it, for messages.
+    /// As written in the definition, for messages.
     public let text: String
-    /// Whether the number itself is allowed.
+    /// Whether the limit itself is allowed.
     public let isInclusive: Bool
 
     public init(value: Double, text: String, isInclusive: Bool) {

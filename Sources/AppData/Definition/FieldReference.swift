@@ -1,10 +1,10 @@
-/// Says that a field holds the key of a record in another collection.
+/// Marks a field as the key of a record in another collection.
 public struct FieldReference: Sendable, Equatable {
     /// Index into `AppDefinition.collections`.
     public let collection: Int
     /// The name of that collection's key field.
     public let field: String
-    /// Whether there may be no such record.
+    /// Whether the record may be missing.
     public let mayDangle: Bool
 
     public init(collection: Int, field: String, mayDangle: Bool = false) {

@@ -1,11 +1,11 @@
-/// Where a field of the metadata or settings object has its value from.
+/// The source of a metadata or settings field's value.
 public enum FieldSource: String, Sendable, CaseIterable {
     /// A column of the collection's table, or a row of the key/value table.
     case stored
-    /// The moment for which the export is made; not stored.
+    /// The time of the export; not stored.
     case creationTime
-    /// The definition's schema version; a row of the key/value table repeats it for whoever opens the database.
+    /// The definition's schema version; a row of the key/value table repeats it for other readers of the database.
     case schemaVersion
-    /// The definition's default, always; not stored.
+    /// Always the definition's default; not stored.
     case constant
 }

@@ -1,30 +1,30 @@
-/// How a field's value is written on the wire and kept in the database.
+/// The form of a field's value on the wire and in the database.
 public enum FieldType: String, Sendable, CaseIterable {
-    /// A whole number from -2^63 to 2^63-1.
+    /// An integer from -2^63 to 2^63-1.
     case integer
     /// A finite IEEE 754 double; written as the shortest digits that read back as the same bits, always with `.0` or exponent.
     case double
     case text
-    /// A decimal number inside a JSON string ("12.50"), kept to the letter: money.
+    /// A decimal number inside a JSON string ("12.50"), stored verbatim: money.
     case decimalText
     case boolean
-    /// ISO 8601 with a time zone; kept as UTC text.
+    /// ISO 8601 with a time zone; stored as UTC text.
     case date
-    /// Milliseconds since 1970 in UTC, as a whole number.
+    /// Milliseconds since 1970 in UTC, as an integer.
     case epochMilliseconds
-    /// A list of dates; kept as a JSON array in a text.
+    /// A list of dates; stored as a JSON array in a text.
     case dates
-    /// A text of 32 hexadecimal digits with hyphens (8-4-4-4-12), kept to the letter.
+    /// A text of 32 hexadecimal digits with hyphens (8-4-4-4-12), stored verbatim.
     case uuid
-    /// Whatever SQLite holds, exactly: whole numbers, doubles, texts and null as JSON has them, `{"blob": BASE64}`, and `{"text": BASE64}` for a
-    /// text that is not UTF-8, `{"real": "inf"}` for what JSON has no number for.
+    /// Any SQLite value, exactly: integers, doubles, texts and null as in JSON, `{"blob": BASE64}`, `{"text": BASE64}` for a text that is not UTF-8,
+    /// and `{"real": "inf"}` for a number that JSON cannot express.
     case any
 
-    /// Whether values of a kind can be of this type; null and missing are for the field to say.
+    /// Whether values of a kind can have this type; the field decides about null and missing.
     @inline(__always)
     public func holds(_ kind: RecordBuffer.Kind) -> Bool {
         switch kind {
-        // A whole number that no double has stays one: SQLite keeps both in a column.
+        // An integer that no double equals stays one: SQLite stores both in a column.
         case .integer: self == .integer || self == .epochMilliseconds || self == .any || self == .double
         case .real: self == .double || self == .any
         case .boolean: self == .boolean
@@ -38,6 +38,6 @@ public enum FieldType: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether a value is a moment.
+    /// Whether a value is a point in time.
     public var isTime: Bool { self == .date || self == .epochMilliseconds }
 }

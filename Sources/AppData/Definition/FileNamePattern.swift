@@ -1,11 +1,11 @@
 import BackupCore
 import SystemIO
 
-/// A file's name with the local time in it.
+/// A file name that contains the local time.
 public struct FileNamePattern: Sendable, Equatable {
     /// `yyyy-MM-dd_HH-mm-ss`, and `yyyyMMdd_HHmmss`.
     static let placeholders = ["{stamp}", "{compactStamp}"]
-    /// What the definition says for the channel.
+    /// The definition's text for the channel.
     static let channelPlaceholder = "{channel}"
 
     private let prefix: String
@@ -14,8 +14,8 @@ public struct FileNamePattern: Sendable, Equatable {
     private let isCompact: Bool
     private let hasChannel: Bool
 
-    /// - Parameter channels: what may stand for `{channel}`, which must then be in it exactly once; `nil` where it means nothing.
-    /// - Returns: `nil` unless one of the placeholders stands in it exactly once and the rest can be part of a file's name.
+    /// - Parameter channels: the possible texts for `{channel}`, which must then occur exactly once; `nil` where it has no meaning.
+    /// - Returns: `nil` unless one of the placeholders occurs exactly once and the rest can be part of a file name.
     public init?(_ pattern: String, channels: [String]? = nil) {
         let found = Self.placeholders.filter { pattern.contains($0) }
         guard found.count == 1 else { return nil }
@@ -38,8 +38,8 @@ public struct FileNamePattern: Sendable, Equatable {
     /// `ev_charging_tracker_export_2026-01-11_14-30-00.json`.
     public func name(at time: Timestamp) -> String { name(stamp: SystemClock.localStamp(time)) }
 
-    /// The name with a stamp that the caller has made (a second within one second gets `_2`).
-    /// - Parameter channel: what stands for the channel.
+    /// The name with a stamp from the caller (a second file within one second gets `_2`).
+    /// - Parameter channel: the text for the channel
     public func name(stamp: String, channel: String = "") -> String {
         let stamp = isCompact ? stamp.filter { $0 != "-" } : stamp
         guard hasChannel else { return prefix + stamp + suffix }

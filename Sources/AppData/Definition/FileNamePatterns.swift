@@ -5,7 +5,7 @@ public struct FileNamePatterns: Sendable, Equatable {
     public let safety: FileNamePattern
     private let channels: [Channel: String]?
 
-    /// - Parameter channels: what `{channel}` becomes in the name of a backup; `nil` for an app that has no channels.
+    /// - Parameter channels: the texts for `{channel}` in the name of a backup; `nil` for an app without channels.
     init(export: FileNamePattern, backup: FileNamePattern, safety: FileNamePattern, channels: [Channel: String]?) {
         self.export = export
         self.backup = backup
@@ -13,7 +13,7 @@ public struct FileNamePatterns: Sendable, Equatable {
         self.channels = channels
     }
 
-    /// Whether the app's backups are of one channel or the other.
+    /// Whether the app's backups belong to channels.
     public var hasChannels: Bool { channels != nil }
 
     /// `ev_charging_tracker_backup_dev_2026-01-11_14-30-00.json`.

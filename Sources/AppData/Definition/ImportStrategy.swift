@@ -1,9 +1,9 @@
-/// What a restore does with data that is there already.
+/// What a restore does with existing data.
 public enum ImportStrategy: String, Sendable, CaseIterable {
-    /// All of it goes, the file's data comes.
+    /// Deletes all of it, and inserts the file's data.
     case replace
-    /// Records that are not there come; those that are get the file's values, unless the collection says otherwise.
+    /// Adds missing records; existing ones get the file's values, unless the collection says otherwise.
     case merge
-    /// Records that are not there come; those that are stay as they are.
+    /// Adds missing records; existing ones stay unchanged.
     case skip
 }

@@ -3,10 +3,10 @@ public struct MediaDefinition: Sendable, Equatable {
     /// The folder's path relative to the database's folder.
     public let folder: String
 
-    /// How the files of records are called in archives.
+    /// The naming of records' files in archives.
     public let archiveNaming: ArchiveNaming
 
-    /// Whether snapshots show the files by `StorageKey`, too.
+    /// Whether snapshots also show the files by `StorageKey`.
     public let hasStorageView: Bool
 
     public init(folder: String, archiveNaming: ArchiveNaming = .plain, hasStorageView: Bool = false) {

@@ -1,28 +1,28 @@
-/// What a field of a collection tells that is made of the media folder.
+/// The values from the media folder that a collection's field can have.
 public enum MediaValue: String, Sendable, CaseIterable {
-    /// The key of the record whose file it is.
+    /// The key of the record that has the file.
     case recordKey
-    /// What the record calls its file.
+    /// The record's name for its file.
     case recordPath
-    /// The file's path in the archive, and its last part.
+    /// The file's path in the archive, and its last component.
     case archivePath
     case archiveName
-    /// The file's path in the media folder, and its last part.
+    /// The file's path in the media folder, and its last component.
     case path
     case name
     /// In bytes.
     case size
-    /// Lower-case hexadecimal digits. Null for a file that nobody has read since it was written: the next backup does.
+    /// Lower-case hexadecimal digits. Null for a file that has not been read since it was written: the next backup reads it.
     case md5
     case sha256
     case modificationTime
-    /// `photos/2024/06/<md5>.jpg`: a name that tells the content, and the month. Null where the MD5 is.
+    /// `photos/2024/06/<md5>.jpg`: a name from the content and the month. Null when the MD5 is.
     case storageKey
 
-    /// Whether the file must have been read for it.
+    /// Whether the file must have been read to compute it.
     var isOfChecksum: Bool { self == .md5 || self == .sha256 || self == .storageKey }
 
-    /// The type that a field with it must have.
+    /// The allowed types of a field with this value.
     var types: [FieldType] {
         switch self {
         case .recordKey: [.integer, .text, .uuid]
@@ -32,7 +32,7 @@ public enum MediaValue: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether it is there for records of other collections only.
+    /// Whether it exists only for records of other collections.
     var isOfRecord: Bool {
         switch self {
         case .recordKey, .recordPath, .archivePath, .archiveName: true

@@ -1,12 +1,12 @@
-/// What a collection says of records that are there already.
+/// A collection's rules for existing records.
 public struct MergeRules: Sendable, Equatable {
-    /// Indices of the fields that make two records the same thing: the key alone, unless the definition names others.
+    /// Indices of the fields that identify a record: only the key, unless the definition names others.
     public let identity: [Int]
-    /// What `merge` does with a record that is there.
+    /// What `merge` does with an existing record.
     public let onMerge: ExistingRecordRule
-    /// Index of the boolean whose records `replace` does not delete.
+    /// Index of the boolean field that marks records which `replace` does not delete.
     public let keepOnReplaceIndex: Int?
-    /// Said of each record that `merge` updates.
+    /// A note about each record that `merge` updates.
     public let note: NoteTemplate?
 
     public init(
@@ -18,7 +18,7 @@ public struct MergeRules: Sendable, Equatable {
         self.note = note
     }
 
-    /// The collections whose records must be told apart before this one's: those that the identity, or the key, refers to.
+    /// The collections whose records must be identified before this one's: the targets of references in the identity or the key.
     func referredCollections(_ fields: [FieldDefinition], keyIndex: Int) -> [Int] {
         (identity + [keyIndex]).compactMap { fields[$0].reference?.collection }
     }

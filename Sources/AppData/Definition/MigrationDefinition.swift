@@ -1,6 +1,6 @@
-/// A step that brings the embedded database to the next version of its schema.
+/// A migration of the embedded database to the next version of its schema.
 public struct MigrationDefinition: Sendable, Equatable {
-    /// Unique and never changed: the database remembers it as done.
+    /// Unique and never changed: the database records it when done.
     public let name: String
     public let sql: String
 

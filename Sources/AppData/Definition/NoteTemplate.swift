@@ -1,6 +1,6 @@
 import BackupCore
 
-/// A sentence about a record, with the names of fields in braces: `Updated existing category: {displayName}`.
+/// A sentence about a record, with field names in braces: `Updated existing category: {displayName}`.
 public struct NoteTemplate: Sendable, Equatable {
     enum Part: Sendable, Equatable {
         case text(String)
@@ -10,11 +10,11 @@ public struct NoteTemplate: Sendable, Equatable {
 
     let parts: [Part]
 
-    /// What a template cannot be read for.
+    /// Why a template is invalid.
     enum Problem: Error, Equatable {
-        /// A brace that is not closed, or closed without being opened.
+        /// An unbalanced brace.
         case brace
-        /// A name that is no field's.
+        /// A name that is not a field's.
         case unknownField(String)
     }
 
@@ -33,7 +33,7 @@ public struct NoteTemplate: Sendable, Equatable {
         self.parts = parts
     }
 
-    /// The sentence about one record. Values of any length are shortened: it goes to terminals and logs.
+    /// The sentence about one record. Values are shortened, since it goes to terminals and logs.
     func text(of record: RecordBuffer) -> Message {
         var message = Message.StringInterpolation(literalCapacity: 0, interpolationCount: parts.count)
         for part in parts {

@@ -1,17 +1,16 @@
-/// A single object of the wire format (metadata, settings) whose values lie in a table of keys and values.
+/// A single object of the wire format (metadata, settings) whose values are in a key/value table.
 public struct ObjectDefinition: Sendable {
-    /// The member's name in JSON; empty for metadata whose fields are members of the outermost object themselves.
+    /// The member's name in JSON; empty for metadata whose fields are direct members of the outermost object.
     public let name: String
-    /// The table; its columns are `key` and `value`. `nil` when nothing of the object is stored.
+    /// The table, with the columns `key` and `value`. `nil` when no value of the object is stored.
     public let table: String?
-    /// Whether the object must be there when it is read.
+    /// Whether the object is required on reading.
     public let isRequired: Bool
-    /// Fields in the order in which they are written; their `column` is the key. A name with dots is a member of an object inside:
-    /// `securitySettings.hasPIN`.
+    /// Fields in writing order; their `column` is the key. A dotted name is a member of an inner object: `securitySettings.hasPIN`.
     public let fields: [FieldDefinition]
-    /// What `merge` does with values that are there.
+    /// What `merge` does with existing values.
     public let onMerge: ExistingRecordRule
-    /// The same for `replace`. Somebody who restores may ask for something else.
+    /// The same for `replace`. The user may override it in a restore.
     public let onReplace: ExistingRecordRule
 
     public init(
@@ -26,7 +25,7 @@ public struct ObjectDefinition: Sendable {
         self.onReplace = onReplace
     }
 
-    /// Whether the fields are members of the outermost object.
+    /// Whether the fields are direct members of the outermost object.
     public var isInline: Bool { name.isEmpty }
 
     /// A field's name for messages: `metadata.createdAt`.

@@ -1,9 +1,9 @@
-/// How many backups the app wants kept. The newest is always kept.
+/// The app's retention rules. The newest backup is always kept.
 public struct RetentionDefinition: Sendable, Equatable {
     public let keepLast: Int?
     public let keepWithinDays: Int?
     public let safetyKeepLast: Int
-    /// Which backups are counted, and removed.
+    /// The backups that are counted and removed.
     public let counted: CountedBackups
 
     public init(keepLast: Int?, keepWithinDays: Int?, safetyKeepLast: Int, counted: CountedBackups = .unnamed) {

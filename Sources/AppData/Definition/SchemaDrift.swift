@@ -1,8 +1,8 @@
-/// What a restore does with records of a database that nobody has described, when its columns have changed since.
+/// What a restore does with records of a database without a definition if its columns have changed since.
 public enum SchemaDrift: String, Sendable, CaseIterable {
-    /// It refuses the file, and says what differs. `database.sqlite` brings the tables of then with it.
+    /// Refuses the file, and reports the differences. `database.sqlite` contains its own tables.
     case refuse
-    /// Columns that the file does not have take their defaults, values whose column is gone are left out, tables that the file does not have
-    /// stay as they are. Each is told as a warning.
+    /// Columns missing from the file get their defaults, values without a column are dropped, and tables missing from the file stay unchanged. Each
+    /// difference is reported as a warning.
     case adapt
 }

@@ -1,23 +1,23 @@
 import BackupCore
 
-/// One part of what `backupfs status` shows to people, as the app's own documents have it.
+/// One part of the output of `backupfs status`, in the form of the app's own documents.
 public struct StatusBlock: Sendable, Equatable {
-    /// What of the store's state is in it.
+    /// The parts of the store's state that it shows.
     public enum Content: String, CaseIterable, Sendable {
-        /// The last and the next backup, how many there are, and what runs.
+        /// The last and the next backup, their number, and running operations.
         case summary
-        /// Where the backups are, and whether they are also elsewhere.
+        /// The location of the backups, and whether they are also stored elsewhere.
         case remote
-        /// The records: how many, from when to when, in which months.
+        /// The records: their number, time range, and distribution over months.
         case statistics
         /// The newest backups.
         case backups
     }
 
-    /// Something that the app's screens offer, and the verb that does it.
+    /// An action of the app's screens, and the command that performs it.
     public struct Action: Sendable, Equatable {
         public let label: Message
-        /// What follows `backupfs` on the command line.
+        /// The arguments after `backupfs` on the command line.
         public let command: String
 
         public init(label: Message, command: String) {

@@ -1,5 +1,5 @@
-/// The part of the definition's reader that knows wire formats: the main one, which stands in the definition itself, and those of other
-/// versions. A database that nobody describes has one, without collections.
+/// The part of the definition's reader for wire formats: the main one, which is in the definition itself, and those of other versions.
+/// A database without a definition has one, without collections.
 struct WireFormatReading {
     private let versions: ClosedRange<Int>
     private let isWritten: Bool
@@ -11,7 +11,7 @@ struct WireFormatReading {
     private let schemaDrift: SchemaDrift?
     private let others: [WireFormatReading]
 
-    /// - Parameter versions: those of the main format; `nil` when they could not be read.
+    /// - Parameter versions: of the main format; `nil` when they could not be read.
     /// - Returns: `nil` when there was a problem.
     static func read(_ root: DefinitionNode, versions: ClosedRange<Int>?) -> WireFormatReading? {
         if root.optional("wholeDatabase")?.boolean() == true { return wholeDatabase(root, versions) }
@@ -21,7 +21,7 @@ struct WireFormatReading {
         return others == nil ? nil : main
     }
 
-    /// - Parameter main: where metadata and settings come from that `node` does not have.
+    /// - Parameter main: the source of metadata and settings that `node` lacks.
     private static func read(
         _ node: DefinitionNode, _ versions: ClosedRange<Int>?, inheriting main: DefinitionNode?, _ others: [WireFormatReading]
     ) -> WireFormatReading? {
@@ -49,7 +49,7 @@ struct WireFormatReading {
         node.optional("dateNumbers").flatMap { $0.choice(DateNumbers.self) }
     }
 
-    /// Together with the main format they have every version from the oldest to the newest, once.
+    /// Together with the main format they must cover every version from the oldest to the newest exactly once.
     private static func others(_ root: DefinitionNode, _ mainVersions: ClosedRange<Int>?) -> [WireFormatReading]? {
         guard let list = root.optional("wireFormats") else { return [] }
         guard let elements = list.elements() else { return nil }
@@ -81,7 +81,7 @@ struct WireFormatReading {
         return readings.compactMap { $0 }.sorted { $0.versions.lowerBound < $1.versions.lowerBound }
     }
 
-    /// An app that nobody has described: its collections are the tables that its database turns out to have.
+    /// An app without a definition: its collections are the tables found in its database.
     private static func wholeDatabase(_ root: DefinitionNode, _ versions: ClosedRange<Int>?) -> WireFormatReading? {
         for name in ["dateNumbers", "secrets", "envelope", "metadata", "settings", "collections", "wireFormats", "migrations"] {
             root.optional(name)?.note(

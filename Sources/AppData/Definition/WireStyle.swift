@@ -1,8 +1,8 @@
-/// How the wire format spells JSON; what it says is the same.
+/// The wire format's spelling of JSON; the content is the same.
 public enum WireStyle: String, Sendable, CaseIterable {
     /// `"key": value`, doubles always with `.0` or exponent, a line feed at the end.
     case plain
-    /// As Foundation's `JSONEncoder` with `.prettyPrinted` writes: `"key" : value`, doubles that are whole numbers without `.0`, `\/` for
-    /// slashes, no line feed at the end.
+    /// As Foundation's `JSONEncoder` writes it with `.prettyPrinted`: `"key" : value`, integral doubles without `.0`, `\/` for slashes, no line feed at
+    /// the end.
     case foundation
 }

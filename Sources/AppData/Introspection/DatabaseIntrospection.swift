@@ -1,17 +1,16 @@
 import BackupCore
 import SystemIO
 
-/// Finds out what an SQLite database holds, so that an app can be backed up that nobody has described: every table with pages of its own,
-/// the ones in which virtual tables (full-text indexes) keep their content among them. What can be made from others is left out: views,
-/// virtual tables themselves, generated columns, statistics.
+/// Derives the structure of an SQLite database, so that an app without a definition can be backed up: every table with its own pages, including the shadow
+/// tables of virtual tables (full-text indexes). Derived content is left out: views, virtual tables themselves, generated columns, statistics.
 struct DatabaseIntrospection {
     let connection: OpaquePointer?
     let path: String
 
-    /// The name of the member that tells of the export itself.
+    /// The name of the member that describes the export itself.
     static let metadataName = "backupfs"
 
-    /// - Returns: a collection for each table, in the order of their names.
+    /// - Returns: a collection for each table, in name order.
     func collections() throws(BackupError) -> [CollectionDefinition] {
         var collections: [CollectionDefinition] = []
         var taken: Set<String> = [Self.metadataName]
@@ -24,8 +23,8 @@ struct DatabaseIntrospection {
     }
 
     private func tables() throws(BackupError) -> [IntrospectedTable] {
-        // Sorted by bytes; last what SQLite itself writes while rows go into others. A table's entry in sqlite_schema without a page is that of a
-        // virtual table.
+        // Sorted by bytes; last comes the table that SQLite itself writes when rows are inserted into others. An entry in sqlite_schema without a page is that
+        // of a virtual table.
         let statement = try DatabaseStatement(
             connection,
             """
@@ -73,10 +72,9 @@ struct DatabaseIntrospection {
         return false
     }
 
-    /// A table's name on the wire, which is also that of a file (`data/NAME.json`): what cannot be in one is written as `%` and two
-    /// hexadecimal digits.
+    /// A table's name on the wire, which is also a file name (`data/NAME.json`): bytes that cannot be in one are written as `%` and two hexadecimal digits.
     private static func wireName(_ table: String) -> String {
-        // A control character would have to be written in another way in the export than in the file's name, and breaks lists of names.
+        // A control character would be written differently in the export and in the file name, and breaks lists of names.
         let isPlain = !table.utf8.contains { $0 == UInt8(ascii: "%") || $0 < 0x20 || $0 == 0x7F }
         guard !isPlain || !FileName("\(table).json").isSafeComponent else { return table }
         var name = ""
@@ -86,7 +84,7 @@ struct DatabaseIntrospection {
             default: name += "%" + Hexadecimal.encode([byte])
             }
         }
-        // The file is called so, too.
+        // It is also the file's name.
         guard name.utf8.count > wireNameLimitBytes else { return name }
         let digest = SHA256Hasher.hash(Array(table.utf8)).hexadecimal.prefix(16)
         return "\(name.prefix(wireNameLimitBytes - 20))%%\(digest)"

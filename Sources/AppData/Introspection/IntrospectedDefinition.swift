@@ -1,19 +1,19 @@
 import BackupCore
 import SystemIO
 
-/// A definition for an app that nobody has described, made from its database.
+/// A definition for an app without one, generated from its database.
 public struct IntrospectedDefinition: Sendable {
-    /// The definition, to be kept as a file.
+    /// The definition, to be saved as a file.
     public let yaml: String
     public let name: String
-    /// What the database has now, in the order in which it is exported.
+    /// The present tables of the database, in export order.
     public let tables: [(name: String, columns: [String], rowCount: Int)]
 
-    /// Looks at a database.
+    /// Inspects a database.
     /// - Parameters:
-    ///   - name: lower-case words joined by hyphens; made of the file's name if not given.
-    ///   - mediaFolder: what the app's media folder is called; `nil` when it has none.
-    /// - Throws: `notFound`, `damagedContent`, `invalidContent`; `notSupported` for a table whose rows have no name.
+    ///   - name: lower-case words joined by hyphens; derived from the file's name if not given.
+    ///   - mediaFolder: the name of the app's media folder; `nil` when it has none.
+    /// - Throws: `notFound`, `damagedContent`, `invalidContent`; `notSupported` for a table whose rows cannot be identified.
     public init(of path: String, name: String? = nil, mediaFolder: String?) throws(BackupError) {
         let name = name ?? Self.name(of: path)
         let draft = try AppDefinition.load(yaml: Self.text(name, mediaFolder, tables: []))
@@ -68,14 +68,14 @@ public struct IntrospectedDefinition: Sendable {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// The tables for people, a line each: names come from somebody's database, and are shown without control characters.
+    /// The tables for people, one line each: names come from an untrusted database, and are shown without control characters.
     public var tableLines: [String] { Self.tableLines(tables) }
 
     private static func tableLines(_ tables: [(name: String, columns: [String], rowCount: Int)]) -> [String] {
         tables.map { "\(plain($0.name)): \($0.rowCount) rows of \($0.columns.map(plain).joined(separator: ", "))" }
     }
 
-    /// Names come from somebody's database, and comments end with the line.
+    /// Names come from an untrusted database, and a line break would end a comment.
     private static func plain(_ text: String) -> String {
         String(
             String.UnicodeScalarView(
@@ -93,7 +93,7 @@ public struct IntrospectedDefinition: Sendable {
         return quoted + "\""
     }
 
-    /// `My Books.sqlite3` is `my-books`.
+    /// `My Books.sqlite3` becomes `my-books`.
     private static func name(of path: String) -> String {
         let file = FileSystem.lastComponent(path)
         let stem = file.split(separator: ".", omittingEmptySubsequences: true).first.map(String.init) ?? file

@@ -1,43 +1,43 @@
 import BackupCore
 
-/// A table of somebody's database, as SQLite describes it.
+/// A table of an unknown database, as SQLite describes it.
 struct IntrospectedTable {
     struct Column {
         let name: String
-        /// Place in the primary key, from 1 on; 0 when it is not in it.
+        /// Position in the primary key, from 1; 0 when it is not in it.
         let keyPosition: Int
         let declaredType: String
     }
 
-    /// Names that SQLite has for the number of a row, where no column is called so.
+    /// SQLite's names for the row number, unless a column has the name.
     static let rowNumberNames = ["rowid", "_rowid_", "oid"]
 
     let name: String
     let isWithoutRowID: Bool
-    /// Those that are stored: what a generated column holds comes from the others.
+    /// The stored columns: generated columns are derived from them.
     let columns: [Column]
     let generatedColumnNames: [String]
-    /// Whether SQLite keeps an index for the primary key. A single INTEGER column without one is the row's number itself.
+    /// Whether SQLite keeps an index for the primary key. A single INTEGER column without one is the row number itself.
     let hasKeyIndex: Bool
 
-    /// The column that is another name for the row's number.
+    /// The column that is an alias of the row number.
     private var rowNumberColumn: Column? {
         let key = columns.filter { $0.keyPosition > 0 }
         guard !isWithoutRowID, !hasKeyIndex, key.count == 1, key[0].declaredType.uppercased() == "INTEGER" else { return nil }
         return key[0]
     }
 
-    /// - Parameter columns: all of a table, generated ones too.
-    /// - Returns: a name for the row's number that no column has.
+    /// - Parameter columns: all columns of a table, including generated ones.
+    /// - Returns: a name for the row number that no column has.
     static func rowNumberName(notAmong columns: [String]) -> String? {
         let used = Set(columns.map(SchemaName.init))
         return rowNumberNames.first { !used.contains(SchemaName($0)) }
     }
 
-    /// How its rows are exported: every value as SQLite has it, and in the order of the key. A table without a key that is one number has its
-    /// row numbers exported too, since indexes and full-text tables may point at them.
+    /// How its rows are exported: every value exactly as in SQLite, in key order. If the key is not a single number, the row numbers are also exported, since
+    /// indexes and full-text tables may refer to them.
     /// - Parameter wireName: the collection's name on the wire.
-    /// - Throws: `notSupported` when its rows cannot be told apart by any name.
+    /// - Throws: `notSupported` when no name identifies its rows.
     func collection(wireName: String) throws(BackupError) -> CollectionDefinition {
         let rowNumber = rowNumberColumn
         var fields = columns.map { column in
@@ -45,7 +45,7 @@ struct IntrospectedTable {
                 ? FieldDefinition(name: column.name, column: column.name, type: .integer)
                 : FieldDefinition(name: column.name, column: column.name, type: .any, isRequired: false, isNullable: true)
         }
-        // The key is the first field: it is found then by whoever does not have the table's description.
+        // The key is the first field: so readers without the table's description can find it.
         if let index = fields.firstIndex(where: { $0.name == rowNumber?.name }) {
             fields.insert(fields.remove(at: index), at: 0)
         } else {

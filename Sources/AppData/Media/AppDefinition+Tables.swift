@@ -1,5 +1,5 @@
 extension AppDefinition {
-    /// As if there were no collections but those that lie in tables: what is written to the database.
+    /// As if there were only the collections that are in tables: the part that is written to the database.
     var tablesOnly: AppDefinition {
         guard tellsOfMedia else { return self }
         let numbers = tableNumbers
@@ -11,7 +11,7 @@ extension AppDefinition {
         return replacing(collections: tables, envelope: envelope, otherFormats: otherFormats.map(\.tablesOnly))
     }
 
-    /// The number of each collection among those that lie in tables; `nil` for the others.
+    /// The index of each collection among those that are in tables; `nil` for the others.
     var tableNumbers: [Int?] {
         var next = 0
         return collections.map { collection in

@@ -1,8 +1,8 @@
 import BackupCore
 
-/// What the files of one export's records are called in the archive. Names that had to be shortened can be the same: those get numbers.
+/// The archive names of the files of one export's records. Shortened names can be equal: those get numbers.
 struct ArchiveFileNames {
-    /// Shorter ones have not been shortened: a character has four bytes at most.
+    /// Shorter names have not been shortened: a character has at most four bytes.
     private static let longNameBytes = FileName.byteCountLimit - 4
 
     let naming: ArchiveNaming
@@ -10,7 +10,7 @@ struct ArchiveFileNames {
 
     init(_ naming: ArchiveNaming) { self.naming = naming }
 
-    /// For each record once, in the order of the export.
+    /// To be called once for each record, in export order.
     mutating func name(of path: [UInt8], key: String) -> [UInt8] {
         let name = naming.name(of: path, key: key)
         guard naming == .keyed, name.count >= Self.longNameBytes else { return name }

@@ -1,13 +1,13 @@
 import BackupCore
 
-/// A file of the media folder, as far as it is known without a look into it.
+/// A file of the media folder, as far as known without reading it.
 public struct MediaFileFacts: Sendable {
     /// Below the folder.
     public let path: [UInt8]
     /// In bytes.
     public let size: UInt64
     public let modificationTime: Timestamp
-    /// `nil` when nobody has read the file since it was written.
+    /// `nil` when the file has not been read since it was written.
     public let checksums: Checksums?
 
     public init(path: [UInt8], size: UInt64, modificationTime: Timestamp, checksums: Checksums?) {

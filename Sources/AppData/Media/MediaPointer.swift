@@ -1,14 +1,14 @@
 import BackupCore
 
-/// How records point to their files: by a path, of which what is below the media folder counts. Apps write paths of the device they run on; of
-/// such a path only the last part says anything here.
+/// How records point to their files: by a path, of which the part below the media folder counts. Apps write paths of the device they run on; of
+/// such a path only the last component is meaningful here.
 public struct MediaPointer: Sendable {
     /// The collection of the records that have files, and its field with the path.
     public let collection: Int
     public let field: Int
-    /// The field that is true for records whose file is part of the app itself.
+    /// The boolean field that marks records whose file is part of the app itself.
     public let exclusion: Int?
-    /// The media folder, as paths have it that this program writes: `photos`.
+    /// The media folder in paths that this program writes: `photos`.
     public let folder: String
 
     /// - Returns: `nil` when no record of the app has a file.
@@ -25,8 +25,8 @@ public struct MediaPointer: Sendable {
         return nil
     }
 
-    /// The paths below the media folder at which a record's file may be, the likeliest first.
-    /// - Parameter text: what the record says.
+    /// The paths below the media folder at which a record's file may be, the most likely first.
+    /// - Parameter text: the value in the record.
     public func paths(_ text: some Collection<UInt8>) -> [[UInt8]] { Self.paths(text, folder: folder) }
 
     public static func paths(_ text: some Collection<UInt8>, folder: String) -> [[UInt8]] {
@@ -37,14 +37,14 @@ public struct MediaPointer: Sendable {
         return (own == name ? [name] : [own, name]).filter(isSafe)
     }
 
-    /// Whether it stays below the folder.
+    /// Whether the path stays below the folder.
     private static func isSafe(_ path: [UInt8]) -> Bool {
         path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy {
             FileName(bytes: Array($0)).isSafeComponent
         }
     }
 
-    /// What a record says of a file at a path below the media folder.
+    /// The value in a record for a file at a path below the media folder.
     public func text(of path: [UInt8]) -> [UInt8] { Array("\(folder)/".utf8) + path }
 
     /// Whether the record has a file at all.

@@ -1,20 +1,20 @@
 import BackupCore
 import SystemIO
 
-/// The records of collections that are told of the media folder and lie in no table.
+/// The records of collections that are generated from the media folder and are not in a table.
 struct MediaRecords {
     let definition: AppDefinition
     let reader: DatabaseRecordReader
     let catalog: any MediaCatalog
 
-    /// The record that a file is of, and what the archive calls the file.
+    /// The record that has a file, and the file's name in the archive.
     private struct Owner {
         let record: RecordBuffer
         let pointer: MediaPointer
         let archiveName: [UInt8]
     }
 
-    /// In ascending order of the key.
+    /// In ascending key order
     func forEachRecord(
         of collection: CollectionDefinition, _ body: (RecordBuffer) throws(BackupError) -> Void
     ) throws(BackupError) {
@@ -41,7 +41,7 @@ struct MediaRecords {
         }
     }
 
-    /// Records that name a file which is not there.
+    /// Records that name a missing file.
     func missingFiles() throws(BackupError) -> MissingFiles {
         var missing = MissingFiles()
         guard let pointer = MediaPointer(definition) else { return missing }
@@ -86,7 +86,7 @@ struct MediaRecords {
 }
 
 extension RecordBuffer {
-    /// A key as it stands in names.
+    /// A key as part of a name.
     func keyText(_ index: Int) -> String {
         switch value(index) {
         case .integer(let number): String(number)

@@ -1,12 +1,12 @@
 import BackupCore
 
-/// Records whose file is not in the media folder.
+/// Records whose file is missing from the media folder.
 public struct MissingFiles: Sendable, Equatable {
-    /// Those after which they are only counted.
+    /// The number of examples; further records are only counted.
     static let exampleLimit = 100
 
     public private(set) var count = 0
-    /// "photo 4: gone.jpg", the first of them.
+    /// "photo 4: gone.jpg": the first ones.
     public private(set) var examples: [Message] = []
 
     public init() {}
@@ -16,7 +16,7 @@ public struct MissingFiles: Sendable, Equatable {
         if examples.count < Self.exampleLimit { examples.append(text) }
     }
 
-    /// For people: the examples, and how many more there are.
+    /// For people: the examples, and the number of further ones.
     public var lines: [Message] {
         count > examples.count
             ? examples + [

@@ -1,7 +1,7 @@
 import BackupCore
 
-/// What an export calls a file whose name is not UTF-8, which JSON cannot hold: each byte that does not fit is U+FFFD and its two hexadecimal digits, so
-/// that two such names stay two. Older programs wrote U+FFFD alone.
+/// The name in an export for a file whose name is not UTF-8, which JSON cannot contain: each invalid byte becomes U+FFFD and its two hexadecimal digits, so
+/// that two such names stay different. Older programs wrote U+FFFD alone.
 public enum PathText {
     private static let longestScalarBytes = 4
 
@@ -22,7 +22,7 @@ public enum PathText {
         return text
     }
 
-    /// All that exports call it, or have called it.
+    /// All names that exports use, or have used, for it.
     public static func texts(of path: [UInt8]) -> [[UInt8]] {
         isText(path[...]) ? [path] : [text(of: path), Array(String(decoding: path, as: UTF8.self).utf8)]
     }

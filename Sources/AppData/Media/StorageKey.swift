@@ -1,17 +1,16 @@
 import BackupCore
 import SystemIO
 
-/// The name of a photo in storage that is addressed by content: `photos/yyyy/MM/<md5>.<ext>`. The month is that of the file's modification
-/// time in UTC.
+/// The name of a photo in content-addressed storage: `photos/yyyy/MM/<md5>.<ext>`. The month is that of the file's modification time in UTC.
 public struct StorageKey: Sendable, Equatable {
-    /// Of names that have none that could be used.
+    /// For names without a usable extension.
     private static let defaultExtension = "jpg"
     private static let extensionLengthLimit = 16
 
     /// `photos/2024/06/9e107d9d372bb6826bd81d3542a419d6.jpg`.
     public let text: String
 
-    /// - Returns: `nil` for a file whose checksums are not known.
+    /// - Returns: `nil` for a file with unknown checksums.
     public init?(_ file: MediaFileFacts) {
         guard let checksums = file.checksums else { return nil }
         let day = ISO8601.format(file.modificationTime.wholeSeconds)
@@ -20,7 +19,7 @@ public struct StorageKey: Sendable, Equatable {
         text = "photos/\(year)/\(month)/\(checksums.md5.hexadecimal).\(Self.fileExtension(of: file.name))"
     }
 
-    /// The lower-case extension of a name: letters and digits behind the last dot.
+    /// The lower-case extension of a name: letters and digits after the last dot.
     static func fileExtension(of name: ArraySlice<UInt8>) -> String {
         guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex else { return defaultExtension }
         let bytes = name[(dot + 1)...]

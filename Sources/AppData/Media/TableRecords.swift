@@ -1,11 +1,10 @@
 import BackupCore
 
-/// The records of a source that go into tables: what it tells of media files is left out, and the collections are numbered as in
-/// `AppDefinition.tablesOnly`.
+/// The records of a source that go into tables: omits records about media files, and numbers the collections as in `AppDefinition.tablesOnly`.
 struct TableRecords<Source: RecordSource>: RecordSource {
     let definition: AppDefinition
     private let source: Source
-    /// By the number in the source; `nil` for what is left out.
+    /// By the index in the source; `nil` for omitted ones.
     private let numbers: [Int?]
 
     init(_ source: Source) {
@@ -18,7 +17,7 @@ struct TableRecords<Source: RecordSource>: RecordSource {
         try source.visit(with: TableVisitor(visitor, numbers))
     }
 
-    /// Numbers of records that were counted for the source's collections.
+    /// Converts record counts from the source's collections.
     func counts(_ counts: [Int]) -> [Int] { zip(counts, numbers).compactMap { count, number in number == nil ? nil : count } }
 }
 

@@ -2,13 +2,13 @@ import BackupCore
 import SystemIO
 
 extension AppDatabase {
-    /// Brings the records of `source` into the database, in one transaction: it is done whole, or, after any error, not at all.
+    /// Writes the records of `source` into the database, in one transaction: completely, or, after any error, not at all.
     ///
     /// - Parameters:
-    ///   - whenLocked: the first that is done inside the transaction, when nobody else can write any more.
-    ///   - beforeCommit: the last that is done inside the transaction: what it throws undoes everything.
+    ///   - whenLocked: called first inside the transaction, when no other program can write.
+    ///   - beforeCommit: called last inside the transaction: an error rolls everything back.
     /// - Throws: `databaseInUse` when the app keeps its database locked; `notSupported` when the strategy cannot be used with this data and file;
-    ///   `invalidContent` for records that the definition does not allow, or that are not as many as expected. Only an error at the fault point
+    ///   `invalidContent` for records that the definition does not allow, or an unexpected number of records. Only an error at the fault point
     ///   `restore.committed` comes after the commit.
     @discardableResult
     public func run(
@@ -20,7 +20,7 @@ extension AppDatabase {
             return try run(
                 instructions, from: source, definition: definition, whenLocked: whenLocked, beforeCommit: beforeCommit)
         }
-        // What a file says of its media files is not the database's.
+        // A file's records about media files are not part of the database.
         let records = TableRecords(source)
         var instructions = instructions
         instructions.expectedCounts = instructions.expectedCounts.map(records.counts)
@@ -53,9 +53,9 @@ extension AppDatabase {
         return outcome
     }
 
-    /// Leaves all records as they are, where they are those of the file already: only the mark comes.
+    /// Leaves all records unchanged, if they already equal the file's: only writes the marker.
     /// - Parameters:
-    ///   - counts: number of records for each collection of the format.
+    ///   - counts: number of records per collection of the format.
     ///   - whenLocked, beforeCommit: as for `run`.
     /// - Throws: `busy` when the app has changed its records meanwhile.
     public func keepRecords(
@@ -79,8 +79,8 @@ extension AppDatabase {
         try FaultInjection.reached("restore.committed")
     }
 
-    /// Whether records of a form can be added to those that there are.
-    /// - Throws: `notSupported` when they have another form.
+    /// Whether records of a format can be added to the existing ones.
+    /// - Throws: `notSupported` when these have another format.
     public func requireSameFormat(as format: AppDefinition) throws(BackupError) {
         try read { connection throws(BackupError) in
             _ = try DatabaseAddition(

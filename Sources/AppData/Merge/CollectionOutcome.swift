@@ -1,18 +1,18 @@
-/// What an import did with the records of one collection.
+/// The outcome of an import for the records of one collection.
 public struct CollectionOutcome: Sendable, Equatable {
     /// `plannedMaintenance`.
     public let name: String
     /// `maintenance records`.
     public let plural: String
-    /// Records that were not there.
+    /// Records that did not exist.
     public var added = 0
-    /// Records that were there and got other values.
+    /// Existing records that got other values.
     public var updated = 0
-    /// Records of the file that changed nothing: those that are there stay as they are, or are the same.
+    /// Records of the file that changed nothing: the existing ones are kept, or are equal.
     public var skipped = 0
-    /// Of those that were there, what `replace` has left as it was.
+    /// Existing records that `replace` has kept.
     public var kept = 0
-    /// Of those that were there, what `replace` has taken away.
+    /// Existing records that `replace` has removed.
     public var removed = 0
 
     public init(name: String, plural: String) {

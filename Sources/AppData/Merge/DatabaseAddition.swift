@@ -13,7 +13,7 @@ struct DatabaseAddition {
         let format = source.definition
         try DatabaseSchemaCheck(connection: connection, definition: format, path: path).requireNoProblem()
         let isOther = try hasOtherFormat(format)
-        // As in a replacement: what is added is what the file has, and an undo, which runs none of them, brings everything back.
+        // As in a replacement: the added rows are exactly the file's, and an undo, which runs no triggers, restores everything.
         var suspended: SuspendedTriggers?
         if let effects = try DatabaseSchemaCheck(connection: connection, definition: definition, path: path).triggerEffects() {
             suspended = try SuspendedTriggers(effects, connection: connection, path: path)
@@ -26,7 +26,7 @@ struct DatabaseAddition {
             isFileOlder: instructions.fileVersion.map { $0 < present.schemaVersion } ?? false)
         let outcome = try merge.run(
             source, ImportOutcome(strategy: instructions.strategy, of: format), inserter)
-        // Into a database without records anything may come, and goes out again in its own form.
+        // A database without records accepts any format, and its data then goes out in that format.
         if isOther { try inserter.insertSchemaVersion() }
         try suspended?.end()
         try FaultInjection.reached("restore.rows-inserted")
@@ -34,8 +34,8 @@ struct DatabaseAddition {
         return outcome
     }
 
-    /// - Returns: whether the form is another one than the data has, which has no records then.
-    /// - Throws: `notSupported` when the form is another one, and there are records.
+    /// - Returns: whether the format differs from that of the data, which then has no records.
+    /// - Throws: `notSupported` when the format differs, and there are records.
     func hasOtherFormat(_ format: AppDefinition) throws(BackupError) -> Bool {
         guard !definition.coversWholeDatabase else {
             throw BackupError(

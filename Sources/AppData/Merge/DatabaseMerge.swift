@@ -1,20 +1,20 @@
 import BackupCore
 import SystemIO
 
-/// Adds records to those that are there, inside a transaction: first it is found out which record of the file is which of the database, and
-/// which keys new ones get; then the file is gone through once more, and each record is added, updated or skipped.
+/// Adds records to existing ones, inside a transaction. The first pass matches the records of the file with those of the database, and chooses keys for
+/// new ones. The second pass adds, updates or skips each record.
 struct DatabaseMerge {
     let connection: OpaquePointer?
-    /// The file's.
+    /// The file's format.
     let format: AppDefinition
     let path: String
     let instructions: ImportInstructions
-    /// Whether the file is of an older version than the data.
+    /// Whether the file has an older version than the data.
     let isFileOlder: Bool
 
     /// - Parameters:
-    ///   - outcome: what has been counted already.
-    ///   - inserter: of the same definition and connection.
+    ///   - outcome: the counts so far.
+    ///   - inserter: for the same definition and connection.
     func run(
         _ source: some RecordSource, _ outcome: ImportOutcome, _ inserter: RecordInserter
     ) throws(BackupError) -> ImportOutcome {
@@ -52,7 +52,7 @@ struct DatabaseMerge {
         return outcome
     }
 
-    /// The collections in an order in which each comes after those that its records are told apart by.
+    /// The collections in an order in which each comes after those that its identity depends on.
     static func order(_ definition: AppDefinition) -> [Int] {
         var order: [Int] = []
         var seen: Set<Int> = []
@@ -84,7 +84,7 @@ struct DatabaseMerge {
         }
     }
 
-    /// What SQLite finds of the references that the tables declare; there may be broken ones that nobody has cared for.
+    /// SQLite's count of dangling references that the tables declare; some may have existed before.
     private func brokenReferenceCount() throws(BackupError) -> Int {
         try DanglingReferences(in: connection, path: path).count
     }

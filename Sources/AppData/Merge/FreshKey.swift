@@ -1,13 +1,13 @@
 import BackupCore
 import SystemIO
 
-/// New keys for records whose own key another record has.
+/// New keys for records whose own key belongs to another record.
 enum FreshKey {
-    /// Tries after which something is wrong with the keys.
+    /// After this many attempts, something is wrong with the keys.
     static let attemptLimit = 10_000
 
-    /// The `attempt`th text to try in place of `key`, from 2 on. A UUID becomes another UUID, made from it by SHA-256 (version 8 of RFC 9562),
-    /// in the same letters; anything else gets a number: `note-2`. The same key gives the same texts, so that a dry run tells what is then done.
+    /// The `attempt`th text to try instead of `key`, from 2 on. A UUID becomes another UUID, derived by SHA-256 (version 8 of RFC 9562), in the same letter
+    /// case; anything else gets a number: `note-2`. The same key always gives the same texts, so that a dry run shows the actual result.
     static func text(instead key: [UInt8], attempt: Int) -> [UInt8] {
         guard isUUID(key) else { return key + Array("-\(attempt)".utf8) }
         var bytes = Array(SHA256Hasher.hash(key + [0] + Array("\(attempt)".utf8)).bytes.prefix(16))

@@ -1,16 +1,16 @@
 import BackupCore
 import SystemIO
 
-/// Turns what makes a record the thing it is into bytes: two records are the same thing if they are equal, and what they refer to is.
+/// Encodes the identity of a record as bytes: two records are the same if their bytes and the targets of their references are equal.
 struct IdentityEncoder {
-    /// Longer ones are told apart by their SHA-256.
+    /// Longer ones are replaced by their SHA-256.
     private static let plainLimitBytes = 48
 
-    /// The fields that are compared as they are.
+    /// The fields that are compared directly.
     private let plainFields: [(index: Int, field: FieldDefinition)]
-    /// The fields that refer to other records, which have other keys in the file than in the database.
+    /// The fields that refer to other records, whose keys in the file may differ from those in the database.
     let references: [(index: Int, collection: Int)]
-    /// Whether records are told apart by more than their key.
+    /// Whether more than the key identifies records.
     let isMoreThanKey: Bool
 
     init(_ collection: CollectionDefinition) {
@@ -25,7 +25,7 @@ struct IdentityEncoder {
         references = fields.compactMap { entry in entry.field.reference.map { (entry.index, $0.collection) } }
     }
 
-    /// The fields that have to be read from the database.
+    /// The fields that must be read from the database.
     var fieldIndices: [Int] { plainFields.map(\.index) + references.map(\.index) }
 
     func encode(_ record: RecordBuffer) -> [UInt8] {
@@ -36,7 +36,7 @@ struct IdentityEncoder {
         return digest.bytes
     }
 
-    /// What is missing is null. Each value says of which kind and how long it is.
+    /// A missing value counts as null. The kind and the length precede each value.
     private static func append(_ record: RecordBuffer, _ index: Int, _ field: FieldDefinition, to bytes: inout [UInt8]) {
         func append(_ kind: UInt8, _ numbers: Int64...) {
             bytes.append(kind)
@@ -47,7 +47,7 @@ struct IdentityEncoder {
         case .integer: append(1, record.integer(index))
         case .boolean: append(1, record.boolean(index) ? 1 : 0)
         case .real:
-            // 0 and -0 are one number.
+            // 0 and -0 are the same number.
             append(2, Int64(bitPattern: (record.real(index) + 0).bitPattern))
         case .text:
             let text = record.bytes(index)

@@ -1,27 +1,26 @@
 import BackupCore
 
-/// How an import is to be done.
+/// How to perform an import.
 public struct ImportInstructions {
     public var strategy: ImportStrategy
-    /// Number of records for each collection of the file, as a validation before has counted them.
+    /// Number of records per collection of the file, as counted by an earlier validation.
     public var expectedCounts: [Int]?
-    /// The version of the file, if it is known: what a file of an older version does not have, it may not have known.
+    /// The version of the file, if known: a file of an older version may lack members that it could not know.
     public var fileVersion: Int?
-    /// Left behind in the transaction, so that `AppDatabase.restoreMarker` tells after a crash whether it had committed.
+    /// Written in the transaction, so that `AppDatabase.restoreMarker` shows after a crash whether it had committed.
     public var marker: RestoreMarker?
-    /// Where a file of its own can be made for keys and identities: they are as many as there are records. Removed afterwards. Without it
-    /// SQLite chooses a place.
+    /// Where to create a file for keys and identities, whose number grows with the records. Removed afterwards. If `nil`, SQLite chooses a place.
     public var scratchPath: String?
-    /// New names of media files that records name.
+    /// New names of media files, for the records that name these.
     public var mediaNames: MediaNames?
 
-    /// The rows of the backup that is restored, which a replacement copies as they are; `nil` when the file is none of the store's own backups.
+    /// The rows of the restored backup, which a replacement copies unchanged; `nil` when the file is not from one of the store's own backups.
     public var rows: BackupRows?
 
-    /// Whether settings are restored; `nil` for what the definition says.
+    /// Whether settings are restored; `nil` to follow the definition.
     public var restoresSettings: Bool?
 
-    /// Whether the settings of a file take the place of those that are there.
+    /// Whether the settings of a file replace the existing ones.
     func takesSettings(_ definition: AppDefinition) -> Bool {
         guard let settings = definition.settings else { return false }
         switch strategy {

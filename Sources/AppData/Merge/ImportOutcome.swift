@@ -1,16 +1,16 @@
 import BackupCore
 
-/// What an import did, or, when it ran on a copy, what it would do.
+/// What an import did, or would do if it ran on a copy.
 public struct ImportOutcome: Sendable, Equatable {
-    /// Notes after which they are only counted.
+    /// The maximum number of notes; further ones are only counted.
     static let noteLimit = 100
 
     public let strategy: ImportStrategy
-    /// The file's collections in their order, then those that only the data had.
+    /// The file's collections in order, followed by those that only the data had.
     public internal(set) var collections: [CollectionOutcome]
-    /// What the definition wants to be said of records that were updated.
+    /// Notes that the definition asks for about updated records.
     public private(set) var notes: [Message] = []
-    /// How many more there would be.
+    /// The number of further notes.
     public private(set) var furtherNoteCount = 0
 
     public init(strategy: ImportStrategy, collections: [CollectionOutcome]) {
@@ -26,7 +26,7 @@ public struct ImportOutcome: Sendable, Equatable {
         if notes.count < Self.noteLimit { notes.append(text) } else { furtherNoteCount += 1 }
     }
 
-    /// Adds what was in a collection before, and is gone.
+    /// Adds the number of records removed from a collection.
     public mutating func removed(_ count: Int, of collection: CollectionDefinition) {
         if let index = collections.firstIndex(where: { $0.name == collection.name }) {
             collections[index].removed += count

@@ -1,30 +1,29 @@
 import BackupCore
 
-/// The names that media files of an archive get because other files have theirs, and which of those are wanted. Paths are relative to the
-/// media folder. Used by one thread.
+/// The new names of an archive's media files whose names other files have, and which of those files are needed. Paths are relative to the media
+/// folder. For one thread.
 public final class MediaNames {
     private static let slash = UInt8(ascii: "/")
 
     private let newPaths: [[UInt8]: [UInt8]]
-    /// Files with new names that a record names which is not skipped.
+    /// Renamed files that a record which is not skipped names.
     private var wanted: Set<[UInt8]> = []
     private var skipped: Set<[UInt8]> = []
 
-    /// - Parameter newPaths: for each file that gets another name: its path in the archive and its new one.
+    /// - Parameter newPaths: for each renamed file: its path in the archive and its new one.
     public init(newPaths: [[UInt8]: [UInt8]]) { self.newPaths = newPaths }
 
     var isEmpty: Bool { newPaths.isEmpty }
 
-    /// Whether only records name the file that were skipped: then those who have it do not need a second version of it.
+    /// Whether only skipped records name the file: then their existing records do not need a second version of it.
     public func isNamedBySkippedRecordsOnly(_ path: [UInt8]) -> Bool { skipped.contains(path) && !wanted.contains(path) }
 
     func note(_ path: [UInt8], isSkipped: Bool) {
         if isSkipped { skipped.insert(path) } else { wanted.insert(path) }
     }
 
-    /// - Parameter value: a path relative to the media folder, or one of another machine that ends with it.
-    /// - Returns: the path in the archive of the file it names, and the value that names it under its new name; `nil` when it names no file
-    ///   with a new name.
+    /// - Parameter value: a path relative to the media folder, or a path of another machine that ends with one.
+    /// - Returns: the archive path of the file that it names, and the value with the new name; `nil` when it does not name a renamed file.
     func renamed(_ value: UnsafeRawBufferPointer) -> (path: [UInt8], value: [UInt8])? {
         guard !newPaths.isEmpty else { return nil }
         var start = 0
@@ -36,7 +35,7 @@ public final class MediaNames {
         }
     }
 
-    /// What of a value tells one file from another: the relative path, or, of a path of some machine, its last component.
+    /// The part of a value that identifies a file: the relative path, or, for a path of a device, its last component.
     static func identifyingPart(_ value: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         let isForeign = value.first == slash || value.firstRange(of: Array("://".utf8)) != nil
         guard isForeign, let last = value.lastIndex(of: slash) else { return value }

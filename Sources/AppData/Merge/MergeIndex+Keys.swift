@@ -2,7 +2,7 @@ import BackupCore
 
 /// Keys of new records.
 extension MergeIndex {
-    /// Gives each new record its key: its own if nobody has it, otherwise one that neither the database nor the file has.
+    /// Gives each new record its key: its own if it is free, otherwise one that neither the database nor the file has.
     func chooseKeys(_ connection: OpaquePointer?, path: String) throws(BackupError) {
         if collection.keyField.type != .integer {
             try chooseTexts(connection, path: path)
@@ -22,7 +22,7 @@ extension MergeIndex {
         try requireOwnKey(path)
         var largest: Int64 = 0
         for table in [file, existing] {
-            // Numbers come before all else in the order of keys.
+            // Numbers precede everything else in the key order.
             let statement = try scratch.statement("SELECT key FROM \(table) WHERE key < '' ORDER BY key DESC LIMIT 1")
             if try statement.step() { largest = max(largest, statement.integer(0)) }
         }
@@ -40,7 +40,7 @@ extension MergeIndex {
         }
     }
 
-    /// The table says whether a text is free: it may take texts for the same that differ in their bytes.
+    /// The table decides whether a text is free: it may treat texts as equal that differ in their bytes.
     private func chooseTexts(_ connection: OpaquePointer?, path: String) throws(BackupError) {
         let column = quotedIdentifier(collection.keyField.column)
         let table = quotedIdentifier(collection.table)
@@ -83,7 +83,7 @@ extension MergeIndex {
         }
     }
 
-    /// A key that refers to another record cannot be any other.
+    /// A key that refers to another record cannot be changed.
     private func requireOwnKey(_ path: String) throws(BackupError) {
         guard keyReference != nil else { return }
         throw BackupError(

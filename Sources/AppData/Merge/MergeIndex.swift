@@ -1,29 +1,29 @@
 import BackupCore
 
-/// What an import knows of the records of one collection, in tables of the scratch database: those of the file, by key, with the key that each
-/// has in the database; and those that were in the database before.
+/// An import's index of one collection's records, in tables of the scratch database: those of the file, by key, with their keys in the database; and those
+/// that existed in the database before.
 ///
-/// Columns have no type, so that nothing is converted, and compare by bytes.
+/// Columns have no type, so that values are not converted, and compare by bytes.
 ///
 /// | table | column | |
 /// | --- | --- | --- |
-/// | `file_N` | `key` | as the file has it |
+/// | `file_N` | `key` | as in the file |
 /// | | `wanted` | the same; if the key refers to another record, that one's key in the database |
-/// | | `identity`, `r0`… | as `IdentityEncoder` makes it, and the references that belong to it |
-/// | | `target`, `isFound` | the key in the database, and whether the record is there already |
-/// | `existing_N` | `key`, `identity`, `r0`… | the same of a record that is there |
-/// | | `isClaimed` | whether a record of the file is this one |
+/// | | `identity`, `r0`… | from `IdentityEncoder`, and the references that belong to it |
+/// | | `target`, `isFound` | the key in the database, and whether the record already exists |
+/// | `existing_N` | `key`, `identity`, `r0`… | the same for an existing record |
+/// | | `isClaimed` | whether a record of the file matches it |
 final class MergeIndex {
     let collection: CollectionDefinition
     let number: Int
     let encoder: IdentityEncoder
-    /// What the key refers to, if it does.
+    /// The target of the key if it is a reference.
     let keyReference: Int?
     let scratch: ScratchDatabase
     private var insertion: DatabaseStatement?
     private var lookUp: DatabaseStatement?
     private var taken: DatabaseStatement?
-    /// Whether any record has another key in the database than in the file.
+    /// Whether any record has a different key in the database than in the file.
     private(set) var hasNewKeys = false
 
     init(_ collection: CollectionDefinition, number: Int, scratch: ScratchDatabase) throws(BackupError) {
@@ -48,15 +48,15 @@ final class MergeIndex {
 
     // MARK: Filling
 
-    /// Takes a record of the file in. Its values are of their fields' kinds.
+    /// Adds a record of the file. Its values must have their fields' kinds.
     func add(_ record: RecordBuffer) throws(BackupError) {
         guard let insertion else { return }
         try bind(record, to: insertion)
         try insertion.run()
     }
 
-    /// Takes in what is in the app's database.
-    /// - Throws: `notSupported` when two records have one key.
+    /// Adds the records of the app's database.
+    /// - Throws: `notSupported` when two records have the same key.
     func addExisting(_ connection: OpaquePointer?, path: String) throws(BackupError) {
         let indices = [collection.keyIndex] + encoder.fieldIndices
         let fields = indices.map { collection.fields[$0] }
@@ -105,11 +105,11 @@ final class MergeIndex {
 
     // MARK: Finding
 
-    /// Finds, for each record of the file, the one in the database that is the same, one for one: with the same key if there is one, otherwise
-    /// the first that no other record of the file is. What is found nowhere is new.
+    /// Matches each record of the file with the same one in the database, one to one: with the same key if there is one, otherwise the first that no other
+    /// record of the file has claimed. A record without a match is new.
     /// - Parameters:
-    ///   - others: of all collections; those that this one's identity or key refers to are through.
-    ///   - takesKey: whether one with the same key will do, if none has the same identity.
+    ///   - others: of all collections; the targets of this one's identity or key have already been matched.
+    ///   - takesKey: whether a record with the same key matches if none has the same identity.
     func match(_ others: [MergeIndex], takesKey: Bool) throws(BackupError) {
         try translateReferences(others)
         let references = encoder.references.indices
@@ -127,7 +127,7 @@ final class MergeIndex {
             """)
     }
 
-    /// References become the keys that they have in the database.
+    /// Replaces references with their keys in the database.
     private func translateReferences(_ others: [MergeIndex]) throws(BackupError) {
         insertion = nil
         for (position, reference) in encoder.references.enumerated() where others[reference.collection].hasNewKeys {
@@ -170,14 +170,14 @@ final class MergeIndex {
 
     // MARK: Finding its key in the database
 
-    /// After all records have their keys.
+    /// To be called after all records have their keys.
     func finish() throws(BackupError) {
         hasNewKeys = try scratch.number("SELECT EXISTS (SELECT 1 FROM \(file) WHERE target IS NOT key)") == 1
         lookUp = try scratch.statement("SELECT target, isFound FROM \(file) WHERE key = ?1")
     }
 
-    /// Goes through the file's records for which a condition holds, in the order of their keys, while the body changes it for them.
-    /// - Parameter columns: what is in the buffer after the key.
+    /// Iterates over the file's records that satisfy a condition, in key order, while the body makes it false for them.
+    /// - Parameter columns: the columns in the buffer after the key.
     func forEachNew(
         _ columns: String, while condition: String, _ body: (RecordBuffer) throws(BackupError) -> Void
     ) throws(BackupError) {
@@ -212,7 +212,7 @@ final class MergeIndex {
         }
     }
 
-    /// The key that a record of the file has in the database, put into a buffer, and whether it was there already.
+    /// Puts the database key of a record of the file into a buffer, and returns whether the record existed before.
     /// - Throws: `invalidContent` when the file has no such record.
     func find(_ record: RecordBuffer, _ index: Int, into result: RecordBuffer) throws(BackupError) -> Bool {
         guard let lookUp else { throw unknown(record, index) }
@@ -232,7 +232,7 @@ final class MergeIndex {
         return try lookUp.step()
     }
 
-    /// Whether any record has that key in the database when all is done.
+    /// Whether any record will have that key in the database at the end.
     func isTaken(_ record: RecordBuffer, _ index: Int) throws(BackupError) -> Bool {
         if taken == nil {
             try scratch.execute("CREATE INDEX IF NOT EXISTS target_\(number) ON \(file) (target)")
@@ -251,7 +251,7 @@ final class MergeIndex {
             "Import failed: the file has no \(collection.singular) \(record.value(index).messageText)")
     }
 
-    /// How many of those that were there no record of the file is.
+    /// The number of existing records that match no record of the file.
     func unclaimedCount() throws(BackupError) -> Int {
         try scratch.number("SELECT count(*) FROM \(existing) WHERE NOT isClaimed")
     }

@@ -1,13 +1,13 @@
 import BackupCore
 
-/// The first way through the file: its records' keys and identities, for all collections.
+/// The first pass over the file: collects its records' keys and identities, for all collections.
 final class MergeStaging: RecordVisitor {
     private let indices: [MergeIndex]
     private let inserter: RecordInserter
     private let mediaFields: [[Int]]
     private let mediaNames: MediaNames?
 
-    /// - Parameter inserter: asked whether values are of their fields' kinds.
+    /// - Parameter inserter: checks whether values have their fields' kinds.
     init(_ indices: [MergeIndex], inserter: RecordInserter, mediaNames: MediaNames?) {
         self.indices = indices
         self.inserter = inserter
@@ -18,7 +18,7 @@ final class MergeStaging: RecordVisitor {
     func visit(record: RecordBuffer, of collection: Int) throws(BackupError) {
         try inserter.check(record, of: collection)
         if let mediaNames, !mediaNames.isEmpty {
-            // A photo with another content is another photo, whatever it is called.
+            // A photo with other content is another photo, regardless of its name.
             for index in mediaFields[collection] where record.kind(index) == .text {
                 if let renamed = mediaNames.renamed(record.bytes(index)) { record.set(index, .text(renamed.value)) }
             }

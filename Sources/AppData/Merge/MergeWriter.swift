@@ -1,13 +1,12 @@
 import BackupCore
 
-/// The second way through the file: each record is added, updated or skipped. By now it is known of all collections which key each record
-/// has in the database.
+/// The second pass over the file: adds, updates or skips each record. By now the key of each record in the database is known, for all collections.
 final class MergeWriter: RecordVisitor {
     private struct Plan {
-        /// Fields that refer to records whose keys are not those of the file.
+        /// Fields that refer to records whose database keys may differ from those in the file.
         let references: [(index: Int, collection: Int, mayDangle: Bool)]
         let mediaFields: [Int]
-        /// Whether records that are there stay as they are.
+        /// Whether existing records stay unchanged.
         let keepsFound: Bool
         let updater: RecordUpdater
     }
@@ -22,7 +21,7 @@ final class MergeWriter: RecordVisitor {
     private let reference = RecordBuffer(fieldCount: 1)
     private(set) var outcome: ImportOutcome
 
-    /// - Parameter outcome: with the counts of what was there.
+    /// - Parameter outcome: with the counts so far.
     init(
         _ outcome: ImportOutcome, _ indices: [MergeIndex], _ inserter: RecordInserter, definition: AppDefinition,
         instructions: ImportInstructions, isFileOlder: Bool, connection: OpaquePointer?, path: String
@@ -67,7 +66,7 @@ final class MergeWriter: RecordVisitor {
         }
         for (index, target, mayDangle) in plan.references where !record.isNullOrMissing(index) {
             if mayDangle, try !indices[target].hasRecord(record, index) {
-                // It must not become a reference to what happens to have that key here.
+                // It must not become a reference to a record that happens to have that key here.
                 if try indices[target].isTaken(record, index) { record.setNull(index) }
                 continue
             }

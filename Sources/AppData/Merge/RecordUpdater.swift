@@ -1,9 +1,9 @@
 import BackupCore
 import GRDBSQLite
 
-/// Brings a record of one collection to other values, and writes those columns alone that differ.
+/// Updates a record of one collection, and writes only the columns that differ.
 final class RecordUpdater {
-    /// As many prepared statements as are kept, one for each set of columns.
+    /// The number of prepared statements to keep, one for each set of columns.
     private static let statementLimit = 64
 
     private let connection: OpaquePointer?
@@ -11,7 +11,7 @@ final class RecordUpdater {
     private let collection: CollectionDefinition
     private let selection: DatabaseStatement
     private let present: RecordBuffer
-    /// Whether members that the file does not have may be ones that it did not know.
+    /// Whether members missing from the file may have been unknown to it.
     private let isFileOlder: Bool
     private var statements: [UInt64: DatabaseStatement] = [:]
 
@@ -27,7 +27,7 @@ final class RecordUpdater {
         present = RecordBuffer(fieldCount: collection.fields.count)
     }
 
-    /// The row with this very key: the column may take texts for the same that differ in their bytes.
+    /// The row with exactly this key: the column may treat texts as equal that differ in their bytes.
     private static func condition(_ collection: CollectionDefinition, _ parameter: Int) -> String {
         let column = quotedIdentifier(collection.keyField.column)
         return "\(column) = ?\(parameter) AND \(column) = ?\(parameter) COLLATE BINARY"
@@ -35,7 +35,7 @@ final class RecordUpdater {
 
     /// - Parameters:
     ///   - key: the record's key in the database, in field 0.
-    ///   - record: the values that it is to have; its own key does not count.
+    ///   - record: the new values; its own key is ignored.
     /// - Returns: whether any differed.
     func update(_ key: RecordBuffer, to record: RecordBuffer) throws(BackupError) -> Bool {
         try read(key)
@@ -64,7 +64,7 @@ final class RecordUpdater {
         }
     }
 
-    /// To the bit and to the letter. A member that is not there is null where exports leave null out; elsewhere it says nothing.
+    /// Compares exactly, bit by bit. A missing member means null where exports omit nulls; elsewhere it is ignored.
     private func isSame(_ record: RecordBuffer, _ index: Int) -> Bool {
         switch (record.kind(index), present.kind(index)) {
         case (.missing, _) where isFileOlder || !collection.fields[index].isNullable: true

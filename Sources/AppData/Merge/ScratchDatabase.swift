@@ -3,15 +3,15 @@ import GRDBSQLite
 import Glibc
 import SystemIO
 
-/// A database for what one import has to look up: keys and identities, as many as there are records. It lies on disk, and memory holds a
-/// bounded part of it. Nothing in it outlives the import.
+/// A database for the lookups of one import: keys and identities, whose number grows with the records. It is on disk, with a bounded cache in memory.
+/// Its content does not outlive the import.
 final class ScratchDatabase {
     private static let cacheSizeKiB = 32 << 10
 
     let connection: OpaquePointer?
     let path: String
 
-    /// - Parameter path: of a file that is not there yet; empty for one without a name, where SQLite puts such files.
+    /// - Parameter path: of a file that does not exist yet; empty for an unnamed one at SQLite's own place.
     init(at path: String) throws(BackupError) {
         self.path = path
         if !path.isEmpty { _ = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600) }
@@ -24,7 +24,7 @@ final class ScratchDatabase {
             throw failure
         }
         connection = opened
-        // Thrown away whatever happens: neither journal nor sync. One transaction to the end, so that no page is written before its time.
+        // Always discarded: neither journal nor sync. One transaction until the end, so that no page is written early.
         try execute("PRAGMA journal_mode = OFF")
         try execute("PRAGMA synchronous = OFF")
         try execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -48,7 +48,7 @@ final class ScratchDatabase {
         }
     }
 
-    /// Rows that the last statement changed.
+    /// Number of rows that the last statement changed.
     var changedRowCount: Int { Int(sqlite3_changes(connection)) }
 
     /// The first column of the first row; 0 when there is none.

@@ -1,6 +1,6 @@
-/// A list of dates as it is kept: a JSON array of texts without escapes, `["2026-01-11T14:30:00Z"]`.
+/// The stored form of a list of dates: a JSON array of texts without escapes, `["2026-01-11T14:30:00Z"]`.
 public enum DateList {
-    /// - Returns: the texts, which need not be dates; `nil` when it is no such array.
+    /// - Returns: the texts, which need not be dates; `nil` when it is not such an array.
     public static func texts(_ bytes: UnsafeRawBufferPointer) -> [ArraySlice<UInt8>]? {
         let bytes = Array(bytes)
         var index = 0
@@ -30,7 +30,7 @@ public enum DateList {
         return take("]") ? end(texts) : nil
     }
 
-    /// - Parameter texts: dates: nothing in them needs an escape.
+    /// - Parameter texts: dates, which need no escapes.
     public static func joined(_ texts: [String]) -> String {
         "[" + texts.map { "\"\($0)\"" }.joined(separator: ",") + "]"
     }

@@ -1,9 +1,9 @@
 import BackupCore
 import SystemIO
 
-/// Dates as they are kept: ISO 8601 in UTC, ending with `Z`. What comes in that shape is kept to the letter.
+/// The stored form of dates: ISO 8601 in UTC, ending with `Z`. Input in that form is stored verbatim.
 public enum DateText {
-    /// - Returns: the same instant in UTC, or `nil` when the text already is in the form that is kept, or is no date at all.
+    /// - Returns: the same instant in UTC, or `nil` when the text already has the stored form, or is not a date.
     public static func normalised(_ bytes: UnsafeRawBufferPointer) -> String? {
         if bytes.count >= 20, bytes[10] == UInt8(ascii: "T"), bytes[bytes.count - 1] == UInt8(ascii: "Z") { return nil }
         guard let time = time(bytes) else { return nil }
@@ -17,7 +17,7 @@ public enum DateText {
         return ISO8601.parse(Array(bytes)[...])
     }
 
-    /// The common form, `2026-01-11T14:30:00Z`, without a detour over arrays.
+    /// Parses the common form, `2026-01-11T14:30:00Z`, without allocating arrays.
     private static func wholeSeconds(_ bytes: UnsafeRawBufferPointer) -> Int64? {
         guard bytes[4] == 45, bytes[7] == 45, bytes[10] == 84, bytes[13] == 58, bytes[16] == 58, bytes[19] == 90 else {
             return nil
@@ -26,7 +26,7 @@ public enum DateText {
             let hour = pair(bytes, 11), let minute = pair(bytes, 14), let second = pair(bytes, 17)
         else { return nil }
         let year = centuries * 100 + years
-        // Days 29 to 31 depend on the month: the general parser knows.
+        // Days 29 to 31 depend on the month: left to the general parser.
         guard (1...12).contains(month), (1...28).contains(day), hour < 24, minute < 60, second < 60 else { return nil }
         // Days from civil date, Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
         let shifted = month <= 2 ? year - 1 : year

@@ -1,6 +1,6 @@
-/// Decimal numbers inside JSON strings, kept to the letter: "12.50".
+/// Decimal numbers inside JSON strings, stored verbatim: "12.50".
 enum DecimalText {
-    /// Short numbers without sign or exponent, which nearly all are.
+    /// Parses short numbers without sign or exponent, the common case.
     private static func plainValue(_ bytes: UnsafeRawBufferPointer) -> Double? {
         guard (1...15).contains(bytes.count) else { return nil }
         var digits: UInt64 = 0
@@ -19,7 +19,7 @@ enum DecimalText {
         return Double(digits) / Double(scale)
     }
 
-    /// - Returns: the number for comparisons, or `nil` when it is not of the form `-?digits[.digits][e[±]digits]`.
+    /// - Returns: the number for comparisons, or `nil` when it does not have the form `-?digits[.digits][e[±]digits]`.
     static func value(_ bytes: UnsafeRawBufferPointer) -> Double? {
         if let value = plainValue(bytes) { return value }
         guard bytes.count <= 400 else { return nil }

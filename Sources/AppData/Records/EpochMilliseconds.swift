@@ -1,8 +1,8 @@
 import BackupCore
 
-/// Moments as whole milliseconds since 1970 in UTC.
+/// Times as integral milliseconds since 1970 in UTC.
 public enum EpochMilliseconds {
-    /// - Returns: `nil` for a moment that is out of range. What is less than a millisecond is dropped.
+    /// - Returns: `nil` for a time out of range. Drops fractions of a millisecond.
     public static func value(of time: Timestamp) -> Int64? {
         let (milliseconds, overflow) = time.seconds.multipliedReportingOverflow(by: 1_000)
         guard !overflow else { return nil }
@@ -12,7 +12,7 @@ public enum EpochMilliseconds {
 
     public static func time(_ milliseconds: Int64) -> Timestamp {
         let (seconds, rest) = milliseconds.quotientAndRemainder(dividingBy: 1_000)
-        // A moment before 1970 has its fraction counted from the second before.
+        // Before 1970, the fraction counts from the second before.
         return rest < 0
             ? Timestamp(seconds: seconds - 1, nanoseconds: UInt32(rest + 1_000) * 1_000_000)
             : Timestamp(seconds: seconds, nanoseconds: UInt32(rest) * 1_000_000)

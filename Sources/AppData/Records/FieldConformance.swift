@@ -1,8 +1,8 @@
 import BackupCore
 
-/// Whether a value is of the kind its field has. Asked by the validator, and again by whatever writes to a database.
+/// Checks whether a value has its field's kind. Used by the validator, and again before each write to a database.
 enum FieldConformance {
-    /// - Returns: "cost must be a text with a decimal number, not a number"; `nil` when it fits. Null and missing are fine for a
+    /// - Returns: "cost must be a text with a decimal number, not a number"; `nil` when it fits. Null and missing are valid for a
     ///   nullable field and for one that is not required.
     static func problem(_ buffer: RecordBuffer, _ index: Int, _ field: FieldDefinition) -> Message? {
         let kind = buffer.kind(index)

@@ -1,4 +1,4 @@
-/// A record by itself, one value for each field of its definition. Streams use `RecordBuffer`, which costs no allocation.
+/// A standalone record, with one value per field of its definition. Streams use `RecordBuffer`, which avoids allocations.
 public struct Record: Sendable, Hashable {
     public var values: [FieldValue]
 

@@ -1,17 +1,16 @@
 import BackupCore
 import SystemIO
 
-/// The values of one record on its way from a file or a database to the next place, used again for every record: a million
-/// records cost no allocation each.
+/// The values of one record on the way from a file or a database to its destination. Reused for every record: a million records cost no allocation each.
 ///
-/// It keeps apart what a definition keeps apart: a member that is missing from one that is null, and a value of a kind that
-/// does not fit from one that does. Used by one thread at a time.
+/// It distinguishes what a definition distinguishes: a missing member from a null one, and a value of a wrong kind from one that
+/// fits. For one thread at a time.
 public final class RecordBuffer {
     public enum Kind: UInt8, Sendable {
         case missing, null, integer, real, text, boolean, blob
-        /// A number that the field cannot hold, in the digits it came in.
+        /// A number that the field cannot hold, in its original digits.
         case number
-        /// A JSON array or object where a plain value belongs; its content is not kept.
+        /// A JSON array or object in place of a plain value; its content is dropped.
         case array, object
     }
 
@@ -24,8 +23,8 @@ public final class RecordBuffer {
     }
 
     public let fieldCount: Int
-    // Not arrays: the loops over millions of values pay for neither bounds nor uniqueness checks, and the bytes are bound
-    // to SQLite statements by address, which must not move before the next change. Indices are checked by precondition.
+    // Not arrays: this avoids bounds and uniqueness checks in loops over millions of values. The bytes are bound to SQLite statements by address, which
+    // must not move before the next change. Preconditions check indices.
     private let slots: UnsafeMutablePointer<Slot>
     private var storage: UnsafeMutableRawPointer
     private var capacity: Int
@@ -50,11 +49,11 @@ public final class RecordBuffer {
         return slots + index
     }
 
-    /// All fields become missing.
+    /// Sets all fields to missing.
     public func clear() {
         slots.update(repeating: Slot(), count: fieldCount)
         used = 0
-        // One huge text must not hold its memory until the end.
+        // A single huge text must not keep its memory until the end.
         if capacity > 1 << 20 {
             storage.deallocate()
             capacity = 1024
@@ -96,7 +95,7 @@ public final class RecordBuffer {
         text.withUTF8 { set(index, .text, bytes: UnsafeRawBufferPointer($0)) }
     }
 
-    /// A moment, as fields of the type hold it.
+    /// Sets a time, in the form of the field type.
     public func set(_ index: Int, time: Timestamp, as type: FieldType) {
         if type == .epochMilliseconds {
             if let milliseconds = EpochMilliseconds.value(of: time) { set(index, integer: milliseconds) }
@@ -105,7 +104,7 @@ public final class RecordBuffer {
         }
     }
 
-    /// The moment that a field of the type holds; `nil` when it holds none.
+    /// The time in a field of the type; `nil` when it contains none.
     public func time(_ index: Int, as type: FieldType) -> Timestamp? {
         switch (type, kind(index)) {
         case (.date, .text): DateText.time(bytes(index))
@@ -125,7 +124,7 @@ public final class RecordBuffer {
         }
     }
 
-    /// Takes over a whole record.
+    /// Copies a whole record.
     public func set(_ record: Record) {
         clear()
         for (index, value) in record.values.enumerated() where index < fieldCount { set(index, value) }
@@ -140,13 +139,12 @@ public final class RecordBuffer {
     public func integer(_ index: Int) -> Int64 { slot(index).pointee.bits }
     /// For `real` only.
     public func real(_ index: Int) -> Double { Double(bitPattern: UInt64(bitPattern: slot(index).pointee.bits)) }
-    /// For `integer` and `real`, one of which each value of a `double` field is.
+    /// For `integer` and `real`, the two kinds of values in a `double` field.
     func number(_ index: Int) -> Double { kind(index) == .integer ? Double(integer(index)) : real(index) }
     /// For `boolean` only.
     public func boolean(_ index: Int) -> Bool { slot(index).pointee.bits != 0 }
 
-    /// The bytes of a text, blob or number; valid until the buffer changes. The address is never null, so that an empty text is
-    /// not taken for none.
+    /// The bytes of a text, blob or number; valid until the buffer changes. The address is never null, so that an empty text is not mistaken for a missing one.
     public func bytes(_ index: Int) -> UnsafeRawBufferPointer {
         let slot = slot(index).pointee
         return UnsafeRawBufferPointer(start: storage + slot.offset, count: slot.count)
@@ -156,7 +154,7 @@ public final class RecordBuffer {
         slot(index).pointee.kind == .text ? String(decoding: bytes(index), as: UTF8.self) : nil
     }
 
-    /// The value by itself; what is missing or has no value of its own comes as null.
+    /// The standalone value; null if it is missing or has no value.
     public func value(_ index: Int) -> FieldValue {
         switch slot(index).pointee.kind {
         case .missing, .null, .array, .object: .null

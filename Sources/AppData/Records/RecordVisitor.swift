@@ -1,16 +1,16 @@
 import BackupCore
 
-/// Receives the records of a `RecordSource`, in the order in which they lie there. Buffers are valid during the call only.
+/// Receives the records of a `RecordSource`, in source order. Buffers are valid only during the call.
 public protocol RecordVisitor: AnyObject {
-    /// The metadata or settings object: once for each that is there.
+    /// The metadata or settings object: once for each that is present.
     func visit(metadata: RecordBuffer) throws(BackupError)
     func visit(settings: RecordBuffer) throws(BackupError)
-    /// A collection is there, and its records follow; its index in the definition.
+    /// A collection is present, and its records follow; its index in the definition.
     func beginCollection(_ collection: Int) throws(BackupError)
     func visit(record: RecordBuffer, of collection: Int) throws(BackupError)
-    /// A member that the definition does not know: `cars.color`, or `comment` in the outermost object.
+    /// A member that is not in the definition: `cars.color`, or `comment` in the outermost object.
     func visit(unknownField path: String) throws(BackupError)
-    /// Something stands where it cannot: "cars must be an array, not an object".
+    /// A value in the wrong place: "cars must be an array, not an object".
     func visit(misplaced message: Message) throws(BackupError)
 }
 

@@ -1,4 +1,4 @@
-/// The shape of a UUID (RFC 9562, section 4): 8-4-4-4-12 hexadecimal digits, of either case.
+/// The form of a UUID (RFC 9562, section 4): 8-4-4-4-12 hexadecimal digits, in either case.
 enum UUIDText {
     static func isValid(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count == 36 else { return false }

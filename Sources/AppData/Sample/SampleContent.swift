@@ -1,14 +1,14 @@
 import BackupCore
 
-/// What `init --sample` puts into a new store, so that an app can be tried in a minute: the same records and the same files, always.
+/// The content that `init --sample` puts into a new store, so that an app can be tried in a minute: always the same records and files.
 public struct SampleContent: Sendable {
     /// `nil` for an app whose records are its media files.
     public let records: (any RecordSource & Sendable)?
     /// For the media folder; empty for an app without one.
     public let photos: [SamplePhoto]
 
-    /// - Parameter expenseCount: of the EV charging tracker; other apps have a number of their own.
-    /// - Throws: `invalidArgument` for an app that has no sample data.
+    /// - Parameter expenseCount: for the EV charging tracker; other apps have a fixed number.
+    /// - Throws: `invalidArgument` for an app without sample data.
     public init(for definition: AppDefinition, expenseCount: Int) throws(BackupError) {
         switch definition.name {
         case "ev-charging-tracker":

@@ -1,12 +1,12 @@
 import BackupCore
 
-/// Made-up data of the EV charging tracker, for trying things out and for tests: three cars, their expenses over the two years
-/// before 2026-01-10, maintenance and notifications. The same number of expenses gives the same data, always.
+/// Made-up data of the EV charging tracker, for demos and tests: three cars, their expenses over the two years before 2026-01-10,
+/// maintenance and notifications. The same number of expenses always gives the same data.
 public struct SampleData: RecordSource, Sendable {
     public let definition: AppDefinition
     public let expenseCount: Int
 
-    /// - Throws: `invalidArgument` for another app's definition.
+    /// - Throws: `invalidArgument` for another app's definition
     public init(definition: AppDefinition, expenseCount: Int = 1_200) throws(BackupError) {
         guard definition.name == "ev-charging-tracker" else {
             throw BackupError(.invalidArgument, "there is no sample data for \(definition.title)")

@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// The expenses of the sample data, one after the other, in the order of their dates.
+/// The expenses of the sample data, in date order.
 struct SampleExpenses {
     private static let endSeconds: Int64 = 1_768_069_800  // 2026-01-10T18:30:00Z
     private static let periodSeconds: Int64 = 2 * 365 * 86_400
@@ -31,7 +31,7 @@ struct SampleExpenses {
     private var index = 0
     private var generator = SampleGenerator(seed: 20_260_110)
     private var hasInitialRecord = [false, false, false]
-    /// Kilometres of each car so far.
+    /// The odometer of each car so far, in kilometres.
     private(set) var odometers = SampleCar.all.map(\.initialMileage)
 
     init(count: Int) { self.count = count }
@@ -40,11 +40,11 @@ struct SampleExpenses {
         guard index < count else { return nil }
         let carIndex = [0, 0, 0, 1, 1, 2][generator.number(below: 6)]
         let car = SampleCar.all[carIndex]
-        // The last one is at the very end of the period, the others evenly before it, some minutes off.
+        // The last one is at the very end of the period, the others evenly spread before it, with some minutes of jitter.
         let step = Self.periodSeconds / Int64(count)
         let jitter = index == count - 1 ? 0 : Int64(generator.number(below: Int(max(1, step / 2)))) / 60 * 60
         let date = Self.endSeconds - Int64(count - 1 - index) * step + jitter
-        // A car drives about 25,000 km a year, however many expenses there are.
+        // A car drives about 25,000 km a year, regardless of the number of expenses.
         odometers[carIndex] += Int64(generator.number(below: max(2, 240_000 / count)))
         let isCharging = generator.number(below: 12) < 11
         let isInitial = !hasInitialRecord[carIndex]

@@ -1,5 +1,5 @@
-/// Numbers that look random and are the same on every machine and in every version (Guy Steele and others, "Fast Splittable
-/// Pseudorandom Number Generators": SplitMix64).
+/// Pseudorandom numbers that are the same on every machine and in every version (Guy Steele and others, "Fast Splittable Pseudorandom
+/// Number Generators": SplitMix64).
 struct SampleGenerator {
     private var state: UInt64
 

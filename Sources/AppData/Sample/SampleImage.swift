@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// A drawn landscape: a sky, a sun and three rows of hills. Whole numbers alone, and no compression, so that its bytes are the same on every
+/// A generated landscape: a sky, a sun and three rows of hills. Uses only integers and no compression, so that its bytes are the same on every
 /// machine and with every version of zlib.
 struct SampleImage {
     static let width = 192
@@ -15,7 +15,7 @@ struct SampleImage {
         ((120, 170, 205), (248, 220, 190), (255, 255, 236), (126, 140, 92)),
         ((12, 18, 44), (46, 66, 112), (232, 236, 244), (20, 34, 46)),
     ]
-    /// Pixels between two points of a row of hills that are chosen; between them it is straight.
+    /// Pixels between two random points of a row of hills, which is straight between them.
     private static let hillStep = 24
 
     let png: [UInt8]
@@ -28,7 +28,7 @@ struct SampleImage {
         let hills = (0..<3).map { row in Self.hills(54 + row * 24, &generator) }
         var rows = ByteWriter()
         for y in 0..<Self.height {
-            // Each row begins with its filter: none.
+            // Each row begins with its filter type: none.
             rows.append(UInt8(0))
             for x in 0..<Self.width {
                 var colour = Self.between(sky.top, sky.bottom, y, Self.height)
@@ -62,7 +62,7 @@ struct SampleImage {
 
     private static func file(_ rows: [UInt8]) -> [UInt8] {
         var header = bigEndian(UInt32(width)) + bigEndian(UInt32(height))
-        // Eight bits for each of red, green and blue; the only compression, filters and order that there are.
+        // Eight bits each for red, green and blue; the only defined compression and filter methods, and no interlacing.
         header += [8, 2, 0, 0, 0]
         return [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + chunk("IHDR", header) + chunk("IDAT", stored(rows))
             + chunk("IEND", [])

@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// Made-up data of KeepTrack: four kinds of intakes, what was taken in the 90 days up to 2026-01-10, and two goals.
+/// Made-up data of KeepTrack: four kinds of intakes, the intakes of the 90 days up to 2026-01-10, and two goals.
 struct SampleIntakes: RecordSource {
     private static let dayCount = 90
     private static let lastDaySeconds: Int64 = 1_768_003_200  // 2026-01-10T00:00:00Z
@@ -82,7 +82,7 @@ struct SampleIntakes: RecordSource {
         }
     }
 
-    /// A UUID of version 4 that is not random.
+    /// A version 4 UUID that is not random.
     private func id(_ generator: inout SampleGenerator) -> FieldValue {
         var bytes = ByteWriter()
         bytes.append(generator.next())

@@ -14,7 +14,7 @@ public struct SamplePhoto: Sendable {
         content = SampleImage(seed: UInt64(takenAtSeconds)).png
     }
 
-    /// SmilePile's, which has no folders in its folder.
+    /// The photos of SmilePile, which has no subfolders.
     static var piles: [SamplePhoto] {
         [
             SamplePhoto("first_day.png", 1_736_845_200), SamplePhoto("бабушка.png", 1_740_300_300),
@@ -24,7 +24,7 @@ public struct SamplePhoto: Sendable {
         ]
     }
 
-    /// The photo library's: folders by year and event, and one photo that lies in two of them.
+    /// The photos of the photo library: folders by year and event, and one photo that is in two of them.
     static var library: [SamplePhoto] {
         [
             SamplePhoto("2024/Winter/IMG_0001.png", 1_705_399_200), SamplePhoto("2024/Winter/IMG_0002.png", 1_705_402_800),

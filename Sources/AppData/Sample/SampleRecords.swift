@@ -1,6 +1,6 @@
 import BackupCore
 
-/// Sample records by the names of their fields, in the order that a definition has them in.
+/// Sample records by field name, in the definition's order.
 struct SampleRecords {
     let definition: AppDefinition
     let visitor: any RecordVisitor

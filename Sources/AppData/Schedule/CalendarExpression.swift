@@ -1,12 +1,12 @@
 import BackupCore
 import SystemIO
 
-/// Times of the local calendar, written as systemd.time(7) has it: `Mon..Fri 03:30`, `*-*-01 00:00:00`, `daily`.
+/// Times of the local calendar, in the syntax of systemd.time(7): `Mon..Fri 03:30`, `*-*-01 00:00:00`, `daily`.
 ///
-/// Weekdays, date and time of day, each of which may be missing; then it is any day, and midnight. Not taken: time zones, and days that are
-/// counted from the end of a month (`~`).
+/// Weekdays, date and time of day, each optional: the defaults are any day and midnight. Not supported: time zones, and days counted from the end of a
+/// month (`~`).
 public struct CalendarExpression: Sendable, Equatable {
-    /// As it was written.
+    /// As written.
     public let text: String
     /// 0 is Monday; empty for all.
     private var weekdays: Set<Int> = []
@@ -24,11 +24,11 @@ public struct CalendarExpression: Sendable, Equatable {
     ]
     private static let yearRange = 1970...9999
     private static let weekdayNames = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
-    /// The 29th of February falls on each weekday within so many days, over a year like 2100 as well.
+    /// The 29th of February falls on each weekday within this many days, even across a year like 2100.
     private static let searchLimitDays = 41 * 366
     private static let marginSeconds: Int64 = 3 * 3_600
 
-    /// - Throws: `usage`, saying what can be written.
+    /// - Throws: `usage`, with the supported syntax.
     public init(parsing text: String) throws(BackupError) {
         self.text = text
         guard let any = CalendarField(parsing: "*", in: 0...9999), let zero = CalendarField(parsing: "0", in: 0...0) else {
@@ -59,13 +59,13 @@ public struct CalendarExpression: Sendable, Equatable {
         }
     }
 
-    /// Whether there is such a day at all. Whether one is to come is another matter: a store must open by a clock that is wrong, and after the last such day.
+    /// Whether such a day exists at all. Whether one is still to come is not checked: a store must open with a wrong clock, and after the last such day.
     private var isOfTheCalendar: Bool {
         for year in Self.yearRange where years.contains(year) {
             for month in 1...12 where months.contains(month) {
                 for number in 1...31 where days.contains(number) {
                     let day = LocalTime(dayNumber: ISO8601.daysSinceEpoch(year: year, month: month, day: number))
-                    // There is none of that number in the month.
+                    // The month has no day of that number.
                     guard day.day == number else { continue }
                     if weekdays.isEmpty || weekdays.contains(day.weekday) { return true }
                 }
@@ -91,7 +91,7 @@ public struct CalendarExpression: Sendable, Equatable {
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             let ends = part.split(separator: "..", omittingEmptySubsequences: false)
             guard ends.count <= 2, let first = number(ends[0]), let last = number(ends[ends.count - 1]) else { return nil }
-            // Sat..Mon goes over the end of the week.
+            // Sat..Mon wraps around the end of the week.
             for step in 0...(last - first + 7) % 7 { found.insert((first + step) % 7) }
         }
         return found
@@ -117,12 +117,12 @@ public struct CalendarExpression: Sendable, Equatable {
         return true
     }
 
-    /// The first such time after `time`. A time that the clock shows twice, when summer time ends, is one, and one that it leaves out, when
-    /// summer time begins, is as much later.
-    /// - Returns: `nil` when there is none any more.
+    /// The first such time after `time`. If the clock shows a time twice, when DST ends, it counts once; if the clock skips it, when DST begins, it
+    /// is later by the skipped amount.
+    /// - Returns: `nil` when there is none left.
     public func next(after time: Timestamp) -> Timestamp? {
         let today = LocalTime(time).dayNumber
-        // The day before as well: what the clock left out of it may lie in this one.
+        // Starts with the day before: a time that the clock skipped then may be in this day.
         for number in today - 1...today + Self.searchLimitDays {
             let day = LocalTime(dayNumber: number)
             guard years.contains(day.year), months.contains(day.month), days.contains(day.day),
@@ -138,7 +138,7 @@ public struct CalendarExpression: Sendable, Equatable {
         var time = day
         for hour in 0...23 where hours.contains(hour) {
             time.hour = hour
-            // An hour that is long over need not be gone through second by second. Clocks are put forward or back by less than this.
+            // Skips hours long past, instead of checking each second. Clock changes are smaller than this margin.
             (time.minute, time.second) = (59, 59)
             guard time.instant.seconds + Self.marginSeconds > limit else { continue }
             for minute in 0...59 where minutes.contains(minute) {
@@ -148,7 +148,7 @@ public struct CalendarExpression: Sendable, Equatable {
                     let (instant, exists) = time.instant
                     guard instant > limit else { continue }
                     if exists { return min(instant, postponed ?? instant) }
-                    // Times that follow may come before one that has been put off.
+                    // Later times may come before a postponed one.
                     postponed = min(instant, postponed ?? instant)
                 }
             }

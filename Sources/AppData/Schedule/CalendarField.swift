@@ -1,4 +1,4 @@
-/// A part of a date or of a time of day in a `CalendarExpression`: any number, or one of some.
+/// A part of a date or of a time of day in a `CalendarExpression`: any number, or one of a set.
 struct CalendarField: Sendable, Equatable {
     private struct Part: Equatable {
         let range: ClosedRange<Int>
@@ -7,8 +7,8 @@ struct CalendarField: Sendable, Equatable {
 
     private let parts: [Part]
 
-    /// Reads `*`, `5`, `1..5`, `0/15` (from 0 on, every 15th), and several with commas between them.
-    /// - Returns: `nil` when it is none of that, or has a number outside of `range`.
+    /// Parses `*`, `5`, `1..5`, `0/15` (from 0 on, every 15th), and comma-separated lists of these.
+    /// - Returns: `nil` for anything else, or a number outside of `range`.
     init?(parsing text: some StringProtocol, in range: ClosedRange<Int>) {
         var parts: [Part] = []
         for piece in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -26,7 +26,7 @@ struct CalendarField: Sendable, Equatable {
         self.parts = parts
     }
 
-    /// - Parameter isOpen: whether a single number stands for all from it on.
+    /// - Parameter isOpen: whether a single number means all numbers from it on.
     private static func values(_ text: Substring, in range: ClosedRange<Int>, isOpen: Bool) -> ClosedRange<Int>? {
         if text == "*" { return range }
         let ends = text.split(separator: "..", omittingEmptySubsequences: false)

@@ -2,7 +2,7 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// A day and a time of day as the local calendar and clock have it.
+/// A day and a time of day in the local calendar and clock.
 struct LocalTime {
     var year: Int
     var month: Int
@@ -33,10 +33,10 @@ struct LocalTime {
             minute: Int(parts.tm_min), second: Int(parts.tm_sec))
     }
 
-    /// When that is, in seconds since 1970. Of a time that comes twice, when summer time ends, it is the first.
-    /// - Returns: also whether the clock shows that time at all: when summer time begins, it leaves some out, and it is then as much later.
+    /// The time in seconds since 1970; the first one if the clock shows it twice, when DST ends.
+    /// - Returns: also whether the clock shows that time at all: when DST begins, it skips some, and the result is later by the skipped amount.
     var instant: (seconds: Int64, exists: Bool) {
-        // First as summer time, which comes first where both do.
+        // DST first: where both exist, it is the earlier one.
         for isSummerTime: Int32 in [1, 0] {
             let (seconds, found) = instant(isSummerTime: isSummerTime)
             if found.isSame(as: self) { return (seconds, true) }
@@ -65,7 +65,7 @@ struct LocalTime {
     /// Days since 1970-01-01.
     var dayNumber: Int { ISO8601.daysSinceEpoch(year: year, month: month, day: day) }
 
-    /// The beginning of a day.
+    /// The start of a day.
     init(dayNumber: Int) {
         let date = ISO8601.date(daysSinceEpoch: dayNumber)
         self.init(year: date.year, month: date.month, day: date.day)

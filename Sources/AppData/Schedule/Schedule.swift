@@ -1,15 +1,15 @@
 import BackupCore
 
-/// When backups are made by themselves.
+/// When automatic backups run.
 public enum Schedule: Sendable, Equatable {
     case off
-    /// So long after the one before, in seconds.
+    /// This many seconds after the previous one.
     case interval(Int64, text: String)
-    /// At times of the local calendar, each once, whatever the clock does.
+    /// At times of the local calendar, each exactly once, regardless of clock changes.
     case calendar(CalendarExpression)
 
-    /// Reads `off`, `every 24h` (`s`, `min` or `m`, `h`, `d`, `w`; several, as `1h30m`; a minute to 366 days), or what `CalendarExpression` takes.
-    /// - Throws: `usage`, saying what can be written.
+    /// Parses `off`, `every 24h` (`s`, `min` or `m`, `h`, `d`, `w`; combined, as `1h30m`; a minute to 366 days), or the syntax of `CalendarExpression`.
+    /// - Throws: `usage`, with the supported syntax.
     public init(parsing text: String) throws(BackupError) {
         let words = text.split(separator: " ").map { $0.lowercased() }
         if words == ["off"] {
@@ -37,7 +37,7 @@ public enum Schedule: Sendable, Equatable {
         return (60...366 * 86_400).contains(sum) ? sum : nil
     }
 
-    /// As it can be read again.
+    /// In a form that can be parsed again.
     public var text: String {
         switch self {
         case .off: "off"
@@ -46,7 +46,7 @@ public enum Schedule: Sendable, Equatable {
         }
     }
 
-    /// - Throws: `usage` when no backup will ever be due: all its days have passed.
+    /// - Throws: `usage` when no backup will ever be due: all its days are in the past.
     public func requireTime(after now: Timestamp) throws(BackupError) {
         guard self != .off, next(after: now) == nil else { return }
         throw BackupError(
@@ -55,8 +55,8 @@ public enum Schedule: Sendable, Equatable {
     }
 
     /// When the next backup is due.
-    /// - Parameter last: when the one before was due or made.
-    /// - Returns: a time that may have passed already; `nil` for never.
+    /// - Parameter last: when the previous one was due or made.
+    /// - Returns: a time that may already be past; `nil` for never.
     public func next(after last: Timestamp) -> Timestamp? {
         switch self {
         case .off: nil

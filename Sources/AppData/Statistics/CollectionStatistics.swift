@@ -1,9 +1,9 @@
 import BackupCore
 import SystemIO
 
-/// What the records of one collection are like, in numbers.
+/// Statistics about the records of one collection.
 public struct CollectionStatistics: Sendable {
-    /// Texts of which there are more than so many are not counted one by one: they are names and notes, and not kinds.
+    /// A field with more different texts than this is not counted by text: they are names and notes, not kinds.
     public static let kindLimit = 50
 
     public struct Numbers: Sendable, Equatable {
@@ -20,18 +20,18 @@ public struct CollectionStatistics: Sendable {
         }
     }
 
-    /// On the wire.
+    /// The name on the wire.
     public let name: String
     public let plural: String
     public private(set) var count = 0
-    /// How many records have a boolean that is true, by the field's name.
+    /// The number of records in which a boolean is true, by field name.
     public private(set) var trueCounts: [String: Int] = [:]
-    /// How often each text occurs, for fields with few texts.
+    /// The frequency of each text, for fields with few different texts.
     public private(set) var kinds: [String: [String: Int]] = [:]
     public private(set) var numbers: [String: Numbers] = [:]
     public private(set) var earliest: Timestamp?
     public private(set) var latest: Timestamp?
-    /// Records for each month in UTC, `2026-01`.
+    /// Records per month in UTC, `2026-01`.
     public private(set) var months: [String: Int] = [:]
     private var hasManyKinds: Set<String> = []
     private let definition: CollectionDefinition
@@ -67,7 +67,7 @@ public struct CollectionStatistics: Sendable {
 
     private mutating func addKind(_ bytes: UnsafeRawBufferPointer, _ field: String) {
         guard !hasManyKinds.contains(field) else { return }
-        // Long texts are no kinds either.
+        // Long texts are not kinds either.
         guard bytes.count <= 100 else { return forget(field) }
         kinds[field, default: [:]][String(decoding: bytes, as: UTF8.self), default: 0] += 1
         if kinds[field, default: [:]].count > Self.kindLimit { forget(field) }

@@ -1,9 +1,9 @@
 import BackupCore
 
-/// Goes through records and counts what they are like.
+/// Collects statistics about records.
 public final class RecordStatistics: RecordVisitor {
     private let definition: AppDefinition
-    /// One for each collection whose records are not only told of files.
+    /// One for each collection except those whose records only describe files.
     public var collections: [CollectionStatistics] {
         zip(definition.collections, all).filter { $0.0.source != .manifest }.map(\.1)
     }

@@ -1,9 +1,9 @@
 import BackupCore
 
-/// Values of the app's data that its definition does not allow: a text that is no date, a reference that leads to nothing.
+/// Values of the app's data that its definition does not allow: a text that is not a date, a dangling reference.
 public struct DisallowedValues: Sendable {
     public let count: Int
-    /// Of the first few, what is wrong; of an earlier backup's none is known.
+    /// Messages about the first few; empty for an earlier backup.
     public let examples: [Message]
 
     public init(count: Int, examples: [Message]) {
@@ -13,18 +13,18 @@ public struct DisallowedValues: Sendable {
 
     private var shown: Message { .joined(examples + (count > examples.count ? ["…"] : []), separator: "; ") }
 
-    /// Behind a word.
+    /// For appending to a word.
     private var list: Message { examples.isEmpty ? "" : .joined([.verbatim(": "), shown], separator: "") }
 
-    /// What is said where they come back as they were.
+    /// The warning if they are restored unchanged.
     var acceptance: Message {
         .plural(
             count, one: "The app's definition does not allow \(count) value of the backup. It comes back as it was: \(shown)",
             other: "The app's definition does not allow \(count) values of the backup. They come back as they were: \(shown)")
     }
 
-    /// What a backup says that holds them.
-    /// - Parameter comesWithRows: whether a restore can copy the rows of the backup's database as they are.
+    /// The warning of a backup that contains them.
+    /// - Parameter comesWithRows: whether a restore can copy the rows of the backup's database unchanged.
     public func warning(comesWithRows: Bool) -> Message {
         comesWithRows
             ? .plural(

@@ -4,7 +4,7 @@ import BackupCore
 struct FieldChecker {
     let now: Timestamp
 
-    /// - Returns: what is wrong, beginning with the field's name; `nil` when nothing is.
+    /// - Returns: the problem, beginning with the field's name; `nil` when there is none.
     func problem(_ buffer: RecordBuffer, _ index: Int, _ field: FieldDefinition) -> Message? {
         if let problem = FieldConformance.problem(buffer, index, field) { return problem }
         if buffer.isNullOrMissing(index) { return nil }

@@ -1,7 +1,7 @@
 import BackupCore
 
-/// What must hold for a field's value, without references to anything, so that the check of a value that is well costs no more
-/// than a few comparisons. A value that does not pass is looked at again, in full, to say what is wrong.
+/// The rules for a field's value, without references to objects, so that checking a valid value costs only a few comparisons. A value that
+/// fails is checked again, in full, to report what is wrong.
 struct FieldRule {
     let type: FieldType
     let mayBeNull: Bool
@@ -11,7 +11,7 @@ struct FieldRule {
     private let latest: Timestamp
     /// Whether the text must be in a set.
     private let isChosen: Bool
-    /// Index of the collection in which there must be the record that the value refers to, or -1.
+    /// Index of the collection that must contain the record to which the value refers, or -1.
     let referenceTarget: Int
 
     init(_ field: FieldDefinition, now: Timestamp) {
@@ -25,7 +25,7 @@ struct FieldRule {
         referenceTarget = field.reference.flatMap { $0.mayDangle ? nil : $0.collection } ?? -1
     }
 
-    /// Whether the value is of the field's kind, whatever it is.
+    /// Whether the value has the field's kind, regardless of its content.
     @inline(__always)
     func fits(_ kind: RecordBuffer.Kind) -> Bool {
         switch kind {
@@ -35,7 +35,7 @@ struct FieldRule {
         }
     }
 
-    /// - Parameter chosen: the set that a chosen text must be in.
+    /// - Parameter chosen: tests membership in the set for an enumerated text.
     @inline(__always)
     func passes(_ buffer: RecordBuffer, _ index: Int, _ chosen: (Int, UnsafeRawBufferPointer) -> Bool) -> Bool {
         let kind = buffer.kind(index)

@@ -1,6 +1,6 @@
 import BackupCore
 
-/// The source document's words, to the letter.
+/// The source document's exact words.
 public enum ImportMessages {
     public static let invalidFormat: Message = "Invalid file format. Please select a valid backup file."
     public static let incompatibleVersion: Message = "This backup is from an incompatible version of the app."
@@ -12,9 +12,9 @@ public enum ImportMessages {
     public static let restoringPreviousData: Message = "Import failed. Restoring previous data..."
     public static let corruptedFile: Message = "This backup file is corrupted and cannot be restored."
 
-    /// Of an archive that was checked and could not be unpacked.
+    /// For an archive that was verified but could not be unpacked.
     public static func extractionFailure(_ reason: Message) -> Message { "Failed to extract backup: \(reason)" }
-    /// How it begins in English, as errors are compared.
+    /// Its English beginning, by which errors are compared.
     public static let extractionFailureStart = "Failed to extract backup: "
 
     /// `Import failed: expense 1 refers to unknown car 99`.

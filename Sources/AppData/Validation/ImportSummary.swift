@@ -1,6 +1,6 @@
 import BackupCore
 
-/// What a validated file holds: everything a preview tells.
+/// The content of a validated file: everything that a preview shows.
 public struct ImportSummary: Sendable {
     public struct CollectionCount: Sendable, Equatable {
         /// `plannedMaintenance`.
@@ -9,7 +9,7 @@ public struct ImportSummary: Sendable {
         /// `maintenance records`.
         public let plural: String
         public let count: Int
-        /// Whether they are records that somebody has, and not only what the file says of its own files.
+        /// Whether they are the app's records, and not just the file's description of its own files.
         public let isTold: Bool
     }
 
@@ -20,28 +20,28 @@ public struct ImportSummary: Sendable {
         public let latest: Timestamp
     }
 
-    /// When the file was made; `nil` for a database, which does not say it.
+    /// When the file was created; `nil` for a database, which does not record it.
     public var createdAt: Timestamp?
     public let schemaVersion: Int
     /// The text members of the metadata object (`appVersion`, `deviceName`, `createdAt`).
     public let metadata: [String: String]
-    /// Those for people.
+    /// The counts to show to people.
     public var toldCounts: [CollectionCount] { counts.filter(\.isTold) }
-    /// One for each collection, in the definition's order.
+    /// One per collection, in the definition's order.
     public let counts: [CollectionCount]
     public let dateRange: DateRange?
     public let warnings: [Message]
-    /// Values that the definition does not allow and that were accepted; `nil` when there are none.
+    /// Values that the definition does not allow but that were accepted; `nil` when there are none.
     public let disallowedValues: DisallowedValues?
-    /// The warning of them.
+    /// The warning about them.
     public var acceptedValues: Message? { disallowedValues?.acceptance }
-    /// How often each member that the definition does not know occurs: `cars.color`. At most 100 names.
+    /// The frequency of each member that is not in the definition: `cars.color`. At most 100 names.
     public let unknownFields: [String: Int]
 
     public var appVersion: String? { metadata["appVersion"] }
     public var deviceName: String? { metadata["deviceName"] }
 
-    /// Number of records for each collection of the definition: what `AppDatabase.replaceAll` is to insert.
+    /// Number of records per collection of the definition: what `AppDatabase.replaceAll` must insert.
     public var recordCounts: [Int] { counts.map(\.count) }
 
     /// `Imported 1 cars, 1 expenses, 1 maintenance records, 1 notifications.`

@@ -1,13 +1,13 @@
 import BackupCore
 
-/// The keys of a collection. Whole numbers in ascending order, as exports have them, cost next to nothing: runs are kept as
-/// ranges, and only what comes out of order is kept one by one. A class, so that nothing is copied or counted to ask it.
+/// The keys of a collection. Integers in ascending order, as in exports, cost next to nothing: runs are stored as ranges, and only keys out of order
+/// individually. A class, so that queries neither copy nor count references.
 final class KeySet {
     private var ranges: [ClosedRange<Int64>] = []
     private var outliers: Set<Int64> = []
     private var texts: Set<[UInt8]> = []
 
-    /// - Returns: false when it was there already.
+    /// - Returns: false when it already exists.
     func insert(_ key: Int64) -> Bool {
         guard let last = ranges.last else {
             ranges.append(key...key)
@@ -19,7 +19,7 @@ final class KeySet {
             } else {
                 ranges.append(key...key)
             }
-            // An outlier is below the ranges' end at its time, so it cannot be above it now.
+            // An outlier was below the end of the ranges when inserted, so it cannot be above it now.
             return true
         }
         return isInRanges(key) ? false : outliers.insert(key).inserted

@@ -1,10 +1,10 @@
 import BackupCore
 
-/// Which record a finding is about. Smaller than its text: a validation keeps one for each record whose reference is still open.
+/// The record that a finding refers to. Smaller than its text: a validation keeps one for each record with an unresolved reference.
 enum RecordLabel: Comparable {
     /// "expense 1".
     case keyed(_ singular: String, _ key: String)
-    /// "expense number 3", when it has no key that can be told.
+    /// "expense number 3", when it has no usable key.
     case counted(_ singular: String, _ number: Int)
 
     var text: Message {

@@ -1,13 +1,13 @@
 import BackupCore
 
-/// A collection's rules, made ready once for all its records.
+/// A collection's rules, prepared once for all its records.
 final class ValidationPlan: Sendable {
     let rules: [FieldRule]
     let keyIndex: Int
     let keyType: FieldType
     /// -1 when there is none.
     let dateRangeIndex: Int
-    /// For each field the set that its text must be in.
+    /// For each field the set of its allowed texts.
     let sets: [ByteStringSet?]
 
     init(_ collection: CollectionDefinition, now: Timestamp) {

@@ -1,8 +1,8 @@
 import BackupCore
 
-/// Collects findings, counts and keys while the records go by.
+/// Collects findings, counts and keys in one pass over the records.
 final class ValidationVisitor: RecordVisitor {
-    // Every record passes here, and a number in an array inside a class pays for checks of exclusivity.
+    // This is the hot path of every record, and a number in an array inside a class pays for exclusivity checks.
     private final class Counter { var value = 0 }
 
     private let definition: AppDefinition
@@ -18,12 +18,12 @@ final class ValidationVisitor: RecordVisitor {
     private var hasMetadata = false
     private var hasSettings = false
     private var isPresent: [Bool]
-    /// Whether all of a collection's records have gone by.
+    /// Whether all of a collection's records have been read.
     private var isComplete: [Bool]
     private var currentCollection: Int?
     private let counts: [Counter]
     private let keys: [KeySet]
-    /// For each collection: keys referred to that had not been seen, and who did so first.
+    /// For each collection: referenced keys that have not been seen yet, with the first record that refers to each.
     private var pendingReferences: [[FieldValue: RecordLabel]]
     private var isReported: [Set<FieldValue>]
     private var earliest: Timestamp?
@@ -148,7 +148,7 @@ final class ValidationVisitor: RecordVisitor {
                 continue
             }
             if rule.referenceTarget >= 0, !record.isNullOrMissing(fieldIndex) {
-                // Nearly all refer to something that is there.
+                // Nearly all refer to existing records.
                 if record.kind(fieldIndex) == .integer, keys[rule.referenceTarget].contains(record.integer(fieldIndex)) {
                     continue
                 }
@@ -161,7 +161,7 @@ final class ValidationVisitor: RecordVisitor {
         }
     }
 
-    /// A column that the table did not have when the file was made.
+    /// Records a column that the table did not have when the file was created.
     private func noteMissingColumn(_ fieldIndex: Int, of index: Int) throws(BackupError) {
         guard definition.coversWholeDatabase else { return }
         let collection = definition.collections[index]
@@ -179,7 +179,7 @@ final class ValidationVisitor: RecordVisitor {
 
     private func noteKey(_ record: RecordBuffer, of index: Int) throws(BackupError) {
         let keyIndex = plans[index].keyIndex
-        // Older exports have one such key for several texts that differ after a NUL. The table's own primary key tells rows apart.
+        // Older exports have the same key for several texts that differ after a NUL. The table's own primary key is unique.
         guard definition.collections[index].keyField.keyColumns.isEmpty else { return }
         let isNew: Bool
         switch (record.kind(keyIndex), plans[index].keyType) {
@@ -192,7 +192,7 @@ final class ValidationVisitor: RecordVisitor {
         if !isNew { try add("\(label(record, of: index).text) occurs twice") }
     }
 
-    /// Files whose names are not UTF-8 may be called the same in an export; more than the name tells them from one another.
+    /// Files whose names are not UTF-8 may have the same name in an export; other values distinguish them.
     private func isNameOfSeveral(_ key: [UInt8], _ index: Int) -> Bool {
         definition.collections[index].source == .files && String(decoding: key, as: UTF8.self).unicodeScalars.contains("\u{FFFD}")
     }
@@ -202,7 +202,7 @@ final class ValidationVisitor: RecordVisitor {
     ) throws(BackupError) {
         guard !keys[target].contains(key), pendingReferences[target][key] == nil else { return }
         let label = label(record, of: index)
-        // What refers to a collection that is complete is reported at once, and remembered so as to be reported once.
+        // A reference to a complete collection is reported immediately, and recorded so that it is reported only once.
         pendingReferences[target][key] = label
         if isComplete[target] {
             isReported[target].insert(key)
@@ -265,7 +265,7 @@ final class ValidationVisitor: RecordVisitor {
             dateRange: dateRange(), warnings: warnings, disallowedValues: disallowed, unknownFields: unknownFields)
     }
 
-    /// References to collections that came after, or not at all.
+    /// Reports references to collections that came later, or not at all.
     private func reportPendingReferences() throws(BackupError) {
         for target in definition.collections.indices {
             let unknown = pendingReferences[target].filter {

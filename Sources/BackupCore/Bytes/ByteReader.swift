@@ -1,7 +1,6 @@
-/// Reads the repository's binary structures. Every length is checked against what is there before anything is
-/// allocated: the bytes may be damaged or hostile.
+/// Reads the repository's binary structures. Checks every length against the remaining bytes before it allocates memory: the bytes may be damaged or hostile.
 ///
-/// What is generic is inlinable: the other modules read a million numbers of a large backup, each ten times as fast when its type is known.
+/// Generic functions are inlinable: the other modules read a million numbers of a large backup, and each is ten times as fast when specialized.
 public struct ByteReader: Sendable {
     @usableFromInline let bytes: ArraySlice<UInt8>
     @usableFromInline var position: Int

@@ -16,7 +16,7 @@ public struct ByteWriter: Sendable {
 
     public mutating func append(raw: some Collection<UInt8>) { storage.append(contentsOf: raw) }
 
-    /// A 32-bit length and then the bytes.
+    /// A 32-bit length, followed by the bytes.
     public mutating func append(lengthPrefixed value: some Collection<UInt8>) {
         append(UInt32(value.count))
         storage.append(contentsOf: value)

@@ -1,8 +1,8 @@
-/// Hexadecimal digits to bytes and back, without Foundation.
+/// Converts between hexadecimal digits and bytes, without Foundation.
 public enum Hexadecimal {
     private static let digits: [UInt8] = Array("0123456789abcdef".utf8)
 
-    /// Lower-case digits, two for each byte.
+    /// Lower-case digits, two per byte.
     public static func encode(_ bytes: some Collection<UInt8>) -> String {
         String(decoding: encodeToUTF8(bytes), as: UTF8.self)
     }
@@ -17,7 +17,7 @@ public enum Hexadecimal {
         return output
     }
 
-    /// - Returns: `nil` for an odd number of digits or for anything that is not a digit; both cases are accepted.
+    /// - Returns: `nil` for an odd number of digits or for anything that is not a digit; accepts upper and lower case.
     public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 2) else { return nil }
         var output: [UInt8] = []

@@ -1,5 +1,4 @@
-/// A digest of a fixed number of bytes. Each algorithm has its own type, so that an MD5 is never taken for
-/// the first half of a SHA-256.
+/// A digest of a fixed number of bytes. Each algorithm has its own type, so that an MD5 is never mistaken for the first half of a SHA-256.
 public protocol ByteDigest: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The digest's length in bytes.
     static var byteCount: Int { get }
@@ -39,7 +38,7 @@ extension ByteDigest {
         left.withUnsafeBytes { leftBytes in right.withUnsafeBytes { leftBytes.lexicographicallyPrecedes($0) } }
     }
 
-    /// A digest is already evenly spread: its first eight bytes are hash enough.
+    /// A digest is already evenly distributed: its first eight bytes suffice as a hash.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) })
     }

@@ -1,5 +1,4 @@
-/// Every checksum of one file's plain bytes. They are taken together in the one pass that reads the file, so
-/// that no later question about the file ever reads it again.
+/// Every checksum of one file's plain bytes. All are computed in the one pass that reads the file, so that no later query has to read it again.
 public struct Checksums: Hashable, Sendable {
     /// CRC-32 as ZIP and gzip use it (polynomial 0xEDB88320, reflected).
     public let crc32: UInt32

@@ -1,4 +1,4 @@
-/// The name of a pack: the SHA-256 of its index, which names every chunk in it and so binds its content.
+/// The name of a pack: the SHA-256 of its index, which names every chunk in it and so determines its content.
 public struct PackID: Hashable, Comparable, Sendable, CustomStringConvertible {
     public let digest: SHA256Digest
 

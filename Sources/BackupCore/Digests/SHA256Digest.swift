@@ -10,7 +10,7 @@ public struct SHA256Digest: ByteDigest {
         Swift.withUnsafeMutableBytes(of: &storage) { $0.copyMemory(from: exactBytes) }
     }
 
-    // By words: the names of chunks are compared and sorted by the hundred thousand.
+    // By words: hundreds of thousands of chunk names are compared and sorted.
     public static func == (left: Self, right: Self) -> Bool { left.words == right.words }
 
     public static func < (left: Self, right: Self) -> Bool {

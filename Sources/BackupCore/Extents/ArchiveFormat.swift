@@ -1,9 +1,9 @@
-/// The forms in which all files are shown as one.
+/// The archive formats in which all files appear as one.
 public enum ArchiveFormat: Hashable, Sendable, CaseIterable {
     case tar
     case zip
 
-    /// What the archive is called, beside the files it is made of.
+    /// The archive's name, beside the files it consists of.
     public var fileName: FileName {
         switch self {
         case .tar: "archive.tar"

@@ -1,8 +1,8 @@
-/// One entry of an archive view: what a ZIP or tar layout needs to know of a file.
+/// One entry of an archive view: the data of a file that a ZIP or tar layout needs.
 public struct ArchiveMember: Sendable {
     /// Path in the archive, components joined by `/`, no leading slash; folders end with `/`.
     public let path: [UInt8]
-    /// Permission bits and file type, as in `st_mode`; without set-user-ID and set-group-ID, since an archive tells no owners: unpacked by root, the
+    /// Permission bits and file type, as in `st_mode`; without set-user-ID and set-group-ID, since an archive records no owners: if root unpacked it, the
     /// file would run as root.
     public let mode: UInt32
     public let modificationTime: Timestamp

@@ -1,4 +1,4 @@
-/// Chunks in a row, in little room: neighbours lie in the same pack, and few have a base.
+/// A compact list of chunks: neighbours are in the same pack, and few have a base.
 struct ChunkList: Sendable {
     private struct Item: Sendable {
         let id: ChunkID
@@ -8,7 +8,7 @@ struct ChunkList: Sendable {
         let plainCRC32: UInt32
         let storedCRC32: UInt32
         let pack: UInt32
-        /// One more than the base's place in `bases`; 0 for none.
+        /// The base's index in `bases` plus one; 0 for none.
         let base: UInt32
         let codec: ChunkCodec
     }
@@ -22,7 +22,7 @@ struct ChunkList: Sendable {
         bases.trim()
     }
 
-    /// - Returns: its number. The chunk that was added last is not added again.
+    /// - Returns: its index. Does not add the last chunk again.
     mutating func append(_ chunk: StoredChunk) -> UInt32 {
         if let last = items.last, last.id == chunk.id, self[items.count - 1] == chunk { return UInt32(items.count - 1) }
         if packs.last != chunk.pack { packs.append(chunk.pack) }

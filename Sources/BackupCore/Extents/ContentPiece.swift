@@ -1,4 +1,4 @@
-/// A piece of a file's plain content, before it is decided whether the file is served plainly or inside an archive.
+/// A piece of a file's plain content, used before it is decided whether the file is served plain or inside an archive.
 public enum ContentPiece: Sendable {
     case literal([UInt8])
     case chunk(StoredChunk)

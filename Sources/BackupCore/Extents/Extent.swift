@@ -1,9 +1,9 @@
-/// A piece of a served file. Everything the tree serves is a list of these (`ExtentTable`), and nothing else.
+/// A piece of a served file. Everything that the tree serves is a list of these (`ExtentTable`).
 public enum Extent: Sendable {
     case literal([UInt8])
     /// A part of a chunk's plain bytes.
     case plain(StoredChunk, offset: UInt32, length: UInt32)
-    /// All of a chunk's stored bytes, as they lie in the pack.
+    /// All of a chunk's stored bytes, unchanged.
     case stored(StoredChunk)
     case source(any ByteSource, offset: UInt64, length: UInt64)
 

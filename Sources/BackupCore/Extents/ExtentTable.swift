@@ -1,11 +1,10 @@
-/// A served file: extents one after the other. Any byte range is found by binary search over their offsets.
+/// A served file: consecutive extents. A binary search over their offsets finds any byte range.
 ///
-/// An archive of 100,000 files has some 200,000 extents, and programs keep it open: they are held in a compact form, in about 100 bytes each
-/// beside the literal bytes.
+/// An archive of 100,000 files has some 200,000 extents, and programs keep it open: the compact form takes about 100 bytes each, plus the literal bytes.
 public struct ExtentTable: Sendable {
     /// A part of one extent that a byte range touches.
     public struct Slice: Sendable {
-        /// The extent, or that part of a literal one.
+        /// The extent, or the touched part of a literal one.
         public let extent: Extent
         /// The part's range within `extent`.
         public let range: Range<UInt64>
@@ -21,18 +20,18 @@ public struct ExtentTable: Sendable {
     private var chunks = ChunkList()
     private var sources: [any ByteSource] = []
 
-    /// What an extent is made of. Its length is the distance to the next one.
+    /// The content of an extent. Its length is the distance to the next one.
     private struct Place: Sendable {
         enum Kind: UInt8, Sendable { case shortLiteral, longLiteral, plain, stored, source }
 
         let kind: Kind
-        /// Which chunk, source or long literal it is of.
+        /// The index of its chunk, source or long literal.
         let index: UInt32
-        /// Where in that it begins, or in all the short literals.
+        /// Its start in that, or in all the short literals.
         let start: UInt64
     }
 
-    /// Longer ones are kept as they are, and not copied.
+    /// Longer ones are kept as separate arrays, and not copied.
     private static let shortLiteralLimitBytes = 4096
 
     public init() {}
@@ -43,7 +42,7 @@ public struct ExtentTable: Sendable {
 
     public init(literal bytes: [UInt8]) { append(Extent.literal(bytes)) }
 
-    /// Gives back the room for more extents: for a table that is complete and kept.
+    /// Frees unused capacity: for a table that is complete and kept.
     public mutating func trim() {
         offsets.trim()
         places.trim()
@@ -51,15 +50,15 @@ public struct ExtentTable: Sendable {
         chunks.trim()
     }
 
-    /// How many extents there are.
+    /// The number of extents.
     public var count: Int { places.count }
 
-    /// All of them, in order.
+    /// All extents, in order.
     public var extents: [Extent] {
         places.indices.map { slice($0, 0..<length($0)).extent }
     }
 
-    /// Empty extents are dropped: every offset then belongs to exactly one extent.
+    /// Drops empty extents: every offset then belongs to exactly one extent.
     public mutating func append(_ extent: Extent) {
         let length = extent.length
         guard length > 0 else { return }
@@ -90,7 +89,7 @@ public struct ExtentTable: Sendable {
         }
     }
 
-    /// The parts that make up `range`, in order; what lies beyond the end is left out.
+    /// The parts that make up `range`, in order; clamps the range to the file.
     public func slices(in range: Range<UInt64>) -> [Slice] {
         let range = range.clamped(to: 0..<size)
         guard !range.isEmpty else { return [] }
@@ -109,7 +108,7 @@ public struct ExtentTable: Sendable {
         (index + 1 < offsets.count ? offsets[index + 1] : size) - offsets[index]
     }
 
-    /// Part of an extent. Of a literal only the part is taken out: it may be a large text, read in many pieces.
+    /// Part of an extent. Copies only that part of a literal: it may be a large text, read in many pieces.
     private func slice(_ index: Int, _ part: Range<UInt64>) -> Slice {
         let place = places[index]
         let number = Int(place.index)
@@ -130,7 +129,7 @@ public struct ExtentTable: Sendable {
         return Slice(extent: .literal(Array(taken)), range: 0..<UInt64(taken.count))
     }
 
-    /// The last extent that starts at or before `offset`, which lies inside the file.
+    /// The last extent that starts at or before `offset`, which is inside the file.
     private func index(containing offset: UInt64) -> Int {
         var low = 0
         var high = offsets.count

@@ -4,18 +4,18 @@ public struct LiveEntry: Sendable {
 
     public let name: FileName
     public let kind: Kind
-    /// Permission bits of the file it stands for; 0o600 for what is made.
+    /// Permission bits of the underlying file; 0o600 for generated content.
     public let permissions: UInt16
     /// Exact size in bytes.
     public let size: UInt64
     public let modificationTime: Timestamp
-    /// What tells the file's states apart: at one path, the same version means the same bytes. `nil` for what is made anew each time.
+    /// Distinguishes the file's states: at one path, the same version means the same bytes. `nil` for content generated on each read.
     public let version: UInt64?
-    /// Nobody can have changed the file since without changing its version: what was read of it may be kept.
+    /// The file cannot have changed since without a new version: its content may be cached.
     public let isSettled: Bool
     /// The file's extents; for a symbolic link its target.
     public let content: @Sendable () throws(BackupError) -> ExtentTable
-    /// The file's checksums; they may cost a read of the file.
+    /// The file's checksums; may have to read the file.
     public let checksums: @Sendable () throws(BackupError) -> Checksums
 
     public init(

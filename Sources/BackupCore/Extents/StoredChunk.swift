@@ -1,4 +1,4 @@
-/// Where a chunk lies and how it is stored: all that a read needs to know of it.
+/// The location and the encoding of a chunk: all that a read needs.
 public struct StoredChunk: Hashable, Sendable {
     public let id: ChunkID
     public let pack: PackID
@@ -9,7 +9,7 @@ public struct StoredChunk: Hashable, Sendable {
     public let codec: ChunkCodec
     /// CRC-32 of the plain bytes.
     public let plainCRC32: UInt32
-    /// CRC-32 of the stored bytes, so that they can be checked before they are served as they lie.
+    /// CRC-32 of the stored bytes, so that they can be verified before they are served unchanged.
     public let storedCRC32: UInt32
     /// The base's name, for `ChunkCodec.deflateAgainstBase` only.
     public let base: ChunkID?

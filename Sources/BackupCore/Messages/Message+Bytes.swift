@@ -1,4 +1,4 @@
-/// A message on its way to another process of this program, which may tell it in another language.
+/// A message that is sent to another process of this program, which may show it in another language.
 extension ByteWriter {
     public mutating func append(_ message: Message) {
         append(message.template)
@@ -19,7 +19,7 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-    /// Deeper than any that is written: a damaged message must not exhaust the stack.
+    /// Deeper than any message that is written: a damaged message must not exhaust the stack.
     private static var messageDepthLimit: Int { 64 }
 
     public mutating func readMessage() throws(BackupError) -> Message { try readMessage(depth: 0) }

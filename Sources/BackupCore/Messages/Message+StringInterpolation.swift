@@ -1,5 +1,5 @@
 extension Message {
-    /// Collects what stands between quotation marks: the text becomes the template, the values its arguments.
+    /// Collects the parts of a string literal: the text becomes the template, the values its arguments.
     public struct StringInterpolation: StringInterpolationProtocol, Sendable {
         var template = ""
         var arguments: [Argument] = []
@@ -15,13 +15,13 @@ extension Message {
 
         public mutating func appendInterpolation(_ error: BackupError) { append(.message(error.summary)) }
 
-        /// Of another program or library, which speaks English.
+        /// An error of another program or library, in English.
         @_disfavoredOverload
         public mutating func appendInterpolation(_ error: any Error) { append(.text("\(error)")) }
 
         public mutating func appendInterpolation(_ text: String) { append(.text(text)) }
 
-        /// Told by its `description`, in all languages.
+        /// Shown as its `description`, in all languages.
         public mutating func appendInterpolation<Value: CustomStringConvertible>(_ value: Value) {
             append(.text(value.description))
         }

@@ -1,25 +1,25 @@
-/// A text for people. It keeps what it was made from, an English template and the values in it, so that it can be told in another language where
-/// somebody reads it (`MessageCatalog`); until then it is English.
+/// A text for people. It keeps its English template and its values, so that it can be translated where it is shown (`MessageCatalog`); until then it
+/// is English.
 ///
-/// It is written as a string literal is: `"could not \(action): \(reason)"` has the template `could not {0}: {1}`, which is its key in the catalogs,
-/// as in gettext. Each literal of this type is collected from the sources, and a test fails if one of them has no translation.
+/// Written like a string literal: `"could not \(action): \(reason)"` has the template `could not {0}: {1}`, which is its key in the catalogs, as in
+/// gettext. Each literal of this type is collected from the sources, and a test fails if one of them has no translation.
 public struct Message: Sendable, ExpressibleByStringInterpolation, CustomStringConvertible, Comparable {
     /// A value in a message.
     public enum Argument: Sendable {
         /// The same in all languages: a name, a number, a path.
         case text(String)
-        /// Told in the language of the message it stands in.
+        /// Shown in the language of the enclosing message.
         case message(Message)
     }
 
-    /// The two English forms of a text that has a number in it, and the number that chooses.
+    /// The two English forms of a text with a number in it, and the number that selects the form.
     struct Plural: Sendable {
         let count: UInt64
-        /// For exactly one. Other languages have other forms; they are found by this template.
+        /// For exactly one. Other languages have other forms, which are looked up by this template.
         let one: String
     }
 
-    /// With `{0}`, `{1}`, … for the arguments; a brace of the text itself stands there twice.
+    /// With `{0}`, `{1}`, … for the arguments; a brace of the text itself is doubled.
     public let template: String
     public let arguments: [Argument]
     let plural: Plural?
@@ -36,13 +36,13 @@ public struct Message: Sendable, ExpressibleByStringInterpolation, CustomStringC
         self.init(template: stringInterpolation.template, arguments: stringInterpolation.arguments)
     }
 
-    /// A text that is the same in all languages, or is known in one only: what another program said.
+    /// A text that is the same in all languages, or known in only one: the output of another program.
     public static func verbatim(_ text: String) -> Message { Message(template: "{0}", arguments: [.text(text)]) }
 
     /// A text that depends on a number.
     /// - Parameters:
-    ///   - count: chooses the form; English has two, Russian three.
-    ///   - one: for exactly one, with the same values in it as `other`, the number among them: in Russian it is the form for 21 as well.
+    ///   - count: selects the form; English has two, Russian three.
+    ///   - one: for exactly one, with the same values as `other`, including the number: in Russian it is also the form for 21.
     public static func plural(_ count: some BinaryInteger, one: Message, other: Message) -> Message {
         let chosen = count == 1 ? one.arguments : other.arguments
         return Message(
@@ -50,7 +50,7 @@ public struct Message: Sendable, ExpressibleByStringInterpolation, CustomStringC
             plural: Plural(count: UInt64(clamping: count), one: one.template))
     }
 
-    /// Several messages in a row.
+    /// Several messages joined with a separator.
     public static func joined(_ parts: [Message], separator: String = ", ") -> Message {
         let places = parts.indices.map { "{\($0)}" }
         return Message(
@@ -81,7 +81,7 @@ public struct Message: Sendable, ExpressibleByStringInterpolation, CustomStringC
         }
     }
 
-    /// The same with values of at most so many code points, and without what would move a terminal's cursor (`MessageText`).
+    /// The same, with values limited to `limit` code points and without characters that move a terminal's cursor (`MessageText`).
     public func shortened(limit: Int) -> Message {
         let shorter = arguments.map { argument -> Argument in
             switch argument {
@@ -95,7 +95,7 @@ public struct Message: Sendable, ExpressibleByStringInterpolation, CustomStringC
     /// In the order of their English texts.
     public static func < (one: Message, other: Message) -> Bool { one.english < other.english }
 
-    /// Whether they read the same in English.
+    /// Whether their English texts are equal.
     public static func == (one: Message, other: Message) -> Bool {
         if one.arguments.isEmpty, other.arguments.isEmpty, one.plural == nil, other.plural == nil {
             return one.template == other.template

@@ -1,13 +1,13 @@
-/// The texts of a language by their English templates, from a `.po` file as gettext's tools write it.
+/// The texts of a language by their English templates, from a `.po` file of gettext's tools.
 /// <https://www.gnu.org/software/gettext/manual/html_node/PO-Files.html>
 public struct MessageCatalog: Sendable {
-    /// What a text in the language is called by its number of things, as an index into the forms.
+    /// The language's plural rule: maps a number to the index of a form.
     public typealias PluralRule = @Sendable (UInt64) -> Int
 
     private let forms: [String: [String]]
     private let rule: PluralRule
 
-    /// Lines that are not of the format, and entries that are `fuzzy` or not yet translated, are left out: their texts stay English.
+    /// Skips invalid lines, and entries that are `fuzzy` or not yet translated: their texts stay English.
     public init(_ file: String, plural rule: @escaping PluralRule) {
         var forms: [String: [String]] = [:]
         for entry in MessageCatalogEntry.all(of: file) where entry.isTranslated { forms[entry.template] = entry.forms }

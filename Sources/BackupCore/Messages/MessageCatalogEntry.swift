@@ -2,23 +2,23 @@
 public struct MessageCatalogEntry: Sendable, Equatable {
     /// `msgid`: the English template; empty for the file's header.
     public var template = ""
-    /// `msgid_plural`: the English form for several.
+    /// `msgid_plural`: the English plural form.
     public var plural: String?
     /// `msgstr`, or `msgstr[0]` and so on.
     public var forms: [String] = []
-    /// Somebody has to look at it again.
+    /// The translation needs a review.
     public var isFuzzy = false
 
     public var isTranslated: Bool { !template.isEmpty && !isFuzzy && !forms.isEmpty && !forms.contains("") }
 
-    /// All entries of a file, in its order.
+    /// All entries of a file, in file order.
     public static func all(of file: String) -> [MessageCatalogEntry] {
         var result: [MessageCatalogEntry] = []
         var entry = MessageCatalogEntry()
         var field = Field.none
         for line in file.split(separator: "\n") {
             if line.hasPrefix("#,"), line.contains("fuzzy") {
-                // Comments stand before the entry that they belong to.
+                // Comments precede their entry.
                 if field != .none { result.append(entry) }
                 entry = MessageCatalogEntry()
                 entry.isFuzzy = true
@@ -57,7 +57,7 @@ public struct MessageCatalogEntry: Sendable, Equatable {
 
     private enum Field { case none, template, plural, form }
 
-    /// What stands between the quotation marks, with `\n`, `\t`, `\"` and `\\` for what they mean.
+    /// The text between the quotation marks, with the escapes `\n`, `\t`, `\"` and `\\` decoded.
     private static func unescaped(_ text: Substring) -> String {
         var result = ""
         var isEscaped = false

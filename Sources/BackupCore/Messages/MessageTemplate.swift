@@ -1,7 +1,7 @@
-/// The form of a message's text: `{0}`, `{1}`, … for the values, `{{` and `}}` for braces. It is Python's, so that the tools of translators know
-/// it (`python-brace-format` in gettext).
+/// The form of a message's text: `{0}`, `{1}`, … for the values, `{{` and `}}` for braces. It is Python's form, so that translation tools know it
+/// (`python-brace-format` in gettext).
 public enum MessageTemplate {
-    /// A text as the template of itself.
+    /// Escapes a text so that it is its own template.
     static func escaped(_ text: String) -> String {
         guard text.utf8.contains(where: { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }) else { return text }
         var result = ""
@@ -12,7 +12,7 @@ public enum MessageTemplate {
         return result
     }
 
-    /// - Parameter value: of a place; a place without one stays as it is written.
+    /// - Parameter value: of a placeholder; a placeholder without a value stays unchanged.
     static func filled(_ template: String, _ value: (Int) -> String?) -> String {
         var result = ""
         var rest = template[...]

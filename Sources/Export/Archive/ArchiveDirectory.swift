@@ -1,7 +1,7 @@
 import BackupCore
 
-/// What an archive holds, in memory: fixed-size records, and all names one after the other. Names that would leave it to the program which file
-/// it takes are refused.
+/// An archive's directory in memory: fixed-size records, and one buffer for all names. Refuses ambiguous names, for which the chosen file would depend
+/// on the program.
 struct ArchiveDirectory: Sendable {
     struct Record: Sendable {
         var nameStart: UInt32 = 0
@@ -10,20 +10,20 @@ struct ArchiveDirectory: Sendable {
         var mode: UInt16
         var hasMode: Bool
         var isDeflated = false
-        /// `nil` where the format has none.
+        /// `nil` where the format has none
         var crc32: UInt32?
         var size: UInt64
         var compressedSize: UInt64
-        /// Where the content starts in the archive; that of a link is where it points to.
+        /// Where the content starts in the archive; for a link, the content is its target.
         var dataOffset: UInt64 = 0
         var modificationTime: Timestamp
     }
 
     private(set) var records: [Record] = []
     private var names: [UInt8] = []
-    /// Record numbers in the order of their names, with `/` before every other byte: what is in a folder follows it at once.
+    /// Record numbers in name order, with `/` before every other byte: the content of a folder follows it directly.
     private var sortedByName: [Int32] = []
-    /// What all entries unpack to.
+    /// The unpacked size of all entries.
     private(set) var totalSizeBytes: UInt64 = 0
 
     func name(of record: Record) -> ArraySlice<UInt8> {
@@ -55,9 +55,9 @@ struct ArchiveDirectory: Sendable {
 
     mutating func setDataOffset(_ offset: UInt64, of index: Int) { records[index].dataOffset = offset }
 
-    /// Once all entries are there.
+    /// To be called after the last entry.
     /// - Parameter archiveSizeBytes: the size of the whole archive.
-    /// - Throws: `tooLarge` for a bomb, `invalidContent` for names that contradict each other.
+    /// - Throws: `tooLarge` for a decompression bomb, `invalidContent` for contradictory names.
     mutating func finish(archiveSizeBytes: UInt64, _ limits: ArchiveLimits) throws(BackupError) {
         guard totalSizeBytes <= limits.ratioFreeSizeBytes || totalSizeBytes / limits.ratio <= archiveSizeBytes else {
             throw ArchiveFailure.tooLarge(
@@ -81,7 +81,7 @@ struct ArchiveDirectory: Sendable {
     /// NUL does not occur in names.
     private static func sortKey(_ byte: UInt8) -> UInt8 { byte == UInt8(ascii: "/") ? 0 : byte }
 
-    /// Two entries of one name, and an entry below a file, would each leave it to the program which of them it takes.
+    /// With two entries of one name, or an entry below a file, the chosen one would depend on the program.
     private mutating func sortNames() throws(BackupError) {
         let order = names.withUnsafeBufferPointer { names in
             records.withUnsafeBufferPointer { records in

@@ -1,12 +1,11 @@
 import BackupCore
 
-/// The entries of an archive in its own order. They are kept in a compact form, so that an archive of a
-/// million entries needs well below 200 MB.
+/// The entries of an archive, in archive order. Their form is compact: an archive of a million entries needs well below 200 MB.
 public struct ArchiveEntryList: RandomAccessCollection, Sendable {
     let directory: ArchiveDirectory
-    /// Length of the common leading folder that is left out of the paths, with its slash.
+    /// Length of the common leading folder that is stripped from the paths, with its slash.
     let prefixCount: Int
-    /// The entry of that folder itself, which is left out.
+    /// The entry of that folder itself, which is omitted.
     let omittedIndex: Int?
 
     public var startIndex: Int { 0 }

@@ -1,39 +1,37 @@
 import BackupCore
 import SystemIO
 
-/// Reads archives that anybody may have made. It accepts only archives that every program reads in the same way: where two
-/// readers could find different files, it refuses.
+/// Reads untrusted archives. It accepts only archives that every program reads in the same way, and refuses those in which two readers could find
+/// different files.
 ///
-/// Opening reads all headers and no content; memory grows with the number of entries only.
+/// Opening reads all headers and no content; memory grows only with the number of entries.
 public struct ArchiveReader: Sendable {
     private static let bufferSizeBytes = 256 << 10
     private static let warningCountLimit = 20
 
     private let source: any ByteSource
     private let directory: ArchiveDirectory
-    /// What is accepted, but should be said: names that differ only in case or in how accents are written.
+    /// Accepted, but worth a warning: names that differ only in case or in how accents are encoded.
     public let warnings: [Message]
 
     /// Opens a ZIP archive.
     ///
-    /// Driven by the central directory, so entries that were streamed (java.util.zip) are read too. ZIP64 is read; methods are
-    /// "stored" and "deflated". Refused are encryption, split archives, anything in front of the first entry, between entries or
-    /// behind the end, overlapping entries, headers that contradict each other, two entries of one name, entries below a file,
-    /// devices, links and names with a backslash unless `ArchiveLimits` accepts them, and names that are absolute, contain `..`, `.`, an
-    /// empty component or a NUL byte.
+    /// Driven by the central directory, so it also reads streamed entries (java.util.zip). Reads ZIP64, and the methods "stored" and "deflated". Refuses
+    /// encryption, split archives, anything before the first entry, between entries or after the end, overlapping entries, contradictory headers, two
+    /// entries of one name, and entries below a file. Refuses devices, and refuses links and names with a backslash unless `ArchiveLimits` accepts them.
+    /// Refuses names that are absolute or contain `..`, `.`, an empty component or a NUL byte.
     /// - Parameters:
     ///   - size: length of the archive in bytes.
-    ///   - readsAhead: whether more is read than the headers have. Not where contents cost more to read than headers, and may be damaged.
-    /// - Throws: `invalidContent` for what is not a ZIP archive, and for an archive with something that is never accepted;
-    ///   `damagedContent` for one that is cut off or contradicts itself; `tooLarge` over a limit. The first finding says
-    ///   exactly what is wrong.
+    ///   - readsAhead: whether to read more than the headers. Not where content is more expensive to read than headers, and may be damaged.
+    /// - Throws: `invalidContent` for a file that is not a ZIP archive, and for an archive with content that is never accepted; `damagedContent` for a
+    ///   truncated or contradictory one; `tooLarge` over a limit. The first finding says exactly what is wrong.
     public init(
         zip source: any ByteSource, size: UInt64, limits: ArchiveLimits, readsAhead: Bool = true
     ) throws(BackupError) {
         var window = ArchiveWindow(source, size: size, lengthBytes: readsAhead ? Self.bufferSizeBytes : 0)
         let end = try ZIPEndRecord(&window)
         var directory = try ZIPDirectory(&window, end, limits: limits)
-        // Local headers are far apart when the files are large.
+        // If the files are large, local headers are far apart.
         let isDense = size / UInt64(max(1, directory.headers.count)) < 4_096
         var headers = ZIPLocalHeaders(
             ArchiveWindow(source, size: size, lengthBytes: !readsAhead ? 0 : isDense ? Self.bufferSizeBytes : 512), end)
@@ -43,12 +41,12 @@ public struct ArchiveReader: Sendable {
 
     /// Opens a tar archive: POSIX.1-1988 (ustar) and POSIX.1-2001 (pax), and GNU's long names.
     ///
-    /// Refused are compressed archives, hard links, devices, sparse files, archives without an end, bytes behind it, and all names that are refused
-    /// in a ZIP archive.
+    /// Refuses compressed archives, hard links, devices, sparse files, archives without an end, bytes after the end, and every name that is refused in a ZIP
+    /// archive.
     /// - Parameters:
     ///   - size: length of the archive in bytes.
-    ///   - readsAhead: whether more is read than the headers have. Not where contents cost more to read than headers, and may be damaged.
-    /// - Throws: as for a ZIP archive.
+    ///   - readsAhead: whether to read more than the headers. Not where content is more expensive to read than headers, and may be damaged.
+    /// - Throws: like the initializer for ZIP archives.
     public init(
         tar source: any ByteSource, size: UInt64, limits: ArchiveLimits, readsAhead: Bool = true
     ) throws(BackupError) {
@@ -64,12 +62,11 @@ public struct ArchiveReader: Sendable {
         warnings = Self.collisions(in: directory)
     }
 
-    /// What all entries unpack to.
+    /// The unpacked size of all entries.
     public var unpackedSizeBytes: UInt64 { directory.totalSizeBytes }
 
     /// All entries, in the archive's order.
-    /// - Parameter strippingCommonFolder: leaves out the one folder that everything is in, if there is one: some programs put
-    ///   a folder into an archive and others its content.
+    /// - Parameter strippingCommonFolder: strips the one folder that contains everything, if there is one: some programs pack a folder, and others its content.
     public func entries(strippingCommonFolder: Bool = false) -> ArchiveEntryList {
         guard strippingCommonFolder, let folder = commonLeadingFolder else {
             return ArchiveEntryList(directory: directory, prefixCount: 0, omittedIndex: nil)
@@ -77,7 +74,7 @@ public struct ArchiveReader: Sendable {
         return ArchiveEntryList(directory: directory, prefixCount: folder.count, omittedIndex: directory.index(of: folder))
     }
 
-    /// The folder that every entry is in, with its slash; `nil` when there is none or nothing is in it.
+    /// The folder that contains every entry, with its slash; `nil` when there is none or it is empty.
     public var commonLeadingFolder: [UInt8]? {
         guard let first = directory.records.first else { return nil }
         let name = directory.name(of: first)
@@ -94,10 +91,9 @@ public struct ArchiveReader: Sendable {
         directory.index(of: Array(path.utf8)).map { entries()[$0] }
     }
 
-    /// Unpacks one entry in bounded memory. The bytes are proven only when this returns: whoever takes them must be able to
-    /// throw them away.
-    /// - Parameter sink: is given the content in order, never more than the entry's size; its errors are passed on.
-    /// - Throws: `damagedContent` when data, size or CRC do not agree; `inputOutput`.
+    /// Unpacks one entry in bounded memory. The bytes are verified only when this returns: the caller must be able to discard them.
+    /// - Parameter sink: receives the content in order, never more than the entry's size; its errors are rethrown.
+    /// - Throws: `damagedContent` when data, size or CRC do not match; `inputOutput`.
     public func extract(
         _ entry: ArchiveEntry, to sink: (UnsafeRawBufferPointer) throws(BackupError) -> Void
     ) throws(BackupError) {
@@ -107,8 +103,8 @@ public struct ArchiveReader: Sendable {
         }
     }
 
-    /// A small entry as a whole.
-    /// - Throws: as `extract(_:to:)`; `tooLarge` when it has more than `limitBytes`.
+    /// Reads a small entry whole.
+    /// - Throws: like `extract(_:to:)`; `tooLarge` when it has more than `limitBytes`.
     public func content(of entry: ArchiveEntry, limitBytes: Int = 16 << 20) throws(BackupError) -> [UInt8] {
         guard entry.size <= UInt64(limitBytes) else {
             throw ArchiveFailure.tooLarge(
@@ -120,7 +116,7 @@ public struct ArchiveReader: Sendable {
         return bytes
     }
 
-    /// - Returns: the CRC-32 of what was given to `sink`.
+    /// - Returns: the CRC-32 of the bytes passed to `sink`.
     private func copy(
         _ entry: ArchiveEntry, to sink: (UnsafeRawBufferPointer) throws(BackupError) -> Void
     ) throws(BackupError) -> UInt32 {
@@ -159,7 +155,7 @@ public struct ArchiveReader: Sendable {
                 readCount += UInt64(count)
                 pending = UnsafeRawBufferPointer(input)[..<count]
             }
-            // One byte more than may come, so that too much is noticed without being unpacked.
+            // One byte more than allowed, so that excess data is detected without unpacking it.
             let room = Int(min(UInt64(output.count), entry.size - producedCount + 1))
             let step = inflater.step(
                 input: UnsafeRawBufferPointer(rebasing: pending),
@@ -181,14 +177,14 @@ public struct ArchiveReader: Sendable {
         }
     }
 
-    /// Names that are one and the same on other systems. Only hashes are kept: a false alarm is a matter of 1 in 10^7 for a
-    /// million names, and only a warning.
+    /// Finds names that are identical on other systems. Keeps only hashes: the chance of a false alarm is 1 in 10^7 for a million names, and
+    /// it is only a warning.
     private static func collisions(in directory: ArchiveDirectory) -> [Message] {
         var seen = Set<Int>(minimumCapacity: directory.records.count)
         var warnings: [Message] = []
         for record in directory.records {
             let name = directory.name(of: record)
-            // Swift's strings are equal when they are canonically equivalent.
+            // Swift strings compare equal when they are canonically equivalent.
             if seen.insert(String(decoding: name, as: UTF8.self).lowercased().hashValue).inserted { continue }
             guard warnings.count < warningCountLimit else { break }
             let shown = ArchiveFailure.quoted(name)

@@ -8,15 +8,15 @@ struct ArchiveWindow {
     private var start: UInt64 = 0
     private var buffer: [UInt8] = []
 
-    /// - Parameter lengthBytes: how much is read at once.
+    /// - Parameter lengthBytes: the size of one read.
     init(_ source: any ByteSource, size: UInt64, lengthBytes: Int) {
         self.source = source
         self.size = size
         self.lengthBytes = lengthBytes
     }
 
-    /// The bytes at `offset`; the slice starts at an index of its own.
-    /// - Throws: `damagedContent` when the archive ends before.
+    /// The bytes at `offset`; the slice's indices need not start at 0.
+    /// - Throws: `damagedContent` when the archive ends earlier.
     mutating func bytes(at offset: UInt64, count: Int) throws(BackupError) -> ArraySlice<UInt8> {
         guard offset <= size, UInt64(count) <= size - offset else {
             throw ArchiveFailure.damaged("The archive ends inside a structure that starts at byte \(offset).")
@@ -47,7 +47,7 @@ struct ArchiveWindow {
     }
 
     /// Fills the whole buffer.
-    /// - Throws: `inputOutput` when the file has become shorter than it was.
+    /// - Throws: `inputOutput` when the file has become shorter.
     static func fill(
         _ buffer: UnsafeMutableRawBufferPointer, from source: any ByteSource, at offset: UInt64
     ) throws(BackupError) {
@@ -58,7 +58,7 @@ struct ArchiveWindow {
 }
 
 extension ArraySlice<UInt8> {
-    /// The little-endian integer `offset` bytes behind the slice's start; the caller has checked the length.
+    /// The little-endian integer `offset` bytes after the slice's start; the caller has checked the length.
     func littleEndian<Value: FixedWidthInteger & UnsignedInteger>(_ offset: Int, _: Value.Type = Value.self) -> Value {
         withUnsafeBytes { Value(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: Value.self)) }
     }

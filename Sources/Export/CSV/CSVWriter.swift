@@ -3,15 +3,14 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Writes collections as CSV for spreadsheets (RFC 4180): UTF-8, a header line, lines end with CR LF, quotes only where they are
-/// needed. A null is nothing between two commas, an empty text is `""`. Texts are not changed, whatever a spreadsheet might
-/// make of a leading `=`.
+/// Writes collections as CSV for spreadsheets (RFC 4180): UTF-8, a header line, CR LF line endings, quotes only where needed. A null is an empty
+/// field, an empty text is `""`. Texts are not changed, even if a spreadsheet would interpret a leading `=`.
 public struct CSVWriter {
     public init() {}
 
-    /// Writes one file for each collection, `NAME.csv`, into a folder, which is made if it is not there. Each file is complete
-    /// before it takes its name; files of the same name are replaced.
-    /// - Returns: the paths written, and how many records each has.
+    /// Writes one file per collection, `NAME.csv`, into a folder, which is created if missing. Each file is complete before it gets its name;
+    /// files of the same name are replaced.
+    /// - Returns: the written paths with their record counts.
     public func write(
         _ snapshot: DatabaseSnapshot, toFolder folder: String
     ) throws(BackupError) -> [(path: String, count: Int)] {
@@ -35,7 +34,7 @@ public struct CSVWriter {
     }
 
     /// Writes one collection at the descriptor's position.
-    /// - Returns: number of records.
+    /// - Returns: the number of records
     @discardableResult
     public func write(
         _ snapshot: DatabaseSnapshot, collection index: Int, to descriptor: borrowing OwnedDescriptor
@@ -43,7 +42,7 @@ public struct CSVWriter {
         let fields = snapshot.definition.collections[index].fields
         let number = descriptor.rawValue
         let path = descriptor.path
-        // The buffer keeps its receiver, and a borrowed descriptor cannot be kept: it is a copy of the number, used in this call.
+        // The buffer stores its receiver, which cannot capture a borrowed descriptor: this is a copy of the number, used only in this call.
         let output = OutputBuffer { (bytes) throws(BackupError) in try Self.writeAll(bytes, number, path) }
         for (column, field) in fields.enumerated() {
             if column > 0 { try output.append(UInt8(ascii: ",")) }

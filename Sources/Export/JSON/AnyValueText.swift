@@ -2,9 +2,9 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// Any value that SQLite can hold, as JSON, and back: exact in type and bytes.
+/// Converts any SQLite value to JSON and back, exact in type and bytes.
 ///
-/// Whole numbers, doubles (always with `.0` or exponent), texts and null are themselves. What JSON has no word for is an object of one member:
+/// Integers, doubles (always with `.0` or an exponent), texts and null map to themselves. A value that JSON cannot express is an object of one member:
 /// `{"blob": BASE64}`, `{"text": BASE64}` for a text that is not UTF-8, `{"real": "inf"}` and `{"real": "-inf"}`.
 enum AnyValueText {
     static func write(
@@ -38,8 +38,8 @@ enum AnyValueText {
         try output.append("{\"\(kind)\"\(spelling.colon)\"\(text)\"}")
     }
 
-    /// Reads the object that has begun.
-    /// - Returns: false when it is none of those above; it is passed over then.
+    /// Reads an object whose opening brace has been read.
+    /// - Returns: false when it is none of the above; skips it then.
     static func read(_ tokenizer: JSONTokenizer, into buffer: RecordBuffer, _ index: Int) throws(BackupError) -> Bool {
         var members: [(kind: String, text: [UInt8]?)] = []
         while try tokenizer.next() == .key {

@@ -1,10 +1,10 @@
 import BackupCore
 
 extension CollectionComparison {
-    /// Compares two states of a collection, of which there may be only one, and whose key may have another name in each.
+    /// Compares two states of a collection. One of them may be missing, and its key may have a different name in each.
     /// - Parameters:
-    ///   - knownKey: the key's name; `nil` takes the first member of the records.
-    ///   - newCount: how many records `new` has, if that is known.
+    ///   - knownKey: the key's name; `nil` to use the first member of the records.
+    ///   - newCount: the number of records in `new`, if known.
     ///   - ignoredFields, commonRanges: as for `compare(old:new:key:ignoredFields:commonRanges:)`.
     public static func compare(
         old: (any ByteSource)?, new: (any ByteSource)?, knownKey: String?, newCount: Int? = nil, ignoredFields: Set<String> = [],
@@ -17,13 +17,13 @@ extension CollectionComparison {
                 old: old, new: new, key: newKey ?? oldKey ?? "id", ignoredFields: ignoredFields, commonRanges: commonRanges)
         }
         var result = CollectionComparison()
-        // What was removed is the same as added, seen from the other side.
+        // Removed records are added ones, seen from the other side.
         if let old { result.removed = try adding(old, key: oldKey ?? "id").added }
         if let new { result.added = try adding(new, key: newKey ?? "id", count: newCount).added }
         return result
     }
 
-    /// - Returns: `nil` when there are no records that could tell.
+    /// - Returns: `nil` when there are no records to derive it from.
     public static func key(of source: (any ByteSource)?, _ knownKey: String?) throws(BackupError) -> String? {
         guard knownKey == nil, let source else { return knownKey }
         let tokenizer = JSONTokenizer(source, bufferSizeBytes: 8 << 10)

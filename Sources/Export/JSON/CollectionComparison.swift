@@ -1,15 +1,15 @@
 import BackupCore
 
-/// What changed in a collection from one export to the next.
+/// The changes in a collection from one export to the next.
 public struct CollectionComparison: Sendable, Equatable {
-    /// Keys beyond this number are counted, but not told.
+    /// Keys beyond this number are counted, but not listed.
     public static let keyLimit = 10_000
 
     /// Records of one kind of change.
     public struct Changes: Sendable, Equatable {
         /// The exact number.
         public var count = 0
-        /// The first keys, in the order of the collections.
+        /// The first keys, in collection order.
         public var keys: [JSONKey] = []
 
         mutating func add(_ key: JSONKey) {
@@ -24,14 +24,13 @@ public struct CollectionComparison: Sendable, Equatable {
 
     public init() {}
 
-    /// Compares two arrays of objects (`data/COLLECTION.json`) by the member `key`. Both are read as streams; when both are in
-    /// ascending order of their keys, as exports are, in one pass, else in one for each 250,000 records. White space does not
-    /// count as a change, the order of members does.
+    /// Compares two arrays of objects (`data/COLLECTION.json`) by the member `key`. Both are streamed: in one pass if both are in ascending key order, as
+    /// exports are, otherwise in one pass per 250,000 records. White space does not count as a change, the order of members does.
     ///
     /// - Parameters:
-    ///   - ignoredFields: members of the records in which they may differ.
-    ///   - commonRanges: bytes that both have in common, in ascending order. They are passed over instead of being read, when
-    ///     `WireWriter` wrote both; give none for others.
+    ///   - ignoredFields: members of the records that are not compared.
+    ///   - commonRanges: byte ranges that both have in common, in ascending order. They are skipped instead of read, if
+    ///     `WireWriter` wrote both; pass none for others.
     /// - Throws: `damagedContent` when one of them is not such an array, or a key is missing or occurs twice.
     public static func compare(
         old: any ByteSource, new: any ByteSource, key: String, ignoredFields: Set<String> = [], commonRanges: [CommonRange] = []
@@ -42,9 +41,9 @@ public struct CollectionComparison: Sendable, Equatable {
         return try CollectionPartitions.compare(old: old, new: new, key: key, ignoredFields: ignoredFields)
     }
 
-    /// The same where there is nothing to compare with: every record is added.
+    /// The same without an older state: every record is added.
     ///
-    /// - Parameter count: how many records there are, if that is known: no more is read then than the keys that are told.
+    /// - Parameter count: the number of records, if known: then reading stops after the listed keys.
     public static func adding(
         _ source: any ByteSource, key: String, count: Int? = nil
     ) throws(BackupError) -> CollectionComparison {

@@ -1,11 +1,11 @@
 import BackupCore
 
-/// Compares two collections that are in ascending order of their keys, side by side.
+/// Compares two collections in ascending key order, side by side.
 enum CollectionMerge {
     /// - Parameters:
-    ///   - ignoredFields: members of the records in which they may differ.
-    ///   - commonRanges: what both have in common; it is passed over where it can be.
-    /// - Returns: `nil` when one of them turns out not to be in order.
+    ///   - ignoredFields: members of the records that are not compared.
+    ///   - commonRanges: byte ranges that both have in common; skipped where possible.
+    /// - Returns: `nil` when one of them is not in order.
     static func compare(
         old: any ByteSource, new: any ByteSource, key: String, ignoredFields: Set<String>, commonRanges: [CommonRange]
     ) throws(BackupError) -> CollectionComparison? {
@@ -47,7 +47,7 @@ enum CollectionMerge {
     }
 }
 
-/// A cursor that stands on a record from the beginning, and notices keys that do not ascend.
+/// A cursor that starts on the first record, and detects keys that do not ascend.
 private final class OrderedCursor {
     private let cursor: RecordCursor
     private(set) var key: JSONKey?

@@ -1,8 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// Compares collections in any order: the keys are divided into parts by their digest, and each part is compared in a pass of its
-/// own, so that memory is bounded by the part.
+/// Compares collections in any order: partitions the keys by a hash, and compares each partition in a separate pass, so that the partition bounds the
+/// memory use.
 enum CollectionPartitions {
     static let recordsInPart = 250_000
 
@@ -57,7 +57,7 @@ enum CollectionPartitions {
         }
     }
 
-    /// The same key falls into the same part in every pass.
+    /// A key falls into the same partition in every pass.
     private static func part(of key: JSONKey, _ partCount: Int) -> Int {
         guard partCount > 1 else { return 0 }
         switch key {

@@ -1,16 +1,16 @@
 import BackupCore
 import SystemIO
 
-/// Tells how far two collections can be passed over side by side, because their bytes are the same: from one place between two records to
-/// another. For one thread, and for places that ascend.
+/// Determines how far two collections can be skipped side by side because their bytes are the same: from one place between two records to another. For
+/// one thread, and for ascending places.
 ///
-/// From the same state, the same bytes lead a JSON reader to the same state. So what is needed is a place between two records near the end
-/// of what both have in common. `WireWriter` begins each record with a line feed and four spaces, and what lies inside a record with more;
-/// a string has no line feed in JSON. So that place can be seen from the bytes around it.
+/// From the same state, the same bytes lead a JSON reader to the same state. So this needs a place between two records near the end of a common range.
+/// `WireWriter` begins each record with a line feed and four spaces, and lines inside a record with more; a JSON string contains no line feed. So the
+/// surrounding bytes identify such a place.
 final class CommonRecords {
-    /// What stands between two records, from the end of the first on.
+    /// The separator between two records, from the end of the first.
     private static let separator = Array(",\n    {".utf8)
-    /// So far before the end of a range a place is looked for. Longer records are read.
+    /// How far before the end of a range to search for a place. Longer records are read.
     private static let searchLengthBytes = 16 << 10
     private static let blockLengthBytes = 4 << 10
 
@@ -18,7 +18,7 @@ final class CommonRecords {
     private let old: any ByteSource
     private let new: any ByteSource
     private var index = -1
-    /// The current range, with the bytes before and behind it that are the same, too: in the newer collection.
+    /// The current range in the newer collection, extended by equal bytes before and after it.
     private var start: UInt64 = 0
     private var end: UInt64 = 0
     /// The last separator in it.
@@ -32,9 +32,9 @@ final class CommonRecords {
     }
 
     /// - Parameters:
-    ///   - oldPlace: behind a record of the older collection, in bytes.
-    ///   - newPlace: behind a record of the newer one.
-    /// - Returns: a comma behind records in both, to which all bytes from the given places on are the same; `nil` when none lies ahead.
+    ///   - oldPlace: the end of a record in the older collection, in bytes.
+    ///   - newPlace: the end of a record in the newer one.
+    /// - Returns: a comma after records in both, up to which all bytes from the given places are the same; `nil` when there is none ahead.
     func comma(after oldPlace: UInt64, _ newPlace: UInt64) throws(BackupError) -> (old: UInt64, new: UInt64)? {
         while index < ranges.count, index < 0 || newPlace >= end { try moveOn() }
         guard index < ranges.count, newPlace >= start, let landing, landing > newPlace else { return nil }
@@ -54,7 +54,7 @@ final class CommonRecords {
         landing = try lastSeparator(in: start..<end)
     }
 
-    /// How many bytes right before a range are the same in both.
+    /// The number of equal bytes directly before a range.
     private func sameBefore(_ range: CommonRange, limit: UInt64) throws(BackupError) -> UInt64 {
         var count: UInt64 = 0
         while count < limit {
@@ -70,7 +70,7 @@ final class CommonRecords {
         return count
     }
 
-    /// How many bytes right behind a range are the same in both.
+    /// The number of equal bytes directly after a range.
     private func sameBehind(_ range: CommonRange) throws(BackupError) -> UInt64 {
         let next = index + 1 < ranges.count ? ranges[index + 1] : nil
         let limit = next.map { min($0.oldStart - range.oldEnd, $0.newStart - range.newEnd) } ?? .max

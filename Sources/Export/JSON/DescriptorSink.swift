@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// Writes a whole export into an open file, at the descriptor's position.
+/// Writes a whole export to an open file, at the descriptor's position.
 public final class DescriptorSink: WireSink {
     private let descriptor: OwnedDescriptor
 

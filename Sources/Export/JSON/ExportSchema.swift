@@ -1,8 +1,8 @@
 import AppData
 
-/// The JSON Schema (2020-12) of an app's `export.json`, for programs that want to check an export or to make one. It says as much of the
-/// definition as JSON Schema can say. What it cannot say is told in descriptions: that keys are unique, that references lead somewhere, how far in
-/// the future a date may lie. The same definition gives the same bytes, always.
+/// The JSON Schema (2020-12) of an app's `export.json`, for programs that validate or create exports. It expresses as much of the definition as JSON Schema
+/// can. Descriptions state the rest: that keys are unique, that references must resolve, how far in the future a date may be. The same definition always
+/// gives the same bytes.
 public struct ExportSchema {
     private let definition: AppDefinition
 
@@ -32,7 +32,7 @@ public struct ExportSchema {
 
     // MARK: The envelope
 
-    /// A member of an object, and whether it must be there.
+    /// A member of an object, and whether it is required.
     struct Property {
         let name: String
         let isRequired: Bool
@@ -42,7 +42,7 @@ public struct ExportSchema {
     private func member(_ member: EnvelopeMember) -> Property? {
         switch member {
         case .metadata:
-            // A restore refuses an export without it, whatever the definition says.
+            // A restore refuses an export without it, regardless of the definition.
             return property(definition.metadata, isRequired: true, "What this export is.")
         case .metadataField(let index): return property(definition.metadata.fields[index], in: nil)
         case .settings:

@@ -1,7 +1,6 @@
 import AppData
 
-/// Finds a member's field by the bytes of its name. Members mostly come in the definition's order, so the next one is tried
-/// first.
+/// Finds a member's field by the bytes of its name. Members mostly come in the definition's order, so the next one is tried first.
 struct FieldNameTable {
     private let names: [UInt8]
     private let offsets: [Int]

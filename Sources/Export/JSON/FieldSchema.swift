@@ -11,18 +11,18 @@ struct FieldSchema {
     private let collection: CollectionDefinition?
     private let definition: AppDefinition
 
-    /// - Parameter collection: whose field it is; `nil` for the metadata and the settings.
+    /// - Parameter collection: the field's collection; `nil` for the metadata and the settings.
     init(_ field: FieldDefinition, in collection: CollectionDefinition?, of definition: AppDefinition) {
         self.field = field
         self.collection = collection
         self.definition = definition
     }
 
-    /// Whether the version of the export stands in it, which a restore always wants.
+    /// Whether it contains the version of the export, which a restore always requires.
     private var isVersion: Bool { collection == nil && field.source == .schemaVersion }
     private var mayBeNull: Bool { !isVersion && field.mayBeNull }
 
-    /// Whether the member must be there.
+    /// Whether the member is required.
     var isRequired: Bool { !field.mayBeMissing }
 
     var json: OrderedJSON {
@@ -32,7 +32,7 @@ struct FieldSchema {
         if field.type == .any { return .object(members + [.init("anyOf", .array(Self.anyValue))]) }
         if field.isCurrency {
             let currency = OrderedJSON.members(["$ref": .text("#/$defs/currency")])
-            // What stands beside a reference is not seen by every program.
+            // Some programs ignore the siblings of a reference.
             guard mayBeNull else { return .object(members + [.init("$ref", .text("#/$defs/currency"))]) }
             return .object(members + [.init("anyOf", .array([currency, .members(["type": .text("null")])]))])
         }
@@ -78,7 +78,7 @@ struct FieldSchema {
         .init("format", .text("date-time")), .init("pattern", .text(datePattern)),
     ]
 
-    /// What SQLite may hold, as `AnyValueText` writes it.
+    /// Any SQLite value, as `AnyValueText` writes it.
     private static let anyValue: [OrderedJSON] = [
         .members(["type": .array([.text("number"), .text("string"), .text("null")])]),
         wrapped("blob", "^[A-Za-z0-9+/]*={0,2}$"), wrapped("text", "^[A-Za-z0-9+/]*={0,2}$"), wrapped("real", "^-?inf$"),
@@ -107,7 +107,7 @@ struct FieldSchema {
         return .written(Array(value.description.utf8))
     }
 
-    /// JSON Schema compares no numbers that are written as texts; but that one is negative, or zero, can be seen.
+    /// JSON Schema cannot compare numbers in strings; but a pattern can match a sign or zero.
     private var decimalPattern: String {
         let digits = "[0-9]+(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
         guard let limit = field.limit, limit.value >= 0 else { return "^-?\(digits)" }
@@ -116,7 +116,7 @@ struct FieldSchema {
 
     // MARK: For people
 
-    /// What the rules do not say.
+    /// Facts that the rules do not express.
     private var notes: [String] {
         var notes: [String] = []
         if let collection, collection.keyField.name == field.name {
@@ -145,7 +145,7 @@ struct FieldSchema {
         return notes
     }
 
-    /// What a field with `currency: true` may hold.
+    /// The allowed values of a field with `currency: true`.
     static var currency: OrderedJSON {
         .members([
             "description": .text("A code of ISO 4217, or a symbol that apps write in its place."), "type": .text("string"),

@@ -1,4 +1,4 @@
-/// A record's key: a whole number or a text, ordered as SQLite orders them (numbers before texts, texts by their bytes).
+/// A record's key: an integer or a text, in SQLite's order (numbers before texts, texts by their bytes).
 public enum JSONKey: Sendable, Hashable, Comparable, CustomStringConvertible {
     case integer(Int64)
     case text([UInt8])

@@ -1,7 +1,6 @@
 import BackupCore
 
-/// The keys of the objects that are open, so that one that comes twice is noticed. Memory is bounded by a limit for each object
-/// and one for all.
+/// The keys of the open objects, to detect duplicates. A limit per object and a total limit bound the memory.
 final class JSONKeyTracker {
     static let keyCountLimit = 100_000
     static let byteLimit = 64 << 20
@@ -12,7 +11,7 @@ final class JSONKeyTracker {
         let count: Int
     }
 
-    // Not arrays: every key of every record passes here, and an array inside a class pays for exclusivity and uniqueness checks.
+    // Not arrays: this is the hot path of every key, and an array inside a class pays for exclusivity and uniqueness checks.
     private var entries: UnsafeMutablePointer<Entry>
     private var entryCount = 0
     private var entryCapacity = 64
@@ -23,13 +22,13 @@ final class JSONKeyTracker {
     private let starts: UnsafeMutablePointer<Int>
     private var depth = 0
 
-    /// For an object of many keys: by hash the entries that have it.
+    /// For an object with many keys: maps a hash to its entries.
     private var index: [UInt64: [Int]] = [:]
     private var indexedDepth = -1
-    /// Hashes that nobody can prepare for.
+    /// Makes the hashes unpredictable.
     private let seed = UInt64.random(in: 1...UInt64.max)
 
-    /// - Parameter depthLimit: the caller opens no more objects within one another.
+    /// - Parameter depthLimit: the maximum nesting of objects that the caller opens.
     init(depthLimit: Int) {
         entries = .allocate(capacity: entryCapacity)
         bytes = .allocate(byteCount: byteCapacity, alignment: 8)
@@ -58,7 +57,7 @@ final class JSONKeyTracker {
         byteCount = entries[entryCount].offset
     }
 
-    /// Whether the innermost object has so few keys that no limit is near, whatever few are noted later than they come.
+    /// Whether the innermost object is so far from the limits that a few keys may be recorded late.
     var isFarFromLimits: Bool { entryCount - starts[depth - 1] < 1_000 && byteCount < 1 << 20 }
 
     enum Outcome { case new, repeated, tooMany }

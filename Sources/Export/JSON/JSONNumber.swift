@@ -1,11 +1,11 @@
-/// Turns the text of a JSON number into a value, exactly or not at all.
+/// Converts the text of a JSON number into a value, exactly or not at all.
 enum JSONNumber {
     private static let powers: [Double] = [
         1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21,
         1e22,
     ]
 
-    /// - Returns: `nil` for what is not within 64 bits.
+    /// - Returns: `nil` for a number outside 64 bits.
     static func integer(_ text: UnsafeRawBufferPointer) -> Int64? {
         var index = 0
         let isNegative = text.first == UInt8(ascii: "-")
@@ -14,7 +14,7 @@ enum JSONNumber {
         while index < text.count {
             let digit = Int64(text[index]) - 48
             let (product, overflow) = value.multipliedReportingOverflow(by: 10)
-            // Counted down for negative numbers: there is one more of them.
+            // Negative numbers count down: there is one more of them.
             let (sum, carry) =
                 isNegative ? product.subtractingReportingOverflow(digit) : product.addingReportingOverflow(digit)
             if overflow || carry { return nil }
@@ -24,16 +24,16 @@ enum JSONNumber {
         return value
     }
 
-    /// A whole number within 64 bits that no double is equal to.
+    /// A 64-bit integer that no double equals.
     @inline(__always)
     static func integerWithoutDouble(_ text: UnsafeRawBufferPointer) -> Int64? {
-        // Each number of 15 digits has one.
+        // Every number of up to 15 digits has one.
         guard text.count > 15, let value = integer(text), Double(exactly: value) == nil else { return nil }
         return value
     }
 
     /// The nearest double.
-    /// - Returns: `nil` for what is too large, and for what is not zero but too small to be told from it.
+    /// - Returns: `nil` for a number that is too large, and for one that is not zero but would round to zero.
     static func double(_ text: UnsafeRawBufferPointer) -> Double? {
         if let value = shortDouble(text) { return value }
         guard let value = Double(String(decoding: text, as: UTF8.self)), value.isFinite else { return nil }
@@ -46,7 +46,7 @@ enum JSONNumber {
         return value
     }
 
-    /// Numbers of few digits: when digits and power of ten are both exact doubles, one division or multiplication rounds right
+    /// Numbers of few digits: when the digits and the power of ten are both exact doubles, one division or multiplication rounds correctly
     /// (William Clinger, "How to Read Floating Point Numbers Accurately").
     private static func shortDouble(_ text: UnsafeRawBufferPointer) -> Double? {
         guard text.count <= 17 else { return nil }

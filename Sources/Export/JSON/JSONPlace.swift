@@ -1,6 +1,6 @@
 import BackupCore
 
-/// Line and column of a byte. They are counted only when something is wrong: lines cost nothing while all is well.
+/// Line and column of a byte. Counted only after an error: valid files pay nothing for them.
 enum JSONPlace {
     /// - Returns: "line 3, column 5 (byte 40)"; lines and columns begin at 1, columns count characters, bytes begin at 0.
     static func find(_ target: UInt64, in source: any ByteSource) throws(BackupError) -> Message {

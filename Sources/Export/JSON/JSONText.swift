@@ -1,11 +1,11 @@
 import BackupCore
 
-/// Writes JSON strings: text as it is, but for quotes, backslashes and control characters.
+/// Writes JSON strings: escapes only quotes, backslashes and control characters.
 enum JSONText {
     private static let digits: [Character] = Array("0123456789abcdef")
 
-    /// - Parameter escapesSlashes: `\/`, as Foundation writes.
-    /// - Returns: false when the text was not valid UTF-8; each wrong byte then is U+FFFD.
+    /// - Parameter escapesSlashes: `\/`, like Foundation.
+    /// - Returns: false when the text was not valid UTF-8; each invalid byte becomes U+FFFD.
     static func write(
         _ text: UnsafeRawBufferPointer, to output: OutputBuffer, escapesSlashes: Bool = false
     ) throws(BackupError) -> Bool {
@@ -22,7 +22,7 @@ enum JSONText {
         return isValid
     }
 
-    /// A slash is no part of a longer UTF-8 sequence: what lies between two can be written by itself.
+    /// A slash is never part of a longer UTF-8 sequence: the text between two can be written separately.
     private static func writeEscapingSlashes(
         _ bytes: UnsafePointer<UInt8>, _ count: Int, to output: OutputBuffer
     ) throws(BackupError) -> Bool {
@@ -52,7 +52,7 @@ enum JSONText {
                 let length = UTF8Sequence.length(bytes + index, count: count - index)
                 if length > 0 {
                     index += length
-                    // Other scripts come in words.
+                    // Characters of other scripts come in runs.
                     while index < count, bytes[index] >= 0x80 {
                         let next = UTF8Sequence.length(bytes + index, count: count - index)
                         if next == 0 { break }
@@ -75,7 +75,7 @@ enum JSONText {
         try output.append(escape(of: byte) ?? "\u{FFFD}")
     }
 
-    /// How a character is written that cannot stand in a string as it is; `nil` for all others.
+    /// The escape of a character that cannot be in a string unescaped; `nil` for all others.
     static func escape(of byte: UInt8) -> String? {
         switch byte {
         case UInt8(ascii: "\""): "\\\""

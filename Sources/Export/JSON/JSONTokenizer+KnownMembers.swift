@@ -1,16 +1,14 @@
 import BackupCore
 
-/// The short way through members that are as they mostly are: in the expected order, with a string, a short number or a word as value, and whole
-/// in the buffer. It takes a part of what `next` takes, to the same effect, and leaves everything else to it: also to say what is wrong.
+/// The fast path for typical members: in the expected order, with a string, a short number or a word as value, and entirely in the buffer. It handles a
+/// subset of the input of `next`, with the same effect, and leaves everything else to `next`, including error reports.
 extension JSONTokenizer {
     private static let shortNumberLimitBytes = 32
 
     /// Reads the name and the value of the innermost object's next member.
-    /// - Parameter first: only names from here on in `knownNames` are looked for. None of them may have been read in this object: it is not asked
-    ///   whether one comes twice.
-    /// - Returns: the name's index, and the value's token as `next` would have given it; `nil` when `next` has to be asked. Nothing has been read
-    ///   then.
-    /// - Throws: as `next`, for a string that is wrong.
+    /// - Parameter first: only searches names from this index on in `knownNames`. None of them may have been read in this object: duplicates are not checked.
+    /// - Returns: the name's index, and the value's token as `next` would have returned it; `nil` when the caller must use `next`. Nothing has been read then.
+    /// - Throws: like `next`, for an invalid string.
     package func knownMember(from first: Int, of names: KnownNames) throws(BackupError) -> (index: Int, token: Token)? {
         guard expectation == .commaOrEnd || expectation == .keyOrEnd, keys.isFarFromLimits else { return nil }
         let limit = limit
@@ -32,7 +30,7 @@ extension JSONTokenizer {
         switch buffer[place] {
         case UInt8(ascii: "\""):
             guard let count = Self.plainStringCount(buffer + place + 1, limit - place - 1) else {
-                // With escapes, or not whole in the buffer. What comes before it has been read.
+                // It has escapes, or is not entirely in the buffer. Everything before it has been read.
                 position = place
                 try string()
                 expectation = .commaOrEnd
@@ -63,7 +61,7 @@ extension JSONTokenizer {
         return (name.index, token)
     }
 
-    /// Before another name of the same object is looked at: it may be one of those that were found here.
+    /// To be called before another name of the same object is examined: it may equal one that was found here.
     @inline(__always)
     func tellKnownNames() {
         if untoldNames != 0 { tellKnownNamesNow() }
@@ -73,7 +71,7 @@ extension JSONTokenizer {
         while untoldNames != 0 {
             let index = untoldNames.trailingZeroBitCount
             untoldNames &= untoldNames - 1
-            // They are new, each, and far from all limits.
+            // Each one is new, and far from all limits.
             knownNames.texts[index].withUnsafeBytes { _ = keys.note($0) }
         }
     }
@@ -85,7 +83,7 @@ extension JSONTokenizer {
             let byte = buffer[place]
             guard byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return place }
             place += 1
-            // Mostly indentation.
+            // Mostly indentation
             while place + 8 <= limit {
                 let word = UInt64(littleEndian: UnsafeRawPointer(buffer + place).loadUnaligned(as: UInt64.self))
                 let others = word ^ 0x2020_2020_2020_2020
@@ -96,7 +94,7 @@ extension JSONTokenizer {
         return place
     }
 
-    /// - Returns: how many bytes there are before the closing quote; `nil` when something other than plain text comes before it.
+    /// - Returns: the number of bytes before the closing quote; `nil` when anything other than plain text comes before it.
     @inline(__always)
     private static func plainStringCount(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> Int? {
         var index = 0
@@ -106,7 +104,7 @@ extension JSONTokenizer {
             let byte = bytes[index]
             if byte == UInt8(ascii: "\"") { return index }
             guard byte >= 0x80 else { return nil }
-            // Other scripts come in words.
+            // Characters of other scripts come in runs.
             repeat {
                 let length = UTF8Sequence.length(bytes + index, count: count - index)
                 guard length > 0 else { return nil }
@@ -116,7 +114,7 @@ extension JSONTokenizer {
     }
 
     /// A number without an exponent.
-    /// - Returns: `nil` when it is something else, or may go on behind the buffer.
+    /// - Returns: `nil` for anything else, or if it may continue after the buffer.
     @inline(__always)
     private static func shortNumber(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> (count: Int, isInteger: Bool)? {
         let limit = min(count, shortNumberLimitBytes)

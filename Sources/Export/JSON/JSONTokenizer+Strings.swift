@@ -1,8 +1,8 @@
 import BackupCore
 
-/// The part of the tokenizer that reads strings: most of the bytes of most files.
+/// Reads strings: most of the bytes of most files.
 extension JSONTokenizer {
-    /// From the opening quote to behind the closing one.
+    /// Reads from the opening quote past the closing one.
     func string() throws(BackupError) {
         position += 1
         var start = position
@@ -14,7 +14,7 @@ extension JSONTokenizer {
             }
             guard position < limit else {
                 if position - start > capacity / 2 {
-                    // A long string is gathered aside, so that the buffer keeps its size.
+                    // A long string is collected separately, so that the buffer keeps its size.
                     moveToScratch(from: start)
                     start = position
                 }

@@ -1,19 +1,18 @@
 import AppData
 import BackupCore
 
-/// Reads JSON (RFC 8259, to the letter) token by token from a source of any size, with a buffer that grows only with the longest
-/// string.
+/// Reads JSON (strictly RFC 8259) token by token from a source of any size. Its buffer grows only with the longest string.
 ///
 /// Strict means: UTF-8 only and all of it valid, a byte order mark tolerated at the start, no trailing commas, no comments, no
-/// NaN, no leading zeros, no unknown escapes, no lone surrogates, no control characters in strings, no key twice in an object,
-/// no more than `depthLimit` containers within one another, nothing after the value. Used by one thread.
+/// NaN, no leading zeros, no unknown escapes, no lone surrogates, no control characters in strings, no duplicate keys in an object,
+/// no more than `depthLimit` nested containers, nothing after the value. For one thread.
 public final class JSONTokenizer {
     public enum Token: Sendable, Equatable {
         case beginObject, endObject, beginArray, endArray
         /// A member's name; its value is the next token.
         case key
         case string, number, `true`, `false`, null
-        /// The value has ended, and the source with it.
+        /// The value and the source have ended.
         case end
     }
 
@@ -24,7 +23,7 @@ public final class JSONTokenizer {
     static let numberLimitBytes = 1_000
 
     private let source: any ByteSource
-    // The part that reads strings is in a file of its own and shares these.
+    // Shared with the extension that reads strings, which is in another file.
     var buffer: UnsafeMutablePointer<UInt8>
     var capacity: Int
     var position = 0
@@ -39,7 +38,7 @@ public final class JSONTokenizer {
     private var objectBits: UInt64 = 0
     let keys = JSONKeyTracker(depthLimit: JSONTokenizer.depthLimit)
 
-    /// What `knownMember` looks for, and a bit for each that it has found in the innermost object and `keys` has not been told of.
+    /// The names for `knownMember`, and a bit for each one that it has found in the innermost object but not yet added to `keys`.
     package var knownNames = KnownNames([])
     var untoldNames: UInt64 = 0
 
@@ -51,7 +50,7 @@ public final class JSONTokenizer {
     /// Whether the last number has neither fraction nor exponent.
     public internal(set) var isInteger = false
 
-    /// - Parameter bufferSizeBytes: at least 64; tests use small ones, so that every token meets the buffer's end.
+    /// - Parameter bufferSizeBytes: at least 64; tests use small ones, so that every token crosses the buffer's end.
     public init(_ source: any ByteSource, bufferSizeBytes: Int = 256 << 10) {
         self.source = source
         capacity = max(64, bufferSizeBytes)
@@ -60,10 +59,10 @@ public final class JSONTokenizer {
 
     deinit { buffer.deallocate() }
 
-    /// Gives the last key's or string's content, or the last number as it is written; the bytes are valid inside `body` only.
+    /// Passes the content of the last key or string, or the text of the last number; the bytes are valid only inside `body`.
     public func withText<Result>(_ body: (UnsafeRawBufferPointer) throws(BackupError) -> Result) throws(BackupError) -> Result {
         if isTextInScratch {
-            // The array is not changed while the pointer is in use: `next` is not called from within.
+            // The array does not change while the pointer is in use: `body` must not call `next`.
             var outcome: Swift.Result<Result, BackupError>?
             scratch.withUnsafeBytes { bytes in
                 outcome = Swift.Result { () throws(BackupError) in try body(bytes) }
@@ -79,7 +78,7 @@ public final class JSONTokenizer {
         (try? withText { String(decoding: $0, as: UTF8.self) }) ?? ""
     }
 
-    /// - Throws: `invalidContent` with line, column and byte of what is wrong; nothing can be read after it.
+    /// - Throws: `invalidContent` with line, column and byte of the error; nothing can be read after it.
     public func next() throws(BackupError) -> Token {
         if bufferOffset == 0, position == 0 { try skipByteOrderMark() }
         try skipSpace()
@@ -105,18 +104,18 @@ public final class JSONTokenizer {
         }
     }
 
-    /// Skips the rest of the value that began with `token`, checking it all the same.
+    /// Skips the rest of the value that began with `token`, but still validates it.
     public func skip(_ token: Token) throws(BackupError) {
         guard token == .beginObject || token == .beginArray else { return }
         let outer = depth - 1
         while depth > outer { _ = try next() }
     }
 
-    /// Where the source is read next, in bytes. White space before it may have been passed or not.
+    /// The next byte to read in the source. White space before it may or may not have been skipped.
     var place: UInt64 { bufferOffset + UInt64(position) }
 
-    /// Goes on at a later comma between two elements of the array that is being read, as if everything before it had been. The caller
-    /// vouches for what is passed over.
+    /// Continues at a later comma between two elements of the current array, as if everything before it had been read. The caller guarantees that the skipped
+    /// bytes are valid.
     func skipElements(toCommaAt offset: UInt64) {
         precondition(expectation == .commaOrEnd && objectBits & (1 << UInt64(depth - 1)) == 0, "no array is being read")
         if offset >= bufferOffset, offset <= bufferOffset + UInt64(limit) {
@@ -280,14 +279,14 @@ public final class JSONTokenizer {
         }
     }
 
-    /// Sees to it that `count` bytes are in the buffer, or all that the source has left.
+    /// Ensures that `count` bytes are in the buffer, or all that the source has left.
     @inline(__always)
     func ensure(_ count: Int) throws(BackupError) {
         while limit - position < count, !isAtEnd { _ = try fill(keepingFrom: position) }
     }
 
-    /// Moves what is kept to the buffer's start and reads more behind it; positions move along.
-    /// - Returns: false when the source has no more.
+    /// Moves the kept bytes to the buffer's start and reads more after them; adjusts positions.
+    /// - Returns: false at the end of the source.
     func fill(keepingFrom start: Int) throws(BackupError) -> Bool {
         guard !isAtEnd else { return false }
         let kept = limit - start
@@ -313,7 +312,7 @@ public final class JSONTokenizer {
 
     // MARK: Errors
 
-    /// - Parameter offset: the place's byte in the source; where the reader is, when there is none.
+    /// - Parameter offset: the byte offset in the source; `nil` for the current position.
     func failure(_ what: Message, at offset: UInt64? = nil) -> BackupError {
         let offset = offset ?? bufferOffset + UInt64(position)
         let place: Message = (try? JSONPlace.find(offset, in: source)) ?? "byte \(offset)"

@@ -1,25 +1,25 @@
 import AppData
 
-/// The names of members that are expected, for a comparison of eight bytes at a time with what stands in a file.
+/// The names of expected members, prepared for comparison with a file's bytes, eight at a time.
 package final class KnownNames {
     private struct Name {
         /// Index of its first word.
         let start: Int
-        /// With the closing quote; 0 when it cannot be found by its bytes.
+        /// With the closing quote; 0 when its bytes cannot be compared directly.
         let count: Int
     }
 
     static let countLimit = 64
 
-    /// The names themselves.
+    /// The names.
     let texts: [[UInt8]]
     private let names: [Name]
-    /// Each name with its closing quote, filled up with zeros.
+    /// Each name with its closing quote, padded with zeros.
     private let words: [UInt64]
-    /// All bits are set where the bytes count.
+    /// A word has all bits set where the bytes count.
     private let masks: [UInt64]
 
-    /// - Parameter fields: only the first 64 are known. A name that JSON has to escape is not.
+    /// - Parameter fields: only the first 64 are used. Excludes names that JSON must escape.
     package init(_ fields: [FieldDefinition]) {
         var names: [Name] = []
         var words: [UInt64] = []
@@ -45,8 +45,8 @@ package final class KnownNames {
         self.masks = masks
     }
 
-    /// Finds the first name from `first` on that stands at `bytes`, up to its closing quote.
-    /// - Parameter count: how many bytes there are; those of a name that would need more are not looked at.
+    /// Finds the first name from index `first` on that matches the text at `bytes`, up to its closing quote.
+    /// - Parameter count: the number of available bytes; longer names are not compared.
     /// - Returns: its index, and its length with the quote.
     @inline(__always)
     func find(_ bytes: UnsafePointer<UInt8>, count: Int, from first: Int) -> (index: Int, count: Int)? {

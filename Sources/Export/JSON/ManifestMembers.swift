@@ -1,9 +1,9 @@
 import BackupCore
 
-/// Reads two texts of each record of a collection.
+/// Reads two texts from each record of a collection.
 public enum ManifestMembers {
-    /// - Parameter source: an array of objects, as `WireWriter` writes it. Records that lack one of the members are passed over.
-    /// - Throws: `damagedContent` when it is no such array.
+    /// - Parameter source: an array of objects, as `WireWriter` writes it. Skips records without one of the members.
+    /// - Throws: `damagedContent` when it is not such an array.
     public static func forEach(
         in source: any ByteSource, _ first: String, _ second: String,
         _ body: ([UInt8], [UInt8]) throws(BackupError) -> Void

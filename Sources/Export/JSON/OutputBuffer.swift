@@ -1,6 +1,6 @@
 import BackupCore
 
-/// Gathers output in one block of memory and passes it on when it is full. Used by one thread.
+/// Collects output in one block of memory and forwards it when the block is full. For one thread.
 final class OutputBuffer {
     private static let capacity = 128 << 10
 

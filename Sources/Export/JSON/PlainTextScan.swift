@@ -1,9 +1,9 @@
-/// Finds what in a text needs a second look, eight bytes at a time.
+/// Finds bytes of a text that need a closer look, eight at a time.
 enum PlainTextScan {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highs: UInt64 = 0x8080_8080_8080_8080
 
-    /// - Returns: how many bytes from `bytes` on are printable ASCII other than `"` and `\`, `count` if all are.
+    /// - Returns: the number of leading bytes that are printable ASCII other than `"` and `\`; `count` if all are.
     @inline(__always)
     static func plainCount(_ bytes: UnsafePointer<UInt8>, count: Int) -> Int {
         var index = 0
@@ -11,7 +11,7 @@ enum PlainTextScan {
             let word = UInt64(littleEndian: UnsafeRawPointer(bytes + index).loadUnaligned(as: UInt64.self))
             let quote = word ^ (ones &* 0x22)
             let backslash = word ^ (ones &* 0x5C)
-            // The high bit of each byte that is zero, or below 0x20; only the lowest of them is exact, and only that is used.
+            // Sets the high bit of each byte that matches: zero, or below 0x20. Only the lowest one is exact, and only that is used.
             let isQuote = (quote &- ones) & ~quote
             let isBackslash = (backslash &- ones) & ~backslash
             let isControl = (word &- ones &* 0x20) & ~word

@@ -1,29 +1,28 @@
 import BackupCore
 
-/// Goes through an array of objects record by record, giving each one's key and its content in a form in which white space and
-/// ways of escaping make no difference.
+/// Iterates over an array of objects record by record. Returns each one's key and its content in a form that ignores white space and ways of escaping.
 final class RecordCursor {
     private let tokenizer: JSONTokenizer
     private let keyName: [UInt8]
     private let ignoredNames: [[UInt8]]
     private var hasBegun = false
     private(set) var key: JSONKey?
-    /// Tokens of the current record, in order, each with its text.
+    /// The tokens of the current record, in order, each with its text.
     private(set) var content: [UInt8] = []
 
     /// - Parameters:
     ///   - ignoredFields: members of the records that are left out of their content.
-    ///   - isSkipping: whether most of the records will be passed over, so that it does not pay to read far ahead.
+    ///   - isSkipping: whether most of the records will be skipped, so that reading far ahead does not pay off.
     init(_ source: any ByteSource, key: String, ignoredFields: Set<String> = [], isSkipping: Bool = false) {
         tokenizer = isSkipping ? JSONTokenizer(source, bufferSizeBytes: 8 << 10) : JSONTokenizer(source)
         keyName = Array(key.utf8)
         ignoredNames = ignoredFields.map { Array($0.utf8) }
     }
 
-    /// Behind the current record, in bytes.
+    /// The end of the current record, in bytes.
     var place: UInt64 { tokenizer.place }
 
-    /// Passes over all records up to a comma between two of them.
+    /// Skips all records up to a comma between two of them.
     func skip(toCommaAt offset: UInt64) { tokenizer.skipElements(toCommaAt: offset) }
 
     static func damaged(_ reason: Message) -> BackupError {
@@ -124,7 +123,7 @@ final class RecordCursor {
     private func appendText(_ kind: UInt8) throws(BackupError) {
         content.append(kind)
         try tokenizer.withText { (bytes) throws(BackupError) in
-            // The length keeps two texts from being taken for one.
+            // The length keeps two different sequences of texts from having the same bytes.
             withUnsafeBytes(of: UInt32(bytes.count)) { content.append(contentsOf: $0) }
             content.append(contentsOf: bytes)
         }

@@ -3,16 +3,16 @@ import SystemIO
 
 /// A member of a record: its name, and its value as JSON text.
 public struct RecordField: Sendable, Equatable {
-    /// Values with longer texts are shortened; whether two of them are equal is still known.
+    /// Longer values are shortened; they can still be compared for equality.
     public static let valueLimitBytes = 4096
-    /// So much of a long text is told.
+    /// The shown length of a long text.
     private static let shortenedScalarCount = 1000
 
     public let name: String
-    /// Valid JSON on one line. Of a long text the beginning with "…" at its end, of a long list or object `null`.
+    /// Valid JSON on one line. For a long text its beginning with "…" at the end, for a long list or object `null`.
     public let value: [UInt8]
     public let isShortened: Bool
-    /// Of the whole value, when it was shortened.
+    /// Of the whole value, if it was shortened.
     private let digest: SHA256Digest?
 
     init(name: String, value: [UInt8]) {
@@ -29,7 +29,7 @@ public struct RecordField: Sendable, Equatable {
             self.value = Array("null".utf8)
             return
         }
-        // An escape that is cut in half would not be JSON: what is cut is the text and not how it is written.
+        // Cuts the text, not its JSON form: half an escape would not be JSON.
         let text = RecordText.unescaped(value).unicodeScalars.prefix(Self.shortenedScalarCount)
         self.value = OrderedJSON.text(String(String.UnicodeScalarView(text)) + "…").compactText
     }
@@ -37,21 +37,21 @@ public struct RecordField: Sendable, Equatable {
     func hasValue(of other: RecordField) -> Bool { value == other.value && digest == other.digest }
 }
 
-/// A member that two versions of a record do not have in common.
+/// A member that differs between two versions of a record.
 public struct FieldChange: Sendable, Equatable {
     public let name: String
-    /// `nil` when the member was not there.
+    /// `nil` when the member did not exist
     public let old: RecordField?
     public let new: RecordField?
 }
 
-/// The members of single records of a collection, found by their keys.
+/// The members of individual records of a collection, found by key.
 public struct RecordDetails: Sendable {
     private let records: [JSONKey: [RecordField]]
 
-    /// Goes through a collection until all keys are found. Memory is bounded by the records that are asked for.
+    /// Reads a collection until all keys are found. The requested records bound the memory.
     /// - Parameters:
-    ///   - source: an array of objects (`data/COLLECTION.json`); `nil` for one that is not there.
+    ///   - source: an array of objects (`data/COLLECTION.json`); `nil` for a missing one.
     ///   - key: the member that identifies a record.
     ///   - ignoredFields: members that are left out.
     /// - Throws: `damagedContent` when it is not such an array.
@@ -69,7 +69,7 @@ public struct RecordDetails: Sendable {
         self.records = records
     }
 
-    /// What differs between two versions of a record: members in the order of the newer one, then those that it has no more.
+    /// The differences between two versions of a record: members in the order of the newer one, then those that only the older one has.
     public static func changes(_ key: JSONKey, from old: RecordDetails, to new: RecordDetails) -> [FieldChange] {
         let before = old.records[key] ?? []
         let after = new.records[key] ?? []

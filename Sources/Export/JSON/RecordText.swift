@@ -1,6 +1,6 @@
 import BackupCore
 
-/// Turns the tokens that `RecordCursor` gathers of a record back into JSON text, member by member.
+/// Converts the tokens of a record from `RecordCursor` back into JSON text, member by member.
 enum RecordText {
     private enum Token {
         static let beginObject: UInt8 = 1
@@ -11,7 +11,7 @@ enum RecordText {
     }
 
     /// The outermost object's members.
-    /// - Parameter content: of an object, without its opening brace: whole, as the cursor gives it.
+    /// - Parameter content: of a complete object, without its opening brace, as in the cursor.
     static func fields(_ content: [UInt8]) -> [RecordField] {
         var fields: [RecordField] = []
         var rest = content[...]

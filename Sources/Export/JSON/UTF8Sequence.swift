@@ -13,7 +13,7 @@ enum UTF8Sequence {
         return true
     }
 
-    /// - Parameter count: bytes there are at `bytes`, at least 1.
+    /// - Parameter count: the number of bytes at `bytes`, at least 1.
     /// - Returns: the length of the valid sequence at `bytes`, or 0 when there is none.
     @inline(__always)
     static func length(_ bytes: UnsafePointer<UInt8>, count: Int) -> Int {

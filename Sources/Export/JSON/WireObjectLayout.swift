@@ -1,6 +1,6 @@
 import AppData
 
-/// The members of an object as they lie in it: fields with dotted names (`security.hasPIN`) are members of objects inside.
+/// The nested structure of an object's members: fields with dotted names (`security.hasPIN`) are members of inner objects.
 struct WireObjectLayout {
     enum Content {
         /// Index of the field.
@@ -13,7 +13,7 @@ struct WireObjectLayout {
         let content: Content
     }
 
-    /// In the order in which they are written.
+    /// In writing order
     let members: [Member]
 
     init(_ fields: [FieldDefinition]) { self.init(fields.enumerated().map { ($1.name[...], $0) }) }

@@ -2,8 +2,8 @@ import AppData
 import BackupCore
 import SystemIO
 
-/// The app's export format as a source of records. Members may come in any order, in the envelope and in every object; what the
-/// definition does not know is checked as JSON and passed over.
+/// The app's export format as a source of records. Members may come in any order, in the envelope and in every object; members that the
+/// definition does not know are validated as JSON and skipped.
 public struct WireReader: RecordSource, Sendable {
     public let definition: AppDefinition
     private let source: any ByteSource
@@ -22,7 +22,7 @@ public struct WireReader: RecordSource, Sendable {
     }
 }
 
-/// One way through the file.
+/// One pass over the file.
 private final class WireReaderPass {
     private static let dateCountLimit = 100_000
 
@@ -43,7 +43,7 @@ private final class WireReaderPass {
         let inlineBuffer = RecordBuffer(fieldCount: metadata.fields.count)
         while try tokenizer.next() == .key {
             let name = tokenizer.text()
-            // Swift would take texts that differ in normalisation for equal; names are compared by their bytes.
+            // Swift considers texts equal that differ in normalisation; names are compared by their bytes.
             let isSame = { (other: String) in name.utf8.elementsEqual(other.utf8) }
             let token = try tokenizer.next()
             if let inline {
@@ -65,7 +65,7 @@ private final class WireReaderPass {
             }
         }
         if inline != nil { try visitor.visit(metadata: inlineBuffer) }
-        // The closing brace has been read: what follows it is checked by asking for more.
+        // The closing brace has been read: asking for another token validates the rest.
         _ = try tokenizer.next()
     }
 
@@ -81,7 +81,7 @@ private final class WireReaderPass {
         return buffer
     }
 
-    /// The members of an object that has begun.
+    /// Reads the members of an object whose opening brace has been read.
     private func members(
         of place: String, _ layout: WireObjectLayout, _ fields: [FieldDefinition], into buffer: RecordBuffer
     ) throws(BackupError) {
@@ -138,7 +138,7 @@ private final class WireReaderPass {
     ) throws(BackupError) {
         let knownNames = tokenizer.knownNames
         var expected = 0
-        // No field from this one on has been met in this object.
+        // No field from this one on has been read in this object.
         var firstUnmet = 0
         while true {
             while let member = try tokenizer.knownMember(from: firstUnmet, of: knownNames) {
@@ -204,8 +204,8 @@ private final class WireReaderPass {
         }
     }
 
-    /// The elements of an array that has begun, in UTC.
-    /// - Returns: `nil` when one of them is no date; it is passed over as a whole then.
+    /// Reads the elements of an array that has begun, in UTC.
+    /// - Returns: `nil` when one of them is not a date; the whole array is skipped then.
     private func dates() throws(BackupError) -> [String]? {
         var dates: [String] = []
         var isFine = true
@@ -223,7 +223,7 @@ private final class WireReaderPass {
                 }
             }
             if let date {
-                // Each takes more memory than it has bytes in the file.
+                // Each takes more memory than bytes in the file.
                 guard dates.count < Self.dateCountLimit else {
                     throw tokenizer.failure("a list has more than \(Self.dateCountLimit) dates")
                 }

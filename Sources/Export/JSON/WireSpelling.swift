@@ -1,9 +1,9 @@
 import AppData
 
-/// What a `WireStyle` means for the pieces of an export.
+/// The effect of a `WireStyle` on the pieces of an export.
 struct WireSpelling {
     let colon: String
-    /// Between the outermost object's last member and the end of the file.
+    /// The text from the outermost object's last member to the end of the file.
     let end: String
     let escapesSlashes: Bool
     private let dropsFraction: Bool

@@ -1,9 +1,9 @@
 import AppData
 import BackupCore
 
-/// Finds out which version of the wire format a file has, before its records are read: members may come in any order.
+/// Determines the version of a file's wire format before its records are read: members may come in any order.
 enum WireVersionScan {
-    /// - Returns: `nil` when the file does not say, or cannot be read that far: what is wrong with it is told by whoever reads it.
+    /// - Returns: `nil` when the file does not declare it, or cannot be read that far: a later full read reports the errors.
     static func version(in source: any ByteSource, definition: AppDefinition) throws(BackupError) -> Int? {
         guard let field = definition.metadata.fields.first(where: { $0.source == .schemaVersion }) else { return nil }
         do throws(BackupError) {
@@ -19,8 +19,8 @@ enum WireVersionScan {
         }
     }
 
-    /// Goes on to a member of the object that has begun.
-    /// - Returns: the first token of its value; `nil` when there is none of that name.
+    /// Advances to a member of the object that has begun.
+    /// - Returns: the first token of its value; `nil` when there is no member of that name.
     private static func find(_ name: String, _ tokenizer: JSONTokenizer) throws(BackupError) -> JSONTokenizer.Token? {
         while try tokenizer.next() == .key {
             let isFound = name.utf8.elementsEqual(tokenizer.text().utf8)

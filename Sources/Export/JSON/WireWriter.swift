@@ -1,17 +1,17 @@
 import AppData
 import BackupCore
 
-/// Writes the app's export format, in the form that the data came in: two spaces of indentation, members in the definition's order, spelt as
-/// its `WireStyle` says. The same data gives the same bytes, always.
+/// Writes the app's export format, in the form of the original data: two spaces of indentation, members in the definition's order, spelling by
+/// its `WireStyle`. The same data always gives the same bytes.
 public struct WireWriter {
     public init() {}
 
-    /// Writes all of a snapshot.
+    /// Writes a whole snapshot.
     /// - Parameters:
     ///   - createdAt: the creation time in the metadata; a fraction of a second is dropped.
-    ///   - omittingRecords: whether to write what stands around the collections only, as if they were somewhere else.
-    ///   - recordWritten: called after every 1,000 records with their number so far, for progress.
-    /// - Throws: what the database or the sink throws.
+    ///   - omittingRecords: whether to write only the text around the collections, whose records are stored elsewhere.
+    ///   - recordWritten: called after every 1,000 records with the count so far, for progress.
+    /// - Throws: errors of the database or the sink.
     public func write(
         _ snapshot: DatabaseSnapshot, createdAt: Timestamp, to sink: any WireSink, omittingRecords: Bool = false,
         recordWritten: ((Int) -> Void)? = nil
@@ -23,7 +23,7 @@ public struct WireWriter {
     }
 }
 
-/// One export on its way.
+/// One run of an export.
 private final class WireWriterPass {
     private let definition: AppDefinition
     private let spelling: WireSpelling
@@ -97,7 +97,7 @@ private final class WireWriterPass {
         try members(WireObjectLayout(object.fields), object, buffer, indentation: 2)
     }
 
-    /// An object and the objects inside it.
+    /// Writes an object and its inner objects.
     /// - Parameter indentation: spaces before its closing brace.
     private func members(
         _ layout: WireObjectLayout, _ object: ObjectDefinition, _ buffer: RecordBuffer, indentation: Int
@@ -155,7 +155,7 @@ private final class WireWriterPass {
         try output.append(spelling.colon)
     }
 
-    /// An object from its opening to its closing brace.
+    /// Writes an object from its opening to its closing brace.
     private func members(
         _ fields: [FieldDefinition], _ parts: MemberParts, _ record: RecordBuffer, to output: OutputBuffer, closing: StaticString,
         label: () -> String
@@ -165,7 +165,7 @@ private final class WireWriterPass {
         for index in 0..<parts.count {
             let kind = record.kind(index)
             let part = parts[index]
-            // Of what SQLite may hold, null is a value: what is not there at all is a column that the table did not have.
+            // For SQLite values, null is a value: missing means that the table did not have the column.
             if kind == .missing || (kind == .null && part.type != .any && part.mayBeMissing) { continue }
             try parts.writeName(part, isFirst: isFirst, to: output)
             isFirst = false
@@ -182,12 +182,12 @@ private final class WireWriterPass {
         }
     }
 
-    /// What has no value is left out, where it may be.
+    /// Omits members without a value, where allowed.
     @inline(__always)
     private func isWritten(_ record: RecordBuffer, _ index: Int, _ field: FieldDefinition) -> Bool {
         switch record.kind(index) {
         case .missing: false
-        // Of what SQLite may hold, null is a value: what is not there at all is a column that the table did not have.
+        // For SQLite values, null is a value: missing means that the table did not have the column.
         case .null: field.type == .any || !(field.isNullable || !field.isRequired)
         default: true
         }
@@ -225,7 +225,7 @@ private final class WireWriterPass {
         try output.append(texts.isEmpty ? spelling.endOfEmptyArray(indentation: indentation) : space + "]")
     }
 
-    /// - Returns: false when JSON has no way to say it exactly.
+    /// - Returns: false when JSON cannot express it exactly.
     private func value(
         _ record: RecordBuffer, _ index: Int, _ kind: RecordBuffer.Kind, to output: OutputBuffer
     ) throws(BackupError) -> Bool {
@@ -233,7 +233,7 @@ private final class WireWriterPass {
         case .integer: try output.append(record.integer(index))
         case .real:
             let number = record.real(index)
-            // JSON has no infinity; as text it is at least not lost.
+            // JSON has no infinity; as a text it is at least preserved.
             try output.append(number.isFinite ? spelling.text(of: number) : "\"\(number)\"")
             return number.isFinite
         case .boolean: try output.append(record.boolean(index) ? "true" : "false")
@@ -253,19 +253,19 @@ private final class WireWriterPass {
     }
 }
 
-/// The text before each member's value, made once: `,\n      "name": `. And what every value is asked, without a look at its definition,
-/// which costs more than the value.
+/// The text before each member's value, computed once: `,\n      "name": `. Also the properties that every value needs, since looking at its definition
+/// costs more than the value.
 private final class MemberParts {
     struct Part {
         let type: FieldType
-        /// Whether it is left out when it is null.
+        /// Whether it is omitted when it is null.
         let mayBeMissing: Bool
         fileprivate let start: Int
         fileprivate let byteCount: Int
     }
 
     private let parts: [Part]
-    // Not an array: what lies in it is copied for every value, without a check of where it ends.
+    // Not an array: its bytes are copied for every value, without bounds checks.
     private let bytes: UnsafeMutableBufferPointer<UInt8>
 
     init(_ fields: [FieldDefinition], indentation: Int, _ spelling: WireSpelling) {

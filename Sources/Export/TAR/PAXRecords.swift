@@ -1,13 +1,13 @@
 import BackupCore
 
-/// The records of an extended header: each is its own length in decimal digits, a space, a keyword, `=`, a value, and a newline.
-/// The length counts all of that, so that values may hold any byte.
+/// The records of an extended header. Each consists of its own length in decimal digits, a space, a keyword, `=`, a value, and a newline.
+/// The length counts all of that, so values may contain any byte.
 struct PAXRecords {
     private(set) var bytes: [UInt8] = []
 
     mutating func append(_ keyword: String, _ value: [UInt8]) {
         let rest = keyword.utf8.count + value.count + 3
-        // The digits count themselves: one more may make the number longer by one.
+        // The digits count themselves: they may make the number one digit longer.
         var length = rest + String(rest).utf8.count
         length = rest + String(length).utf8.count
         bytes += Array("\(length) \(keyword)=".utf8)
@@ -15,7 +15,7 @@ struct PAXRecords {
         bytes.append(UInt8(ascii: "\n"))
     }
 
-    /// Seconds with as many decimals as are needed, exactly: -0.5 is half a second before 1970.
+    /// Seconds with as many decimals as needed, exactly: -0.5 is half a second before 1970.
     static func text(of time: Timestamp) -> String {
         guard time.nanoseconds > 0 else { return String(time.seconds) }
         let isNegative = time.seconds < 0
@@ -29,8 +29,8 @@ struct PAXRecords {
 
     // MARK: Reading
 
-    /// The first of some records.
-    /// - Returns: `nil` for what is none.
+    /// Parses the first record.
+    /// - Returns: `nil` for an invalid record.
     static func first(of bytes: ArraySlice<UInt8>) -> (keyword: String, value: ArraySlice<UInt8>, end: Int)? {
         let digits = bytes.prefix(8).prefix { (48...57).contains($0) }
         guard let length = Int(String(decoding: digits, as: UTF8.self)), digits.first != 48, length <= bytes.count,
@@ -44,8 +44,8 @@ struct PAXRecords {
         return (keyword, text[(sign + 1)...], end)
     }
 
-    /// The inverse of `text(of:)`; digits after the ninth decimal are dropped.
-    /// - Returns: `nil` for what is no number of seconds.
+    /// The inverse of `text(of:)`; drops digits after the ninth decimal.
+    /// - Returns: `nil` for an invalid number of seconds.
     static func time(_ value: ArraySlice<UInt8>) -> Timestamp? {
         let isNegative = value.first == UInt8(ascii: "-")
         let parts = value.dropFirst(isNegative ? 1 : 0).split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

@@ -1,24 +1,24 @@
 import BackupCore
 
-/// The members of a tar archive that anybody may have made, found by going from header to header.
+/// The members of an untrusted tar archive, found by walking from header to header.
 ///
-/// POSIX.1-1988 and POSIX.1-2001 are read, and the long names of GNU tar. Where programs read an archive in different ways (sparse files, a
-/// second extended header, a prefix in GNU's format, folders told by a slash alone), it is refused.
+/// Reads POSIX.1-1988 and POSIX.1-2001, and the long names of GNU tar. Refuses archives that programs read in different ways (sparse files, a second
+/// extended header, a prefix in GNU's format, folders marked only by a slash).
 struct TARDirectory {
-    /// Archives are filled up to whole records, by some programs of 512 KiB and more.
+    /// Archives are padded to whole records, which have 512 KiB and more with some programs.
     private static let tailLimitBytes: UInt64 = 16 << 20
-    /// What extended headers and long names may have in bytes: a path, a target and some attributes.
+    /// The size limit of extended headers and long names in bytes: a path, a target and some attributes.
     private static let extensionLimitBytes: UInt64 = 1 << 20
 
     private(set) var entries = ArchiveDirectory()
     private var window: ArchiveWindow
     private let limits: ArchiveLimits
 
-    /// - Throws: as `ArchiveReader.init(tar:size:limits:)`.
+    /// - Throws: like `ArchiveReader.init(tar:size:limits:)`.
     init(
         _ source: any ByteSource, size: UInt64, limits: ArchiveLimits, readsAhead: Bool
     ) throws(BackupError) {
-        // Headers lie next to each other when the files are small.
+        // If the files are small, headers are close together.
         window = ArchiveWindow(source, size: size, lengthBytes: readsAhead ? 64 << 10 : 0)
         self.limits = limits
         var position: UInt64 = 0
@@ -29,7 +29,7 @@ struct TARDirectory {
 
     /// - Returns: `nil` for a block of zeros.
     private mutating func header(at position: UInt64) throws(BackupError) -> TARHeaderFields? {
-        // The zeros behind a content that ends with the file may be missing: then its end is beyond the file's.
+        // The padding of a content that ends with the file may be missing: then its end is beyond the file's.
         guard position <= window.size, window.size - position >= TARFormat.blockSizeBytes else {
             throw ArchiveFailure.damaged("The archive has no end: it is cut off at byte \(position).")
         }
@@ -39,7 +39,7 @@ struct TARDirectory {
     }
 
     /// Reads one member with the headers that extend it.
-    /// - Returns: where the next one starts.
+    /// - Returns: where the next one starts
     private mutating func append(_ first: TARHeaderFields, at start: UInt64) throws(BackupError) -> UInt64 {
         var header = first
         var position = start
@@ -52,7 +52,7 @@ struct TARDirectory {
             let data = try window.bytes(at: dataOffset, count: Int(header.size))
             try extras.read(kind, data, at: dataOffset)
             position = dataOffset + header.size + TARFormat.paddingSize(after: header.size)
-            // A global header may stand alone, and says nothing of one member.
+            // A global header may stand alone, and does not belong to one member.
             if kind == .global, extras.isEmpty { return position }
             guard let next = try self.header(at: position) else {
                 throw ArchiveFailure.damaged("The archive ends after the extended header at byte \(dataOffset).")
@@ -80,7 +80,7 @@ struct TARDirectory {
         name = Self.withoutDots(name)
         if type == ZIPFormat.directoryType {
             while name.last == UInt8(ascii: "/") { name.removeLast() }
-            // The folder that everything lies in.
+            // The folder that contains everything.
             if name.isEmpty || name == [UInt8(ascii: ".")] { return next }
             name.append(UInt8(ascii: "/"))
         }
@@ -100,7 +100,7 @@ struct TARDirectory {
         return next
     }
 
-    /// - Returns: the file type's bits of `st_mode`.
+    /// - Returns: the file type bits of `st_mode`
     private func kind(of header: TARHeaderFields, _ shown: String, _ name: [UInt8]) throws(BackupError) -> UInt32 {
         switch header.type {
         case TARFormat.regularType, 0:
@@ -126,7 +126,7 @@ struct TARDirectory {
         return Array(rest)
     }
 
-    /// Two blocks of zeros, and nothing but zeros behind them.
+    /// Two blocks of zeros, followed only by zeros.
     private mutating func requireEnd(at position: UInt64) throws(BackupError) {
         guard window.size - position >= TARFormat.endSizeBytes else {
             throw ArchiveFailure.damaged("The archive has no end: it is cut off at byte \(window.size).")

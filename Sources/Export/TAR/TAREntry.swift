@@ -1,13 +1,13 @@
 import BackupCore
 
-/// What is written in front of one member's content: a ustar header, and before it an extended one if the ustar fields cannot tell all.
+/// The headers before one member's content: a ustar header, preceded by an extended one if the ustar fields do not suffice.
 ///
-/// Owner and group are 0 without names: bytes must not depend on whose the files are where the archive is read. Fields that an extended
-/// header overrules hold what fits of a path, and 0 for a number.
+/// Owner and group are 0 without names: the bytes must not depend on who owns the files where the archive is read. If an extended header overrides a
+/// field, the field holds the part of a path that fits, or 0 for a number.
 struct TAREntry {
     /// Folders end with `/`.
     let path: [UInt8]
-    /// Empty but for symbolic links.
+    /// Empty except for symbolic links.
     let linkTarget: [UInt8]
     let type: UInt8
     let permissions: UInt32
@@ -26,7 +26,7 @@ struct TAREntry {
         self.modificationTime = modificationTime
     }
 
-    /// Of a member's content it looks at the target of a symbolic link only.
+    /// Reads no content of a member except the target of a symbolic link.
     /// - Throws: `invalidArgument` for an empty name or a folder with content; `repositoryDamaged` for a link without its target.
     init(_ member: ArchiveMember) throws(BackupError) {
         guard !member.path.isEmpty else { throw BackupError(.invalidArgument, "an archive member has no name") }
@@ -80,7 +80,7 @@ struct TAREntry {
             size: hasFittingSize ? size : 0, seconds: hasFittingSeconds ? UInt64(modificationTime.seconds) : 0
         ).bytes
         guard !records.isEmpty else { return own }
-        // Every extended header has this name, which Python gives it: programs that do not know the type unpack it as a file.
+        // Every extended header has this name, the one that Python uses: programs that do not know the type unpack it as a file.
         let extended = TARHeaderBlock(
             name: Array("././@PaxHeader".utf8)[...], prefix: [], linkTarget: [], type: TARFormat.extendedHeaderType,
             permissions: 0o644, size: UInt64(records.count), seconds: 0
@@ -94,7 +94,7 @@ struct TAREntry {
         let hasPath = !Self.isASCII(path) || Self.split(path) == nil
         let hasTarget = !Self.isASCII(linkTarget) || linkTarget.count > TARFormat.linkField.count
         var records = PAXRecords()
-        // It says so of what follows it.
+        // Applies to the following records.
         if hasPath && !Self.isUTF8(path) || hasTarget && !Self.isUTF8(linkTarget) {
             records.append("hdrcharset", Array("BINARY".utf8))
         }
@@ -113,8 +113,8 @@ struct TAREntry {
     private static func isASCII(_ bytes: [UInt8]) -> Bool { bytes.allSatisfy { $0 < 0x80 } }
     private static func isUTF8(_ bytes: [UInt8]) -> Bool { String(validating: bytes, as: UTF8.self) != nil }
 
-    /// A path in the two fields that ustar has for it: as it is, or cut at the first slash after which the rest fits into the name.
-    /// - Returns: `nil` when no slash is so.
+    /// Splits a path into the two fields of ustar: whole, or cut at the first slash after which the rest fits into the name.
+    /// - Returns: `nil` when there is no such slash.
     private static func split(_ path: [UInt8]) -> (prefix: ArraySlice<UInt8>, name: ArraySlice<UInt8>)? {
         guard path.count > TARFormat.nameField.count else { return ([], path[...]) }
         let slash = UInt8(ascii: "/")

@@ -1,6 +1,6 @@
 import BackupCore
 
-/// What stands in front of a member's header, for what does not fit into it: pax extended headers, and GNU's long names.
+/// The headers before a member's header, for data that does not fit into it: pax extended headers, and GNU's long names.
 struct TARExtensions {
     enum Kind {
         case extended
@@ -20,11 +20,11 @@ struct TARExtensions {
         }
     }
 
-    /// The only character sets that say nothing: names are bytes.
+    /// The only character sets that do not matter: names are bytes.
     private static let characterSets = ["ISO-IR 10646 2000 UTF-8", "BINARY"]
 
     private(set) var path: [UInt8]?
-    /// Where the target of a link stands in the archive.
+    /// The position of a link's target in the archive.
     private(set) var linkTarget: (offset: UInt64, count: Int)?
     private(set) var size: UInt64?
     private(set) var modificationTime: Timestamp?
@@ -46,7 +46,7 @@ struct TARExtensions {
         }
     }
 
-    /// A text and the NUL that ends it.
+    /// A text and its terminating NUL.
     private static func longText(_ data: ArraySlice<UInt8>, at offset: UInt64) throws(BackupError) -> ArraySlice<UInt8> {
         let text = data.prefix { $0 != 0 }
         guard !text.isEmpty, data.dropFirst(text.count).allSatisfy({ $0 == 0 }) else {
@@ -61,7 +61,7 @@ struct TARExtensions {
         while !rest.isEmpty {
             guard let record = PAXRecords.first(of: rest) else { throw Self.refused(offset, "a malformed extended header") }
             let place = offset + UInt64(record.value.startIndex - data.startIndex)
-            // The last one counts for some programs, and the first for others.
+            // Some programs use the last one, others the first.
             guard seen.insert(record.keyword).inserted else {
                 throw Self.refused(offset, "\(MessageText.shortened(record.keyword)) twice")
             }

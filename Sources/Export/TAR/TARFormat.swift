@@ -1,11 +1,11 @@
-/// Numbers of POSIX.1-2001, "pax Interchange Format" and "ustar Interchange Format". Fields that are not named here stay zero.
+/// Constants of POSIX.1-2001, "pax Interchange Format" and "ustar Interchange Format". Fields that are not listed here stay zero.
 enum TARFormat {
     /// Headers and contents begin at multiples of this.
     static let blockSizeBytes: UInt64 = 512
-    /// Archives are written in records of 20 blocks. Tapes needed that; GNU tar, bsdtar and Python still fill the last one up, and
-    /// POSIX names it as the size to expect.
+    /// Archives are written in records of 20 blocks. Tapes needed that; GNU tar, bsdtar and Python still pad the last one, and POSIX names it as the
+    /// expected size.
     static let recordSizeBytes: UInt64 = 10_240
-    /// What says that the archive ends: two blocks of zeros.
+    /// The end marker of an archive: two blocks of zeros.
     static let endSizeBytes = 2 * blockSizeBytes
 
     static let nameField = 0..<100
@@ -22,22 +22,22 @@ enum TARFormat {
     static let deviceMinorField = 337..<345
     static let prefixField = 345..<500
 
-    /// With the version, 00.
+    /// Including the version, 00.
     static let magic: [UInt8] = Array("ustar\u{0}00".utf8)
     static let regularType = UInt8(ascii: "0")
     static let linkType = UInt8(ascii: "2")
     static let directoryType = UInt8(ascii: "5")
     static let extendedHeaderType = UInt8(ascii: "x")
-    /// Read only: what other programs write.
+    /// Only read: written by other programs.
     static let hardLinkType = UInt8(ascii: "1")
     static let globalHeaderType = UInt8(ascii: "g")
     static let longNameType = UInt8(ascii: "L")
     static let longTargetType = UInt8(ascii: "K")
     static let sparseType = UInt8(ascii: "S")
 
-    /// The greatest number in a field of 12 bytes: eleven octal digits. A size of 8 GiB is one more.
+    /// The maximum of a 12-byte field: eleven octal digits. A size of 8 GiB is one more.
     static let octalLimit: UInt64 = 1 << 33 - 1
 
-    /// Zeros that follow `size` bytes up to the next block.
+    /// The number of zeros from `size` bytes to the next block.
     static func paddingSize(after size: UInt64) -> UInt64 { (blockSizeBytes - size % blockSizeBytes) % blockSizeBytes }
 }

@@ -1,9 +1,9 @@
-/// One ustar header: 512 bytes, numbers in octal digits, texts without an end when they fill their field.
+/// One ustar header: 512 bytes, numbers in octal digits, texts without a terminator when they fill their field.
 struct TARHeaderBlock {
     private(set) var bytes = [UInt8](repeating: 0, count: Int(TARFormat.blockSizeBytes))
 
     /// - Parameters:
-    ///   - size: at most `TARFormat.octalLimit`, as is `seconds`.
+    ///   - size: at most `TARFormat.octalLimit`, like `seconds`.
     init(
         name: ArraySlice<UInt8>, prefix: ArraySlice<UInt8>, linkTarget: ArraySlice<UInt8>, type: UInt8, permissions: UInt32,
         size: UInt64, seconds: UInt64
@@ -27,7 +27,7 @@ struct TARHeaderBlock {
         bytes.replaceSubrange(field.lowerBound..<field.lowerBound + text.count, with: text)
     }
 
-    /// Leading zeros fill the field but for its last byte, which ends it.
+    /// Leading zeros fill the field except for its last byte, the terminator.
     private mutating func put(_ number: UInt64, _ field: Range<Int>) {
         var rest = number
         for index in field.dropLast().reversed() {
@@ -36,7 +36,7 @@ struct TARHeaderBlock {
         }
     }
 
-    /// The sum of all bytes, those of its own field taken as spaces: six digits, a zero byte and a space.
+    /// The sum of all bytes, with its own field counted as spaces: six digits, a zero byte and a space.
     private mutating func putChecksum() {
         let field = TARFormat.checksumField
         for index in field { bytes[index] = UInt8(ascii: " ") }

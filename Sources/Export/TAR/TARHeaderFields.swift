@@ -1,19 +1,19 @@
 import BackupCore
 
-/// One header block of a tar archive that anybody may have made.
+/// One header block of an untrusted tar archive.
 struct TARHeaderFields {
     /// GNU tar's own format: `ustar`, two spaces, and no prefix.
     private static let gnuMagic: [UInt8] = Array("ustar  \u{0}".utf8)
 
     let type: UInt8
-    /// With the prefix, if there is one.
+    /// Including the prefix, if there is one.
     let path: [UInt8]
     let linkTargetCount: Int
     let permissions: UInt32
     let size: UInt64
     let seconds: Int64
 
-    /// Whether bytes begin with a header of this format, whatever it says.
+    /// Whether bytes begin with a header of this format, regardless of its content.
     static func isHeader(_ bytes: ArraySlice<UInt8>) -> Bool {
         guard bytes.count >= Int(TARFormat.blockSizeBytes) else { return false }
         let block = Array(bytes.prefix(Int(TARFormat.blockSizeBytes)))
@@ -32,7 +32,7 @@ struct TARHeaderFields {
         return number(block[TARFormat.checksumField]) == sum
     }
 
-    /// - Parameter position: where the block stands, for messages.
+    /// - Parameter position: the block's position, for messages.
     /// - Throws: `damagedContent`, `invalidContent`.
     init(_ block: ArraySlice<UInt8>, at position: UInt64) throws(BackupError) {
         let block = Array(block)
@@ -44,7 +44,7 @@ struct TARHeaderFields {
             throw ArchiveFailure.refused("The entry at byte \(position) has an old form of tar that tells too little.")
         }
         let prefix = Self.text(block[TARFormat.prefixField])
-        // GNU's format has other things there, which some programs take for a prefix.
+        // GNU's format has other data there, which some programs treat as a prefix.
         guard !isGNU || block[TARFormat.prefixField].allSatisfy({ $0 == 0 }) else {
             throw ArchiveFailure.refused("The entry at byte \(position) is of an incremental archive.")
         }
@@ -66,7 +66,7 @@ struct TARHeaderFields {
     /// Up to the first NUL.
     private static func text(_ field: ArraySlice<UInt8>) -> ArraySlice<UInt8> { field.prefix { $0 != 0 } }
 
-    /// The same, or, after a first byte of 0xFF, a negative number in two's complement, which GNU tar writes for times before 1970.
+    /// The same. After a first byte of 0xFF, a negative number in two's complement, which GNU tar writes for times before 1970.
     private static func time(_ field: ArraySlice<UInt8>) -> Int64? {
         guard field.first == 0xFF else { return number(field).flatMap { Int64(exactly: $0) } }
         let value = field.suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -74,7 +74,7 @@ struct TARHeaderFields {
         return seconds < 0 && field.dropLast(8).allSatisfy { $0 == 0xFF } ? seconds : nil
     }
 
-    /// Octal digits between spaces and NULs, or, after a first byte of 0x80, a number in bytes, which GNU tar writes when digits do not suffice.
+    /// Octal digits between spaces and NULs. After a first byte of 0x80, a binary number, which GNU tar writes when digits do not suffice.
     /// - Returns: `nil` for anything else.
     private static func number(_ field: ArraySlice<UInt8>) -> UInt64? {
         if field.first == 0x80 {
@@ -83,7 +83,7 @@ struct TARHeaderFields {
         }
         var rest = field.drop { $0 == UInt8(ascii: " ") }
         var value: UInt64 = 0
-        // Twelve digits at most: they fit.
+        // At most twelve digits: no overflow.
         while let digit = rest.first, (UInt8(ascii: "0")...UInt8(ascii: "7")).contains(digit) {
             value = value << 3 | UInt64(digit - UInt8(ascii: "0"))
             rest = rest.dropFirst()

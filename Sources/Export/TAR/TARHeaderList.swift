@@ -1,12 +1,12 @@
 import BackupCore
 
-/// All headers of an archive, with the zeros between contents, one after the other: some 50 bytes of memory and the path for each
-/// member. The bytes are made when they are read.
+/// All headers of an archive, with the padding after contents, consecutively: some 50 bytes of memory plus the path for each member. The bytes are
+/// generated on read.
 struct TARHeaderList: Sendable {
     private struct Record {
-        /// Where the headers start among all of this list's bytes. Behind them lie the zeros that follow the member's content.
+        /// Where the headers start among the bytes of this list. The padding after the member's content follows them.
         let start: UInt64
-        /// Where path and target lie in `text`, one after the other.
+        /// Where path and target start in `text`, one after the other.
         let textStart: Int
         let size: UInt64
         let seconds: Int64
@@ -19,10 +19,10 @@ struct TARHeaderList: Sendable {
 
     private var records: [Record] = []
     private var text: [UInt8] = []
-    /// Bytes of all headers and of the zeros behind contents.
+    /// Bytes of all headers and of the padding after contents.
     private(set) var length: UInt64 = 0
 
-    /// Gives back the room for more members.
+    /// Frees unused capacity.
     mutating func trim() {
         records.trim()
         text.trim()
@@ -39,7 +39,7 @@ struct TARHeaderList: Sendable {
         length += entry.headerSize + entry.paddingSize
     }
 
-    /// Fills the buffer; behind the last member everything is zero, without end.
+    /// Fills the buffer; after the last member, all bytes are zero without limit.
     func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) {
         buffer.initializeMemory(as: UInt8.self, repeating: 0)
         let end = offset + UInt64(buffer.count)

@@ -1,24 +1,23 @@
 import BackupCore
 
-/// Lays files out as one tar archive without building it (POSIX.1-2001: ustar headers, and extended ones where they are needed). Contents
-/// are the chunks as they are stored already, so reading the archive costs what reading its files costs; everything between them is made
-/// from one small list when it is read.
+/// Lays files out as one tar archive without building it (POSIX.1-2001: ustar headers, and extended ones where needed). The contents are the stored
+/// chunks, so reading the archive costs as much as reading its files; everything between them is generated on read from one small list.
 ///
-/// The same members in the same order give the same bytes, for ever: a change to what is written here needs a new `version`,
-/// and the old one must go on being served to the snapshots that were made with it.
+/// The same members in the same order must give the same bytes forever: a change to the written format needs a new `version`, and the old one must
+/// still be served for the snapshots that were created with it.
 public struct TARLayout: ArchiveLayout {
-    /// The rules by which this layout writes; recorded with each snapshot.
+    /// The version of the rules for writing; recorded with each snapshot.
     public static let version: UInt32 = 1
 
     private var table = ExtentTable()
     private let headers = TARHeaderSource()
-    /// How much of the headers lies in the table already.
+    /// How much of the headers is already in the table.
     private var placedLength: UInt64 = 0
     private var counter = SizeCounter()
 
     public init() {}
 
-    /// Adds one entry. Names are written as they are; that no two are the same is the caller's to see to.
+    /// Adds one entry. Writes names unchanged; the caller must ensure that they are unique.
     /// - Throws: `invalidArgument` for an empty name or a folder with content; `repositoryDamaged` when the pieces do not add up to the
     ///   member's size. The layout is unchanged then.
     public mutating func append(_ member: ArchiveMember) throws(BackupError) {
@@ -39,7 +38,7 @@ public struct TARLayout: ArchiveLayout {
         for piece in member.content { table.append(piece) }
     }
 
-    /// Closes the archive with its zeros.
+    /// Closes the archive with its end marker.
     public consuming func finish() -> ExtentTable {
         place(upTo: headers.update { $0.length } + counter.endSize)
         table.trim()

@@ -1,7 +1,7 @@
 import BackupCore
 
 extension TARLayout {
-    /// Counts the bytes of an archive member by member: what a folder listing needs, without the extents.
+    /// Counts the bytes of an archive member by member, for a folder listing, without the extents.
     public struct SizeCounter: ArchiveSizeCounter {
         private var memberSize: UInt64 = 0
 
@@ -10,10 +10,10 @@ extension TARLayout {
         /// - Throws: `invalidArgument` for an empty name or a folder with content; `repositoryDamaged` for a link without its target.
         public mutating func append(_ member: ArchiveMember) throws(BackupError) { append(try TAREntry(member)) }
 
-        /// Sums wrap around instead of trapping: damaged folders may say anything of a file's size.
+        /// Sums wrap around instead of trapping: damaged folders may contain any file size.
         mutating func append(_ entry: TAREntry) { memberSize &+= entry.headerSize &+ entry.size &+ entry.paddingSize }
 
-        /// The zeros behind the last member: two blocks, and up to the end of the record.
+        /// The zeros after the last member: two blocks, and the rest of the record.
         var endSize: UInt64 {
             let end = memberSize &+ TARFormat.endSizeBytes
             let rest = end % TARFormat.recordSizeBytes

@@ -1,13 +1,13 @@
 /// Plain bytes inside a DEFLATE stream (RFC 1951, section 3.2.4): stored blocks, each a header of five bytes and up to 65,535
-/// bytes as they are. They may stand wherever the stream is on a byte boundary, so before and after every stored segment.
+/// raw bytes. They may be anywhere the stream is on a byte boundary, so before and after every stored segment.
 enum DeflateFraming {
     static let blockSizeLimitBytes: UInt64 = 65_535
     static let blockHeaderSize: UInt64 = 5
 
-    /// An empty final block with fixed codes: what makes a run of segments a whole stream.
+    /// An empty final block with fixed codes: it completes a run of segments to a whole stream.
     static let end: [UInt8] = [0x03, 0x00]
 
-    /// Length of `plainLength` bytes with their block headers; nothing for nothing.
+    /// Length of `plainLength` bytes with their block headers; 0 for 0.
     static func framedLength(_ plainLength: UInt64) -> UInt64 {
         let blockCount = plainLength / blockSizeLimitBytes + (plainLength.isMultiple(of: blockSizeLimitBytes) ? 0 : 1)
         return plainLength + blockCount * blockHeaderSize

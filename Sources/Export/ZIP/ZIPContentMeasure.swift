@@ -1,11 +1,11 @@
 import BackupCore
 
-/// What a ZIP entry must know of its content, added up piece by piece: a database has millions of them.
+/// The totals of a ZIP entry's content, added up piece by piece: a database has millions of pieces.
 public struct ZIPContentMeasure: Sendable {
     /// Bytes of the plain content.
     private(set) var size: UInt64 = 0
     private(set) var hasDeflated = false
-    /// Bytes of the content as DEFLATE: the stored bytes of what is deflated, and everything else in frames.
+    /// Bytes of the content as DEFLATE: the stored bytes of deflated chunks, and everything else in frames.
     private(set) var deflatedSize = UInt64(DeflateFraming.end.count)
 
     public init() {}

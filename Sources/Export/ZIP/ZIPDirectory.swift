@@ -1,8 +1,8 @@
 import BackupCore
 
-/// A ZIP archive's central directory, and what has to be held against the entries' own headers.
+/// A ZIP archive's central directory, and the values to compare with the entries' local headers.
 struct ZIPDirectory {
-    /// What an entry's own header must say as well.
+    /// Values that an entry's local header must repeat.
     struct Header {
         let flags: UInt16
         let method: UInt16
@@ -10,16 +10,16 @@ struct ZIPDirectory {
     }
 
     private(set) var entries = ArchiveDirectory()
-    /// In the order of the entries.
+    /// In entry order
     private(set) var headers: [Header] = []
 
     /// Reads the whole central directory.
-    /// - Throws: `damagedContent`, `invalidContent` or `tooLarge`, as `ArchiveReader.init`.
+    /// - Throws: `damagedContent`, `invalidContent` or `tooLarge`, like `ArchiveReader.init`.
     init(_ window: inout ArchiveWindow, _ end: ZIPEndRecord, limits: ArchiveLimits) throws(BackupError) {
         guard end.entryCount <= UInt64(min(limits.entryCount, Int(Int32.max))) else {
             throw ArchiveFailure.tooLarge("The archive has \(end.entryCount) entries, more than \(limits.entryCount).")
         }
-        // A record has 46 bytes at least: a count that lies cannot make this program reserve more than the file justifies.
+        // A record has at least 46 bytes: a false count cannot make this program reserve more than the file justifies.
         guard end.entryCount <= end.centralSize / UInt64(ZIPFormat.centralHeaderSize) else {
             throw ArchiveFailure.damaged("The central directory is too short for its \(end.entryCount) entries.")
         }
@@ -34,7 +34,7 @@ struct ZIPDirectory {
         try entries.finish(archiveSizeBytes: window.size, limits)
     }
 
-    /// - Returns: where the next record starts.
+    /// - Returns: where the next record starts
     private mutating func appendRecord(
         _ window: inout ArchiveWindow, at position: UInt64, end: ZIPEndRecord, limits: ArchiveLimits
     ) throws(BackupError) -> UInt64 {

@@ -1,13 +1,13 @@
 import BackupCore
 
-/// Where the central directory is, from the record at the archive's end and its ZIP64 form.
+/// The location of the central directory, from the record at the archive's end and its ZIP64 form.
 struct ZIPEndRecord {
     let entryCount: UInt64
     let centralOffset: UInt64
     let centralSize: UInt64
 
-    /// - Throws: `invalidContent` for what is not a ZIP; `damagedContent` for one that is cut off, has something in front of
-    ///   it or behind it, or whose end can be read in two ways.
+    /// - Throws: `invalidContent` for a file that is not a ZIP; `damagedContent` for one that is truncated, has data before or after
+    ///   it, or has an ambiguous end.
     init(_ window: inout ArchiveWindow) throws(BackupError) {
         let size = window.size
         guard size >= 4 else { throw ArchiveFailure.notAnArchive("The file has \(size) bytes; the smallest ZIP archive has 22.") }
@@ -49,13 +49,13 @@ struct ZIPEndRecord {
         }
     }
 
-    /// The last end record in the file. Programs search it backwards, so it counts only when nothing behind it looks like
-    /// another one and its comment ends exactly with the file.
+    /// The last end record in the file. Programs search for it backwards, so it counts only when nothing after it looks like another one and its
+    /// comment ends exactly with the file.
     private static func find(_ window: inout ArchiveWindow) throws(BackupError) -> (UInt64, ArraySlice<UInt8>) {
         guard window.size >= UInt64(ZIPFormat.endRecordSize) else {
             throw ArchiveFailure.damaged("The archive is cut off: it has no end record.")
         }
-        // Mostly there is no comment. Then nothing else of the archive's end is read, which may be damaged.
+        // Usually there is no comment. Then no other part of the archive's end is read, since it may be damaged.
         let last = window.size - UInt64(ZIPFormat.endRecordSize)
         let plain = try window.bytes(at: last, count: ZIPFormat.endRecordSize)
         if plain.littleEndian(0, UInt32.self) == ZIPFormat.endRecordSignature, plain.littleEndian(20, UInt16.self) == 0 {
@@ -82,7 +82,7 @@ struct ZIPEndRecord {
         let centralOffset: UInt64
     }
 
-    /// The ZIP64 end record, when a locator for it stands before the end record.
+    /// The ZIP64 end record, if its locator precedes the end record.
     private static func zip64(_ window: inout ArchiveWindow, endRecord: UInt64) throws(BackupError) -> Large? {
         guard endRecord >= UInt64(ZIPFormat.zip64LocatorSize) else { return nil }
         let locatorPosition = endRecord - UInt64(ZIPFormat.zip64LocatorSize)

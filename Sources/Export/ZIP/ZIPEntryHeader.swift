@@ -1,8 +1,8 @@
 import BackupCore
 
-/// What the local and the central header of one written entry say.
+/// The content of the local and the central header of one written entry.
 ///
-/// - Names that are valid UTF-8 and not plain ASCII carry the UTF-8 flag; names that are not UTF-8 stand as they are, without it.
+/// - Names that are valid UTF-8 and not plain ASCII have the UTF-8 flag; names that are not UTF-8 are written unchanged, without it.
 /// - "Made by" is Unix, so the mode is in the upper half of the external attributes.
 /// - ZIP64 fields appear only where a 32-bit field is too small.
 struct ZIPEntryHeader {
@@ -17,15 +17,15 @@ struct ZIPEntryHeader {
     private let isDirectory: Bool
 
     /// - Throws: `nameTooLong`; `invalidArgument` for an empty name or a folder with content; `repositoryDamaged` when the
-    ///   pieces do not add up to the member's size: an archive made of them would not check.
+    ///   pieces do not add up to the member's size: an archive made of them would be invalid.
     init(_ member: ArchiveMember) throws(BackupError) {
         var measure = ZIPContentMeasure()
         for piece in member.content { measure.append(piece) }
         try self.init(member, measure)
     }
 
-    /// - Parameter content: of the member's own content, which need not be in it.
-    /// - Throws: as above.
+    /// - Parameter content: the totals of the member's content, which the member itself need not contain.
+    /// - Throws: like the initializer above.
     init(_ member: ArchiveMember, _ content: ZIPContentMeasure) throws(BackupError) {
         let name = String(decoding: member.path, as: UTF8.self)
         guard !member.path.isEmpty else { throw BackupError(.invalidArgument, "an archive member has no name") }
@@ -58,7 +58,7 @@ struct ZIPEntryHeader {
         }
     }
 
-    /// Whether the piece's stored bytes can lie in a DEFLATE stream as they are.
+    /// Whether the piece's stored bytes can be part of a DEFLATE stream unchanged.
     static func isDeflated(_ piece: ContentPiece) -> Bool {
         if case .chunk(let chunk) = piece { return chunk.codec == .deflate && chunk.plainLength > 0 }
         return false
@@ -124,7 +124,7 @@ struct ZIPEntryHeader {
         appendTimestampExtra(to: &writer)
     }
 
-    /// The run of fields that both headers share, from "version needed" to the sizes.
+    /// The fields that both headers share, from "version needed" to the sizes.
     private func appendCommonFields(to writer: inout ByteWriter, version: UInt16) {
         let clock = ZIPTime.msdos(modificationTime)
         writer.append(version)

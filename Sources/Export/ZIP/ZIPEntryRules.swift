@@ -1,17 +1,17 @@
 import BackupCore
 
-/// What a single entry of a foreign archive may be.
+/// The rules for a single entry of a foreign archive.
 enum ZIPEntryRules {
     private static let allowedFlags =
         ZIPFormat.compressionLevelFlags | ZIPFormat.dataDescriptorFlag | ZIPFormat.utf8Flag
-    /// DEFLATE cannot make less than one byte of this many.
+    /// DEFLATE cannot compress this many bytes to less than one.
     private static let deflateRatioLimit: UInt64 = 1_032
 
-    /// - Throws: `invalidContent` for a name that would leave the folder it is unpacked to, or cannot be created.
+    /// - Throws: `invalidContent` for a name that would leave the target folder, or cannot be created.
     static func checkName(
         _ name: ArraySlice<UInt8>, isUTF8: Bool, acceptsBackslash: Bool, componentSizeBytes: Int
     ) throws(BackupError) {
-        // Made only for a message: there can be a million names.
+        // Computed only for a message: there can be a million names.
         var shown: String { ArchiveFailure.quoted(name) }
         guard let first = name.first else { throw ArchiveFailure.refused("An entry of the archive has no name.") }
         guard first != UInt8(ascii: "/") else { throw ArchiveFailure.refused("The entry \(shown) has an absolute path.") }
@@ -44,10 +44,10 @@ enum ZIPEntryRules {
         }
     }
 
-    /// Files and folders only, and all signs of which of the two it is must agree.
+    /// Allows only files and folders (and links if accepted), and all signs of the kind must agree.
     static func checkKind(attributes: UInt32, name: ArraySlice<UInt8>, acceptsLink: Bool) throws(BackupError) {
         let isDirectory = name.last == UInt8(ascii: "/")
-        // Whatever system the archive claims to come from: some programs look at the mode regardless.
+        // Checked for every claimed system: some programs always use the mode.
         switch attributes >> 16 & ZIPFormat.fileTypeMask {
         case 0: break
         case ZIPFormat.regularFileType where !isDirectory: break
@@ -64,7 +64,7 @@ enum ZIPEntryRules {
         }
     }
 
-    /// - Throws: `damagedContent` for sizes that cannot be true.
+    /// - Throws: `damagedContent` for impossible sizes.
     static func checkSizes(_ record: ArchiveDirectory.Record, name: ArraySlice<UInt8>) throws(BackupError) {
         let isDirectory = name.last == UInt8(ascii: "/")
         let isPossible =

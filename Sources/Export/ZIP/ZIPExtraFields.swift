@@ -1,13 +1,12 @@
 import BackupCore
 
-/// The extra fields of a header, as far as they matter here.
+/// The relevant extra fields of a header.
 struct ZIPExtraFields {
     private var zip64: ArraySlice<UInt8>?
     private(set) var modificationTime: Timestamp?
 
     /// - Parameter name: the name in the same header.
-    /// - Throws: `damagedContent` for a malformed list, for a field that stands twice, and for fields that give the entry a
-    ///   second name or a second kind.
+    /// - Throws: `damagedContent` for a malformed list, for a duplicate field, and for fields that give the entry a second name or a second kind.
     init(_ extra: ArraySlice<UInt8>, name: ArraySlice<UInt8>) throws(BackupError) {
         var rest = extra
         var hasUnicodePath = false
@@ -27,13 +26,13 @@ struct ZIPExtraFields {
                 }
                 zip64 = field
             case ZIPFormat.extendedTimestampExtra:
-                // A flag byte, and the modification time first when its bit is set; signed, as the programs that write it do.
+                // A flag byte, then the modification time if its bit is set; signed, as the programs that write it do.
                 if count >= 5, let flags = field.first, flags & 1 == 1 {
                     let seconds = Int32(bitPattern: field.littleEndian(1, UInt32.self))
                     modificationTime = Timestamp(seconds: Int64(seconds))
                 }
             case ZIPFormat.unicodePathExtra:
-                // A version byte, a CRC and the name again. Only some programs look at it.
+                // A version byte, a CRC and the name again. Only some programs use it.
                 guard !hasUnicodePath, field.dropFirst(5) == name else {
                     throw ArchiveFailure.damaged("The entry \(ArchiveFailure.quoted(name)) has two names.")
                 }
@@ -43,20 +42,20 @@ struct ZIPExtraFields {
             default: break
             }
         }
-        // Up to three zero bytes are padding that some programs write to align the data.
+        // Up to three zero bytes are padding with which some programs align the data.
         guard rest.allSatisfy({ $0 == 0 }) else {
             throw ArchiveFailure.damaged("The extra fields of \(ArchiveFailure.quoted(name)) are malformed.")
         }
     }
 
-    /// The values that stand in the ZIP64 field for those 32-bit fields that say "see there".
+    /// The values in the ZIP64 field for those 32-bit fields that refer to it.
     ///
-    /// Programs differ in how they read a field that has more than was asked for, so its length must be exact; where nothing
-    /// was asked for, it may only repeat what is known.
+    /// Programs differ in how they read a field with more values than required, so its length must be exact; if no value is required, it may only repeat
+    /// known ones.
     /// - Parameter shortValues: the 32-bit fields in the order of the ZIP64 field: size, compressed size, and offset.
-    /// - Parameter hasDisk: whether the disk number is asked for as well.
+    /// - Parameter hasDisk: whether the disk number is also required.
     /// - Parameter mayBeZero: whether a repeated value may also be zero, as before a data descriptor.
-    /// - Returns: the full values, or `nil` when the field does not fit.
+    /// - Returns: the full values, or `nil` when the field does not match.
     func resolve(_ shortValues: [UInt32], hasDisk: Bool = false, mayBeZero: Bool = false) -> [UInt64]? {
         let askedCount = shortValues.count { $0 == ZIPFormat.limit32 }
         var values = shortValues.map { UInt64($0) }

@@ -1,4 +1,4 @@
-/// The numbers of the ZIP format (PKWARE's APPNOTE.TXT 6.3), shared by the layout and the reader.
+/// The constants of the ZIP format (PKWARE's APPNOTE.TXT 6.3), shared by the layout and the reader.
 enum ZIPFormat {
     static let localHeaderSignature: UInt32 = 0x0403_4B50
     static let centralHeaderSignature: UInt32 = 0x0201_4B50
@@ -18,19 +18,19 @@ enum ZIPFormat {
     static let deflateMethod: UInt16 = 8
 
     static let encryptedFlag: UInt16 = 1 << 0
-    /// How hard the compressor tried; says nothing about the data.
+    /// The compressor's effort; irrelevant for reading.
     static let compressionLevelFlags: UInt16 = 1 << 1 | 1 << 2
-    /// CRC and sizes follow the data instead of standing in the local header.
+    /// CRC and sizes follow the data instead of being in the local header.
     static let dataDescriptorFlag: UInt16 = 1 << 3
     static let utf8Flag: UInt16 = 1 << 11
 
     static let zip64Extra: UInt16 = 0x0001
     static let extendedTimestampExtra: UInt16 = 0x5455
     static let unicodePathExtra: UInt16 = 0x7075
-    /// The "ASi Unix" field: a mode and a link target of its own.
+    /// The "ASi Unix" field, with a separate mode and link target.
     static let asiUnixExtra: UInt16 = 0x756E
 
-    /// Stands in a 16-bit or 32-bit field for "see the ZIP64 field".
+    /// Means "see the ZIP64 field" in a 16-bit or 32-bit field.
     static let limit16: UInt16 = 0xFFFF
     static let limit32: UInt32 = 0xFFFF_FFFF
 

@@ -1,18 +1,18 @@
 import BackupCore
 
-/// Lays files out as one ZIP archive without building it: the result is a table of extents over chunks that are stored already,
-/// so its size is exact at once and any byte range of it is arithmetic.
+/// Lays files out as one ZIP archive without building it: the result is a table of extents over stored chunks, so its size is known exactly from
+/// the start, and any byte range of it can be computed.
 ///
 /// An entry whose chunks are all stored raw is "stored" (method 0). An entry with any deflated chunk is "deflated" (method 8):
-/// such chunks lie in it with their stored bytes, and everything else in it is framed as DEFLATE stored blocks.
+/// it contains the stored bytes of such chunks, and frames everything else as DEFLATE stored blocks.
 ///
-/// The same members in the same order give the same bytes, for ever: a change to what is written here needs a new `version`,
-/// and the old one must go on being served to the snapshots that were made with it.
+/// The same members in the same order must give the same bytes forever: a change to the written format needs a new `version`, and the old one must
+/// still be served for the snapshots that were created with it.
 public struct ZIPLayout: ArchiveLayout {
-    /// The rules by which this layout writes; recorded with each snapshot.
+    /// The version of the rules for writing; recorded with each snapshot.
     public static let version: UInt32 = 1
 
-    /// Literal bytes are gathered up to about this size before they become an extent of their own.
+    /// Literal bytes are collected up to about this size before they become an extent.
     private static let literalSizeBytes = 64 << 10
 
     private var table = ExtentTable()
@@ -23,7 +23,7 @@ public struct ZIPLayout: ArchiveLayout {
 
     public init() {}
 
-    /// Adds one entry. Names are written as they are; that no two are the same is the caller's to see to.
+    /// Adds one entry. Writes names unchanged; the caller must ensure that they are unique.
     /// - Throws: `nameTooLong`; `invalidArgument` for an empty name or a folder with content; `repositoryDamaged` when the
     ///   pieces do not add up to the member's size. The layout is unchanged then.
     public mutating func append(_ member: ArchiveMember) throws(BackupError) {

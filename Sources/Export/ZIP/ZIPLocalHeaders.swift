@@ -1,7 +1,7 @@
 import BackupCore
 
-/// Checks that the entries' own headers say what the central directory says, and that the entries cover the archive without
-/// gap or overlap. A program that reads the archive from its start then finds the same files as one that starts at its end.
+/// Checks that the local headers match the central directory, and that the entries cover the archive without gap or overlap. Then a program that reads
+/// the archive from its start finds the same files as one that starts at its end.
 struct ZIPLocalHeaders {
     private let end: ZIPEndRecord
     private var window: ArchiveWindow
@@ -11,7 +11,7 @@ struct ZIPLocalHeaders {
         self.end = end
     }
 
-    /// Also fills in where each entry's data starts.
+    /// Also sets where each entry's data starts.
     /// - Throws: `damagedContent`.
     mutating func check(_ directory: inout ZIPDirectory) throws(BackupError) {
         var order = Array(directory.headers.indices)
@@ -45,7 +45,7 @@ struct ZIPLocalHeaders {
         }
     }
 
-    /// - Returns: where the entry's data starts.
+    /// - Returns: where the entry's data starts
     private mutating func checkHeader(
         _ record: ArchiveDirectory.Record, _ expected: ZIPDirectory.Header, _ name: ArraySlice<UInt8>
     ) throws(BackupError) -> UInt64 {
@@ -72,7 +72,7 @@ struct ZIPLocalHeaders {
         guard let values = extra.resolve(shortValues, mayBeZero: isStreamed) else {
             throw contradiction(name, "its ZIP64 field does not fit")
         }
-        // Before a data descriptor the local header may leave the values open.
+        // Before a data descriptor, the local header may leave the values zero.
         func agrees(_ local: UInt64, _ central: UInt64) -> Bool { local == central || isStreamed && local == 0 }
         guard agrees(values[0], record.size), agrees(values[1], record.compressedSize) else {
             throw contradiction(name, "the sizes differ")
@@ -88,7 +88,7 @@ struct ZIPLocalHeaders {
         return expected.localOffset + UInt64(length)
     }
 
-    /// The descriptor has 32-bit or 64-bit sizes, and a signature or none; which of the four must follow from its length.
+    /// The descriptor has 32-bit or 64-bit sizes, with or without a signature; its length determines which.
     private mutating func checkDescriptor(
         _ record: ArchiveDirectory.Record, _ name: ArraySlice<UInt8>, _ range: Range<UInt64>
     ) throws(BackupError) {

@@ -1,20 +1,20 @@
 import BackupCore
 
 extension ZIPLayout {
-    /// Counts the bytes of an archive member by member: what a folder listing needs, without the extents.
+    /// Counts the bytes of an archive member by member, for a folder listing, without the extents.
     public struct SizeCounter: ArchiveSizeCounter {
-        /// Bytes of the local headers and the entries' data so far: where the next local header stands.
+        /// Bytes of the local headers and the entries' data so far: the offset of the next local header.
         private(set) var localSize: UInt64 = 0
         private var centralSize: UInt64 = 0
         private var entryCount: UInt64 = 0
 
         public init() {}
 
-        /// - Throws: as `ZIPLayout.append(_:)`.
+        /// - Throws: like `ZIPLayout.append(_:)`.
         public mutating func append(_ member: ArchiveMember) throws(BackupError) { append(try ZIPEntryHeader(member)) }
 
-        /// - Parameter content: of the member, whose own may be left out.
-        /// - Throws: as `ZIPLayout.append(_:)`.
+        /// - Parameter content: the totals of the member's content, which the member itself may omit.
+        /// - Throws: like `ZIPLayout.append(_:)`.
         public mutating func append(_ member: ArchiveMember, _ content: ZIPContentMeasure) throws(BackupError) {
             append(try ZIPEntryHeader(member, content))
         }

@@ -1,11 +1,10 @@
 import BackupCore
 import Glibc
 
-/// The two clocks of a ZIP entry. The old one (MS-DOS, two-second steps, 1980 to 2107) has no zone by itself; this program
-/// writes and reads it as UTC, so that an archive does not depend on where it is made. The extended timestamp beside it is
-/// exact to the second, and tools prefer it.
+/// The two clocks of a ZIP entry. The old one (MS-DOS, two-second steps, 1980 to 2107) has no time zone; this program writes and reads it as UTC, so that
+/// an archive does not depend on where it is created. The extended timestamp beside it is exact to the second, and tools prefer it.
 enum ZIPTime {
-    /// Times outside the clock's range become its first or its last moment.
+    /// Clamps times outside the clock's range.
     static func msdos(_ time: Timestamp) -> (time: UInt16, date: UInt16) {
         let earliest: (UInt16, UInt16) = (0, 1 << 5 | 1)
         let latest: (UInt16, UInt16) = (23 << 11 | 59 << 5 | 29, 127 << 9 | 12 << 5 | 31)
@@ -21,7 +20,7 @@ enum ZIPTime {
         return (clock, date)
     }
 
-    /// The moment that an MS-DOS time stands for in UTC; a month or day of 0 counts as the first.
+    /// The time of an MS-DOS timestamp in UTC; a month or day of 0 counts as 1.
     static func timestamp(msdosTime: UInt16, date: UInt16) -> Timestamp {
         var parts = tm()
         parts.tm_year = Int32(date >> 9) + 80

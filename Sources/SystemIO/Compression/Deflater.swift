@@ -1,9 +1,9 @@
 import BackupCore
 import CZlib
 
-/// Compresses chunks to raw DEFLATE segments that end on a byte boundary with a full flush and have no final block, by zlib, with a preset
-/// dictionary or without. It is for differences (`ChunkCodec.deflateAgainstBase`), which zlib makes a fifth as large as igzip does;
-/// `SegmentDeflater` is faster for whole chunks. One compressor serves many chunks; each segment is independent of the others.
+/// Compresses chunks with zlib, with or without a preset dictionary. A segment is raw DEFLATE without a final block; it ends on a byte boundary
+/// with a full flush. This is for deltas (`ChunkCodec.deflateAgainstBase`): zlib makes them a fifth as large as igzip does. For whole chunks,
+/// `SegmentDeflater` is faster. One compressor serves many chunks; the segments are independent of each other.
 public struct Deflater: ~Copyable {
     // zlib keeps a pointer to the stream in its own state, so it must not move.
     private let stream: UnsafeMutablePointer<z_stream>
@@ -21,12 +21,12 @@ public struct Deflater: ~Copyable {
         stream.deallocate()
     }
 
-    /// Replaces what `output` holds by one segment.
+    /// Replaces the contents of `output` with one segment.
     public mutating func compress(_ input: UnsafeRawBufferPointer, into output: inout [UInt8]) {
         compress(input, dictionary: UnsafeRawBufferPointer(start: nil, count: 0), into: &output)
     }
 
-    /// Replaces what `output` holds by one segment that needs `dictionary` to be expanded (`ChunkCodec.deflateAgainstBase`).
+    /// Replaces the contents of `output` with one segment that needs `dictionary` to expand (`ChunkCodec.deflateAgainstBase`).
     /// - Parameter dictionary: 32 KiB at most; empty for none.
     public mutating func compress(
         _ input: UnsafeRawBufferPointer, dictionary: UnsafeRawBufferPointer, into output: inout [UInt8]
@@ -41,7 +41,7 @@ public struct Deflater: ~Copyable {
         output.removeAll(keepingCapacity: true)
         output.append(contentsOf: repeatElement(0, count: bound))
         let produced = output.withUnsafeMutableBytes { buffer in
-            // zlib does not write through next_in; the cast is what its C interface asks for.
+            // zlib does not write through next_in; its C interface requires the cast.
             let source = input.baseAddress?.assumingMemoryBound(to: UInt8.self)
             stream.pointee.next_in = UnsafeMutablePointer(mutating: source)
             stream.pointee.avail_in = UInt32(input.count)

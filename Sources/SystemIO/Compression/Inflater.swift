@@ -1,7 +1,7 @@
 import BackupCore
 import CZlib
 
-/// Expands raw DEFLATE piece by piece, by zlib: for archives that anybody may have made. (`SegmentInflater` expands our own chunks.)
+/// Expands raw DEFLATE piece by piece with zlib, for archives from any source. (`SegmentInflater` expands our own chunks.)
 public struct Inflater: ~Copyable {
     // zlib keeps a pointer to the stream in its own state, so it must not move.
     private let stream: UnsafeMutablePointer<z_stream>
@@ -19,11 +19,11 @@ public struct Inflater: ~Copyable {
     }
 
     /// One call of inflate(3).
-    /// - Returns: bytes taken and given and whether the final block has ended, or `nil` when the data is damaged.
+    /// - Returns: bytes consumed and produced and whether the final block has ended, or `nil` when the data is damaged.
     public mutating func step(
         input: UnsafeRawBufferPointer, output: UnsafeMutableRawBufferPointer
     ) -> (inputCount: Int, outputCount: Int, isFinished: Bool)? {
-        // zlib does not write through next_in; the cast is what its C interface asks for.
+        // zlib does not write through next_in; its C interface requires the cast.
         stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress?.assumingMemoryBound(to: UInt8.self))
         stream.pointee.avail_in = UInt32(input.count)
         stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: UInt8.self)

@@ -1,27 +1,27 @@
 import BackupCore
 import CISAL
 
-/// Expands segments of raw DEFLATE (`ChunkCodec.deflate`, `ChunkCodec.deflateAgainstBase`), whoever compressed them, by ISA-L's igzip: twice as
-/// fast as zlib. For archives that anybody may have made there is `Inflater`.
+/// Expands segments of raw DEFLATE (`ChunkCodec.deflate`, `ChunkCodec.deflateAgainstBase`) from any compressor, with ISA-L's igzip: twice as fast as
+/// zlib. `Inflater` is for archives from any source.
 public struct SegmentInflater: ~Copyable {
     // igzip keeps a pointer into its own state, so it must not move.
     private let state: UnsafeMutablePointer<inflate_state>
 
     public init() {
         state = .allocate(capacity: 1)
-        // Only what isal_inflate_init sets is read before it is written.
+        // Only fields that isal_inflate_init sets are read before they are written.
     }
 
     deinit { state.deallocate() }
 
-    /// Expands one segment that needs no dictionary; else as `expand(_:dictionary:into:)`.
+    /// Expands one segment that needs no dictionary; otherwise like `expand(_:dictionary:into:)`.
     public mutating func expand(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> Bool {
         expand(input, dictionary: UnsafeRawBufferPointer(start: nil, count: 0), into: output)
     }
 
-    /// Expands one segment into exactly the bytes it must give.
-    /// - Parameter dictionary: the same bytes that were given to the compressor, 32 KiB at most; empty for none.
-    /// - Returns: false when the segment is damaged or does not give exactly `output.count` bytes.
+    /// Expands one segment into exactly `output.count` bytes.
+    /// - Parameter dictionary: the same bytes that the compressor got, 32 KiB at most; empty for none.
+    /// - Returns: false when the segment is damaged or does not expand to exactly `output.count` bytes.
     public mutating func expand(
         _ input: UnsafeRawBufferPointer, dictionary: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
     ) -> Bool {
@@ -35,7 +35,7 @@ public struct SegmentInflater: ~Copyable {
         state.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
         state.pointee.avail_out = UInt32(output.count)
         guard isal_inflate(state) == ISAL_DECOMP_OK, state.pointee.avail_out == 0 else { return false }
-        // What is left of the segment may be the flush marker only: it must give no further byte.
+        // The rest of the segment may only be the flush marker: it must not yield another byte.
         var extra: UInt8 = 0
         return withUnsafeMutablePointer(to: &extra) { extra in
             state.pointee.next_out = extra

@@ -1,20 +1,20 @@
 import BackupCore
 import COpenSSL
 
-/// AES-256 in Galois/counter mode (NIST SP 800-38D): hides bytes, and tells whether anybody changed them.
+/// AES-256 in Galois/counter mode (NIST SP 800-38D): encrypts bytes and detects any change to them.
 ///
-/// Sealed bytes are a nonce of 12 bytes, as many bytes as were sealed, and a tag of 16 bytes. The associated data is not in them: it has to be the
-/// same when they are opened.
+/// Sealed bytes are a 12-byte nonce, the ciphertext (as long as the plaintext), and a 16-byte tag. They do not contain the associated data: the
+/// caller must pass the same data to open them.
 public enum AESGCM {
     public static let keyByteCount = 32
     public static let nonceByteCount = 12
     public static let tagByteCount = 16
-    /// How much longer sealed bytes are.
+    /// The number of bytes that sealing adds.
     public static let overheadByteCount = nonceByteCount + tagByteCount
 
-    /// Seals under a random nonce. One key must not seal more than 2^32 times: beyond that two equal nonces get too likely.
+    /// Seals under a random nonce. One key must not seal more than 2^32 times: beyond that a nonce collision becomes too likely.
     /// - Parameter output: `plain.count + overheadByteCount` bytes that do not overlap `plain`.
-    /// - Throws: `inputOutput` when the system gives no random numbers.
+    /// - Throws: `inputOutput` when the system returns no random numbers.
     public static func seal(
         _ plain: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, associatedData: UnsafeRawBufferPointer,
         into output: UnsafeMutableRawBufferPointer
@@ -23,7 +23,7 @@ public enum AESGCM {
         sealUnderGivenNonce(plain, key: key, associatedData: associatedData, into: output)
     }
 
-    /// As `seal`; the nonce stands in `output` already.
+    /// Like `seal`, with the nonce already in `output`.
     static func sealUnderGivenNonce(
         _ plain: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, associatedData: UnsafeRawBufferPointer,
         into output: UnsafeMutableRawBufferPointer
@@ -43,9 +43,9 @@ public enum AESGCM {
         }
     }
 
-    /// Opens what `seal` made.
+    /// Opens the output of `seal`.
     /// - Parameter output: `sealed.count - overheadByteCount` bytes that do not overlap `sealed`.
-    /// - Returns: whether these are the bytes that were sealed, with this key and associated data. If not, `output` is zero.
+    /// - Returns: whether the bytes were sealed with this key and associated data. If not, `output` is zeroed.
     public static func open(
         _ sealed: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, associatedData: UnsafeRawBufferPointer,
         into output: UnsafeMutableRawBufferPointer
@@ -58,8 +58,8 @@ public enum AESGCM {
             tag: UnsafeRawBufferPointer(rebasing: sealed[end...]), key: key, associatedData: associatedData, into: output)
     }
 
-    /// The same, with the parts of what `seal` made in different places.
-    /// - Parameter output: as long as `body`; it may be the same memory, but not overlap it otherwise.
+    /// The same, with the parts in different places.
+    /// - Parameter output: as long as `body`; it may be the same memory, but must not overlap it otherwise.
     public static func open(
         _ body: UnsafeRawBufferPointer, nonce: UnsafeRawBufferPointer, tag: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer,
         associatedData: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
@@ -73,19 +73,19 @@ public enum AESGCM {
             guard EVP_DecryptInit_ex(context, CipherAlgorithm.aes256GCM.pointer, nil, bytes(key), bytes(nonce)) == 1,
                 EVP_DecryptUpdate(context, nil, &count, bytes(associatedData), Int32(associatedData.count)) == 1,
                 output.isEmpty || EVP_DecryptUpdate(context, bytes(output), &count, bytes(body), Int32(output.count)) == 1,
-                // It only reads the tag.
+                // OpenSSL only reads the tag.
                 EVP_CIPHER_CTX_ctrl(
                     context, EVP_CTRL_AEAD_SET_TAG, Int32(tagByteCount), UnsafeMutableRawPointer(mutating: tag.baseAddress)) == 1
             else { return false }
             isGenuine = EVP_DecryptFinal_ex(context, nil, &count) == 1
             return true
         }
-        // The bytes came before the verdict: nobody shall see what was not sealed.
+        // OpenSSL writes the plaintext before it checks the tag: no caller may see bytes that were not sealed.
         if !isGenuine { SecretBytes.wipe(output) }
         return isGenuine
     }
 
-    /// It fails when memory is exhausted or AES is not built in; as with digests, there is no safe way on.
+    /// Fails only when memory is exhausted or AES is not built in; as with digests, there is no safe way to continue.
     private static func withContext(_ body: (OpaquePointer) -> Bool) {
         guard let context = EVP_CIPHER_CTX_new() else { fatalError("OpenSSL could not allocate a cipher context") }
         defer { EVP_CIPHER_CTX_free(context) }

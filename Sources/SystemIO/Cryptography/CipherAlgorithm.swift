@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// A cipher that was looked up once, for the reason that `DigestAlgorithm` gives.
+/// A cipher that is fetched once, for the reason given in `DigestAlgorithm`.
 ///
-/// `@unchecked Sendable`: OpenSSL never changes what it has handed out (EVP_CIPHER_fetch(3)).
+/// `@unchecked Sendable`: OpenSSL never changes an object that it has returned (EVP_CIPHER_fetch(3)).
 final class CipherAlgorithm: @unchecked Sendable {
     static let aes256GCM = CipherAlgorithm("AES-256-GCM")
 

@@ -1,7 +1,7 @@
 import BackupCore
 
-/// HMAC-SHA-256 (RFC 2104). It is made of two digests here, since OpenSSL 3 searches its providers anew for each code, which takes longer than
-/// computing one of a short text.
+/// HMAC-SHA-256 (RFC 2104), built from two digests: OpenSSL 3 searches its providers again for each HMAC, which takes longer than computing one
+/// over a short text.
 public enum HMACSHA256 {
     private static let blockByteCount = 64
 

@@ -1,7 +1,7 @@
 import BackupCore
 import COpenSSL
 
-/// scrypt (RFC 7914): a key from a password, at a price that makes guessing passwords expensive.
+/// scrypt (RFC 7914): derives a key from a password at a cost that makes guessing passwords expensive.
 public struct Scrypt: Hashable, Sendable {
     /// The cost N is 2 to this power.
     public let costExponent: Int
@@ -19,8 +19,8 @@ public struct Scrypt: Hashable, Sendable {
         self.parallelization = parallelization
     }
 
-    /// Whether the parameters, which stand where anybody may have changed them, are safe to compute with: at most 1 GiB of memory and 128 times
-    /// the work of the standard ones.
+    /// Whether the parameters are safe to compute with: at most 1 GiB of memory and 128 times the work of the standard ones. They come from a file that
+    /// anyone may have changed.
     public var isAcceptable: Bool {
         guard (10...20).contains(costExponent), (1...32).contains(blockSize), (1...16).contains(parallelization) else {
             return false
@@ -30,9 +30,9 @@ public struct Scrypt: Hashable, Sendable {
     }
 
     /// - Parameter count: length of the key in bytes.
-    /// - Throws: `inputOutput` when there is not enough memory; `invalidArgument` for parameters that scrypt does not take.
+    /// - Throws: `inputOutput` when there is not enough memory; `invalidArgument` for parameters that scrypt rejects.
     public func deriveKey(from password: SecretBytes, salt: [UInt8], count: Int) throws(BackupError) -> SecretBytes {
-        // As OpenSSL counts it, so that its own limit of 32 MiB does not stand in the way.
+        // Computed like OpenSSL's own estimate, so that its default limit of 32 MiB does not apply.
         let memoryLimit = UInt64(128 * blockSize) * ((1 << UInt64(costExponent)) + UInt64(parallelization) + 2)
         return try SecretBytes(count: count) { (output) throws(BackupError) in
             let isDone = password.withUnsafeBytes { password in

@@ -1,21 +1,20 @@
 import BackupCore
 import COpenSSL
 
-/// Bytes that are nobody else's business: a password, a key. They are never copied by assignment, and are wiped when the last reference
-/// goes. They are not kept out of swap space.
+/// Secret bytes: a password, a key. Assignment never copies them, and releasing the last reference wipes them. They are not kept out of swap space.
 ///
-/// `@unchecked Sendable`: the bytes are written in `init` only, before anybody else can see them.
+/// `@unchecked Sendable`: only `init` writes the bytes, before other code can see them.
 public final class SecretBytes: @unchecked Sendable {
     private let storage: UnsafeMutableRawBufferPointer
 
-    /// - Parameter fill: writes the bytes, which are zero before; whatever it throws, they are wiped.
+    /// - Parameter fill: writes the bytes, which start as zeros; they are wiped even if it throws.
     public init(count: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(BackupError) -> Void) throws(BackupError) {
         storage = .allocate(byteCount: count, alignment: 16)
         storage.initializeMemory(as: UInt8.self, repeating: 0)
         try fill(storage)
     }
 
-    /// A copy; whoever holds the original wipes it.
+    /// A copy; the owner of the original wipes it.
     public init(copying bytes: UnsafeRawBufferPointer) {
         storage = .allocate(byteCount: bytes.count, alignment: 16)
         storage.copyMemory(from: bytes)
@@ -28,7 +27,7 @@ public final class SecretBytes: @unchecked Sendable {
 
     public var count: Int { storage.count }
 
-    /// - Throws: `inputOutput` when the system gives no random numbers.
+    /// - Throws: `inputOutput` when the system returns no random numbers.
     public static func random(count: Int) throws(BackupError) -> SecretBytes {
         try SecretBytes(count: count) { (buffer) throws(BackupError) in try SecureRandom.fill(buffer) }
     }
@@ -39,11 +38,11 @@ public final class SecretBytes: @unchecked Sendable {
         try body(UnsafeRawBufferPointer(storage))
     }
 
-    /// Whether both hold the same bytes; how long that takes tells nothing about where they differ.
+    /// Whether both hold the same bytes, compared in constant time.
     public func isEqual(to other: SecretBytes) -> Bool {
         count == other.count && (count == 0 || CRYPTO_memcmp(storage.baseAddress, other.storage.baseAddress, count) == 0)
     }
 
-    /// Overwrites bytes in a way that the compiler does not leave out.
+    /// Overwrites bytes in a way that the compiler does not optimize away.
     public static func wipe(_ buffer: UnsafeMutableRawBufferPointer) { OPENSSL_cleanse(buffer.baseAddress, buffer.count) }
 }

@@ -1,9 +1,9 @@
 import BackupCore
 import COpenSSL
 
-/// Random bytes that nobody can guess, from OpenSSL's generator, which the system's seeds.
+/// Unpredictable random bytes from OpenSSL's generator, which the system's generator seeds.
 public enum SecureRandom {
-    /// - Throws: `inputOutput` when the system gives none; the buffer is then not to be used.
+    /// - Throws: `inputOutput` when the system returns none; do not use the buffer then.
     public static func fill(_ buffer: UnsafeMutableRawBufferPointer) throws(BackupError) {
         guard buffer.count > 0 else { return }
         guard RAND_bytes(buffer.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(buffer.count)) == 1 else {

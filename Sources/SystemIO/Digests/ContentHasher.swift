@@ -1,6 +1,6 @@
 import BackupCore
 
-/// Takes every checksum of a file in one pass over its bytes.
+/// Computes every checksum of a file in one pass over its bytes.
 public struct ContentHasher: ~Copyable {
     private var md5 = MD5Hasher()
     private var sha1 = SHA1Hasher()
@@ -19,7 +19,7 @@ public struct ContentHasher: ~Copyable {
         byteCount += UInt64(bytes.count)
     }
 
-    /// The checksums of all bytes given; the hasher starts again from nothing.
+    /// The checksums of all bytes so far; resets the hasher.
     public mutating func finish() -> Checksums {
         defer {
             crc32 = 0

@@ -1,9 +1,9 @@
 import COpenSSL
 
-/// An algorithm that was looked up once: OpenSSL 3 searches its providers at every use of `EVP_sha256()` and the like, which costs more than
-/// hashing a small file.
+/// An algorithm that is fetched once: OpenSSL 3 searches its providers at every use of `EVP_sha256()` and similar calls, which costs more than hashing
+/// a small file.
 ///
-/// `@unchecked Sendable`: OpenSSL never changes what it has handed out (EVP_MD_fetch(3)).
+/// `@unchecked Sendable`: OpenSSL never changes an object that it has returned (EVP_MD_fetch(3)).
 public final class DigestAlgorithm: @unchecked Sendable {
     let pointer: OpaquePointer
 

@@ -1,8 +1,8 @@
 import BackupCore
 import COpenSSL
 
-/// The three calls of OpenSSL's digest interface. They fail only when memory is exhausted or a digest is not built in;
-/// neither can be handled in a way that keeps data safe, so they stop the program.
+/// The three calls of OpenSSL's digest interface. They fail only when memory is exhausted or a digest is not built in.
+/// Neither can be handled without a risk to data, so they stop the program.
 enum DigestContext {
     static func make(_ algorithm: DigestAlgorithm) -> OpaquePointer {
         guard let context = EVP_MD_CTX_new() else { fatalError("OpenSSL could not allocate a digest context") }

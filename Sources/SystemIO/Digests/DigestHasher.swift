@@ -1,7 +1,7 @@
 import BackupCore
 import COpenSSL
 
-/// Takes one digest over bytes that come in pieces, through OpenSSL, which uses the processor's own instructions.
+/// Computes one digest over bytes that come in pieces, with OpenSSL, which uses the processor's own instructions.
 public struct DigestHasher<Digest: OpenSSLDigest>: ~Copyable {
     private let context: OpaquePointer
 
@@ -11,7 +11,7 @@ public struct DigestHasher<Digest: OpenSSLDigest>: ~Copyable {
 
     public mutating func update(_ bytes: UnsafeRawBufferPointer) { DigestContext.update(context, bytes) }
 
-    /// The digest of all bytes so far; the hasher starts again from nothing.
+    /// The digest of all bytes so far; resets the hasher.
     public mutating func finish() -> Digest {
         let digest: Digest = DigestContext.finish(context)
         DigestContext.restart(context, Digest.algorithm)

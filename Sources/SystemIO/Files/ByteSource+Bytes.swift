@@ -1,7 +1,7 @@
 import BackupCore
 
 extension ByteSource {
-    /// Fills a buffer, in as many reads as it takes.
+    /// Fills a buffer with as many reads as needed.
     /// - Returns: bytes read: fewer than the buffer holds only at the end.
     public func readFully(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
         var filled = 0
@@ -14,7 +14,7 @@ extension ByteSource {
         return filled
     }
 
-    /// - Parameter count: fewer bytes come only at the end.
+    /// - Parameter count: the result is shorter only at the end.
     public func bytes(at offset: UInt64, upTo count: Int) throws(BackupError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         let filled = try bytes.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in
@@ -25,7 +25,7 @@ extension ByteSource {
     }
 
     /// Appends the first bytes to a file.
-    /// - Parameter name: what the source is called in an error.
+    /// - Parameter name: names the source in an error.
     /// - Throws: `inputOutput` when there are fewer.
     public func copy(_ count: UInt64, to target: borrowing OwnedDescriptor, named name: String) throws(BackupError) {
         var offset: UInt64 = 0

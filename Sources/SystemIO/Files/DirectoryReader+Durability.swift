@@ -3,8 +3,7 @@ import CLinux
 import Glibc
 
 extension FileSystem {
-    /// Makes a folder with all that is in it durable: by syncfs(2), or file by file where that could hide an error or not reach the disk (Linux
-    /// before 5.8, FUSE).
+    /// Makes a folder and its contents durable: by syncfs(2), or file by file where syncfs could hide an error or not reach the disk (Linux before 5.8, FUSE).
     public static func synchronizeTree(_ path: String) throws(BackupError) {
         let reader = try DirectoryReader(path: path)
         if backupfs_syncfs_is_reliable(reader.descriptor.rawValue) == 1 {
@@ -16,7 +15,7 @@ extension FileSystem {
 }
 
 extension DirectoryReader {
-    /// fsync(2) of every file and folder, of the folder itself last. Links and what is no file are part of their folder.
+    /// fsync(2) of every file and folder, with the folder itself last. Links and special files are part of their folder.
     borrowing func synchronizeContents() throws(BackupError) {
         for name in try names() {
             switch try status(name).kind {

@@ -2,7 +2,7 @@ import BackupCore
 import CLinux
 import Glibc
 
-/// What statx(2) tells of an entry of a folder.
+/// Attributes of a folder's entry from statx(2).
 public struct EntryAttributes: Sendable {
     /// Something is mounted on it.
     public let isMountRoot: Bool
@@ -10,13 +10,13 @@ public struct EntryAttributes: Sendable {
     public let isUnchangeable: Bool
 }
 
-/// Reads a folder with names as bytes, and opens what is in it relative to the folder, so that names that are not
-/// UTF-8 and folders that are renamed meanwhile do no harm.
+/// Reads a folder with names as bytes, so that names need not be UTF-8. Opens its entries relative to the folder, so that concurrent renames of
+/// folders do no harm.
 public struct DirectoryReader: ~Copyable, Sendable {
     public let descriptor: OwnedDescriptor
     public var path: String { descriptor.path }
 
-    /// - Parameter followsLink: whether the path may be that of a symbolic link.
+    /// - Parameter followsLink: whether the path may be a symbolic link.
     /// - Throws: `notFound`, `notADirectory`, `accessDenied`.
     public init(path: String, followsLink: Bool = true) throws(BackupError) {
         descriptor = try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY | (followsLink ? 0 : O_NOFOLLOW))
@@ -24,7 +24,7 @@ public struct DirectoryReader: ~Copyable, Sendable {
 
     init(descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }
 
-    /// The folder `name` in this one; a symbolic link is refused.
+    /// The folder `name` in this one; refuses a symbolic link.
     public borrowing func openDirectory(_ name: FileName) throws(BackupError) -> DirectoryReader {
         let opened = try open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
         return DirectoryReader(descriptor: opened)
@@ -44,9 +44,9 @@ public struct DirectoryReader: ~Copyable, Sendable {
         return OwnedDescriptor(owning: number, path: fullPath)
     }
 
-    /// A file for reading, and nothing else: what was a file when it was listed may be a pipe by now, whose opening would wait for a writer, or a
-    /// device, whose opening may do anything.
-    /// - Throws: `notSupported` for what is no file; `notFound` and so on.
+    /// Opens only a regular file, for reading. An entry may have changed since it was listed. Opening a pipe would block until a writer comes; opening
+    /// a device may have any effect.
+    /// - Throws: `notSupported` for anything but a file; `notFound` and so on.
     public borrowing func openFile(_ name: FileName) throws(BackupError) -> OwnedDescriptor {
         let folder = descriptor.rawValue
         let fullPath = "\(path)/\(name)"
@@ -64,7 +64,7 @@ public struct DirectoryReader: ~Copyable, Sendable {
         return file
     }
 
-    /// mkdirat(2), for the owner only; nothing happens when something of that name is there.
+    /// mkdirat(2), for the owner only; a no-op when the name exists.
     public borrowing func makeDirectoryIfMissing(_ name: FileName) throws(BackupError) {
         let fullPath = "\(path)/\(name)"
         let folder = descriptor.rawValue
@@ -89,7 +89,7 @@ public struct DirectoryReader: ~Copyable, Sendable {
         return FileStatus(value)
     }
 
-    /// The same; `nil` when there is none.
+    /// The same; `nil` when there is no such entry.
     public borrowing func statusIfPresent(_ name: FileName) throws(BackupError) -> FileStatus? {
         do {
             return try status(name)
@@ -98,7 +98,7 @@ public struct DirectoryReader: ~Copyable, Sendable {
         }
     }
 
-    /// Where a symbolic link points to.
+    /// The target of a symbolic link.
     public borrowing func readLink(_ name: FileName) throws(BackupError) -> [UInt8] {
         let fullPath = "\(path)/\(name)"
         let folder = descriptor.rawValue
@@ -121,7 +121,7 @@ public struct DirectoryReader: ~Copyable, Sendable {
     }
 
     /// The names, sorted by their bytes.
-    /// - Parameter note: told of each, with its inode, and whether it may be a file: some file systems do not tell when they list.
+    /// - Parameter note: called for each name, with its inode and whether it may be a file: some file systems do not report the type in a listing.
     public borrowing func names(
         noting note: (_ name: FileName, _ inode: UInt64, _ mayBeFile: Bool) -> Void
     ) throws(BackupError) -> [FileName] {
@@ -138,7 +138,7 @@ public struct DirectoryReader: ~Copyable, Sendable {
     public borrowing func folderNames() throws(BackupError) -> [FileName] {
         var names: [FileName] = []
         for entry in try entries(limit: .max) ?? [] {
-            // Some file systems do not tell when they list.
+            // Some file systems do not report the type in a listing.
             let isFolder =
                 entry.type == Self.unknownType ? try status(entry.name).kind == .directory : entry.type == Self.folderType
             if isFolder { names.append(entry.name) }
@@ -162,11 +162,11 @@ public struct DirectoryReader: ~Copyable, Sendable {
         return isWhole ? entries : nil
     }
 
-    /// - Parameter body: returns whether to go on.
+    /// - Parameter body: returns whether to continue.
     private borrowing func forEachEntry(
         _ body: (_ name: FileName, _ inode: UInt64, _ type: UInt8) -> Bool
     ) throws(BackupError) {
-        // A second descriptor, since closedir(3) closes the one it was given and the position is shared otherwise.
+        // A second descriptor, since closedir(3) closes the one it was given and both would share the position otherwise.
         let number = try SystemCall.check("list the folder", path) {
             openat(descriptor.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         }
@@ -222,7 +222,7 @@ public struct DirectoryReader: ~Copyable, Sendable {
     }
 
     /// unlinkat(2).
-    /// - Throws: `notFound`; `notEmpty` for a folder that holds something.
+    /// - Throws: `notFound`; `notEmpty` for a folder that is not empty.
     public borrowing func remove(_ name: FileName, isDirectory: Bool) throws(BackupError) {
         let fullPath = "\(path)/\(name)"
         let folder = descriptor.rawValue
@@ -235,21 +235,21 @@ public struct DirectoryReader: ~Copyable, Sendable {
         }
     }
 
-    /// What an entry is besides its status.
+    /// Attributes of an entry beyond its status.
     public borrowing func attributes(_ name: FileName) throws(BackupError) -> EntryAttributes {
         let folder = descriptor.rawValue
         let value = try Self.withCString(name) { (cName) throws(BackupError) in backupfs_entry_attributes(folder, cName) }
-        // Without an answer only a try shows it.
+        // Without an answer, only an attempt shows it.
         return EntryAttributes(isMountRoot: value > 0 && value & 1 != 0, isUnchangeable: value > 0 && value & 2 != 0)
     }
 
-    /// Whether this program may make and remove entries of the folder `name`, which may be `.`.
+    /// Whether this program may create and remove entries in the folder `name`, which may be `.`.
     public borrowing func isWritable(_ name: FileName) -> Bool {
         let folder = descriptor.rawValue
         return (try? Self.withCString(name) { (cName) throws(BackupError) in faccessat(folder, cName, W_OK | X_OK, 0) }) == 0
     }
 
-    /// - Throws: `busy` for a folder that something is mounted on, be it another folder of the same disk.
+    /// - Throws: `busy` for a mountpoint, also of a bind mount of the same disk.
     public borrowing func requireNoMount(_ name: FileName) throws(BackupError) {
         let folder = descriptor.rawValue
         let isMount = try Self.withCString(name) { (cName) throws(BackupError) in backupfs_is_mount_root(folder, cName) == 1 }

@@ -2,12 +2,12 @@ import BackupCore
 import CLinux
 import Glibc
 
-/// The extended attributes of files that a backup keeps: those that belong to the file and not to the machine it lies on.
+/// The extended attributes that a backup keeps: those that belong to the file and not to its machine.
 public enum FileAttributes {
-    /// Names of Linux are no longer (`XATTR_NAME_MAX`), and values neither (`XATTR_SIZE_MAX`).
+    /// The limits of Linux for a name (`XATTR_NAME_MAX`) and a value (`XATTR_SIZE_MAX`).
     public static let nameLimitBytes = 255
     public static let valueLimitBytes = 64 << 10
-    /// Of all attributes of a file together. Directory objects have them, and whoever looks at a folder reads them all.
+    /// For all attributes of a file together. Directory objects contain them, and every listing of a folder reads them all.
     public static let totalLimitBytes = 128 << 10
 
     private static let userPrefix = Array("user.".utf8)
@@ -16,8 +16,8 @@ public enum FileAttributes {
 
     public static func isKept(_ name: [UInt8]) -> Bool { name.starts(with: userPrefix) || others.contains(name) }
 
-    /// Those of an open file or folder that are kept, sorted by name. One call for a file that has none.
-    /// - Throws: `tooLarge` when they are more than is kept; what reading throws.
+    /// The kept attributes of an open file or folder, sorted by name. One call for a file without attributes.
+    /// - Throws: `tooLarge` when they exceed the limit; read errors.
     public static func read(_ descriptor: Int32, path: @autoclosure () -> String) throws(BackupError) -> [ExtendedAttribute] {
         guard let list = try bytes(limit: valueLimitBytes, path, { backupfs_flistxattr(descriptor, $0, $1) }), !list.isEmpty
         else { return [] }
@@ -25,7 +25,7 @@ public enum FileAttributes {
         var total = 0
         for name in list.split(separator: 0).map(Array.init) where isKept(name) {
             let cName = name.map { CChar(bitPattern: $0) } + [0]
-            // Removed since it was listed: as if it had been a moment earlier.
+            // Removed since the listing: treated as if that had happened before it.
             guard let value = try bytes(limit: valueLimitBytes, path, { backupfs_fgetxattr(descriptor, cName, $0, $1) }) else {
                 continue
             }
@@ -38,8 +38,8 @@ public enum FileAttributes {
         return attributes.sorted { $0.name.lexicographicallyPrecedes($1.name) }
     }
 
-    /// Sets attributes of an open file or folder, also of one that its mode forbids its owner to write to.
-    /// - Parameter permissions: its mode.
+    /// Sets attributes of an open file or folder, also when its mode forbids its owner to write.
+    /// - Parameter permissions: the mode of the file or folder.
     /// - Returns: the first error; `nil` when all are set.
     static func set(
         _ attributes: [ExtendedAttribute], of descriptor: Int32, permissions: mode_t, path: @autoclosure () -> String
@@ -49,7 +49,7 @@ public enum FileAttributes {
             var result = set(attribute, descriptor)
             if result == EACCES || result == EPERM, permissions & 0o200 == 0, fchmod(descriptor, permissions | 0o200) == 0 {
                 result = set(attribute, descriptor)
-                // What an ACL says of the group stands in the mode as well.
+                // An ACL's entry for the group is also in the mode.
                 if fchmod(descriptor, permissions) != 0 { result = errno }
             }
             if result != 0, failure == 0 { failure = result }
@@ -63,12 +63,12 @@ public enum FileAttributes {
         return result == 0 ? 0 : errno
     }
 
-    /// - Parameter call: gives the length that is needed, or fills the buffer.
-    /// - Returns: `nil` where there are none, or the file system knows none.
+    /// - Parameter call: returns the required length, or fills the buffer.
+    /// - Returns: `nil` where there are none, or the file system does not support them.
     private static func bytes(
         limit: Int, _ path: () -> String, _ call: (UnsafeMutableRawPointer?, UInt) -> Int
     ) throws(BackupError) -> [UInt8]? {
-        // They may grow between the two calls.
+        // The attributes may grow between the two calls.
         for _ in 0..<10 {
             let length = call(nil, 0)
             if length == 0 { return [] }

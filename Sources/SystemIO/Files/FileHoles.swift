@@ -1,10 +1,10 @@
 import Glibc
 
-/// Holes of sparse files: runs of zeros that take no room on the disk.
+/// Holes of sparse files: runs of zeros that take no space on the disk.
 enum FileHoles {
-    /// File systems give out room in blocks of this length, mostly.
+    /// Most file systems allocate space in blocks of this length.
     private static let blockByteCount = 4096
-    // `SEEK_DATA` and `SEEK_HOLE`, which Swift's module of libc does not have.
+    // `SEEK_DATA` and `SEEK_HOLE`, which Swift's libc module lacks.
     private static let seekData: Int32 = 3
     private static let seekHole: Int32 = 4
 
@@ -16,7 +16,7 @@ enum FileHoles {
             let hole = lseek(descriptor, position, seekHole)
             guard hole >= 0, hole < end else { break }
             let data = lseek(descriptor, hole, seekData)
-            // Nothing but a hole up to the end.
+            // Only a hole up to the end.
             guard data > hole else { return errno == ENXIO || data >= 0 ? count + UInt64(end - hole) : count }
             count += UInt64(min(data, end) - hole)
             position = data
@@ -24,8 +24,8 @@ enum FileHoles {
         return count
     }
 
-    /// The parts of `buffer` to be written: all but whole blocks of zeros.
-    /// - Parameter offset: where it goes in the file: a hole begins and ends at multiples of the block's length.
+    /// The parts of `buffer` to write: everything except whole blocks of zeros.
+    /// - Parameter offset: its position in the file: a hole begins and ends at multiples of the block length.
     static func data(in buffer: UnsafeRawBufferPointer, at offset: UInt64) -> [Range<Int>] {
         guard let base = buffer.baseAddress else { return [] }
         var parts: [Range<Int>] = []
@@ -33,7 +33,7 @@ enum FileHoles {
         while start < buffer.count {
             let inBlock = Int((offset + UInt64(start)) % UInt64(blockByteCount))
             let end = min(buffer.count, start + blockByteCount - inBlock)
-            // The first byte is zero, and each is like the one before it.
+            // The first byte is zero, and each byte equals the one before it.
             let isZero =
                 end - start == blockByteCount && buffer[start] == 0
                 && memcmp(base + start, base + start + 1, blockByteCount - 1) == 0

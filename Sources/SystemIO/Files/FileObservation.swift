@@ -1,9 +1,9 @@
 import BackupCore
 import Synchronization
 
-/// Lets tests see every change that is made to files below a folder, in its order, and make it fail: how it is shown that a power cut
-/// or a full disk at any moment does no harm. `OwnedDescriptor`, `FileSystem` and `DirectoryReader` pass all their changes through here;
-/// what SQLite writes is not seen. While nobody observes, that costs one look at a flag.
+/// Lets tests observe every change to files below a folder, in order, and make it fail. They use it to show that a power cut or a full disk at any
+/// moment does no harm. `OwnedDescriptor`, `FileSystem` and `DirectoryReader` pass all their changes through here; SQLite's writes are not
+/// observed. Without an observer, the cost is one check of a flag.
 public enum FileObservation {
     private struct Registration: Sendable {
         let number: Int
@@ -14,7 +14,7 @@ public enum FileObservation {
     private static let isOn = Atomic<Bool>(false)
     private static let registrations = Mutex<(list: [Registration], lastNumber: Int)>(([], 0))
 
-    /// Has `observer` stand between until `body` returns, for changes in `root` and below it, by whatever thread.
+    /// Until `body` returns, routes changes in and below `root`, from any thread, through `observer`.
     public static func observing<Result, Failure: Error>(
         below root: String, by observer: any FileObserver, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -33,7 +33,7 @@ public enum FileObservation {
         return try body()
     }
 
-    /// Every change goes through here. `operation` is only evaluated when somebody observes.
+    /// Every change goes through here. `operation` is only evaluated when there is an observer.
     @inline(__always)
     @discardableResult
     static func perform<Result>(

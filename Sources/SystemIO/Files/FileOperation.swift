@@ -1,17 +1,16 @@
-/// A change to the file system, as `FileObserver` is told of it. Modes, owners and times are not among them: nothing that is stored
-/// hangs on them.
+/// A change to the file system, as reported to `FileObserver`. Modes, owners and times are not included: no stored data depends on them.
 public enum FileOperation: Sendable, Equatable {
-    /// An open(2) that makes the file if it is not there.
+    /// An open(2) that creates the file if it does not exist.
     case open(path: String, truncates: Bool)
-    /// `path` is what the file was opened as.
+    /// `path` is the path that the file was opened with.
     case write(path: String, offset: UInt64, bytes: [UInt8])
     case truncate(path: String, size: UInt64)
-    /// Nothing happens when it is there.
+    /// A no-op when the folder exists.
     case makeDirectory(path: String)
     case makeLink(path: String, target: [UInt8])
     case rename(from: String, to: String)
     case exchange(String, String)
-    /// Of a file or link; nothing happens when it is not there.
+    /// For a file or link; a no-op when it does not exist.
     case remove(path: String)
     case removeDirectory(path: String)
     /// fsync(2) of a file or folder.
@@ -19,7 +18,7 @@ public enum FileOperation: Sendable, Equatable {
     /// syncfs(2).
     case synchronizeFileSystem(path: String)
 
-    /// What is changed; of two paths the first.
+    /// The path that changes; the first of two paths.
     public var path: String {
         switch self {
         case .open(let path, _), .write(let path, _, _), .truncate(let path, _), .makeDirectory(let path), .makeLink(let path, _),

@@ -1,7 +1,7 @@
 import BackupCore
 import Glibc
 
-/// What stat(2) tells of a file.
+/// The result of stat(2) for a file.
 public struct FileStatus: Sendable, Equatable {
     public enum Kind: Sendable { case regular, directory, symbolicLink, other }
 
@@ -10,7 +10,7 @@ public struct FileStatus: Sendable, Equatable {
     public let mode: UInt32
     /// Size in bytes.
     public let size: UInt64
-    /// What it takes on the disk: less than its size where it has holes.
+    /// Space on the disk: less than the size for a file with holes.
     public let allocatedBytes: UInt64
     public let modificationTime: Timestamp
     public let changeTime: Timestamp
@@ -41,15 +41,15 @@ public struct FileStatus: Sendable, Equatable {
 
     public var isSocket: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFSOCK) }
 
-    /// Whether it is the same file as before. Without what it takes on the disk, which changes some time after a write, with nothing written.
+    /// Whether it is the same, unchanged file. Ignores the allocated space, which changes some time after a write without another one.
     public static func == (left: FileStatus, right: FileStatus) -> Bool {
         left.inode == right.inode && left.size == right.size && left.modificationTime == right.modificationTime
             && left.changeTime == right.changeTime && left.mode == right.mode && left.device == right.device
             && left.linkCount == right.linkCount && left.owner == right.owner && left.group == right.group
     }
 
-    /// Whether a later change will show in `changeTime`. File systems count time in steps (4 ms here, up to 2 s elsewhere): whoever writes
-    /// twice within one step leaves no trace the second time. 0.1 s more, since they look at a clock that runs behind.
+    /// Whether a later change will show in `changeTime`. File systems count time in steps (4 ms here, up to 2 s elsewhere): the second of two writes
+    /// within one step leaves no trace. 0.1 s more, since file systems use a clock that lags.
     public var isSettled: Bool {
         let now = SystemClock.systemTime()
         let seconds = now.seconds &- changeTime.seconds

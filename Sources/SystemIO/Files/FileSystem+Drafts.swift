@@ -1,12 +1,12 @@
 import BackupCore
 
 extension FileSystem {
-    /// Stands between a file's name and what tells its draft from others: a file that is replaced in one step is written beside the old one first.
+    /// Separates a file's name from the suffix of its draft: an atomic replacement is first written beside the old file.
     static let draftMark = ".tmp-"
 
-    /// Drafts of files in one folder that are there now, as their writers work or because they died of it.
-    /// - Parameter names: of the files that they were to replace.
-    /// - Returns: their paths; none when the folder is not there.
+    /// Drafts that exist now in one folder, of active writers and of writers that died.
+    /// - Parameter names: the files that the drafts were to replace.
+    /// - Returns: their paths; none when the folder does not exist.
     public static func drafts(of names: [String], in folder: String) throws(BackupError) -> [String] {
         guard try exists(folder) else { return [] }
         let prefixes = names.map { $0 + draftMark }

@@ -2,7 +2,7 @@ import BackupCore
 import CLinux
 import Glibc
 
-/// What makes two paths the same file, whatever links and mounts lead to it.
+/// Identifies a file regardless of the links and mounts in its path.
 public struct FileIdentity: Hashable, Sendable {
     public let device: UInt64
     public let inode: UInt64
@@ -14,7 +14,7 @@ public struct FileIdentity: Hashable, Sendable {
 }
 
 extension FileSystem {
-    /// realpath(3): the path without symbolic links. Of what is not there yet, the part that is there is resolved.
+    /// realpath(3): the path without symbolic links. For a missing path, resolves the part that exists.
     public static func realPath(_ path: String) throws(BackupError) -> String {
         let path = absolutePath(path)
         guard let resolved = realpath(path, nil) else {
@@ -27,18 +27,18 @@ extension FileSystem {
         return String(cString: resolved)
     }
 
-    /// A place on the way of a path: a symbolic link, or what the path leads to.
+    /// A point on a path: a symbolic link, or the final target.
     public struct Stop: Equatable, Sendable {
-        /// Its folder without links.
+        /// The path, with the links in its folder resolved.
         public let path: String
-        /// Whether it is a symbolic link that has to be a folder.
+        /// Whether it is a symbolic link that must lead to a folder.
         public let isFolderLink: Bool
     }
 
     private static let linkLimit = 40
 
-    /// The symbolic links that a path leads through, in their order, and what it leads to at last, be it there or not.
-    /// - Throws: `inputOutput` for links in a circle.
+    /// The symbolic links that a path leads through, in order, and the final target, which need not exist.
+    /// - Throws: `inputOutput` for a loop of links.
     public static func stops(onTheWayTo path: String) throws(BackupError) -> [Stop] {
         var stops: [Stop] = []
         var pending = absolutePath(path).split(separator: "/")[...]
@@ -62,35 +62,34 @@ extension FileSystem {
         return stops + [Stop(path: current, isFolderLink: false)]
     }
 
-    /// readlink(2); `nil` for what is no link, or not there.
+    /// readlink(2); `nil` for a missing file or one that is not a link.
     private static func linkTarget(_ path: String) -> String? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink(path, &buffer, buffer.count)
         return count > 0 ? String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
     }
 
-    /// Whether something can be renamed from one folder into the other: both lie on the same mount. Two bind mounts of one file system are
-    /// two mounts.
+    /// Whether rename(2) works between the two folders: both must be on the same mount. Two bind mounts of one file system are two mounts.
     public static func areOnOneMount(_ first: String, _ second: String) throws(BackupError) -> Bool {
-        // Of one mount, the subvolumes of btrfs are still devices of their own.
+        // Within one mount, btrfs subvolumes are still separate devices.
         guard try status(first).device == status(second).device else { return false }
         let numbers = (backupfs_mount_number(first), backupfs_mount_number(second))
         return numbers.0 == 0 || numbers.1 == 0 || numbers.0 == numbers.1
     }
 
-    /// Whether this program may make something in a folder.
+    /// Whether this program may create entries in a folder.
     public static func isWritable(_ folder: String) -> Bool { access(folder, W_OK | X_OK) == 0 }
 }
 
 extension FileSystem {
-    /// stat(2) of a path that a user has given, be it a link or behind one. A link that leads to nothing may be one to a disk that is not mounted: what
-    /// lies there is not gone.
-    /// - Returns: `nil` when nothing is there, and no link either.
-    /// - Throws: `inputOutput` for a link that leads to nothing, and for links in a circle.
+    /// stat(2) of a path from the user, which may be or contain links. A dangling link may lead to a disk that is not mounted: its target does not count
+    /// as missing.
+    /// - Returns: `nil` when neither a file nor a link is there.
+    /// - Throws: `inputOutput` for a dangling link and for a loop of links.
     public static func lookBehindLinks(_ path: String) throws(BackupError) -> FileStatus? {
         if let status = try look(path) { return status }
         var place = absolutePath(path)
-        // The link may be one of the folders above. What is there leads somewhere.
+        // The link may be one of the folders above. An existing path is not a dangling link.
         while place != "/", try look(place) == nil {
             guard linkTarget(place) == nil else {
                 throw BackupError(
@@ -102,8 +101,8 @@ extension FileSystem {
         return nil
     }
 
-    /// The absolute path without links of a path that a user has given. Nothing need be there.
-    /// - Throws: as `lookBehindLinks`.
+    /// The absolute path, without links, of a path from the user. It need not exist.
+    /// - Throws: like `lookBehindLinks`.
     public static func realPathBehindLinks(_ path: String) throws(BackupError) -> String {
         _ = try lookBehindLinks(path)
         return try realPath(path)
@@ -114,8 +113,8 @@ extension FileSystem {
             .inputOutput, "the symbolic links lead in a circle", path: path, remedy: "Mend the links, and try again.")
     }
 
-    /// What a path, followed through links, is.
-    /// - Returns: `nil` when there is nothing.
+    /// The identity of a path's target, following links.
+    /// - Returns: `nil` when nothing is there.
     public static func identityIfPresent(_ path: String) throws(BackupError) -> FileIdentity? {
         var value = stat()
         guard SystemCall.retrying({ stat(path, &value) }) == -1 else { return FileIdentity(FileStatus(value)) }

@@ -2,8 +2,8 @@ import BackupCore
 import CLinux
 import Glibc
 
-/// Files and folders by path: the calls everything else is made of. Paths are bytes in the end: a `String` made from a name
-/// that is not UTF-8 would not find it again, so walking a media folder goes through `DirectoryReader`.
+/// Files and folders by path: the basic calls. Paths are bytes: a `String` made from a name that is not UTF-8 would not find the file again, so
+/// walks of a media folder use `DirectoryReader`.
 public enum FileSystem {
     /// lstat(2).
     /// - Throws: `notFound` and so on.
@@ -13,8 +13,8 @@ public enum FileSystem {
         return FileStatus(value)
     }
 
-    /// stat(2): the status of what a symbolic link points to; `nil` when there is nothing, and when it cannot be told. For what is shown and
-    /// estimated: where something is decided, `look` tells the two apart.
+    /// stat(2): the status of a symbolic link's target; `nil` when nothing is there or it cannot be read. For display and estimates only; decisions use
+    /// `look`, which distinguishes the two.
     public static func statusIfPresent(_ path: String) -> FileStatus? {
         var value = stat()
         guard SystemCall.retrying({ stat(path, &value) }) == 0 else { return nil }
@@ -29,8 +29,8 @@ public enum FileSystem {
         return value.isEmpty ? nil : value
     }
 
-    /// stat(2), for decisions: what cannot be looked at is not taken for what is not there.
-    /// - Returns: `nil` when certainly nothing is there.
+    /// stat(2), for decisions: an unreadable path is not treated as missing.
+    /// - Returns: `nil` when nothing is there for certain.
     /// - Throws: every other error (`inputOutput`, `accessDenied`, …).
     public static func look(_ path: String) throws(BackupError) -> FileStatus? {
         var value = stat()
@@ -42,10 +42,10 @@ public enum FileSystem {
     }
 
     /// Whether something is there.
-    /// - Throws: when it cannot be told.
+    /// - Throws: when that cannot be determined.
     public static func exists(_ path: String) throws(BackupError) -> Bool { try look(path) != nil }
 
-    /// Makes a folder, and the folders above it, unless they are there; owner-only whatever the umask.
+    /// Creates a folder and its missing parents, owner-only regardless of the umask.
     public static func makeDirectories(_ path: String, permissions: mode_t = 0o700) throws(BackupError) {
         if let status = try look(path) {
             guard status.kind == .directory else {
@@ -59,8 +59,8 @@ public enum FileSystem {
         if parent != path { try synchronizeDirectory(parent) }
     }
 
-    /// mkdir(2), but nothing happens when something of that name is there.
-    /// - Returns: whether it was made.
+    /// mkdir(2), but a no-op when the name exists.
+    /// - Returns: whether it was created.
     @discardableResult
     public static func makeDirectory(_ path: String, permissions: mode_t = 0o700) throws(BackupError) -> Bool {
         try FileObservation.perform(.makeDirectory(path: path)) { () throws(BackupError) in
@@ -85,10 +85,10 @@ public enum FileSystem {
         return String(path[path.index(after: slash)...])
     }
 
-    /// Absolute form of `path`, seen from the current folder, without slashes at its end; symbolic links stay as they are.
+    /// The absolute form of `path`, relative to the current folder, without trailing slashes; keeps symbolic links.
     public static func absolutePath(_ path: String) -> String {
         var path = path
-        // As shells complete the names of folders: `a/` is `a` itself, not something in it.
+        // Shells complete folder names with a slash: `a/` is `a` itself, not an entry in it.
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         if path.hasPrefix("/") { return path }
         guard let current = getcwd(nil, 0) else { return path }
@@ -96,28 +96,28 @@ public enum FileSystem {
         return String(cString: current) + "/" + path
     }
 
-    /// rename(2): replaces what is there, as one step.
+    /// rename(2): replaces an existing file atomically.
     public static func rename(_ old: String, to new: String) throws(BackupError) {
         try FileObservation.perform(.rename(from: old, to: new)) { () throws(BackupError) in
             try SystemCall.check("rename to \(lastComponent(new))", old) { Glibc.rename(old, new) }
         }
     }
 
-    /// renameat2(2) with `RENAME_EXCHANGE`: both names change places in one step.
+    /// renameat2(2) with `RENAME_EXCHANGE`: swaps both names atomically.
     public static func exchange(_ first: String, _ second: String) throws(BackupError) {
         try FileObservation.perform(.exchange(first, second)) { () throws(BackupError) in
             try SystemCall.check("exchange with \(second)", first) { backupfs_exchange(first, second) }
         }
     }
 
-    /// Removes a file; nothing happens when it is not there.
+    /// Removes a file; a no-op when it does not exist.
     public static func removeFile(_ path: String) throws(BackupError) {
         try FileObservation.perform(.remove(path: path)) { () throws(BackupError) in
             if unlink(path) == -1, errno != ENOENT { throw SystemCall.error(errno, action: "remove", path: path) }
         }
     }
 
-    /// Removes a folder with all that is in it, without following symbolic links; nothing happens when it is not there.
+    /// Removes a folder with its contents, without following symbolic links; a no-op when it does not exist.
     public static func removeTree(_ path: String) throws(BackupError) {
         var value = stat()
         if SystemCall.retrying({ lstat(path, &value) }) == -1 {
@@ -134,21 +134,21 @@ public enum FileSystem {
         }
     }
 
-    /// Gives a folder with all that is in it to somebody else; symbolic links are not followed.
+    /// Changes the owner of a folder and its contents; does not follow symbolic links.
     public static func setOwner(ofTree path: String, _ owner: UInt32, _ group: UInt32) throws(BackupError) {
         try DirectoryReader.setOwner(ofTree: path, owner, group)
     }
 
-    /// fsync of a folder: after it the names in it survive a power cut. Some file systems have no such call (older SMB, 9p, vboxsf): then nothing
-    /// more can be done, as restic sees it too.
+    /// fsync of a folder: after it the names in the folder survive a power cut. Some file systems do not support it (older SMB, 9p, vboxsf): that error
+    /// is ignored, as restic does.
     public static func synchronizeDirectory(_ path: String) throws(BackupError) {
         let descriptor = try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY)
         try descriptor.synchronizeFolder()
     }
 
-    /// Whole small file.
+    /// Reads a small file whole.
     /// - Parameter limitBytes: a larger file is refused with `tooLarge` before it is read.
-    /// - Throws: `notSupported` for what is no file: a pipe would let nobody go on until another program writes to it.
+    /// - Throws: `notSupported` for anything but a file: reading a pipe would block until another program writes to it.
     public static func readFile(_ path: String, limitBytes: Int = 16 << 20) throws(BackupError) -> [UInt8] {
         let descriptor = try OwnedDescriptor.openFile(path)
         let size = try descriptor.status().size
@@ -158,7 +158,7 @@ public enum FileSystem {
         return try descriptor.readExactly(at: 0, count: Int(size))
     }
 
-    /// A file that the kernel makes when it is read (`/proc`, `/sys`), whose size says nothing.
+    /// Reads a file that the kernel generates on read (`/proc`, `/sys`), whose size is meaningless.
     static func readVirtualFile(_ path: String) throws(BackupError) -> [UInt8] {
         let descriptor = try OwnedDescriptor.open(path, O_RDONLY)
         var bytes = [UInt8](repeating: 0, count: 64 << 10)
@@ -168,13 +168,13 @@ public enum FileSystem {
         return Array(bytes[..<count])
     }
 
-    /// Replaces a small file durably: temporary file beside it, write, fsync, rename, fsync of the folder. A crash at any
-    /// point leaves the old content or the new.
+    /// Replaces a small file durably: temporary file beside it, write, fsync, rename, fsync of the folder. A crash at any point leaves the old
+    /// content or the new.
     public static func writeFileAtomically(_ path: String, _ bytes: [UInt8], permissions: mode_t = 0o600) throws(BackupError) {
         let temporary = path + draftMark + "\(getpid())"
         do {
             let descriptor = try makeDraft(temporary, permissions)
-            // What others are to read, they may, whatever the umask.
+            // Other users can read the file if `permissions` say so, regardless of the umask.
             if permissions != 0o600 { try descriptor.setPermissions(permissions) }
             try descriptor.writeAll(bytes)
             try descriptor.synchronize()
@@ -186,7 +186,7 @@ public enum FileSystem {
         try synchronizeDirectory(parentPath(path))
     }
 
-    /// A new file and no other: what has its name already (a crash left it, or somebody planted a link there) is removed, not written to.
+    /// Always creates a new file: an existing one (left by a crash, or a link that an attacker planted) is removed, not written to.
     private static func makeDraft(_ path: String, _ permissions: mode_t) throws(BackupError) -> OwnedDescriptor {
         let flags = O_WRONLY | O_CREAT | O_EXCL
         do {
@@ -197,7 +197,7 @@ public enum FileSystem {
         }
     }
 
-    /// Space of the file system that holds `path`.
+    /// Space on the file system that holds `path`.
     public static func space(at path: String) throws(BackupError) -> FileSystemSpace {
         var value = statvfs()
         try SystemCall.check("read the free space", path) { statvfs(path, &value) }
@@ -206,7 +206,7 @@ public enum FileSystem {
 }
 
 extension FileSystem {
-    /// Replaces a small file as one step for its readers, without waiting for the disk: for what is worth nothing after a crash.
+    /// Replaces a small file atomically for its readers, without waiting for the disk: for data that is worthless after a crash.
     public static func writeForReaders(_ path: String, _ bytes: [UInt8]) throws(BackupError) {
         let temporary = path + draftMark + "\(getpid())-\(RandomToken.make())"
         do {

@@ -1,15 +1,15 @@
 import Glibc
 
-/// What statvfs(3) tells of a file system.
+/// The result of statvfs(3) for a file system.
 public struct FileSystemSpace: Sendable {
     public let blockSizeBytes: UInt64
     public let blockCount: UInt64
     public let freeBlockCount: UInt64
-    /// Free blocks for those who are not root.
+    /// Free blocks for users other than root.
     public let availableBlockCount: UInt64
     public let fileCount: UInt64
     public let freeFileCount: UInt64
-    /// `f_fsid`: on most file systems a number that stays with it; 0 where there is none.
+    /// `f_fsid`: on most file systems a number that does not change; 0 where there is none.
     public let fileSystemID: UInt64
 
     init(_ value: statvfs) {

@@ -2,25 +2,25 @@ import BackupCore
 import CLinux
 import Glibc
 
-/// A folder that is being filled, by several threads at once. Everything is made relative to the folder's descriptor, so that neither long
-/// paths nor folders that are renamed meanwhile matter, and nothing that is there already is ever opened or replaced.
+/// A folder that several threads fill concurrently. Every entry is created relative to the folder's descriptor, so long paths and concurrent
+/// renames of folders do no harm. An existing entry is never opened for writing or replaced.
 public final class FolderHandle: Sendable {
     private let descriptor: OwnedDescriptor
     public var path: String { descriptor.path }
 
-    /// - Throws: `notFound`, `notADirectory`, `accessDenied`. A symbolic link is not followed.
+    /// - Throws: `notFound`, `notADirectory`, `accessDenied`. Does not follow a symbolic link.
     public init(path: String) throws(BackupError) {
         descriptor = try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
     }
 
     private init(descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }
 
-    /// What new files lack of the mode that they are made with (umask(2)), as it was when the program started.
+    /// The mode bits that new files lack (umask(2)), as of program start.
     public static let creationMask: mode_t = {
         let text = (try? FileSystem.readVirtualFile("/proc/self/status")) ?? []
         let line = String(decoding: text, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("Umask:") }
         let digits = line?.split(whereSeparator: { $0 == "\t" || $0 == " " }).last
-        // Where it cannot be told, every mode is set anew.
+        // If unknown, every mode is set explicitly.
         return digits.flatMap { mode_t($0, radix: 8) } ?? 0o777
     }()
 
@@ -37,7 +37,7 @@ public final class FolderHandle: Sendable {
     }
 
     /// Creates a file for writing.
-    /// - Parameter permissions: exactly these, whatever the umask.
+    /// - Parameter permissions: exactly these, regardless of the umask.
     /// - Throws: `alreadyExists`, `noSpace`, …; an error may leave an empty file.
     public func createFile(_ name: FileName, permissions: mode_t) throws(BackupError) -> OwnedDescriptor {
         let folder = descriptor.rawValue
@@ -64,7 +64,7 @@ public final class FolderHandle: Sendable {
         guard result == 0 else { throw SystemCall.error(errno, action: "make the link", path: "\(path)/\(name)") }
     }
 
-    /// Removes a file; nothing happens when it is not there.
+    /// Removes a file; a no-op when it does not exist.
     public func removeFile(_ name: FileName) throws(BackupError) {
         let folder = descriptor.rawValue
         let fullPath = "\(path)/\(name)"
@@ -74,20 +74,20 @@ public final class FolderHandle: Sendable {
         }
     }
 
-    /// Removes an empty folder; nothing happens when it is not there.
+    /// Removes an empty folder; a no-op when it does not exist.
     /// - Throws: `notEmpty`, …
     public func removeFolder(_ name: FileName) throws(BackupError) {
         let folder = descriptor.rawValue
         let fullPath = "\(path)/\(name)"
         try FileObservation.perform(.removeDirectory(path: fullPath)) { () throws(BackupError) in
             let failure = Self.withCString(name.bytes) { unlinkat(folder, $0, AT_REMOVEDIR) == 0 ? 0 : errno }
-            // POSIX allows both.
+            // POSIX allows either error.
             if failure == EEXIST { throw SystemCall.error(ENOTEMPTY, action: "remove the folder", path: fullPath) }
             if failure != 0, failure != ENOENT { throw SystemCall.error(failure, action: "remove the folder", path: fullPath) }
         }
     }
 
-    /// The same folder, for listing what is in it.
+    /// The same folder, for listing its entries.
     public func reader() throws(BackupError) -> DirectoryReader {
         let folder = descriptor.rawValue
         let number = try SystemCall.check("open the folder", path) { openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
@@ -103,7 +103,7 @@ public final class FolderHandle: Sendable {
         return FolderHandle(descriptor: OwnedDescriptor(owning: number, path: "\(path)/\(name)"))
     }
 
-    /// The folder of that name in this one; `nil` when there is none, whatever else has the name.
+    /// The folder of that name in this one; `nil` when the name is missing or is not a folder.
     public func openFolder(_ name: FileName) throws(BackupError) -> FolderHandle? {
         do {
             return try open(name)
@@ -112,13 +112,13 @@ public final class FolderHandle: Sendable {
         }
     }
 
-    /// The folder of that name in this one, which is made unless it is there.
+    /// The folder of that name in this one, created if missing.
     public func openFolderMakingIt(_ name: FileName) throws(BackupError) -> FolderHandle {
         if let folder = try openFolder(name) { return folder }
         return try makeFolder(name)
     }
 
-    /// lstat of what is there of that name; `nil` when nothing is.
+    /// lstat of the entry of that name; `nil` when there is none.
     public func status(_ name: FileName) throws(BackupError) -> FileStatus? {
         let folder = descriptor.rawValue
         var value = stat()
@@ -128,26 +128,26 @@ public final class FolderHandle: Sendable {
         return nil
     }
 
-    /// `O_PATH`, which Swift's module of libc does not have.
+    /// `O_PATH`, which Swift's libc module lacks.
     private static let placeOnly: Int32 = 0o10000000
 
-    /// Lets the owner of a folder into it. A symbolic link that has taken its name is not followed.
+    /// Sets a folder's mode so that its owner can enter it. Does not follow a symbolic link that has taken its name.
     /// - Returns: whether its mode was set.
     @discardableResult
     public func makeAccessible(_ name: FileName) -> Bool {
         let folder = descriptor.rawValue
-        // As a place only, since its mode may forbid to open it; fchmod(2) takes no such descriptor, but its path in /proc does.
+        // Opened with `O_PATH`, since its mode may forbid opening it; fchmod(2) rejects such a descriptor, but chmod(2) accepts its path in /proc.
         let number = Self.withCString(name.bytes) { openat(folder, $0, Self.placeOnly | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
         guard number >= 0 else { return false }
         defer { close(number) }
         return chmod("/proc/self/fd/\(number)", 0o700) == 0
     }
 
-    /// fsync(2), if the file system can do that with folders.
+    /// fsync(2), if the file system supports it for folders.
     public func synchronize() throws(BackupError) { try descriptor.synchronizeFolder() }
 
-    /// Whether another program has locked the file of that name, as one has that reads or writes an SQLite database or has one with a log open. A
-    /// file that cannot be opened counts as not locked.
+    /// Whether another program has locked the file of that name. A program that reads or writes an SQLite database, or has one with a log open, locks
+    /// it. A file that cannot be opened counts as not locked.
     public func isLocked(_ name: FileName) -> Bool {
         let folder = descriptor.rawValue
         let number = Self.withCString(name.bytes) { openat(folder, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) }
@@ -156,7 +156,7 @@ public final class FolderHandle: Sendable {
         return backupfs_is_locked(number) == 1
     }
 
-    /// The file of that name, for reading; `nil` when there is none. Nothing else is opened: no link, no pipe.
+    /// The file of that name, for reading; `nil` when there is none. Opens nothing else: no link, no pipe.
     public func openFile(_ name: FileName) throws(BackupError) -> OwnedDescriptor? {
         let folder = descriptor.rawValue
         let number = try OwnedDescriptor.waitingForLease { () throws(BackupError) -> Int32? in
@@ -171,7 +171,7 @@ public final class FolderHandle: Sendable {
         return file
     }
 
-    /// Where the symbolic link of that name leads; `nil` when there is none.
+    /// The target of the symbolic link of that name; `nil` when there is none.
     public func linkTarget(_ name: FileName) throws(BackupError) -> [UInt8]? {
         let folder = descriptor.rawValue
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
@@ -181,8 +181,8 @@ public final class FolderHandle: Sendable {
         return buffer[..<count].map { UInt8(bitPattern: $0) }
     }
 
-    /// Moves something out of this folder into another one of the same file system, in one step; nothing happens when it is not there.
-    /// - Parameter isFolder: a folder is made writable for its owner first, since moving changes its “..”.
+    /// Moves an entry from this folder to another one of the same file system in one step; a no-op when it does not exist.
+    /// - Parameter isFolder: a folder is first made writable for its owner, since a move changes its “..”.
     /// - Throws: `alreadyExists`: nothing is replaced.
     public func move(_ name: FileName, to other: FolderHandle, isFolder: Bool) throws(BackupError) {
         if isFolder { makeAccessible(name) }
@@ -191,11 +191,11 @@ public final class FolderHandle: Sendable {
         } catch let error where error.code == .notFound {}
     }
 
-    /// Moves something out of this folder into another one of the same file system.
+    /// Moves an entry from this folder to another one of the same file system.
     ///
-    /// In one step where the file system has `RENAME_NOREPLACE`; network, FUSE and FAT file systems have not. There a file gets its new name as
-    /// a hard link before it loses the old one, and what can have no second name is renamed after a look: in the moment between, another
-    /// program's file of that name would be replaced, but never a folder that holds something.
+    /// Atomic where the file system has `RENAME_NOREPLACE`; network, FUSE and FAT file systems do not. There, a file gets its new name as a hard link
+    /// before it loses the old one. An entry that cannot have a hard link is renamed after a check. Between the check and the rename, another program's
+    /// file of that name would be replaced, but never a folder that is not empty.
     /// - Throws: `alreadyExists`: nothing is replaced.
     public func move(_ name: FileName, to other: FolderHandle, as newName: FileName) throws(BackupError) {
         let (folder, target) = (descriptor.rawValue, other.descriptor.rawValue)
@@ -208,7 +208,7 @@ public final class FolderHandle: Sendable {
         }
     }
 
-    /// - Returns: 0, or what errno would be.
+    /// - Returns: 0, or the errno value.
     private static func moveWithoutReplacing(
         _ folder: Int32, _ name: UnsafePointer<CChar>, _ target: Int32, _ newName: UnsafePointer<CChar>
     ) -> Int32 {
@@ -217,19 +217,19 @@ public final class FolderHandle: Sendable {
         if linkat(folder, name, target, newName, 0) == 0 {
             if unlinkat(folder, name, 0) == 0 { return 0 }
             let failure = errno
-            // It stays where it was, under one name.
+            // The file stays in place, under one name.
             unlinkat(target, newName, 0)
             return failure
         }
         if errno == EEXIST { return EEXIST }
-        // Folders have no second name, nor has anything on FAT.
+        // Folders cannot have hard links; on FAT nothing can.
         var present = stat()
         if fstatat(target, newName, &present, AT_SYMLINK_NOFOLLOW) == 0 { return EEXIST }
         guard errno == ENOENT else { return errno }
         return renameat(folder, name, target, newName) == 0 ? 0 : errno
     }
 
-    /// Sets what must wait until the folder is full: a mode that may forbid writing, and a time that filling it changes.
+    /// Sets what must wait until the folder is complete: a mode that may forbid writing, and a time that filling it changes.
     public func finish(permissions: mode_t, modificationTime: Timestamp) throws(BackupError) {
         try descriptor.setPermissions(permissions)
         try descriptor.setModificationTime(modificationTime)
@@ -241,24 +241,24 @@ public final class FolderHandle: Sendable {
     /// fchmod(2) of the folder itself.
     public func setPermissions(_ permissions: mode_t) throws(BackupError) { try descriptor.setPermissions(permissions) }
 
-    /// Of the folder itself.
+    /// For the folder itself.
     public func setExtendedAttributes(_ attributes: [ExtendedAttribute], permissions: mode_t) -> BackupError? {
         descriptor.setExtendedAttributes(attributes, permissions: permissions)
     }
 
-    /// Of the folder itself, those that backups keep.
+    /// The attributes of the folder itself that backups keep.
     public func extendedAttributes() throws(BackupError) -> [ExtendedAttribute] { try descriptor.extendedAttributes() }
 
     public func status() throws(BackupError) -> FileStatus { try descriptor.status() }
 
-    /// fchownat(2) of what is there of that name, a symbolic link itself.
+    /// fchownat(2) of the entry of that name; of a symbolic link, the link itself.
     public func setOwner(of name: FileName, _ owner: FileOwner) throws(BackupError) {
         let folder = descriptor.rawValue
         let result = Self.withCString(name.bytes) { fchownat(folder, $0, owner.user, owner.group, AT_SYMLINK_NOFOLLOW) }
         guard result == 0 else { throw SystemCall.error(errno, action: "set the owner", path: "\(path)/\(name)") }
     }
 
-    /// linkat(2): a second name, in another folder or this one, for a file. Replaces nothing.
+    /// linkat(2): creates a second name for a file, in another folder or this one. Replaces nothing.
     /// - Throws: `alreadyExists`, `crossDevice`, `notPermitted` where the file system has no hard links, …
     public func link(_ name: FileName, in other: FolderHandle, as newName: FileName) throws(BackupError) {
         let (folder, target) = (descriptor.rawValue, other.descriptor.rawValue)

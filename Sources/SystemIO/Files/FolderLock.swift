@@ -2,10 +2,9 @@ import BackupCore
 import CLinux
 import Glibc
 
-/// A lock on a folder that is there already, so that nothing is made for it and nothing is left of it (flock(2)). The kernel drops it when its holder
-/// ends, however it ends.
+/// A lock on an existing folder, so that no lock file is created or left behind (flock(2)). The kernel drops it when its holder ends in any way.
 ///
-/// It keeps away holders on the same machine only: file systems, those of networks too, leave locks on folders to the kernel. A folder may be read-only.
+/// Excludes only holders on the same machine: file systems, including network ones, leave locks on folders to the kernel. The folder may be read-only.
 public final class FolderLock: Sendable {
     private let descriptor: OwnedDescriptor
 
@@ -14,10 +13,10 @@ public final class FolderLock: Sendable {
         HeldLocks.add(self.descriptor.rawValue, unlock: backupfs_unlock_folder)
     }
 
-    /// Takes it without waiting. Links are followed.
-    /// - Parameter exclusive: whether no other holder is let in; else those are who take it so as well.
-    /// - Returns: `nil` where the folder cannot be opened, or its file system has no locks.
-    /// - Throws: `busy` while a holder keeps this one out, or the folder is being replaced by another one.
+    /// Takes the lock without waiting. Follows links.
+    /// - Parameter exclusive: whether to exclude all other holders; otherwise other shared holders are allowed.
+    /// - Returns: `nil` when the folder cannot be opened, or its file system has no locks.
+    /// - Throws: `busy` when another holder excludes this one, or another folder is replacing this one.
     public static func take(_ path: String, exclusive: Bool) throws(BackupError) -> FolderLock? {
         guard let descriptor = try? OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY) else { return nil }
         if SystemCall.retrying({ backupfs_lock_folder(descriptor.rawValue, exclusive ? 1 : 0) }) == -1 {
@@ -26,7 +25,7 @@ public final class FolderLock: Sendable {
         }
         let identity = FileIdentity(try descriptor.status())
         let lock = FolderLock(descriptor)
-        // The next to come would lock the folder that has the name now.
+        // The next process would lock the folder that has the name now.
         guard try FileSystem.identityIfPresent(path) == identity else { throw busy(path) }
         return lock
     }
@@ -36,9 +35,9 @@ public final class FolderLock: Sendable {
             .busy, "another program has locked the folder", path: path, remedy: "Wait until it has finished and try again.")
     }
 
-    /// Lets others in before the value goes. Does nothing the second time.
+    /// Releases the lock early. A no-op the second time.
     public func release() { HeldLocks.release(descriptor.rawValue) }
 
-    /// Not left to close(2), as with `AdvisoryLock`: a program that is just being started has a copy of the descriptor until it runs.
+    /// Not left to close(2), as with `AdvisoryLock`: a program that is being started has a copy of the descriptor until exec.
     deinit { release() }
 }

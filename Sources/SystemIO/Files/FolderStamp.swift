@@ -1,16 +1,16 @@
 import BackupCore
 
-/// Tells whether a folder's list of names may have changed, at the price of one stat(2).
+/// Detects whether a folder's list of names may have changed, at the cost of one stat(2).
 public struct FolderStamp: Equatable, Sendable {
     private let inode: UInt64
     private let modificationTime: Timestamp
     private let changeTime: Timestamp
-    /// A folder that changed just before it was read may have changed again without a trace: it is read again next time.
+    /// A folder that changed just before it was read may have changed again without a trace: read it again next time.
     private let isSettled: Bool
 
     public init(path: String) throws(BackupError) { self.init(try FileSystem.status(path)) }
 
-    /// - Parameter status: of now: whoever lists the folder does so after it was asked for.
+    /// - Parameter status: current; the caller lists the folder only after it got the status.
     public init(_ status: FileStatus) {
         inode = status.inode
         modificationTime = status.modificationTime
@@ -18,7 +18,7 @@ public struct FolderStamp: Equatable, Sendable {
         isSettled = status.isSettled
     }
 
-    /// Whether what was read when this stamp was taken still stands when `later` was taken.
+    /// Whether a listing from the time of this stamp is still valid at the time of `later`.
     public func covers(_ later: FolderStamp) -> Bool {
         isSettled && inode == later.inode && modificationTime == later.modificationTime && changeTime == later.changeTime
     }

@@ -1,14 +1,14 @@
 import BackupCore
 import Glibc
 
-/// Tells when names in some folders come, go or change (inotify(7)), also by other processes of this machine. Changes that another machine
-/// makes in a shared folder are not seen.
+/// Reports when names in some folders appear, disappear or change (inotify(7)), also through other processes of this machine. Does not see changes
+/// that another machine makes in a shared folder.
 public final class FolderWatch: Sendable {
     private let thread: SystemThread
     private let ending: Pipe
 
-    /// - Parameter onChange: called from a thread of its own, once for many changes at a time; not after `end` has returned.
-    /// - Throws: when the system has no more watches to give.
+    /// - Parameter onChange: called from a separate thread, once for a batch of changes; not after `end` has returned.
+    /// - Throws: when the system is out of watches.
     public init(paths: [String], onChange: @escaping @Sendable () -> Void) throws(BackupError) {
         let number = try SystemCall.check("watch the folder", paths.first ?? "") { inotify_init1(Int32(IN_CLOEXEC)) }
         let watch = Events(OwnedDescriptor(owning: number, path: paths.first ?? ""))
@@ -22,7 +22,7 @@ public final class FolderWatch: Sendable {
         thread = try SystemThread { watch.serve(until: end, onChange) }
     }
 
-    /// Ends it. Call it once.
+    /// Ends the watch. Call it once.
     public func end() {
         var byte: UInt8 = 0
         _ = write(ending.writer.rawValue, &byte, 1)
@@ -35,7 +35,7 @@ public final class FolderWatch: Sendable {
         init(_ descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }
 
         func serve(until end: Int32, _ onChange: () -> Void) {
-            // What the events say in detail does not matter: whoever is told looks at the folders.
+            // The details of the events do not matter: the callback looks at the folders.
             var buffer = [UInt8](repeating: 0, count: 16 << 10)
             while true {
                 var waiting = [

@@ -2,23 +2,22 @@ import BackupCore
 import CLinux
 import Glibc
 
-/// A text file to which several processes append lines at once, and which gets a new beginning when it has grown enough: a log, or a list of what
-/// happened. No line is torn or lost, whoever writes meanwhile; what a crash left of a line is closed off by the next one. Lines are not waited for
-/// until they are durable.
+/// A text file to which several processes append lines concurrently, rotated at a size limit: a log or an event list. No line is torn or lost under
+/// concurrent writes; the next line terminates a partial one that a crash left. Appending does not wait until lines are durable.
 public struct LineFile: Sendable {
-    /// Somebody who has been stopped in the midst of it must not stop everybody else.
+    /// A stopped lock holder must not block all other processes.
     private static let lockTimeoutMilliseconds = 1_000
 
     public let path: String
 
     public init(path: String) { self.path = path }
 
-    /// Appends a line and its line feed. Of a full disk nothing is left of it.
+    /// Appends a line and its line feed. When the disk is full, no part of the line stays.
     ///
-    /// Devices and pipes are written to as they are. Symbolic links are refused: whoever can plant one would have us write to a file of his choice.
+    /// Writes directly to devices and pipes. Refuses symbolic links: an attacker who can plant one could make us write to a file of their choice.
     /// - Parameters:
-    ///   - limitBytes: before the file becomes larger it is begun anew.
-    ///   - startAnew: with the lock held: takes the file of that size away or shortens it, by a rename.
+    ///   - limitBytes: the file is rotated before it exceeds this size.
+    ///   - startAnew: called with the lock held: removes or shortens the file with a rename.
     public func append(
         _ line: [UInt8], limitBytes: UInt64, startAnew: (_ path: String) throws(BackupError) -> Void
     ) throws(BackupError) {
@@ -26,16 +25,16 @@ public struct LineFile: Sendable {
             let file = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK, permissions: 0o600)
             let status = try file.status()
             guard status.kind == .regular else { return try file.writeAll(line + [UInt8(ascii: "\n")]) }
-            // A umask may have taken the owner's own bits from a new file; one that belongs to somebody else stays as it is.
+            // A umask may have removed the owner's own bits from a new file; another user's file keeps its mode.
             if status.size == 0, status.linkCount == 1 { _ = fchmod(file.rawValue, 0o600) }
             let isLocked = Self.lock(file)
-            // Not left to close(2): a program that another thread is just starting has a copy of the descriptor until it runs.
+            // Not left to close(2): a program that another thread is starting has a copy of the descriptor until exec.
             defer { if isLocked { _ = backupfs_unlock(file.rawValue) } }
             let size = try file.status().size
-            // Somebody has begun it anew while this one waited: the line belongs into the new one.
+            // Another process has rotated it during the wait: the line belongs in the new file.
             guard Self.isStill(file, at: path) else { continue }
             if isLocked, size > 0, size + UInt64(line.count) + 1 > limitBytes {
-                // Where it cannot be begun anew: better a file that is too large than a line less.
+                // If rotation fails: a file over the limit is better than a lost line.
                 try? startAnew(path)
                 if !Self.isStill(file, at: path) { continue }
             }
@@ -49,7 +48,7 @@ public struct LineFile: Sendable {
             bytes.insert(UInt8(ascii: "\n"), at: 0)
         }
         do {
-            // In one call: without the lock it is that which keeps lines whole.
+            // In one call: without the lock, this is what keeps lines whole.
             try file.writeAll(bytes)
         } catch {
             try? file.truncate(to: size)
@@ -73,8 +72,8 @@ public struct LineFile: Sendable {
 }
 
 extension LineFile {
-    /// Appends a line; a file that would grow beyond the limit becomes `PATH.1`, that one `PATH.2` and so on.
-    /// - Parameter oldFileCount: how many of them stay.
+    /// Appends a line; a file that would exceed the limit becomes `PATH.1`, `PATH.1` becomes `PATH.2` and so on.
+    /// - Parameter oldFileCount: the number of old files to keep.
     public func append(_ line: [UInt8], limitBytes: UInt64, oldFileCount: Int) throws(BackupError) {
         try append(line, limitBytes: limitBytes) { (path) throws(BackupError) in
             guard oldFileCount > 0 else { return try FileSystem.removeFile(path) }

@@ -1,24 +1,23 @@
 import BackupCore
 import Glibc
 
-/// What is mounted where, as this process sees it (`/proc/self/mountinfo`). Reading it touches none of the mounts, so it does
-/// not hang on one whose daemon is dead.
+/// The mounts that this process sees (`/proc/self/mountinfo`). Reading it touches none of the mounts, so it does not hang on one whose daemon is dead.
 public struct MountTable: Sendable {
     public struct Entry: Sendable, Equatable {
-        /// Absolute path of the mountpoint; bytes that are not UTF-8 come out as U+FFFD.
+        /// Absolute path of the mountpoint; bytes that are not UTF-8 become U+FFFD.
         public let path: String
         /// `fuse.backupfs`, `ext4`, …
         public let fileSystemType: String
-        /// What was mounted: a device, or the `fsname=` option.
+        /// The mounted source: a device, or the `fsname=` option.
         public let source: String
-        /// Device numbers, as in `st_dev` and below `/sys/class/bdi`.
+        /// Device numbers, as in `st_dev` and in `/sys/class/bdi`.
         public let major: UInt32
         public let minor: UInt32
-        /// Who has mounted it, and for whom a FUSE mount answers: of its options; `nil` for other file systems.
+        /// The user who mounted a FUSE file system and for whom it answers, from its options; `nil` for other file systems.
         public let userID: UInt32?
         public let groupID: UInt32?
 
-        /// - Parameter device: as `st_dev` has it, which holds both numbers in the way of makedev(3).
+        /// - Parameter device: an `st_dev` value, which encodes both numbers as makedev(3) does.
         public func isOf(device: UInt64) -> Bool {
             let (major, minor) = (UInt64(major), UInt64(minor))
             return device == minor & 0xff | (major & 0xfff) << 8 | (minor & ~0xff) << 12 | (major & ~0xfff) << 32
@@ -29,14 +28,14 @@ public struct MountTable: Sendable {
         }
     }
 
-    /// In the order in which they were mounted: of several at one path the last is the one that is seen.
+    /// In mount order: of several mounts at one path, the last one is visible.
     public let entries: [Entry]
 
-    /// The table as it is now.
+    /// The current table.
     public static func current() throws(BackupError) -> MountTable {
         let path = "/proc/self/mountinfo"
         let descriptor = try OwnedDescriptor.open(path, O_RDONLY)
-        // The size of a file in /proc is not known before it is read.
+        // The size of a file in /proc is unknown before it is read.
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
@@ -51,16 +50,16 @@ public struct MountTable: Sendable {
         return MountTable(parsing: bytes)
     }
 
-    /// - Parameter bytes: lines as proc(5) describes them; lines that are not so are left out.
+    /// - Parameter bytes: lines in the format of proc(5); other lines are skipped.
     public init(parsing bytes: [UInt8]) {
         entries = bytes.split(separator: UInt8(ascii: "\n")).compactMap { Self.entry($0) }
     }
 
-    /// The mount that is seen at `path`, if it is a mountpoint.
+    /// The visible mount at `path`, if it is a mountpoint.
     /// - Parameter path: absolute, without symbolic links.
     public func entry(at path: String) -> Entry? { entries.last { $0.path == path } }
 
-    /// The mount that a path lies in.
+    /// The mount that contains a path.
     /// - Parameter path: absolute, without symbolic links.
     public func entry(holding path: String) -> Entry? {
         var path = path
@@ -73,7 +72,7 @@ public struct MountTable: Sendable {
 
     public func entries(ofType type: String) -> [Entry] { entries.filter { $0.fileSystemType == type } }
 
-    /// `36 35 98:0 /root /mountpoint rw,noatime shared:1 - type source options`: there may be any number of fields before the `-`.
+    /// `36 35 98:0 /root /mountpoint rw,noatime shared:1 - type source options`: any number of fields may precede the `-`.
     private static func entry(_ line: ArraySlice<UInt8>) -> Entry? {
         let fields = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
         guard fields.count > 6, let dash = fields[6...].firstIndex(of: [UInt8(ascii: "-")]), dash + 2 < fields.count else {
@@ -90,7 +89,7 @@ public struct MountTable: Sendable {
             minor: device[1], userID: number("user_id"), groupID: number("group_id"))
     }
 
-    /// Undoes the kernel's `\040` for a space, and so on.
+    /// Decodes the kernel's `\040` for a space, and so on.
     private static func text(_ field: ArraySlice<UInt8>) -> String {
         var bytes: [UInt8] = []
         var index = field.startIndex

@@ -2,10 +2,10 @@ import BackupCore
 import Glibc
 import Synchronization
 
-/// Whom new files and folders belong to when root works in the store of another user.
+/// The owner of new files and folders when root works in the store of another user.
 ///
-/// Without it one `sudo backupfs backup` leaves files in the repository that its owner cannot read, and then every command of the owner fails. Only what is
-/// made in folders of that user is given away.
+/// Otherwise one `sudo backupfs backup` leaves files in the repository that its owner cannot read, and every later command of the owner fails. Only
+/// entries created in folders of that user change owner.
 public enum NewFileOwner {
     private struct Owner: Equatable {
         let user: uid_t
@@ -14,13 +14,13 @@ public enum NewFileOwner {
 
     private static let owner = Mutex<Owner?>(nil)
 
-    /// From now on, root makes files for the owner of this folder. Does nothing for other users, and for a folder of root.
+    /// From now on, files that root creates belong to the owner of this folder. A no-op for other users, and for a folder of root.
     public static func follow(_ folder: FileStatus) {
         guard geteuid() == 0, folder.owner != 0 else { return }
         owner.withLock { $0 = Owner(user: folder.owner, group: folder.group) }
     }
 
-    /// The owner to be of what is made in the folder of `path`; `nil` where nothing is given away.
+    /// The owner for a new entry at `path`; `nil` when root stays the owner.
     private static func owner(at path: String) -> Owner? {
         guard let owner = owner.withLock({ $0 }), let folder = FileSystem.statusIfPresent(FileSystem.parentPath(path)),
             folder.owner == owner.user
@@ -28,8 +28,8 @@ public enum NewFileOwner {
         return owner
     }
 
-    /// open(2) with `O_CREAT`. Only a file that was not there is given away, never one that a link leads to.
-    /// - Returns: what open(2) returns.
+    /// open(2) with `O_CREAT`. Changes the owner of new files only, never of a link's target.
+    /// - Returns: the result of open(2).
     static func create(_ path: String, _ flags: Int32, _ permissions: mode_t) -> Int32 {
         guard let owner = owner(at: path) else { return Glibc.open(path, flags, permissions) }
         while true {
@@ -40,7 +40,7 @@ public enum NewFileOwner {
             }
             guard errno == EEXIST, flags & O_EXCL == 0 else { return made }
             let opened = Glibc.open(path, flags & ~O_CREAT, permissions)
-            // It was removed in between, unless it is a link that leads nowhere.
+            // It was removed in between, unless it is a dangling link.
             guard opened < 0, errno == ENOENT, FileSystem.isMissing(path) else { return opened }
         }
     }
@@ -54,7 +54,7 @@ public enum NewFileOwner {
         close(folder)
     }
 
-    /// Has root make a file or folder of the app's for the owner of the folder that it lies in: the app may run as that user, and could not open it.
+    /// When root creates a file or folder of the app: gives it to the owner of its folder. The app may run as that user, and could not open it.
     public static func giveToOwnerOfFolder(_ path: String) {
         guard geteuid() == 0, let folder = FileSystem.statusIfPresent(FileSystem.parentPath(path)), folder.owner != 0 else {
             return
@@ -65,7 +65,7 @@ public enum NewFileOwner {
         close(made)
     }
 
-    /// File systems without owners, and servers that let root give nothing away, refuse it: then it is as without.
+    /// File systems without owners, and servers that do not let root change owners, refuse: the file then keeps its owner.
     private static func give(_ descriptor: Int32, to owner: Owner) { _ = fchown(descriptor, owner.user, owner.group) }
 }
 

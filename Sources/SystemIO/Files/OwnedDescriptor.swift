@@ -2,15 +2,15 @@ import BackupCore
 import CLinux
 import Glibc
 
-/// An open file that is closed when its owner lets go of it.
+/// An open file that is closed when its owner releases it.
 ///
 /// Offsets and lengths are bytes. Every call names `path` in its error.
 public struct OwnedDescriptor: ~Copyable, Sendable {
     public let rawValue: Int32
-    /// What it was opened as; for messages only.
+    /// The path it was opened with; for messages only.
     public let path: String
 
-    /// Takes over an open descriptor.
+    /// Takes ownership of an open descriptor.
     public init(owning rawValue: Int32, path: String) {
         self.rawValue = rawValue
         self.path = path
@@ -30,9 +30,8 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
         return OwnedDescriptor(owning: number, path: path)
     }
 
-    /// Opens a file for reading, and nothing else: the opening of a pipe would wait for a writer, and that of a device may do anything. Links are
-    /// followed.
-    /// - Throws: `notSupported` for what is no file; `isADirectory`, `notFound` and so on.
+    /// Opens only a regular file, for reading: opening a pipe would block until a writer comes, and opening a device may have any effect. Follows links.
+    /// - Throws: `notSupported` for anything but a file; `isADirectory`, `notFound` and so on.
     public static func openFile(_ path: String) throws(BackupError) -> OwnedDescriptor {
         let file = try waitingForLease { () throws(BackupError) in try open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY) }
         try file.requireFile()
@@ -48,8 +47,8 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
         }
     }
 
-    /// `O_NONBLOCK` also means that a file is not waited for which a file server has lent to a client (fcntl(2), leases). The first try asks for it
-    /// back, and the server has a time in which it must give it (`/proc/sys/fs/lease-break-time`, usually 45 s).
+    /// With `O_NONBLOCK`, open(2) also does not wait for a file on which a file server has a lease (fcntl(2)). The first attempt breaks the lease, and the
+    /// server must release it within a time limit (`/proc/sys/fs/lease-break-time`, usually 45 s).
     static func waitingForLease<Result: ~Copyable>(
         _ open: () throws(BackupError) -> Result
     ) throws(BackupError) -> Result {
@@ -68,7 +67,7 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
     private static let leaseNanoseconds: UInt64 = 60_000_000_000
     private static let leasePauseMicroseconds: UInt32 = 10_000
 
-    /// Opens by `body`; an open that may change something is observed.
+    /// Opens with `body`; observers see an open that may change something.
     static func opening(
         _ path: String, _ flags: Int32, _ body: () throws(BackupError) -> Int32
     ) throws(BackupError) -> Int32 {
@@ -89,7 +88,7 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
     static func readFully(
         _ descriptor: Int32, path: String, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
     ) throws(BackupError) -> Int {
-        // No file has bytes there, whatever a damaged structure says.
+        // No file has bytes there, even if a damaged structure says so.
         guard let base = buffer.baseAddress, offset <= UInt64(off_t.max) - UInt64(buffer.count) else { return 0 }
         var count = 0
         while count < buffer.count {
@@ -121,7 +120,7 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
         return bytes
     }
 
-    /// Writes all bytes at the descriptor's own position.
+    /// Writes all bytes at the descriptor's current position.
     public borrowing func writeAll(_ buffer: UnsafeRawBufferPointer) throws(BackupError) {
         guard let base = buffer.baseAddress else { return }
         try FileObservation.perform(
@@ -140,7 +139,7 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
         try result.get()
     }
 
-    /// Writes all bytes at `offset`, leaving the descriptor's own position alone.
+    /// Writes all bytes at `offset` without moving the descriptor's position.
     public borrowing func writeAll(_ buffer: UnsafeRawBufferPointer, at offset: UInt64) throws(BackupError) {
         guard let base = buffer.baseAddress else { return }
         guard offset <= UInt64(off_t.max) - UInt64(buffer.count) else {
@@ -162,14 +161,14 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
         }
     }
 
-    /// fsync(2): after it the bytes and the size survive a power cut, the name in its folder not yet.
+    /// fsync(2): afterwards the bytes and the size survive a power cut, but not yet the name in its folder.
     public borrowing func synchronize() throws(BackupError) {
         try FileObservation.perform(.synchronize(path: path)) { () throws(BackupError) in
             try SystemCall.check("make durable", path) { fsync(rawValue) }
         }
     }
 
-    /// fsync(2) of a folder, if its file system can do that.
+    /// fsync(2) of a folder, if its file system supports it.
     public borrowing func synchronizeFolder() throws(BackupError) {
         try FileObservation.perform(.synchronize(path: path)) { () throws(BackupError) in
             guard SystemCall.retrying({ fsync(rawValue) }) == -1, errno != EINVAL, errno != ENOTSUP else { return }
@@ -183,7 +182,7 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
         return FileStatus(value)
     }
 
-    /// syncfs(2): all files of the file system that holds this one survive a power cut. For many files it is one wait instead of many.
+    /// syncfs(2): makes all files of this file's file system survive a power cut. For many files it is one wait instead of many.
     public borrowing func synchronizeFileSystem() throws(BackupError) {
         try FileObservation.perform(.synchronizeFileSystem(path: path)) { () throws(BackupError) in
             try SystemCall.check("make durable", path) { backupfs_sync_filesystem(rawValue) }
@@ -197,38 +196,38 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
         try SystemCall.check("set the time", path) { futimens(rawValue, times) }
     }
 
-    /// fchmod(2): the permission bits exactly, whatever the umask.
+    /// fchmod(2): exactly these permission bits, regardless of the umask.
     public borrowing func setPermissions(_ permissions: mode_t) throws(BackupError) {
         try SystemCall.check("set the mode", path) { fchmod(rawValue, permissions) }
     }
 
-    /// fchown(2). It takes away set-user-ID and capabilities: the mode and the attributes come after it.
+    /// fchown(2). It clears set-user-ID and capabilities: set the mode and the attributes after it.
     public borrowing func setOwner(_ owner: FileOwner) throws(BackupError) {
         try SystemCall.check("set the owner", path) { fchown(rawValue, owner.user, owner.group) }
     }
 
     /// fchown(2) of the group alone.
-    /// - Returns: false where it is refused, as for a group that the user is not in.
+    /// - Returns: false when it is refused, as for a group that the user is not in.
     public borrowing func giveToGroup(_ group: UInt32) -> Bool { fchown(rawValue, uid_t.max, group) == 0 }
 
-    /// Sets extended attributes, also of a file that its mode forbids its owner to write to.
+    /// Sets extended attributes, also when the file's mode forbids its owner to write.
     /// - Returns: the first error; `nil` when all are set.
     public borrowing func setExtendedAttributes(_ attributes: [ExtendedAttribute], permissions: mode_t) -> BackupError? {
         let path = path
         return FileAttributes.set(attributes, of: rawValue, permissions: permissions, path: path)
     }
 
-    /// Those that backups keep.
-    /// - Throws: `tooLarge` when they are more than is kept.
+    /// The attributes that backups keep.
+    /// - Throws: `tooLarge` when they exceed the limit.
     public borrowing func extendedAttributes() throws(BackupError) -> [ExtendedAttribute] {
         let path = path
         return try FileAttributes.read(rawValue, path: path)
     }
 
-    /// How many bytes lie in holes (lseek(2), `SEEK_HOLE`); 0 where the file system cannot say. Moves the descriptor's own position.
+    /// The number of bytes in holes (lseek(2), `SEEK_HOLE`); 0 where the file system does not report them. Moves the descriptor's position.
     public borrowing func holeBytes(size: UInt64) -> UInt64 { FileHoles.byteCount(rawValue, size: size) }
 
-    /// Writes at `offset` and leaves holes where blocks of zeros would be written.
+    /// Writes at `offset` and leaves holes for blocks of zeros.
     public borrowing func writeSparsely(_ buffer: UnsafeRawBufferPointer, at offset: UInt64) throws(BackupError) {
         for range in FileHoles.data(in: buffer, at: offset) {
             try writeAll(UnsafeRawBufferPointer(rebasing: buffer[range]), at: offset + UInt64(range.lowerBound))

@@ -1,12 +1,11 @@
 import BackupCore
 
-/// How SQLite is asked to open a file in a special way: `file:` URIs, in which every byte but the plainest stands in hexadecimal digits.
+/// Special ways to open a file with SQLite: `file:` URIs, with every byte but the plainest percent-encoded.
 public enum SQLiteAddress {
     /// A file that does not change: SQLite takes no locks, reads no log, and writes nothing.
     public static func immutable(_ path: String) -> String { address(path) + "?immutable=1&mode=ro" }
 
-    /// A file that another program may be writing to: SQLite takes part in its locks. The index of a log is read where it is there, and neither
-    /// made nor changed.
+    /// A file that another program may be writing to: SQLite uses its locks. It reads a log's index if there is one, and neither creates nor changes it.
     public static func readOnly(_ path: String) -> String { address(path) + "?mode=ro&readonly_shm=1" }
 
     private static func address(_ path: String) -> String {

@@ -2,14 +2,14 @@ import BackupCore
 import CLinux
 import Glibc
 
-/// A file open for reading that several threads read at once; closed with its last reference.
+/// A file open for reading by several threads concurrently; releasing the last reference closes it.
 public final class SharedFile: ByteSource {
     private let descriptor: OwnedDescriptor
     public let path: String
     /// Size in bytes when it was opened.
     public let size: UInt64
 
-    /// - Throws: `notFound`, `accessDenied`, `notSupported` for what is no file, …
+    /// - Throws: `notFound`, `accessDenied`, `notSupported` for anything but a file, …
     public init(path: String) throws(BackupError) {
         descriptor = try OwnedDescriptor.openFile(path)
         self.path = path
@@ -22,7 +22,7 @@ public final class SharedFile: ByteSource {
         self.descriptor = descriptor
     }
 
-    /// Lets `body` look at the open file by itself. Reading by offsets does not care for the descriptor's own position.
+    /// Lends the open file to `body`. Reads by offset do not depend on the descriptor's position.
     public func withDescriptor<Result>(
         _ body: (borrowing OwnedDescriptor) throws(BackupError) -> Result
     ) throws(BackupError) -> Result { try body(descriptor) }
@@ -31,26 +31,26 @@ public final class SharedFile: ByteSource {
 
     public func status() throws(BackupError) -> FileStatus { try descriptor.status() }
 
-    /// - Throws: `interrupted` as well, in a thread whose operation was cancelled.
+    /// - Throws: also `interrupted`, in a thread whose operation was cancelled.
     public func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
         try Cancellation.check()
         return try descriptor.readFully(at: offset, into: buffer)
     }
 
-    /// Writes all of it, if the file was opened for that too.
+    /// Writes all bytes, if the file was also opened for writing.
     public func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(BackupError) {
         try descriptor.writeAll(bytes, at: offset)
     }
 
-    /// Writes dirty pages to the disk (sync_file_range(2)). From then on a store through mmap(2) changes the file's times, which one into a page that is
-    /// dirty already does not.
-    /// - Returns: whether that was done. On tmpfs, which has no disk, it has no effect.
+    /// Writes dirty pages to the disk (sync_file_range(2)). After that, a store through mmap(2) changes the file's times; a store into a page that is
+    /// already dirty does not.
+    /// - Returns: whether it succeeded. On tmpfs, which has no disk, it has no effect.
     public func writeBack() -> Bool { SystemCall.retrying { backupfs_write_back(descriptor.rawValue) } == 0 }
 
     /// fsync(2).
     public func synchronize() throws(BackupError) { try descriptor.synchronize() }
 
-    /// Tells the system that this part will be read soon (posix_fadvise(2)); it returns at once.
+    /// Hints that this part will be read soon (posix_fadvise(2)); returns immediately.
     public func expectReading(at offset: UInt64, count: UInt64) {
         posix_fadvise(descriptor.rawValue, off_t(clamping: offset), off_t(clamping: count), POSIX_FADV_WILLNEED)
     }

@@ -1,16 +1,16 @@
 import BackupCore
 
-/// What a file system has no more of, where it takes nothing more.
+/// Which resource a full file system has run out of.
 public enum SpaceShortage {
-    /// What to do about ENOSPC. A file system without free inodes may have gigabytes of free space: freeing more of that is of no use.
-    /// - Parameter path: what could not be written or made; it need not be there.
+    /// Advice for ENOSPC. A file system without free inodes may have gigabytes of free space: freeing more space does not help.
+    /// - Parameter path: the path that could not be written or created; it need not exist.
     public static func remedy(at path: String) -> Message {
         lacksFiles(at: path)
             ? "The file system can hold no more files, however much space is free (see: df -i). Remove some files and try again."
             : "Free some space and try again."
     }
 
-    /// Whether no file can be made any more: there is no space, or no free inode.
+    /// Whether no file can be created: there is no space, or no free inode.
     public static func isExhausted(at path: String) -> Bool {
         guard let space = space(at: path) else { return false }
         return space.availableBlockCount == 0 || space.lacksFiles
@@ -18,7 +18,7 @@ public enum SpaceShortage {
 
     private static func lacksFiles(at path: String) -> Bool { space(at: path)?.lacksFiles ?? false }
 
-    /// Of what is not there, the nearest folder above counts.
+    /// For a missing path, the nearest existing folder above it counts.
     private static func space(at path: String) -> FileSystemSpace? {
         guard path.hasPrefix("/") else { return nil }
         var path = path
@@ -31,6 +31,6 @@ public enum SpaceShortage {
 }
 
 extension FileSystemSpace {
-    /// Whether there is space but no free inode. Btrfs and others that make inodes as they are needed say that they have none at all.
+    /// Whether there is space but no free inode. Btrfs and other file systems that create inodes on demand report that they have none at all.
     fileprivate var lacksFiles: Bool { fileCount > 0 && freeFileCount == 0 && availableBlockCount > 0 }
 }

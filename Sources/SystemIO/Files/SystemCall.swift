@@ -1,9 +1,9 @@
 import BackupCore
 import Glibc
 
-/// The one place that turns an errno of the operating system into a typed error.
+/// The only place that turns an errno of the operating system into a typed error.
 public enum SystemCall {
-    /// Calls again for as long as a signal interrupted it.
+    /// Retries the call while a signal interrupts it.
     /// - Parameter call: returns -1 and sets errno when it fails, as system calls do.
     @discardableResult
     static func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
@@ -15,23 +15,23 @@ public enum SystemCall {
     }
 
     /// - Parameters:
-    ///   - action: what was tried, "open" or "write"; as the path only put together when the call fails.
+    ///   - action: the attempted action, "open" or "write"; like the path, only evaluated when the call fails.
     /// - Returns: the call's result.
-    /// - Throws: `BackupError` made from errno, naming the path and what was tried ("open", "write").
+    /// - Throws: a `BackupError` from errno, with the path and the action
     @discardableResult
     static func check<Result: SignedInteger>(
         _ action: @autoclosure () -> Message, _ path: @autoclosure () -> String, _ call: () -> Result
     ) throws(BackupError) -> Result {
         let result = retrying(call)
         if result == -1 {
-            // Before the path is put together, which may change it.
+            // Saved before the path is evaluated, which may change it.
             let number = errno
             throw error(number, action: action(), path: path())
         }
         return result
     }
 
-    /// What an errno means to us; `inputOutput` for all that has no code of its own.
+    /// Maps an errno to an error; `inputOutput` for every errno without its own code.
     public static func error(_ number: Int32, action: Message, path: String) -> BackupError {
         let code: BackupError.Code
         var remedy: Message?
@@ -67,7 +67,7 @@ public enum SystemCall {
         return BackupError(code, "could not \(action): \(reason(number))", path: path, remedy: remedy)
     }
 
-    /// The C library's words. It tells them in the language of its own locale, which this program leaves alone.
+    /// The C library's messages. The library translates them by its own locale, which this program does not set.
     public static func reason(_ number: Int32) -> Message {
         switch number {
         case EPERM: "Operation not permitted"

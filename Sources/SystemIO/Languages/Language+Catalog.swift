@@ -2,13 +2,13 @@ import BackupCore
 import CTranslations
 
 extension Language {
-    // Each is read when it is needed first.
+    // Each is read on first use.
     private static let russianCatalog = read(.russian)
     private static let kazakhCatalog = read(.kazakh)
     private static let turkishCatalog = read(.turkish)
     private static let germanCatalog = read(.german)
 
-    /// The texts; `nil` for English, which they are written in.
+    /// The translations; `nil` for English, the source language.
     public var catalog: MessageCatalog? {
         switch self {
         case .english: nil
@@ -37,7 +37,7 @@ extension Language {
         MessageCatalog(language.catalogFile) { language.pluralForm(of: $0) }
     }
 
-    /// The bytes are part of the program, so they are there for as long as it runs.
+    /// The bytes are part of the program and live as long as it runs.
     private static func text(_ file: backupfs_translation) -> String {
         String(decoding: UnsafeBufferPointer(start: file.bytes, count: Int(file.count)), as: UTF8.self)
     }

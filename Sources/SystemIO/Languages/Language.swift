@@ -1,8 +1,8 @@
 import BackupCore
 
-/// A language that people are spoken to in. The texts are written in English; the others are catalogs of translations.
+/// A language for messages to people. The texts are written in English; the others are catalogs of translations.
 ///
-/// Only what a person reads is translated. JSON, attributes, names of files and logs are for programs and stay as they are.
+/// Only text for people is translated. JSON, attributes, file names and logs are for programs and stay unchanged.
 public enum Language: String, Sendable, CaseIterable {
     case english = "en"
     case russian = "ru"
@@ -11,14 +11,14 @@ public enum Language: String, Sendable, CaseIterable {
     case german = "de"
 
     /// - Parameter locale: as in `LANG`: `ru`, `ru_RU`, `ru_RU.UTF-8`, `de_AT@euro`; also `ru-RU`.
-    /// - Returns: `nil` for a language that there are no texts in.
+    /// - Returns: `nil` for a language without translations.
     public init?(locale: String) {
         let name = locale.prefix { $0 != "_" && $0 != "-" && $0 != "." && $0 != "@" }
         self.init(rawValue: name.lowercased())
     }
 
-    /// What the environment asks for, by the rules of POSIX and gettext: the first of `LC_ALL`, `LC_MESSAGES` and `LANG` that is set; and unless
-    /// that is `C` or `POSIX`, the first language of the list `LANGUAGE` that there are texts in.
+    /// The language of the environment, by the rules of POSIX and gettext: the first of `LC_ALL`, `LC_MESSAGES` and `LANG` that is set. Unless that is `C`
+    /// or `POSIX`, the first language in the list `LANGUAGE` that has translations takes precedence.
     public static func ofEnvironment() -> Language {
         ofEnvironment { Environment.text($0) }
     }
@@ -31,7 +31,7 @@ public enum Language: String, Sendable, CaseIterable {
         return wanted ?? Language(locale: locale) ?? .english
     }
 
-    /// Which form a number takes, by the rules of Unicode CLDR for whole numbers, in the order of the catalog's forms.
+    /// The index of a number's plural form, by the rules of Unicode CLDR for whole numbers, in the order of the catalog's forms.
     /// <https://www.unicode.org/cldr/charts/latest/supplemental/language_plural_rules.html>
     func pluralForm(of count: UInt64) -> Int {
         switch self {

@@ -1,18 +1,18 @@
 import BackupCore
 import Glibc
 
-/// The socket of another program, to which messages are sent one by one, and which does not answer.
+/// The socket of another program that receives single messages and does not answer.
 struct DatagramSocket: Sendable {
     private let address: sockaddr_un
     private let addressLength: socklen_t
     let name: String
 
-    /// - Parameter name: a path, or `@` and an abstract name.
-    /// - Returns: `nil` for what cannot be a socket's name.
+    /// - Parameter name: a path, or `@` and an abstract name
+    /// - Returns: `nil` for an invalid socket name
     init?(_ name: String) {
         var address = sockaddr_un()
         let capacity = MemoryLayout.size(ofValue: address.sun_path)
-        // A path's end is a zero byte; an abstract name begins with one, and ends where the address does.
+        // A zero byte terminates a path; an abstract name begins with one, and ends where the address does.
         let isAbstract = name.hasPrefix("@")
         let bytes = isAbstract ? [0] + Array(name.utf8.dropFirst()) : Array(name.utf8) + [0]
         guard isAbstract || name.hasPrefix("/"), (2...capacity).contains(bytes.count) else { return nil }
@@ -24,9 +24,9 @@ struct DatagramSocket: Sendable {
     }
 
     /// - Parameters:
-    ///   - action: what it is for, in a message.
-    ///   - waits: whether it waits for room in a queue that is full.
-    /// - Throws: what socket(2) and sendto(2) say.
+    ///   - action: the purpose, for a message.
+    ///   - waits: whether to wait for space in a full queue.
+    /// - Throws: errors of socket(2) and sendto(2).
     func send(_ bytes: [UInt8], action: Message, waits: Bool) throws(BackupError) {
         let number = try SystemCall.check("make a socket", name) {
             socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

@@ -2,12 +2,11 @@ import BackupCore
 import Glibc
 import Synchronization
 
-/// Named points at which a test lets the program die or wait, to see what a crash there leaves behind. Without the
-/// environment variable `BACKUPFS_FAULT` a point costs one comparison.
+/// Named points at which a test makes the program die or wait, to see what a crash there leaves behind. Without the environment variable
+/// `BACKUPFS_FAULT` a point costs one comparison.
 ///
-/// `BACKUPFS_FAULT=name` kills the process (SIGKILL) at the point's first passing, `name:3` at its third,
-/// `name=fail` makes it throw an input/output error, `name=pause:PATH` makes it wait for as long as PATH exists, or until
-/// the operation is cancelled; `PATH.reached` is made first.
+/// `BACKUPFS_FAULT=name` kills the process (SIGKILL) the first time it reaches the point, `name:3` the third time. `name=fail` throws an
+/// input/output error. `name=pause:PATH` first creates `PATH.reached`, then waits while PATH exists, or until the operation is cancelled.
 public enum FaultInjection {
     private struct Plan: Sendable {
         enum Action: Sendable { case kill, fail, pause(String) }
@@ -49,12 +48,12 @@ public enum FaultInjection {
         case .kill: kill(getpid(), SIGKILL)
         case .fail: throw BackupError(.inputOutput, "an injected fault at \(point)")
         case .pause(let path):
-            // For whoever waits until it gets there.
+            // For a test that waits until the program gets here.
             _ = try? OwnedDescriptor.open("\(path).reached", O_WRONLY | O_CREAT, permissions: 0o600)
             while access(path, F_OK) == 0 {
                 usleep(2_000)
                 try Cancellation.check()
-                // A thread that works for the operation without knowing it: the operation's own thread finds out.
+                // A thread that works for the operation without knowing it: the operation's own thread reports the cancellation.
                 if Cancellation.current == nil, Cancellation.isProcessEnding { return }
             }
         }

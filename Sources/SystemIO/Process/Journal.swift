@@ -1,7 +1,7 @@
 import BackupCore
 import Glibc
 
-/// The journal of systemd, by its native protocol: a datagram of fields (systemd.io/JOURNAL_NATIVE_PROTOCOL), to the socket at a fixed place.
+/// The systemd journal, by its native protocol: a datagram of fields (systemd.io/JOURNAL_NATIVE_PROTOCOL) to a socket at a fixed path.
 public struct Journal: Sendable {
     private static let standardPath = "/run/systemd/journal/socket"
 
@@ -21,8 +21,8 @@ public struct Journal: Sendable {
 
     public init() { path = Self.variable("BACKUPFS_JOURNAL_SOCKET") ?? Self.standardPath }
 
-    /// Waits for nobody: an entry for which the journal has no room is not written.
-    /// - Throws: also where there is no journal.
+    /// Never blocks: an entry that does not fit into the journal's queue is dropped.
+    /// - Throws: also when there is no journal.
     public func write(_ fields: [Field]) throws(BackupError) {
         guard let socket = DatagramSocket(path) else {
             throw BackupError(.notSupported, "this cannot be the journal's socket", path: path)
@@ -30,7 +30,7 @@ public struct Journal: Sendable {
         try socket.send(Self.encode(fields), action: "write to the journal", waits: false)
     }
 
-    /// `NAME=value` on a line; a value of several lines stands after its length.
+    /// `NAME=value` on a line; a multi-line value follows its length.
     static func encode(_ fields: [Field]) -> [UInt8] {
         var bytes: [UInt8] = []
         for field in fields {
@@ -47,8 +47,8 @@ public struct Journal: Sendable {
         return bytes
     }
 
-    /// Whether systemd has connected this program's standard error with the journal (`$JOURNAL_STREAM`, systemd.exec(5)): it runs as a service then.
-    /// The variable alone does not say so, since programs that a service starts inherit it.
+    /// Whether systemd has connected standard error to the journal (`$JOURNAL_STREAM`, systemd.exec(5)), so that this runs as a service. The variable alone
+    /// does not prove it, since programs that a service starts inherit it.
     public static var receivesStandardError: Bool {
         guard let text = variable("JOURNAL_STREAM") else { return false }
         var value = stat()

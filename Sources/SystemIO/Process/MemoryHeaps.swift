@@ -1,14 +1,13 @@
 import CLinux
 
-/// Where malloc(3) takes memory from.
+/// The heaps of malloc(3).
 public enum MemoryHeaps {
-    /// Leaves the process one heap for all threads. By default glibc makes up to eight for each core, and what one thread freed there no other
-    /// can use: a process that serves from many threads for weeks then keeps several times what it needs.
+    /// Makes all threads share one heap. By default glibc creates up to eight per core, and a thread cannot use memory that another one freed in its heap:
+    /// a process that serves from many threads for weeks then keeps several times the memory it needs.
     ///
-    /// To be called before other threads are started; does nothing where the C library cannot.
+    /// Call it before other threads start; a no-op where the C library does not support it.
     public static func useOne() { _ = backupfs_limit_heaps(1) }
 
-    /// Gives what is free back to the system, also between what is in use: after something large that will not come again soon. It takes
-    /// milliseconds.
+    /// Returns free memory to the system, also from between used blocks: for after a large task that will not repeat soon. Takes milliseconds.
     public static func giveBack() { backupfs_trim_heaps() }
 }

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Signals of this process that no thread takes: the one that the kernel has woken for them waits in the kernel for storage that does not answer, and
-/// no other is asked. For one thread, which keeps them from itself.
+/// Signals of this process that no thread handles: the thread that the kernel chose for them is blocked in the kernel on storage that does not answer,
+/// and the kernel chooses no other. For use in one thread, which blocks these signals for itself.
 struct PendingSignals {
     private let watched: sigset_t
     private var wasPending = false
@@ -12,7 +12,7 @@ struct PendingSignals {
         pthread_sigmask(SIG_BLOCK, &mask, nil)
     }
 
-    /// Takes one that was there at the last look already. Call it a few times a second.
+    /// Takes a signal that was already pending at the last call. Call it a few times a second.
     mutating func take() -> Bool {
         var pending = sigset_t()
         guard sigpending(&pending) == 0 else { return false }

@@ -2,7 +2,7 @@ import BackupCore
 import CLinux
 import Glibc
 
-/// Both ends of a pipe(2); neither is inherited by programs that are started.
+/// Both ends of a pipe(2); child processes inherit neither.
 public struct Pipe: ~Copyable, Sendable {
     public let reader: OwnedDescriptor
     public let writer: OwnedDescriptor
@@ -15,7 +15,7 @@ public struct Pipe: ~Copyable, Sendable {
         writer = OwnedDescriptor(owning: ends.1, path: "pipe")
     }
 
-    /// Closes the writing end: the reader sees the end once all copies of it are closed.
+    /// Closes the writing end: the reader sees the end when all copies of it are closed.
     public consuming func takeReader() -> OwnedDescriptor { reader }
 
     /// Closes the reading end.
@@ -23,7 +23,7 @@ public struct Pipe: ~Copyable, Sendable {
 }
 
 extension OwnedDescriptor {
-    /// A second descriptor of the same open file, with a number of at least `lowest`, for programs that are to be started with it.
+    /// A second descriptor of the same open file, numbered `lowest` or higher, for passing to child processes.
     public static func duplicate(
         _ descriptor: borrowing OwnedDescriptor, from lowest: Int32
     ) throws(BackupError) -> OwnedDescriptor {

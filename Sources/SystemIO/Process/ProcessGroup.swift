@@ -1,35 +1,35 @@
 import BackupCore
 import Glibc
 
-/// A command's process and all that it has started: a process group, which the command leads.
+/// A command's process and all its descendants: a process group that the command leads.
 public struct ProcessGroup: Sendable {
     private static let pollMicroseconds: UInt32 = 20_000
-    /// How long processes may take to disappear that were ended by SIGKILL.
+    /// How long processes may take to disappear after SIGKILL.
     private static let killSeconds = 2.0
 
-    /// The number of the process that leads it.
+    /// The PID of the leader.
     public let leader: Int32
 
     init(leader: Int32) { self.leader = leader }
 
-    /// Where it can be found again: this kernel, this PID namespace, and the leader with its time of start.
+    /// How to find it again: the boot ID, the PID namespace, and the leader with its start time.
     public var record: String {
         "\(HostIdentity.bootID) \(HostIdentity.processNamespace) \(leader) \(HostIdentity.startTicks(of: leader) ?? 0)"
     }
 
-    /// - Parameter record: as another process has noted it.
-    /// - Returns: `nil` for what is no record, and for a group that has ended.
+    /// - Parameter record: as another process has written it.
+    /// - Returns: `nil` for an invalid record, and for a group that has ended.
     public init?(record: String) {
         let parts = record.split(separator: " ", omittingEmptySubsequences: false)
         guard parts.count == 4, parts[0] == HostIdentity.bootID, parts[1] == HostIdentity.processNamespace,
             let leader = Int32(parts[2]), leader > 1, let ticks = UInt64(parts[3])
         else { return nil }
         self.init(leader: leader)
-        // While a group lives, its leader's number is given to no other process.
+        // While a group lives, its leader's PID is not reused.
         guard isAlive, HostIdentity.startTicks(of: leader).map({ $0 == ticks }) ?? true else { return nil }
     }
 
-    /// Whether a process of it runs. One that has ended, and for which its parent has not waited, does not.
+    /// Whether a process of it runs. A zombie does not count.
     public var isAlive: Bool {
         guard kill(-leader, 0) == 0 || errno == EPERM else { return false }
         guard let names = try? DirectoryReader(path: "/proc").names() else { return true }
@@ -37,7 +37,7 @@ public struct ProcessGroup: Sendable {
             guard let process = Int32(String(decoding: name.bytes, as: UTF8.self)),
                 let bytes = try? FileSystem.readProcFile("/proc/\(process)/stat")
             else { return false }
-            // The name in parentheses may hold anything: state, parent and group come after it.
+            // The name in parentheses may contain anything: state, parent and group come after it.
             let text = String(decoding: bytes, as: UTF8.self)
             guard let end = text.lastIndex(of: ")") else { return false }
             let fields = text[text.index(after: end)...].split(separator: " ")
@@ -47,20 +47,20 @@ public struct ProcessGroup: Sendable {
 
     func send(_ signal: Int32) { _ = kill(-leader, signal) }
 
-    /// Asks all of it to end (SIGTERM), and waits for that; ends what is left by SIGKILL.
-    /// - Parameter seconds: how long it may take by itself.
+    /// Asks all its processes to end (SIGTERM) and waits; kills the remaining ones with SIGKILL.
+    /// - Parameter seconds: how long they may take before SIGKILL.
     public func end(withinSeconds seconds: Double) {
         send(SIGTERM)
         waitForEnd(until: SystemClock.monotonicSeconds() + seconds)
     }
 
-    /// Waits until nothing of it runs.
-    /// - Parameter end: when SIGKILL is sent, on the monotonic clock.
+    /// Waits until none of its processes runs.
+    /// - Parameter end: when to send SIGKILL, on the monotonic clock.
     func waitForEnd(until end: Double) {
         while isAlive {
             let now = SystemClock.monotonicSeconds()
             if now > end { send(SIGKILL) }
-            // A process that waits in the kernel ends when it comes back from there.
+            // A process in uninterruptible sleep (D state) ends when it wakes.
             if now > end + Self.killSeconds { return }
             usleep(Self.pollMicroseconds)
         }

@@ -1,12 +1,12 @@
 import BackupCore
 import Glibc
 
-/// Which process a thread belongs to.
+/// The process of a thread.
 public enum ProcessIdentity {
     /// The process (thread group) of a thread, from `/proc/ID/status`. FUSE names the thread that made a request, and a program may open
     /// a file in one thread and close it in another.
-    /// - Returns: `thread` itself where it is none, as for a process of another PID namespace; `nil` when that cannot be told: `/proc` hides the threads of
-    ///   other users (`hidepid`) or is not there, or the thread is gone.
+    /// - Returns: `thread` itself where it is none, as for a process of another PID namespace; `nil` when unknown: `/proc` hides the threads of
+    ///   other users (`hidepid`) or is not mounted, or the thread is gone.
     public static func process(ofThread thread: Int32) -> Int32? {
         guard thread > 0 else { return thread }
         guard let file = fopen("/proc/\(thread)/status", "re") else { return nil }

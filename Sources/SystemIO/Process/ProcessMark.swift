@@ -2,12 +2,12 @@ import BackupCore
 import CLinux
 import Glibc
 
-/// Names a process for programs that only read of it: its number, its start, and what they are numbers of.
+/// Identifies a process for programs that only read about it: its PID and start time, and the namespace and boot that they belong to.
 public struct ProcessMark: Hashable, Sendable {
     public let process: Int32
     /// In ticks since the kernel started.
     private let startTicks: UInt64
-    /// The PID namespace (the container) that the number is from.
+    /// The PID namespace (the container) of the PID.
     private let namespace: String
     private let bootID: String
 
@@ -28,7 +28,7 @@ public struct ProcessMark: Hashable, Sendable {
     /// `1234 56789 4026531836 BOOT-ID`.
     public var text: String { "\(process) \(startTicks) \(namespace) \(bootID)" }
 
-    /// - Returns: `nil` for what is no mark.
+    /// - Returns: `nil` for an invalid mark.
     public init?(parsing text: String) {
         let fields = text.split(separator: " ", omittingEmptySubsequences: false)
         guard fields.count == 4, let process = Int32(fields[0]), process > 0, let startTicks = UInt64(fields[1]) else {
@@ -37,15 +37,15 @@ public struct ProcessMark: Hashable, Sendable {
         self.init(process: process, startTicks: startTicks, namespace: String(fields[2]), bootID: String(fields[3]))
     }
 
-    /// Whether the number means the same process here: under another kernel, and in another container, it is somebody else's.
+    /// Whether the PID means the same process here: after another boot, and in another container, it is a different process.
     public var isOfHere: Bool {
         !bootID.isEmpty && bootID == HostIdentity.bootID && !namespace.isEmpty && namespace == HostIdentity.processNamespace
     }
 
-    /// Whether it has ended. What cannot be known is taken for running.
+    /// Whether it has ended. If unknown, it is treated as running.
     public var hasEnded: Bool { HostIdentity.hasEnded(process, startTicks: startTicks) }
 
-    /// Who runs it; `nil` when it has ended, or `/proc` does not say.
+    /// The user who runs it; `nil` when it has ended, or `/proc` does not say.
     public var userID: UInt32? {
         guard let bytes = try? FileSystem.readProcFile("/proc/\(process)/status"), !hasEnded else { return nil }
         let line = String(decoding: bytes, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("Uid:") }
@@ -53,13 +53,13 @@ public struct ProcessMark: Hashable, Sendable {
     }
 }
 
-/// A process that is waited for. Its number may become another's as soon as it has ended: what is waited on is a descriptor of the process itself.
+/// A process to wait for. Its PID may be reused as soon as it ends, so the wait is on a descriptor of the process itself.
 public struct AwaitedProcess: ~Copyable {
     private let mark: ProcessMark
-    /// Negative where the kernel gives none (before 5.3, or in a sandbox): then its number and its start are looked at again and again.
+    /// Negative where the kernel returns none (before 5.3, or in a sandbox): then the PID and the start time are polled.
     private let descriptor: Int32
 
-    /// - Parameter mark: of a process of here.
+    /// - Parameter mark: of a process of this boot and PID namespace.
     public init(_ mark: ProcessMark) {
         self.mark = mark
         descriptor = backupfs_open_process(mark.process)
@@ -69,7 +69,7 @@ public struct AwaitedProcess: ~Copyable {
 
     /// - Returns: whether it has ended.
     public borrowing func hasEnded(withinMilliseconds limit: Int32) -> Bool {
-        // Also where the descriptor is of another process, which got the number before it was opened.
+        // Also when the descriptor is of another process that reused the PID before the open.
         if mark.hasEnded { return true }
         guard descriptor >= 0 else {
             usleep(UInt32(limit) * 1_000)

@@ -10,7 +10,7 @@ public enum RandomToken {
         return Hexadecimal.encode(bytes)
     }
 
-    /// Whether a text that others may have written could be one.
+    /// Whether a text from an untrusted source could be a token.
     public static func isToken(_ text: some Collection<UInt8>) -> Bool {
         text.count == 32 && Hexadecimal.decode(text).map { Hexadecimal.encode($0).utf8.elementsEqual(text) } == true
     }

@@ -1,16 +1,16 @@
 import BackupCore
 import Glibc
 
-/// Whoever started this program as a service and waits to be told how it is: systemd, by the protocol of sd_notify(3), a datagram to the
-/// socket that `$NOTIFY_SOCKET` names.
+/// The service manager that started this program and waits for its state: systemd, by the protocol of sd_notify(3), a datagram to the socket in
+/// `$NOTIFY_SOCKET`.
 public struct ServiceManager: Sendable {
     private static let environmentVariable = "NOTIFY_SOCKET"
 
     private let socket: DatagramSocket
 
-    /// Takes the variable out of the environment: programs that are started from here are not the service, and must not speak for it.
-    /// - Returns: `nil` when nobody waits, or when it was called before.
-    /// - Throws: `notSupported` when the variable names no socket of this machine's file system or abstract names.
+    /// Removes the variable from the environment: child programs are not the service, and must not report for it.
+    /// - Returns: `nil` when no manager waits, or when it was called before.
+    /// - Throws: `notSupported` when the variable names neither a path nor an abstract name of a socket.
     public static func takeFromEnvironment() throws(BackupError) -> ServiceManager? {
         guard let text = getenv(environmentVariable).map({ String(cString: $0) }), !text.isEmpty else { return nil }
         unsetenv(environmentVariable)
@@ -27,19 +27,19 @@ public struct ServiceManager: Sendable {
         self.socket = found
     }
 
-    /// What the service does now.
+    /// The current state of the service.
     public enum State: Sendable, Equatable {
-        /// It does what it is there for.
+        /// It serves requests.
         case ready(status: String)
-        /// It has begun to end.
+        /// It has begun to shut down.
         case stopping
     }
 
-    /// - Throws: what socket(2) and sendto(2) say; the service manager knows nothing then.
+    /// - Throws: errors of socket(2) and sendto(2); the service manager then knows nothing.
     public func tell(_ state: State) throws(BackupError) {
         let message =
             switch state {
-            // A status is one line.
+            // A status must be one line.
             case .ready(let status): "READY=1\nSTATUS=\(MessageText.shortened(status, limit: 1000))"
             case .stopping: "STOPPING=1"
             }

@@ -1,20 +1,19 @@
 import BackupCore
 import Glibc
 
-/// Runs a command of the user's by /bin/sh: with nothing of this program's environment or descriptors, for a limited time, and with what it says
-/// kept.
+/// Runs a user's command with /bin/sh: without this program's environment and descriptors, with a time limit, and with its output captured.
 public struct ShellCommand: Sendable {
     public struct Result: Sendable {
-        /// 128 and the signal's number when a signal ended it.
+        /// 128 plus the signal number when a signal ended it.
         public let exitCode: Int32
         public let hasTimedOut: Bool
-        /// The last of what it wrote to standard output and standard error, in the order in which it did.
+        /// The end of its output to standard output and standard error, in the original order.
         public let output: String
         public let durationSeconds: Double
     }
 
     private static let outputLimitBytes = 16 << 10
-    /// How long a command may take to end by itself after SIGTERM.
+    /// How long a command may take to end after SIGTERM.
     private static let graceSeconds = 2.0
 
     public let text: String
@@ -22,19 +21,19 @@ public struct ShellCommand: Sendable {
     public let folder: String
 
     /// - Parameters:
-    ///   - timeoutSeconds: after which it and what it has started get SIGTERM, and two seconds later SIGKILL.
-    ///   - folder: where it runs.
+    ///   - timeoutSeconds: after which it and its descendants get SIGTERM, and two seconds later SIGKILL.
+    ///   - folder: its working directory.
     public init(_ text: String, timeoutSeconds: Double, folder: String) {
         self.text = text
         self.timeoutSeconds = timeoutSeconds
         self.folder = folder
     }
 
-    /// An operation that is cancelled ends the command (SIGTERM), and what it has started, and waits for that until its time is over.
+    /// A cancelled operation ends the command and its descendants (SIGTERM), and waits for that until its time is over.
     /// - Parameters:
-    ///   - environment: all that it has.
-    ///   - onStart: called before it does anything. If this process ends meanwhile, the command does not begin.
-    /// - Throws: when it cannot be started; `interrupted` when the operation is cancelled: by then nothing of it runs.
+    ///   - environment: its whole environment.
+    ///   - onStart: called before the command does anything. If this process ends meanwhile, the command does not begin.
+    /// - Throws: when it cannot be started; `interrupted` when the operation is cancelled: no part of it runs by then.
     public func run(
         environment: [String: String], onStart: ((ProcessGroup) -> Void)? = nil
     ) throws(BackupError) -> Result {
@@ -54,7 +53,7 @@ public struct ShellCommand: Sendable {
             let gateReader = try OwnedDescriptor.duplicate(gate.reader, from: 10)
             process = try spawn([Self.waitingScript, text], environment, output: writer.rawValue, gate: gateReader.rawValue)
             onStart(ProcessGroup(leader: process))
-            // Without it the command ends at once, as one that failed.
+            // Without this line the command ends immediately, as a failure.
             try? gate.writer.writeAll([UInt8(ascii: "\n")])
         } else {
             process = try spawn([text], environment, output: writer.rawValue, gate: nil)
@@ -71,7 +70,7 @@ public struct ShellCommand: Sendable {
         var isOpen = true
         while true {
             let ended = waitpid(process, &status, WNOHANG)
-            // What it has left running in the background may keep the pipe open: that is not waited for.
+            // Its background processes may keep the pipe open: do not wait for them.
             if isOpen { isOpen = Self.drain(reader, into: &output, waitMilliseconds: ended == 0 ? 50 : 0) }
             if ended == process || (ended < 0 && errno != EINTR) { break }
             if !isOpen { usleep(10_000) }
@@ -98,11 +97,11 @@ public struct ShellCommand: Sendable {
             durationSeconds: SystemClock.monotonicSeconds() - startedAt)
     }
 
-    /// Becomes the command in its argument when it gets a line, and ends when nothing more can come.
+    /// Runs the command in its argument when it reads a line, and ends at end of file.
     private static let waitingScript = #"read -r line <&3 && exec 3<&- && exec /bin/sh -c "$0""#
 
     /// - Parameters:
-    ///   - words: a script, and its arguments.
+    ///   - words: a script and its arguments.
     ///   - gate: becomes descriptor 3.
     private func spawn(
         _ words: [String], _ environment: [String: String], output: Int32, gate: Int32?

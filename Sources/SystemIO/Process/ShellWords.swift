@@ -1,5 +1,4 @@
-/// The words of a command line, as a person would type them into a shell, and back. What a shell would take for something else is put into
-/// apostrophes.
+/// Converts between the words of a command line and the text that a person would type into a shell. Words with special characters are put into single quotes.
 public enum ShellWords {
     private static let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_".unicodeScalars)
 
@@ -7,7 +6,7 @@ public enum ShellWords {
 
     private static func quoted(_ word: String) -> String {
         if !word.isEmpty, word.unicodeScalars.allSatisfy(plain.contains) { return word }
-        // Within apostrophes there is no way to write one.
+        // There is no way to write a single quote within single quotes.
         var quoted = "'"
         for scalar in word.unicodeScalars {
             if scalar == "'" { quoted += "'\\''" } else { quoted.unicodeScalars.append(scalar) }
@@ -15,8 +14,8 @@ public enum ShellWords {
         return quoted + "'"
     }
 
-    /// - Parameter text: as `text` writes it; nothing else of a shell's language is understood.
-    /// - Returns: `nil` when an apostrophe has no counterpart.
+    /// - Parameter text: in the form that `text` writes; the rest of the shell's language is not supported.
+    /// - Returns: `nil` for an unterminated quote.
     public static func words(in text: String) -> [String]? {
         var words: [String] = []
         var word: String.UnicodeScalarView?

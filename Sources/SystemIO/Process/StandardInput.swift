@@ -1,11 +1,11 @@
 import BackupCore
 import Glibc
 
-/// What a pipe or a redirection gives to this program.
+/// The input of this program from a pipe or a redirection.
 public enum StandardInput {
     private static let bufferSizeBytes = 1 << 20
 
-    /// Writes all of it into a file; returns at its end.
+    /// Copies all of it to a file; returns at its end.
     public static func copy(to file: borrowing OwnedDescriptor) throws(BackupError) {
         var buffer = [UInt8](repeating: 0, count: bufferSizeBytes)
         while true {

@@ -4,7 +4,7 @@ import COpenSSL
 public enum Base64 {
     public static func encode(_ bytes: UnsafeRawBufferPointer) -> String {
         guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return "" }
-        // Four for each three, and a zero byte that OpenSSL puts behind them.
+        // Four characters per three bytes, and a zero byte that OpenSSL appends.
         let count = (bytes.count + 2) / 3 * 4
         let text = [UInt8](unsafeUninitializedCapacity: count + 1) { buffer, filled in
             filled = Int(EVP_EncodeBlock(buffer.baseAddress, start, Int32(bytes.count)))
@@ -12,11 +12,11 @@ public enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// - Returns: `nil` for anything but what `encode` writes: spaces, missing padding, bits that mean nothing.
+    /// - Returns: `nil` for anything that `encode` does not write: spaces, missing padding, nonzero unused bits.
     public static func decode(_ text: [UInt8]) -> [UInt8]? {
         guard text.count.isMultiple(of: 4), text.count <= Int(Int32.max) else { return nil }
         if text.isEmpty { return [] }
-        // OpenSSL passes over white space at either end.
+        // OpenSSL skips white space at either end.
         let isWordOnly = text.allSatisfy { byte in
             switch byte {
             case 48...57, 65...90, 97...122, 43, 47, 61: true

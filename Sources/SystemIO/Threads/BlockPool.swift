@@ -1,12 +1,12 @@
-/// Buffers of one size that are used again and again, a bounded number of them: whoever wants one more waits until another is given back.
+/// A bounded pool of reusable buffers of one size: a caller that needs one more blocks until another is returned.
 public final class BlockPool: Sendable {
-    /// A buffer; it goes back to its pool with its last reference.
+    /// A buffer; it returns to its pool with its last reference.
     ///
-    /// `@unchecked Sendable`: whoever took it fills it before others get to see it, and nobody writes to it after that.
+    /// `@unchecked Sendable`: the thread that took it fills it before other threads see it, and no thread writes to it after that.
     public final class Block: @unchecked Sendable {
         private let memory: UnsafeMutableRawBufferPointer
         private let pool: BlockPool
-        /// Bytes of it that are in use.
+        /// The number of bytes in use.
         public var count = 0
 
         fileprivate init(_ memory: UnsafeMutableRawBufferPointer, _ pool: BlockPool) {
@@ -20,7 +20,7 @@ public final class BlockPool: Sendable {
         public var writableBytes: UnsafeMutableRawBufferPointer { memory }
     }
 
-    /// `@unchecked Sendable`: memory without an owner for the moment.
+    /// `@unchecked Sendable`: memory that has no owner at the moment.
     private struct Memory: @unchecked Sendable {
         let buffer: UnsafeMutableRawBufferPointer
     }
@@ -43,7 +43,7 @@ public final class BlockPool: Sendable {
         for memory in state.withLock({ $0.free }) { memory.buffer.deallocate() }
     }
 
-    /// Waits while all blocks are in use. A thread that hands in the work which holds them takes them by `WorkGroup.take`.
+    /// Blocks while all blocks are in use. A thread that submits the work that holds the blocks must use `WorkGroup.take`.
     public func take() -> Block {
         let limit = limit
         let memory = state.wait(

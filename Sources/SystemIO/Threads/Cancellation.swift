@@ -2,11 +2,11 @@ import BackupCore
 import Glibc
 import Synchronization
 
-/// Ends an operation from another thread, or from a signal handler: the operation asks at places where it can stop, and gets an error there.
+/// Cancels an operation from another thread, or from a signal handler: the operation checks at points where it can stop, and gets an error there.
 ///
-/// Which operation a thread works for is known by the thread (`run`), so that what serves readers beside it, with the same code, goes on.
+/// The thread knows its operation (`run`), so that the same code, when it serves readers concurrently, continues.
 public final class Cancellation: Sendable {
-    /// Set by a signal: ends whatever operation this process runs.
+    /// Set by a signal: cancels every operation of this process.
     private static let isProcessCancelled = Atomic<Bool>(false)
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
@@ -20,15 +20,15 @@ public final class Cancellation: Sendable {
 
     public init() {}
 
-    /// Asks the operation to end; it does at the next place where it can.
+    /// Asks the operation to end; it ends at the next point where it can.
     public func request() { isRequested.store(true, ordering: .relaxed) }
 
-    /// Whether it was asked to end, be it where it may not.
+    /// Whether a cancellation was requested, even at a point where it is not allowed.
     public var isCancelled: Bool {
         isRequested.load(ordering: .relaxed) || Self.isProcessCancelled.load(ordering: .relaxed)
     }
 
-    /// - Throws: `interrupted` when the operation is to end.
+    /// - Throws: `interrupted` when the operation must end.
     public func check() throws(BackupError) {
         guard isCancelled, shieldCount.load(ordering: .relaxed) == 0 else { return }
         throw BackupError(.interrupted, "cancelled")
@@ -39,20 +39,20 @@ public final class Cancellation: Sendable {
         pthread_getspecific(key).map { Unmanaged<Cancellation>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// For code that may run for an operation or for somebody else.
-    /// - Throws: `interrupted` when the operation for which this thread works is to end.
+    /// For code that may or may not run for an operation.
+    /// - Throws: `interrupted` when the operation of this thread must end.
     public static func check() throws(BackupError) { try current?.check() }
 
-    /// Runs `body` as work for this operation, in this thread.
+    /// Runs `body` in this thread as part of this operation.
     public func run<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
         let outer = pthread_getspecific(Self.key)
-        // Not retained: it outlives `body`, in which alone it can be seen.
+        // Not retained: it outlives `body`, the only code that can see it.
         pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())
         defer { pthread_setspecific(Self.key, outer) }
         return try body()
     }
 
-    /// Runs what must come to its end: putting things back, and finishing what cannot be put back any more.
+    /// Runs code that must complete: a rollback, or the rest of a change that can no longer be rolled back.
     public static func shielded<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
         guard let current else { return try body() }
         current.shieldCount.add(1, ordering: .relaxed)
@@ -64,10 +64,10 @@ public final class Cancellation: Sendable {
         return try body()
     }
 
-    /// Whether some operation of this process is in what must come to its end.
+    /// Whether an operation of this process is in code that must complete.
     static var isAnyShielded: Bool { allShieldsCount.load(ordering: .relaxed) > 0 }
 
-    /// Cancels what this process runs, and all that it runs from now on. Also for signal handlers.
+    /// Cancels all current and future operations of this process. Safe in signal handlers.
     public static func cancelProcess() { isProcessCancelled.store(true, ordering: .relaxed) }
 
     /// Whether `cancelProcess` was called.

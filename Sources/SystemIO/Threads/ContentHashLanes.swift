@@ -1,7 +1,7 @@
 import BackupCore
 import Synchronization
 
-/// Takes every checksum of one file on several threads: MD5 on one, the others on another, while the file is being read.
+/// Computes every checksum of one file on two threads while the file is being read: MD5 on one, the others on the other.
 public final class ContentHashLanes: Sendable {
     private struct Hashers: ~Copyable {
         var sha1 = SHA1Hasher()
@@ -9,7 +9,7 @@ public final class ContentHashLanes: Sendable {
         var crc32: UInt32 = 0
     }
 
-    // Each is used by one lane only; the locks are never waited for.
+    // Each is used by only one lane; the locks are never contended.
     private let md5 = Mutex(MD5Hasher())
     private let others = Mutex(Hashers())
     private let md5Lane: SerialLane
@@ -20,7 +20,7 @@ public final class ContentHashLanes: Sendable {
         otherLane = SerialLane(group)
     }
 
-    /// Hands in the file's next bytes.
+    /// Submits the file's next bytes.
     public func submit(_ block: BlockPool.Block) {
         md5Lane.submit { [self] () throws(BackupError) in md5.withLock { $0.update(block.bytes) } }
         otherLane.submit { [self] () throws(BackupError) in
@@ -32,7 +32,7 @@ public final class ContentHashLanes: Sendable {
         }
     }
 
-    /// The checksums of all bytes; call it once, after the group has been waited for.
+    /// The checksums of all bytes; call it once, after waiting for the group.
     public func finish() -> Checksums {
         let md5 = md5.withLock { $0.finish() }
         return others.withLock { hashers in

@@ -2,11 +2,11 @@ import BackupCore
 import Glibc
 import Synchronization
 
-/// How long this process waits for a lock that another operation has: not at all, unless a user asks for it (`--wait`). A mount never does: what is asked of
-/// it answers at once.
+/// How long this process waits for a lock that another operation holds: not at all, unless a user asks for it (`--wait`). A mount never waits: it
+/// answers every request immediately.
 public enum LockPatience {
     private struct Patience: Sendable {
-        /// `nil` for as long as it takes.
+        /// `nil` for no limit.
         let nanoseconds: UInt64?
         let tell: @Sendable (Message) -> Void
     }
@@ -15,8 +15,8 @@ public enum LockPatience {
     private static let pauseMicroseconds: UInt32 = 50_000
 
     /// - Parameters:
-    ///   - seconds: for each lock; `nil` for as long as it takes.
-    ///   - tell: told once for each lock that is waited for what it is that has it.
+    ///   - seconds: for each lock; `nil` for no limit.
+    ///   - tell: called once for each lock that is waited for, with a message that names the lock holder.
     public static func begin(seconds: Int64?, tell: @escaping @Sendable (Message) -> Void) {
         let nanoseconds = seconds.map { UInt64(clamping: $0).multipliedReportingOverflow(by: 1_000_000_000) }
         patience.withLock {
@@ -24,8 +24,8 @@ public enum LockPatience {
         }
     }
 
-    /// Runs `body` until it does not throw `busy`, or the time is over.
-    /// - Throws: what `body` throws; `interrupted` for a signal.
+    /// Retries `body` until it does not throw `busy`, or the time is over.
+    /// - Throws: errors of `body`; `interrupted` for a signal.
     public static func waiting<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
         let first: BackupError
         do throws(BackupError) {
@@ -36,7 +36,7 @@ public enum LockPatience {
         guard first.code == .busy, let patience = patience.withLock({ $0 }) else { throw first }
         let began = SystemClock.monotonicNanoseconds()
         return try CancellingSignals.run { () throws(BackupError) in
-            // A signal may come as soon as a user sees it.
+            // A signal may come as soon as a user sees the message.
             patience.tell(first.message)
             while true {
                 if Cancellation.isProcessEnding { throw BackupError(.interrupted, "cancelled; nothing was changed") }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// A value that several threads use in turn, and for whose changes they can wait (a monitor: a mutex with a condition variable).
+/// A value that several threads share, and for whose changes they can wait (a monitor: a mutex with a condition variable).
 ///
-/// Also for what every request looks at: `Mutex` of Synchronization has the kernel hand it to whoever waited longest, which costs a change of
-/// threads each time. Four threads that used one for every request were ten times slower with it.
+/// Also for the hot path: `Mutex` of Synchronization has the kernel hand it to the longest waiter, which costs a thread switch each time. With it, four
+/// threads that shared one for every request were ten times slower.
 ///
-/// `@unchecked Sendable`: the value is only touched by whoever holds the mutex.
+/// `@unchecked Sendable`: only the holder of the mutex touches the value.
 public final class Monitor<State>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
@@ -21,7 +21,7 @@ public final class Monitor<State>: @unchecked Sendable {
         pthread_mutex_init(mutex, nil)
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
-        // A clock that is set back must not make anybody wait longer.
+        // Setting the clock back must not lengthen a wait.
         pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         pthread_cond_init(condition, &attributes)
         pthread_condattr_destroy(&attributes)
@@ -40,19 +40,19 @@ public final class Monitor<State>: @unchecked Sendable {
         return body(&state)
     }
 
-    /// Changes the value and wakes one thread that waits.
+    /// Changes the value and wakes one waiting thread.
     public func changeWakingOne<Result>(_ body: (inout State) -> Result) -> Result {
         defer { pthread_cond_signal(condition) }
         return withLock(body)
     }
 
-    /// Changes the value and wakes all threads that wait.
+    /// Changes the value and wakes all waiting threads.
     public func changeWakingAll<Result>(_ body: (inout State) -> Result) -> Result {
         defer { pthread_cond_broadcast(condition) }
         return withLock(body)
     }
 
-    /// Waits until `isReady`, then runs `body` before anybody else can change the value.
+    /// Waits until `isReady`, then runs `body` before another thread can change the value.
     public func wait<Result>(until isReady: (State) -> Bool, _ body: (inout State) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
@@ -60,7 +60,7 @@ public final class Monitor<State>: @unchecked Sendable {
         return body(&state)
     }
 
-    /// Waits until `isReady`, but no longer than told.
+    /// Waits until `isReady`, but no longer than `limit`.
     /// - Returns: whether it is.
     public func wait(until isReady: (State) -> Bool, forNanoseconds limit: UInt64) -> Bool {
         var deadline = timespec()

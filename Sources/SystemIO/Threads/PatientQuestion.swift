@@ -1,18 +1,18 @@
 import BackupCore
 
-/// A question that storage has to answer, which may stall: a thread of its own asks, one at a time, and a caller waits for as long as it can. While the
-/// thread is stuck, callers get no answer at once; when the storage goes on, the next caller gets what is so then.
+/// A question to storage that may stall: a separate thread asks, one question at a time, and a caller waits up to a time limit. While the thread is
+/// stuck, callers immediately get no answer; when the storage recovers, the next caller gets the state at that time.
 public final class PatientQuestion<Answer: Sendable>: Sendable {
     private struct State {
         var askedCount = 0
         var answeredCount = 0
         var answer: Answer?
-        /// Whether a thread asks, or lingers to ask again.
+        /// Whether a thread asks, or waits to ask again.
         var hasThread = false
         var isAsking = false
-        /// Since when somebody has waited in vain for what is being asked.
+        /// Since when a caller has waited without result for the current question.
         var overdueSinceNanoseconds: UInt64?
-        /// What the thread had used by then.
+        /// The processor time of the thread at that moment.
         var usedNanoseconds: UInt64 = 0
         var activity: ThreadActivity?
     }
@@ -21,23 +21,23 @@ public final class PatientQuestion<Answer: Sendable>: Sendable {
     private let patience: StoragePatience
     private let ask: @Sendable () -> Answer
 
-    /// So long the thread stays for the next question: starting one costs more than most answers.
+    /// How long the thread stays for the next question: starting one costs more than most answers.
     private static var lingeringNanoseconds: UInt64 { 2_000_000_000 }
-    /// A thread that goes on, with much to read on slow storage, is waited for so many halves of the patience.
+    /// A thread that makes progress, with much to read on slow storage, gets this many halves of the patience.
     private static var busyFactor: Int { 40 }
     private static var hurryStepNanoseconds: UInt64 { 50_000_000 }
 
-    /// - Parameter ask: called from a thread of its own; never from two.
+    /// - Parameter ask: called from a separate thread; never from two concurrently.
     public init(_ patience: StoragePatience = StoragePatience(nanoseconds: 0), ask: @escaping @Sendable () -> Answer) {
         self.patience = patience
         self.ask = ask
     }
 
     /// - Parameters:
-    ///   - nanoseconds: how long to wait, where that is not the storage's matter.
-    ///   - longNanoseconds: for how long somebody must have waited in vain already, so that there is no wait at all.
-    ///   - isHurried: whether others wait for the caller, who then waits no longer than the storage's patience; asked now and then.
-    /// - Returns: an answer to what was asked after this call began; `nil` when there is none in time.
+    ///   - nanoseconds: how long to wait, when the storage's patience does not apply.
+    ///   - longNanoseconds: if a caller has already waited this long without result, do not wait at all.
+    ///   - isHurried: polled; whether others wait for the caller, who then waits no longer than the storage's patience.
+    /// - Returns: an answer to a question asked after this call began; `nil` when there is none in time.
     public func answer(
         forNanoseconds nanoseconds: UInt64? = nil, evenIfOverdueFor longNanoseconds: UInt64 = 0,
         unlessHurried isHurried: (() -> Bool)? = nil
@@ -63,7 +63,7 @@ public final class PatientQuestion<Answer: Sendable>: Sendable {
         }
     }
 
-    /// Whether what is being asked has been waited for in vain for so long, and the thread that asks has done nothing meanwhile.
+    /// Whether a caller has waited this long without result for the current question, and the asking thread has been idle since.
     public func hasStalled(forNanoseconds limit: UInt64) -> Bool {
         let now = SystemClock.monotonicNanoseconds()
         return state.withLock { state in
@@ -74,7 +74,7 @@ public final class PatientQuestion<Answer: Sendable>: Sendable {
         }
     }
 
-    /// Of processor time: what reads, however slowly, uses more.
+    /// Of processor time: a thread that reads, however slowly, uses more.
     private static var idleNanoseconds: UInt64 { 1_000_000 }
 
     private func isAnswered(_ number: Int, within nanoseconds: UInt64?, _ isHurried: (() -> Bool)?) -> Bool {
@@ -89,7 +89,7 @@ public final class PatientQuestion<Answer: Sendable>: Sendable {
             }
             return false
         }
-        // It is looked at in the middle, too: what was used before says nothing.
+        // Also checked in the middle: earlier processor time proves nothing.
         let half = patience.currentNanoseconds / 2
         var used: UInt64?
         for _ in 0..<Self.busyFactor {
@@ -106,12 +106,12 @@ public final class PatientQuestion<Answer: Sendable>: Sendable {
         do throws(BackupError) {
             try SystemThread { [self] in serve() }.detach()
         } catch {
-            // Without a thread to spare the caller asks, and may have to wait.
+            // If no thread can be started, the caller asks, and may block.
             serve()
         }
     }
 
-    /// Asks until nobody has asked for a while.
+    /// Asks until there has been no question for a while.
     private func serve() {
         state.withLock { $0.activity = ThreadActivity() }
         while true {
@@ -132,7 +132,7 @@ public final class PatientQuestion<Answer: Sendable>: Sendable {
         }
     }
 
-    /// - Returns: false when somebody has just asked.
+    /// - Returns: false when a caller has just asked.
     private func mayEnd() -> Bool {
         state.withLock { state in
             guard state.askedCount == state.answeredCount else { return false }

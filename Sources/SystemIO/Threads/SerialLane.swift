@@ -1,9 +1,9 @@
 import BackupCore
 import Synchronization
 
-/// Work of a group that must be done in the order in which it is handed in, one piece at a time, on whatever thread is free.
+/// Work of a group that must run in submission order, one piece at a time, on any free thread.
 ///
-/// After a failure of the group its work is not done, but let go: what it holds (a block of a pool) goes back to those who wait for it.
+/// After a failure of the group its work is dropped, not run: resources it holds (a block of a pool) return to those who wait for them.
 public final class SerialLane: Sendable {
     public typealias Work = @Sendable () throws(BackupError) -> Void
 
@@ -17,7 +17,7 @@ public final class SerialLane: Sendable {
 
     public init(_ group: WorkGroup) { self.group = group }
 
-    /// Never waits. What waits in the lane is not bounded by it: bound what the work needs.
+    /// Never blocks. The lane does not bound its queue: bound the resources that the work needs.
     public func submit(_ work: @escaping Work) {
         let mustStart = state.withLock { state in
             state.waiting.append(work)

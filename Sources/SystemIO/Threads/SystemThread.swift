@@ -1,20 +1,20 @@
 import BackupCore
 import Glibc
 
-/// A thread of the system, for work that waits in system calls: such work would hold up the threads that a language's pool has.
+/// An operating system thread, for work that blocks in system calls: such work would block the threads of a language's pool.
 public struct SystemThread: Sendable {
-    /// What the thread is given.
+    /// The argument of the thread.
     private final class Start: Sendable {
         let body: @Sendable () -> Void
 
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
     }
 
-    /// For pthread_kill(3) and its like, until `join` was called.
+    /// For pthread_kill(3) and similar calls, until `join` was called.
     public let handle: pthread_t
 
     /// Starts it.
-    /// - Throws: `inputOutput` when the system has no more threads to give.
+    /// - Throws: `inputOutput` when the system is out of threads.
     public init(_ body: @escaping @Sendable () -> Void) throws(BackupError) {
         var handle = pthread_t()
         let argument = Unmanaged.passRetained(Start(body))
@@ -32,9 +32,9 @@ public struct SystemThread: Sendable {
         self.handle = handle
     }
 
-    /// Lets it end by itself, when nobody will wait for that.
+    /// Lets the thread end by itself, when no other thread will join it.
     public func detach() { pthread_detach(handle) }
 
-    /// Waits until it has ended. Call it once.
+    /// Waits until the thread has ended. Call it once.
     public func join() { pthread_join(handle, nil) }
 }

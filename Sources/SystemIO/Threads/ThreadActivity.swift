@@ -1,12 +1,12 @@
 import Glibc
 
-/// Whether a thread does anything: one that waits in the kernel for storage uses no processor time, one that waits again and again does.
+/// Whether a thread makes progress: one that waits in the kernel for storage uses no processor time, one that waits repeatedly does.
 public struct ThreadActivity: Sendable {
     private let clock: clockid_t
-    /// Its state is the third word there.
+    /// The thread's state is the third word in this file.
     private let statusPath: String
 
-    /// That of the calling thread.
+    /// The activity of the calling thread.
     public init() {
         var clock = clockid_t()
         pthread_getcpuclockid(pthread_self(), &clock)
@@ -18,17 +18,17 @@ public struct ThreadActivity: Sendable {
         statusPath = "/proc/\(text)/stat"
     }
 
-    /// The processor time that it has used. After its end it stays what it is.
+    /// The processor time that the thread has used. It stays constant after the thread ends.
     public var usedNanoseconds: UInt64 {
         var value = timespec()
         guard clock_gettime(clock, &value) == 0 else { return 0 }
         return UInt64(value.tv_sec) * 1_000_000_000 + UInt64(value.tv_nsec)
     }
 
-    /// Whether it only waits for a processor: a busy machine is no storage that stalls.
+    /// Whether the thread only waits for a processor: a busy machine is not stalled storage.
     public var waitsForProcessor: Bool {
         guard let text = try? FileSystem.readVirtualFile(statusPath),
-            // The program's name stands in parentheses, and may have some itself.
+            // The program's name is in parentheses, and may contain some itself.
             let end = text.lastIndex(of: UInt8(ascii: ")"))
         else { return false }
         return text[end...].dropFirst(2).first == UInt8(ascii: "R")

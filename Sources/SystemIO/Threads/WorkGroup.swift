@@ -1,7 +1,6 @@
 import BackupCore
 
-/// Work handed to a pool that belongs together: it can be waited for, and its first failure is what the waiting thread gets. After a
-/// failure what has not begun is left out.
+/// Related work in a pool: a thread can wait for it, and gets its first failure. After a failure, work that has not begun is skipped.
 public final class WorkGroup: Sendable {
     private struct State {
         var unfinishedCount = 0
@@ -15,7 +14,7 @@ public final class WorkGroup: Sendable {
 
     public var hasFailed: Bool { state.withLock { $0.failure != nil } }
 
-    /// Hands in work, or does it when the pool's queue is full.
+    /// Submits work, or runs it in the caller when the pool's queue is full.
     public func submit(_ work: @escaping @Sendable () throws(BackupError) -> Void) {
         submitRegardless { [self] in
             guard !hasFailed else { return }
@@ -27,7 +26,7 @@ public final class WorkGroup: Sendable {
         }
     }
 
-    /// The same for work that also runs after a failure, since others wait for what it gives back.
+    /// The same for work that also runs after a failure, since other threads wait for what it releases.
     func submitRegardless(_ work: @escaping @Sendable () -> Void) {
         state.withLock { $0.unfinishedCount += 1 }
         pool.submit { [self] in
@@ -36,7 +35,7 @@ public final class WorkGroup: Sendable {
         }
     }
 
-    /// A block; while all are in use, the calling thread does work of the pool, which may be what holds them: there may be no other thread.
+    /// Returns a block. While all are in use, the calling thread runs work of the pool, which may hold them: there may be no other thread.
     public func take(from blocks: BlockPool) -> BlockPool.Block {
         while true {
             if let block = blocks.takeFree() { return block }
@@ -44,12 +43,12 @@ public final class WorkGroup: Sendable {
         }
     }
 
-    /// Notes a failure of the thread that hands in the work. The first one counts.
+    /// Records a failure of the submitting thread. The first one counts.
     public func fail(_ error: BackupError) {
         state.withLock { if $0.failure == nil { $0.failure = error } }
     }
 
-    /// Waits for all work that was handed in, also by other work of the group.
+    /// Waits for all submitted work, including work that other work of the group submitted.
     /// - Throws: the first failure.
     public func wait() throws(BackupError) {
         while state.withLock({ $0.unfinishedCount > 0 }), pool.help() {}

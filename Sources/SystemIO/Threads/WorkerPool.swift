@@ -1,10 +1,10 @@
 import Glibc
 import Synchronization
 
-/// A few threads that share work, with a bound on what waits for them.
+/// A few threads that share a bounded queue of work.
 ///
-/// Whoever hands in work while the queue is full does it himself: nobody gets ahead of the threads by more than the queue, so memory stays
-/// bounded, and since nobody ever waits for room, work may hand in further work.
+/// A full queue makes the caller run the work itself (caller-runs): no caller gets ahead of the threads by more than the queue, so memory stays bounded.
+/// Submitting never blocks, so work may submit further work.
 public final class WorkerPool: Sendable {
     public typealias Work = @Sendable () -> Void
 
@@ -32,7 +32,7 @@ public final class WorkerPool: Sendable {
         }
     }
 
-    /// What the threads hold on to: not the pool itself, which ends them when it is let go.
+    /// The state that the threads hold: not the pool itself, which ends them when it is released.
     private typealias Queue = Monitor<State>
 
     private let queue = Queue(State())
@@ -43,8 +43,8 @@ public final class WorkerPool: Sendable {
     public static let processorCount = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
 
     /// - Parameters:
-    ///   - threadCount: if the system refuses to start so many, those that could be started must do, be it none.
-    ///   - queueLimit: pieces of work that may wait.
+    ///   - threadCount: if the system refuses to start this many, the pool uses those that started, even none.
+    ///   - queueLimit: the number of pieces of work that may wait.
     public init(threadCount: Int = processorCount, queueLimit: Int) {
         self.queueLimit = queueLimit
         threads.withLock { threads in
@@ -56,7 +56,7 @@ public final class WorkerPool: Sendable {
 
     deinit { end() }
 
-    /// Hands in work, or does it.
+    /// Submits work, or runs it.
     public func submit(_ work: @escaping Work) {
         let isQueued = queue.changeWakingOne { state in
             guard !state.isEnding, state.count < queueLimit else { return false }
@@ -66,7 +66,7 @@ public final class WorkerPool: Sendable {
         if !isQueued { work() }
     }
 
-    /// Does one piece of work that waits, in the calling thread.
+    /// Runs one waiting piece of work in the calling thread.
     /// - Returns: false when none waits.
     func help() -> Bool {
         guard let work = queue.withLock({ $0.removeFirst() }) else { return false }
@@ -74,7 +74,7 @@ public final class WorkerPool: Sendable {
         return true
     }
 
-    /// Waits for the work that was handed in, and ends the threads. Whatever is handed in after this is done by whoever hands it in.
+    /// Waits for the submitted work, and ends the threads. Work that is submitted after this runs in the caller.
     public func end() {
         queue.changeWakingAll { $0.isEnding = true }
         let ended = threads.withLock { threads in

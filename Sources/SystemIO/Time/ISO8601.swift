@@ -2,7 +2,7 @@ import BackupCore
 
 /// Dates in the profile of ISO 8601 that RFC 3339 describes: `2026-01-11T14:30:00Z`, `…00.123+03:00`. A zone is required.
 public enum ISO8601 {
-    /// - Returns: `nil` for anything else, also for days that do not exist. A leap second (`:60`) is refused.
+    /// - Returns: `nil` for anything else, including days that do not exist. Refuses a leap second (`:60`).
     public static func parse(_ text: String) -> Timestamp? { parse(Array(text.utf8)[...]) }
 
     public static func parse(_ text: ArraySlice<UInt8>) -> Timestamp? {
@@ -25,8 +25,8 @@ public enum ISO8601 {
         return Timestamp(seconds: seconds, nanoseconds: nanoseconds)
     }
 
-    /// `2026-01-11T14:30:00Z`; with a fraction of 3, 6 or 9 digits only when there is one. A time beyond the years 0 to 9999, which no date of this
-    /// form can name, comes out as the nearest one.
+    /// `2026-01-11T14:30:00Z`; with a fraction of 3, 6 or 9 digits only when there is one. A time outside the years 0 to 9999 becomes the nearest
+    /// date that this form can express.
     public static func format(_ time: Timestamp) -> String {
         let time = time.withinCalendar
         let day = Int((Double(time.seconds) / 86_400).rounded(.down))
@@ -112,7 +112,7 @@ public enum ISO8601 {
             return value
         }
 
-        /// One to nine digits as nanoseconds; further digits are more than a file system can keep and are refused.
+        /// One to nine digits as nanoseconds; refuses further digits, which exceed a file system's precision.
         mutating func fraction() -> UInt32? {
             var value: UInt32 = 0
             var count = 0

@@ -1,22 +1,22 @@
 import BackupCore
 import Glibc
 
-/// What time it is, and how it is written. Always in the POSIX locale: other locales have other digits.
+/// The current time and its text form. Always in the POSIX locale: other locales have other digits.
 public enum SystemClock {
-    /// The time now. `BACKUPFS_NOW` (`2026-01-11T14:30:00Z`) sets it for tests and for reproducible documents.
+    /// The current time. `BACKUPFS_NOW` (`2026-01-11T14:30:00Z`) overrides it for tests and for reproducible documents.
     public static func now() -> Timestamp {
         if let text = getenv("BACKUPFS_NOW"), let time = ISO8601.parse(String(cString: text)) { return time }
         return systemTime()
     }
 
-    /// The system's clock, by which file systems set times; `now` may be another time.
+    /// The system's clock, which file systems also use; `now` may differ.
     public static func systemTime() -> Timestamp {
         var value = timespec()
         clock_gettime(CLOCK_REALTIME, &value)
         return Timestamp(value)
     }
 
-    /// Nanoseconds since some moment: for measuring how long something takes, whatever is done to the clock.
+    /// Nanoseconds since an arbitrary moment: for measuring durations, independent of changes to the clock.
     public static func monotonicNanoseconds() -> UInt64 {
         var value = timespec()
         clock_gettime(CLOCK_MONOTONIC, &value)
@@ -42,7 +42,7 @@ public enum SystemClock {
     }
 
     private static func format(_ time: Timestamp, _ pattern: String, utc: Bool) -> String {
-        // A day less than the calendar has: the local year too has four digits.
+        // One day inside the calendar's range: the local year also has four digits.
         let calendar = Timestamp.calendarSeconds
         var seconds = time_t(min(max(time.seconds, calendar.lowerBound + 86_400), calendar.upperBound - 86_400))
         var parts = tm()
