@@ -2,8 +2,7 @@ import CFUSE
 import Glibc
 import Synchronization
 
-/// What libfuse has to say. While a mount is being made its words become part of the error; at other times they go to
-/// standard error.
+/// libfuse's log messages. While a mount is being set up, they become part of the error; at other times they go to standard error.
 enum LibraryLog {
     /// Messages of the threads that collect them.
     private static let collected = Mutex<[pthread_t: String]>([:])
@@ -22,7 +21,7 @@ enum LibraryLog {
     static func install() { _ = isInstalled }
 
     /// Runs `body` and collects what libfuse logs on this thread meanwhile.
-    /// - Returns: the messages, on one line.
+    /// - Returns: the messages, on one line
     static func collecting<Result>(_ body: () -> Result) -> (result: Result, messages: String) {
         install()
         let thread = pthread_self()

@@ -4,8 +4,8 @@ import Glibc
 /// A file of the tree.
 protocol FileNode: Node {
     /// - Parameters:
-    ///   - flags: those of open(2).
-    ///   - process: the process (thread group) that opens it; 0 when unknown.
+    ///   - flags: those of open(2)
+    ///   - process: the process (thread group) that opens it; 0 when unknown
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile
 }
 
@@ -15,6 +15,6 @@ protocol LinkNode: Node {
 }
 
 extension Int32 {
-    /// Whether open(2) flags ask for writing or truncation.
+    /// Whether open(2) flags request writing or truncation.
     var asksToWrite: Bool { self & O_ACCMODE != O_RDONLY || self & O_TRUNC != 0 }
 }
