@@ -29,7 +29,7 @@ public final class Repository: Sendable {
     let chunkReader: ChunkReader
     private let directories = Mutex(BoundedCache<FileContent, Directory>(costLimit: directoryCacheBytes))
 
-    /// - Parameter keys: of an encrypted repository
+    /// - Parameter keys: of an encrypted repository.
     private init(
         layout: RepositoryLayout, _ reading: ConfigurationFiles.Reading, keys: RepositoryKeys?, catalogHome: CatalogHome
     ) throws(BackupError) {
@@ -56,7 +56,7 @@ public final class Repository: Sendable {
 extension Repository {
     /// Creates a repository in a folder that does not exist yet or is empty. The `config` file is written last: after a crash before it, `create` can be called
     /// again.
-    /// - Parameter password: creates an encrypted repository that this password opens; a forgotten password cannot be recovered
+    /// - Parameter password: creates an encrypted repository that this password opens; a forgotten password cannot be recovered.
     /// - Throws: `alreadyExists` when there is a repository; `notEmpty` when there is anything else.
     public static func create(
         at path: String, password: SecretBytes? = nil, catalogHome: CatalogHome = .cache
@@ -64,7 +64,7 @@ extension Repository {
         try create(at: path, password: password, catalogHome: catalogHome, cost: .standard)
     }
 
-    /// - Parameter cost: the cost of trying a password
+    /// - Parameter cost: the cost of trying a password.
     static func create(
         at path: String, password: SecretBytes?, catalogHome: CatalogHome = .cache, cost: Scrypt
     ) throws(BackupError) -> Repository {
@@ -127,10 +127,10 @@ extension Repository {
 
     /// Opens a repository. A missing, damaged or foreign catalog is rebuilt from the packs.
     /// - Parameters:
-    ///   - secret: called for the password or key, only if the repository is encrypted
-    ///   - catalogHome: the place for a catalog that must not be beside the packs
+    ///   - secret: called for the password or key, only if the repository is encrypted.
+    ///   - catalogHome: the place for a catalog that must not be beside the packs.
     /// - Throws: `noRepository`; `unsupportedVersion` or `repositoryDamaged` for the config or the key file; `wrongPassword`, also without a `secret`; errors
-    ///   of `secret`
+    ///   of `secret`.
     public static func open(
         at path: String, secret: RepositorySecretSource? = nil, catalogHome: CatalogHome = .cache
     ) throws(BackupError) -> Repository {
@@ -148,7 +148,7 @@ extension Repository {
     }
 
     /// Whether there is a repository in the folder; it may still be damaged or of a later version.
-    /// - Throws: when the answer is unknown
+    /// - Throws: when the answer is unknown.
     public static func exists(at path: String) throws(BackupError) -> Bool {
         let layout = RepositoryLayout(path: path)
         if try FileSystem.exists(layout.config) { return true }
@@ -186,12 +186,12 @@ extension Repository {
 
 extension Repository {
     /// Picks up changes of the list of snapshots by other processes. Cheap enough to be called before every use of the list.
-    /// - Returns: whether the list has changed
+    /// - Returns: whether the list has changed.
     @discardableResult
     public func refresh() throws(BackupError) -> Bool { try snapshotStore.refresh() }
 
     /// Watches for changes of the list of snapshots by this or another process of this machine; `refresh` then sees them.
-    /// - Parameter onChange: called on its own thread, also for changes that leave the list as it was
+    /// - Parameter onChange: called on its own thread, also for changes that leave the list as it was.
     public func watchSnapshots(_ onChange: @escaping @Sendable () -> Void) throws(BackupError) -> FolderWatch {
         try FolderWatch(paths: [layout.snapshots, layout.labels], onChange: onChange)
     }
@@ -240,10 +240,10 @@ extension Repository {
     public func removeSnapshot(_ id: SnapshotID) throws(BackupError) { try snapshotStore.remove(id) }
 
     /// The same for several snapshots, scanning the folders once.
-    /// - Throws: `notFound` when one does not exist; none is removed then
+    /// - Throws: `notFound` when one does not exist; none is removed then.
     public func removeSnapshots(_ ids: [SnapshotID]) throws(BackupError) { try snapshotStore.remove(ids) }
 
-    /// - Throws: `notFound`, `alreadyExists`, `invalidArgument` for a name that is not a path component
+    /// - Throws: `notFound`, `alreadyExists`, `invalidArgument` for a name that is not a path component.
     public func renameSnapshot(_ id: SnapshotID, to name: FileName) throws(BackupError) {
         try snapshotStore.changeLabel(id) { $0.name = name }
     }
@@ -264,7 +264,7 @@ extension Repository {
 
 extension Repository {
     /// Changes the tags of a snapshot atomically.
-    /// - Throws: `notFound`, `invalidArgument` for an invalid tag or too many of them
+    /// - Throws: `notFound`, `invalidArgument` for an invalid tag or too many of them.
     public func changeTags(_ id: SnapshotID, _ change: (inout Set<String>) -> Void) throws(BackupError) {
         let first = snapshotStore.list[id]?.record.tags ?? []
         try snapshotStore.changeLabel(id) { (label) throws(BackupError) in
@@ -309,13 +309,13 @@ extension Repository {
     }
 
     /// The places of a content's bytes, from which `ExtentTable` and the archive layouts are built.
-    /// - Throws: `repositoryDamaged` when a list is damaged or a chunk is missing
+    /// - Throws: `repositoryDamaged` when a list is damaged or a chunk is missing.
     public func pieces(of content: FileContent) throws(BackupError) -> [ContentPiece] {
         try pieces(of: try resolver.flatten(content))
     }
 
     /// The same piece by piece, in constant memory.
-    /// - Throws: as `pieces`
+    /// - Throws: as `pieces`.
     public func visitPieces(of content: FileContent, _ body: (ContentPiece) -> Void) throws(BackupError) {
         var walk = ContentWalk(content, resolver)
         var elements: [FileContent.Element] = []
@@ -382,7 +382,7 @@ extension Repository {
     }
 
     /// A small file or structure as a whole.
-    /// - Throws: `tooLarge` before anything is read
+    /// - Throws: `tooLarge` before anything is read.
     public func bytes(of content: FileContent, limitBytes: Int) throws(BackupError) -> [UInt8] {
         guard content.size <= UInt64(limitBytes) else {
             throw BackupError(.tooLarge, "a content has \(content.size) bytes, more than \(limitBytes)")

@@ -11,7 +11,7 @@ public struct RepositoryFacts: Sendable, Equatable {
 extension Repository {
     public var facts: RepositoryFacts { RepositoryFacts(id: id, isEncrypted: isEncrypted) }
 
-    /// - Throws: `noRepository`, `unsupportedVersion`, `repositoryDamaged`, as `open` does
+    /// - Throws: `noRepository`, `unsupportedVersion`, `repositoryDamaged`, as `open` does.
     public static func facts(at path: String) throws(BackupError) -> RepositoryFacts {
         let layout = RepositoryLayout(path: FileSystem.absolutePath(path))
         let configuration = try ConfigurationFiles(layout: layout).read().configuration
@@ -20,7 +20,7 @@ extension Repository {
 
     /// To be called before a store trusts the config of a repository that it has not used before: a user who can write there could have switched the encryption
     /// off.
-    /// - Throws: `notPermitted` for a repository that has a key file although its config says that it is not encrypted
+    /// - Throws: `notPermitted` for a repository that has a key file although its config says that it is not encrypted.
     public static func requireNoKey(unlessEncrypted facts: RepositoryFacts, at path: String) throws(BackupError) {
         guard !facts.isEncrypted else { return }
         let layout = RepositoryLayout(path: FileSystem.absolutePath(path))

@@ -17,7 +17,7 @@ struct RepositoryLayout: Sendable {
 
     /// During a mount, the disk may have been exchanged for another one at the same place. New files would then go to a foreign repository, in clear text even
     /// if this one is encrypted.
-    /// - Throws: `notPermitted` when another repository is here now; `noRepository` when there is none
+    /// - Throws: `notPermitted` when another repository is here now; `noRepository` when there is none.
     func requireOpened() throws(BackupError) {
         guard let opened else { return }
         let found = try ConfigurationFiles(layout: self).read().configuration
@@ -54,7 +54,7 @@ struct RepositoryLayout: Sendable {
     /// Information about the stores that make snapshots; created when needed.
     var sources: String { "\(path)/sources" }
 
-    /// Records of removed snapshots that can still be restored.
+    /// Records of removed snapshots that can still be undeleted.
     var removed: String { "\(path)/removed" }
 
     /// Damaged files that a repair has replaced or could not save; created when needed.

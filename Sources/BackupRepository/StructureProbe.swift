@@ -10,8 +10,8 @@ package enum StructureProbe: String, CaseIterable, Sendable {
     case register
 
     /// Reads a structure and writes it again.
-    /// - Returns: a description of the value, and its bytes; `nil` where the reader only reports that it is not such a structure
-    /// - Throws: errors of the reader
+    /// - Returns: a description of the value, and its bytes; `nil` where the reader only reports that it is not such a structure.
+    /// - Throws: errors of the reader.
     package func reread(_ bytes: [UInt8]) throws(BackupError) -> (description: String, bytes: [UInt8])? {
         switch self {
         case .record:

@@ -8,7 +8,7 @@ enum WaitingLock {
     private static let pauseMicroseconds: UInt32 = 5_000
 
     /// Waits up to 20 seconds.
-    /// - Throws: `busy` when it is still held then
+    /// - Throws: `busy` when it is still held then.
     static func acquire(path: String) throws(BackupError) -> AdvisoryLock {
         for _ in 1..<attemptCount {
             do {

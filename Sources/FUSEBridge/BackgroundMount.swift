@@ -19,11 +19,11 @@ public enum BackgroundMount {
     /// It gets `/dev/null` as standard input, the log as standard output and standard error, and none of our other open files: a shell's `$(…)` around this
     /// program ends when this program does. It inherits the current folder.
     /// - Parameters:
-    ///   - arguments: without the program's name
+    ///   - arguments: without the program's name.
     ///   - secret: what the new process gets from `inheritedSecret`. It goes through a pipe, since other users can see arguments and environment.
-    ///   - logPath: appended to; created if it does not exist, accessible only to the owner
-    ///   - executable: the program; by default this one, even if its file has been replaced meanwhile
-    /// - Returns: the process ID of the process that serves the mount
+    ///   - logPath: appended to; created if it does not exist, accessible only to the owner.
+    ///   - executable: the program; by default this one, even if its file has been replaced meanwhile.
+    /// - Returns: the process ID of the process that serves the mount.
     /// - Throws: the reported error, or `inputOutput` when the process died without a report. It is not running then.
     @discardableResult
     public static func launch(
@@ -47,7 +47,7 @@ public enum BackgroundMount {
     }
 
     /// In the new process: where to report to. Takes over the descriptor, so that programs started from here do not inherit it.
-    /// - Returns: `nil` when this program was started normally, or at the second call
+    /// - Returns: `nil` when this program was started normally, or at the second call.
     public static func readinessChannel() -> ReadinessChannel? {
         guard let text = getenv(environmentVariable).map({ String(cString: $0) }) else { return nil }
         unsetenv(environmentVariable)
@@ -63,7 +63,7 @@ public enum BackgroundMount {
     }
 
     /// In the new process: the secret it was given, once; `nil` if there is none.
-    /// - Throws: `inputOutput` when the starting process died before it had written the secret
+    /// - Throws: `inputOutput` when the starting process died before it had written the secret.
     public static func inheritedSecret() throws(BackupError) -> SecretBytes? {
         guard let text = getenv(secretVariable).map({ String(cString: $0) }), let number = Int32(text) else { return nil }
         unsetenv(secretVariable)

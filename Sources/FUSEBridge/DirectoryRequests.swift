@@ -77,8 +77,8 @@ enum DirectoryRequests {
         for inode in inodes { tree.forget(inode, count: 1) }
     }
 
-    /// - Parameter encode: writes an entry if it fits into the given space, and returns the size it needs in any case
-    /// - Returns: false when the entry did not fit
+    /// - Parameter encode: writes an entry if it fits into the given space, and returns the size it needs in any case.
+    /// - Returns: false when the entry did not fit.
     private static func append(
         _ name: FileName, to buffer: UnsafeMutableRawBufferPointer, used: inout Int,
         encode: (_ address: UnsafeMutablePointer<CChar>?, _ room: Int, _ name: UnsafePointer<CChar>) -> Int

@@ -40,7 +40,7 @@ enum ExtendedAttributeRequests {
         }
     }
 
-    /// - Parameter flags: `XATTR_CREATE` and `XATTR_REPLACE` of setxattr(2)
+    /// - Parameter flags: `XATTR_CREATE` and `XATTR_REPLACE` of setxattr(2).
     static func set(
         _ raw: OpaquePointer?, inode: fuse_ino_t, name: UnsafePointer<CChar>?, value: UnsafeRawBufferPointer, flags: Int32
     ) {
@@ -98,7 +98,7 @@ enum ExtendedAttributeRequests {
         }
     }
 
-    /// - Returns: `nil` when the name is not UTF-8; no attribute of this program has such a name
+    /// - Returns: `nil` when the name is not UTF-8; no attribute of this program has such a name.
     private static func attributeName(_ text: UnsafePointer<CChar>?) -> String? {
         text.flatMap { String(validatingCString: $0) }
     }

@@ -4,7 +4,7 @@ import SystemIO
 
 /// Whether this machine allows this user to mount, checked in advance, so that the message can say what to do.
 public enum FUSEAvailability {
-    /// - Throws: `notSupported` or `accessDenied`, with a remedy
+    /// - Throws: `notSupported` or `accessDenied`, with a remedy.
     public static func check(_ options: MountOptions = MountOptions()) throws(BackupError) {
         try checkDevice("/dev/fuse")
         guard geteuid() != 0 else { return }

@@ -8,6 +8,6 @@ final class FolderChanges: Sendable {
     func begin() { count.withLock { $0 += 1 } }
     func end() { count.changeWakingAll { $0 -= 1 } }
 
-    /// - Returns: whether none is in progress
+    /// - Returns: whether none is in progress.
     func waitUntilNone(forNanoseconds limit: UInt64) -> Bool { count.wait(until: { $0 == 0 }, forNanoseconds: limit) }
 }

@@ -40,8 +40,8 @@ final class KernelNotifier: Sendable {
     private static let turnNanoseconds: UInt64 = 100_000_000
 
     /// - Parameters:
-    ///   - session: mounted; must live until `end` has returned
-    ///   - changes: the changes in progress in the tree
+    ///   - session: mounted; must live until `end` has returned.
+    ///   - changes: the changes in progress in the tree.
     init(_ session: OpaquePointer, _ changes: FolderChanges) throws(BackupError) {
         self.session = Session(pointer: session)
         self.changes = changes
@@ -94,7 +94,7 @@ final class KernelNotifier: Sendable {
 
     /// Waits until nothing is being created in a folder: otherwise this thread would block in the kernel until then and could not end, even if this program
     /// were killed.
-    /// - Returns: false when the mount is ending
+    /// - Returns: false when the mount is ending.
     private func waitUntilFree(_ news: News) -> Bool {
         guard case .name = news else { return true }
         while !changes.waitUntilNone(forNanoseconds: Self.turnNanoseconds) {

@@ -21,7 +21,7 @@ enum LibraryLog {
     static func install() { _ = isInstalled }
 
     /// Runs `body` and collects what libfuse logs on this thread meanwhile.
-    /// - Returns: the messages, on one line
+    /// - Returns: the messages, on one line.
     static func collecting<Result>(_ body: () -> Result) -> (result: Result, messages: String) {
         install()
         let thread = pthread_self()

@@ -16,9 +16,9 @@ public struct MountServer: Sendable {
 
     private static let answerNanoseconds: UInt64 = 5_000_000_000
 
-    /// - Parameter path: the mountpoint
-    /// - Returns: `nil` when no mount of this program is there
-    /// - Throws: errors of reading the table of mounts
+    /// - Parameter path: the mountpoint.
+    /// - Returns: `nil` when no mount of this program is there.
+    /// - Throws: errors of reading the table of mounts.
     public static func of(_ path: String) throws(BackupError) -> MountServer? {
         let mountpoint = Unmounter.resolvedPath(path)
         guard let entry = try MountTable.current().entry(at: mountpoint), entry.fileSystemType == MountOptions().fileSystemType

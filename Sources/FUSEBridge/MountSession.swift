@@ -32,8 +32,8 @@ public final class MountSession: Sendable {
 
     /// Checks everything that can be checked in advance, and clears the mountpoint of a mount left by a crash. Mounts nothing.
     /// - Parameters:
-    ///   - reportFailure: called for every request that failed with an input/output error
-    /// - Throws: errors of `FUSEAvailability.check` and `Mountpoint.prepare`
+    ///   - reportFailure: called for every request that failed with an input/output error.
+    /// - Throws: errors of `FUSEAvailability.check` and `Mountpoint.prepare`.
     public init(
         tree: any TreeOperations, mountpoint: String, options: MountOptions = MountOptions(),
         reportFailure: FailureReport? = nil
@@ -49,13 +49,13 @@ public final class MountSession: Sendable {
     /// - Parameters:
     ///   - endsOnSignals: whether SIGTERM, SIGINT, SIGHUP and SIGUSR1 end the mount. Only one session of a process may use this; while it runs, these signals
     ///     have no other effect.
-    ///   - reactions: actions for some of these signals instead of ending; called on this thread
+    ///   - reactions: actions for some of these signals instead of ending; called on this thread.
     ///   - onEnding: called on this thread when the mount is about to end, before it waits for requests in progress; with the reason, which is `nil` for an
-    ///     error
+    ///     error.
     ///   - onReady: called on this thread as soon as the mount responds: later code finds the tree. If it throws, the mount ends and the error is rethrown.
     /// - Returns: why it ended. Requests in progress at that time have been answered, and the mountpoint is free. Handles and lookups that the kernel still
     ///   held are not released one by one: the tree must release them itself.
-    /// - Throws: `inputOutput` when the kernel refused to mount or the connection broke; nothing is left mounted then either
+    /// - Throws: `inputOutput` when the kernel refused to mount or the connection broke; nothing is left mounted then either.
     public func run(
         endsOnSignals: Bool = true, reactions: [Int32: () -> Void] = [:], onEnding: (End?) -> Void = { _ in },
         onReady: () throws(BackupError) -> Void
@@ -125,7 +125,7 @@ public final class MountSession: Sendable {
         _ = write(events.writer.rawValue, &byte, 1)
     }
 
-    /// - Returns: a mounted session
+    /// - Returns: a mounted session.
     private func mount() throws(BackupError) -> OpaquePointer {
         var operations = LowLevelOperations.make()
         let server = Unmanaged.passUnretained(server).toOpaque()

@@ -5,8 +5,8 @@ import SystemIO
 /// The folder to mount on: checked, and cleared of mounts left by crashes.
 public enum Mountpoint {
     /// Ensures that `path` can be mounted on. A mount of this program whose process has died is removed first.
-    /// - Returns: the absolute path without symbolic links
-    /// - Throws: `notFound`, `notADirectory`, `busy` (a live mount is there), `notEmpty`, `accessDenied`
+    /// - Returns: the absolute path without symbolic links.
+    /// - Throws: `notFound`, `notADirectory`, `busy` (a live mount is there), `notEmpty`, `accessDenied`.
     public static func prepare(_ path: String, options: MountOptions = MountOptions()) throws(BackupError) -> String {
         let mountpoint = Unmounter.resolvedPath(path)
         try clearStaleMounts(mountpoint, options)

@@ -46,7 +46,7 @@ enum NodeRequests {
         }
     }
 
-    /// - Parameter fields: the fields of `wanted` to apply (`FUSE_SET_ATTR_…`)
+    /// - Parameter fields: the fields of `wanted` to apply (`FUSE_SET_ATTR_…`).
     static func setAttributes(
         _ raw: OpaquePointer?, inode: fuse_ino_t, wanted: stat, fields: Int32, info: UnsafeMutablePointer<fuse_file_info>?
     ) {

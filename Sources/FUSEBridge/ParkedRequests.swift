@@ -11,8 +11,8 @@ final class ParkedRequests: Sendable {
 
     private let state = Monitor(State())
 
-    /// - Parameter isPending: called again under the lock, while no request can be taken out
-    /// - Returns: whether the request waits here now
+    /// - Parameter isPending: called again under the lock, while no request can be taken out.
+    /// - Returns: whether the request waits here now.
     func park(_ request: UnsafeRawBufferPointer, if isPending: () -> Bool) -> Bool {
         // Usually there is nothing to wait for, and no lock is taken.
         guard isPending() else { return false }
@@ -24,7 +24,7 @@ final class ParkedRequests: Sendable {
     }
 
     /// Removes a request that is not to be served any more.
-    /// - Returns: whether it was here
+    /// - Returns: whether it was here.
     func remove(_ number: UInt64) -> Bool { state.withLock { $0.requests.remove(number) } }
 
     /// Serves all waiting requests. Those whose folder is still pending are parked again.
@@ -49,7 +49,7 @@ final class ParkedRequests: Sendable {
 
 extension [[UInt8]] {
     /// Removes the request with this number.
-    /// - Returns: whether it was there
+    /// - Returns: whether it was there.
     mutating func remove(_ number: UInt64) -> Bool {
         guard let index = firstIndex(where: { $0.withUnsafeBytes { RequestHeader($0).number } == number }) else { return false }
         remove(at: index)

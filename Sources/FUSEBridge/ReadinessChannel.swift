@@ -15,7 +15,7 @@ public final class ReadinessChannel: Sendable {
     init(_ descriptor: consuming OwnedDescriptor) { writer = Mutex(Writer(descriptor: descriptor)) }
 
     /// Reports that the mount responds.
-    /// - Throws: `interrupted` when the waiting process is gone: the program that requested the mount was stopped and no longer wants it
+    /// - Throws: `interrupted` when the waiting process is gone: the program that requested the mount was stopped and no longer wants it.
     public func reportReady() throws(BackupError) {
         guard send(.ready) else { throw BackupError(.interrupted, "the program that asked for the mount is gone") }
     }

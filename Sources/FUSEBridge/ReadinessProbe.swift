@@ -7,7 +7,7 @@ import SystemIO
 final class ReadinessProbe {
     private let thread: SystemThread
 
-    /// - Parameter onAnswer: called on that thread when the mount has answered
+    /// - Parameter onAnswer: called on that thread when the mount has answered.
     init(mountpoint: String, onAnswer: @escaping @Sendable () -> Void) throws(BackupError) {
         thread = try SystemThread {
             var status = stat()

@@ -8,7 +8,7 @@ enum ReadinessReport {
     private static let readyMark: UInt8 = 1
     private static let failureMark: UInt8 = 2
 
-    /// - Returns: `nil` for anything but a complete report, such as no bytes from a process that died
+    /// - Returns: `nil` for anything but a complete report, such as no bytes from a process that died.
     init?(encoded: [UInt8]) {
         if encoded == [Self.readyMark] {
             self = .ready

@@ -115,7 +115,7 @@ struct Request: ~Copyable {
         fuse_reply_attr(raw, &status, attributes.attributeTimeoutSeconds)
     }
 
-    /// - Returns: false when the reply could not be delivered
+    /// - Returns: false when the reply could not be delivered.
     @discardableResult
     consuming func reply(bytes: UnsafeRawBufferPointer) -> Bool {
         let raw = raw
@@ -137,7 +137,7 @@ struct Request: ~Copyable {
     }
 
     /// The reply to getxattr(2) and listxattr(2), which ask for the length first and then for the bytes.
-    /// - Parameter limit: size of the caller's buffer in bytes; 0 requests the length
+    /// - Parameter limit: size of the caller's buffer in bytes; 0 requests the length.
     consuming func reply(attributeValue value: [UInt8], limit: Int) {
         let raw = raw
         forgetAnswering()

@@ -81,8 +81,8 @@ struct RequestHeader {
         case content
     }
 
-    /// - Parameter exception: an extended attribute that is always available
-    /// - Returns: `nil` for requests that never wait
+    /// - Parameter exception: an extended attribute that is always available.
+    /// - Returns: `nil` for requests that never wait.
     func look(_ bytes: UnsafeRawBufferPointer, exceptAttribute exception: StaticString) -> Look? {
         switch opcode {
         // LOOKUP, GETATTR

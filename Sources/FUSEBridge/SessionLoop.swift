@@ -47,12 +47,12 @@ final class SessionLoop: Sendable {
 
     /// Serves with one thread at first, and adds one whenever all are busy, up to `maximumThreadCount`.
     /// - Parameters:
-    ///   - session: mounted; must stay mounted, and live, until `end` has returned
-    ///   - limits: the maximum number of threads for requests that may wait, for each of the things they wait for
-    ///   - wait: returns what a request may wait for
-    ///   - isPending: whether the node of a request is not accessible yet; `servePending` must be called once it is
-    ///   - onStalled: called with a request that was answered with an error, because the storage did not respond
-    ///   - onEnd: called by a thread that finds that the mount has ended or the connection has broken; possibly several times
+    ///   - session: mounted; must stay mounted, and live, until `end` has returned.
+    ///   - limits: the maximum number of threads for requests that may wait, for each of the things they wait for.
+    ///   - wait: returns what a request may wait for.
+    ///   - isPending: whether the node of a request is not accessible yet; `servePending` must be called once it is.
+    ///   - onStalled: called with a request that was answered with an error, because the storage did not respond.
+    ///   - onEnd: called by a thread that finds that the mount has ended or the connection has broken; possibly several times.
     init(
         _ session: OpaquePointer, maximumThreadCount: Int, limits: [RequestWait: Int],
         wait: @escaping @Sendable (RequestHeader, RequestAim) -> RequestWait?,
@@ -87,7 +87,7 @@ final class SessionLoop: Sendable {
     }
 
     /// Lets the threads finish the requests in progress, and ends them.
-    /// - Returns: 0, or the errno with which the connection broke
+    /// - Returns: 0, or the errno with which the connection broke.
     func end() -> Int32 {
         let threads = state.withLock { state in
             isEnding.store(true, ordering: .sequentiallyConsistent)
@@ -180,7 +180,7 @@ final class SessionLoop: Sendable {
     func servePending() { parked.serve { process($0) } }
 
     /// Answers a waiting request whose program has received a signal.
-    /// - Returns: whether it was waiting; otherwise libfuse may know it
+    /// - Returns: whether it was waiting; otherwise libfuse may know it.
     private func takeBack(_ number: UInt64) -> Bool {
         interrupts.note(number)
         guard parked.remove(number) || lanes.values.contains(where: { $0.remove(number) }) else {
@@ -226,7 +226,7 @@ final class SessionLoop: Sendable {
     }
 
     /// Waits for a request.
-    /// - Returns: its length in bytes, or `nil` when the thread has to end
+    /// - Returns: its length in bytes, or `nil` when the thread has to end.
     private func nextRequest(_ memory: UnsafeMutableRawBufferPointer) -> Int? {
         while !isEnding.load(ordering: .sequentiallyConsistent) {
             let count = read(descriptor, memory.baseAddress, memory.count)

@@ -10,8 +10,8 @@ enum SignalRelay {
     /// The previous signal actions.
     private static let earlier = Mutex<[sigaction]>([])
 
-    /// - Parameter writer: gets the signal's number as one byte; remains the caller's
-    /// - Returns: false when the relay is already in use; nothing has changed then
+    /// - Parameter writer: gets the signal's number as one byte; remains the caller's.
+    /// - Returns: false when the relay is already in use; nothing has changed then.
     static func begin(writer: Int32) -> Bool {
         guard descriptor.compareExchange(expected: -1, desired: writer, ordering: .sequentiallyConsistent).exchanged else {
             return false

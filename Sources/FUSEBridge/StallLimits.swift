@@ -13,7 +13,7 @@ enum StallLimits {
     /// For tests.
     private static let shortest = Environment.stallSeconds
 
-    /// - Returns: `nil` if requests are never given up: readers of the live data may wait for another one that renders them
+    /// - Returns: `nil` if requests are never given up: readers of the live data may wait for another one that renders them.
     static func idleSeconds(of wait: RequestWait) -> Double? {
         switch wait {
         case .app, .store, .drop: nil
@@ -22,7 +22,7 @@ enum StallLimits {
         }
     }
 
-    /// - Returns: `nil` for requests that block no other request in the kernel
+    /// - Returns: `nil` for requests that block no other request in the kernel.
     static func hurriedSeconds(of wait: RequestWait) -> Double? {
         wait == .change ? min(shortest ?? hurriedChangeSeconds, hurriedChangeSeconds) : nil
     }

@@ -23,9 +23,9 @@ final class StuckRequests: Sendable {
     private static let hurriedNanoseconds: UInt64 = 250_000_000
 
     /// - Parameters:
-    ///   - turnSeconds: how often to check for threads that do nothing
-    ///   - onInterrupted: answers a request whose program ends
-    ///   - onStalled: answers a request whose thread has done nothing for too long
+    ///   - turnSeconds: how often to check for threads that do nothing.
+    ///   - onInterrupted: answers a request whose program ends.
+    ///   - onStalled: answers a request whose thread has done nothing for too long.
     init(
         _ lanes: [WaitingLane], turnSeconds: Double, onInterrupted: @escaping @Sendable (RequestHeader) -> Void,
         onStalled: @escaping @Sendable (RequestHeader) -> Void
@@ -40,7 +40,7 @@ final class StuckRequests: Sendable {
     }
 
     /// Records that the program that waits for this request has received a signal.
-    /// - Returns: whether the request is in progress
+    /// - Returns: whether the request is in progress.
     func interrupt(_ number: UInt64) -> Bool {
         guard lanes.contains(where: { $0.interrupt(number) }) else { return false }
         state.changeWakingAll { $0.isUrgent = true }
@@ -76,7 +76,7 @@ final class StuckRequests: Sendable {
         }
     }
 
-    /// - Returns: whether there are programs left whose signals do not end them
+    /// - Returns: whether there are programs left whose signals do not end them.
     private func answerInterrupted() -> Bool {
         state.withLock { $0.isUrgent = false }
         var areLeft = false

@@ -38,7 +38,7 @@ final class TreeServer: Sendable {
         reportFailure?(request.description, error)
     }
 
-    /// - Throws: `nameTooLong` for a component over 255 bytes (the kernel allows up to 1,024)
+    /// - Throws: `nameTooLong` for a component over 255 bytes (the kernel allows up to 1,024).
     func name(_ text: UnsafePointer<CChar>?) throws(BackupError) -> FileName {
         guard let text else { throw BackupError(.invalidArgument, "the request has no name") }
         let length = strlen(text)

@@ -6,10 +6,10 @@ import SystemIO
 public enum Unmounter {
     /// Unmounts a backupfs mount. The process that serves it then ends by itself, a little later.
     /// - Parameters:
-    ///   - path: the mountpoint
-    ///   - lazily: detaches the mount from the tree immediately, even while files in it are open; those end with their programs
-    ///   - fileSystemType: only a mount of this type is unmounted
-    /// - Throws: `notFound` when no mount of this program is there, `busy` when files in it are open, `notPermitted` when it belongs to another user
+    ///   - path: the mountpoint.
+    ///   - lazily: detaches the mount from the tree immediately, even while files in it are open; those end with their programs.
+    ///   - fileSystemType: only a mount of this type is unmounted.
+    /// - Throws: `notFound` when no mount of this program is there, `busy` when files in it are open, `notPermitted` when it belongs to another user.
     public static func unmount(
         _ path: String, lazily: Bool = false, fileSystemType: String = MountOptions().fileSystemType
     ) throws(BackupError) {
@@ -36,7 +36,7 @@ public enum Unmounter {
         return (parent == "/" ? "" : parent) + "/" + FileSystem.lastComponent(absolute)
     }
 
-    /// - Parameter mountpoint: resolved
+    /// - Parameter mountpoint: resolved.
     static func detach(_ mountpoint: String, lazily: Bool) throws(BackupError) {
         // MNT_DETACH and UMOUNT_NOFOLLOW of umount2(2).
         if umount2(mountpoint, (lazily ? 2 : 0) | 8) == 0 { return }

@@ -34,15 +34,15 @@ final class WaitingLane: Sendable {
     private let state = Monitor(State())
 
     /// - Parameters:
-    ///   - idleSeconds: `nil` if requests are never given up, because they may wait for another thread
-    ///   - hurriedSeconds: `nil` if a request in progress blocks no other one in the kernel
+    ///   - idleSeconds: `nil` if requests are never given up, because they may wait for another thread.
+    ///   - hurriedSeconds: `nil` if a request in progress blocks no other one in the kernel.
     init(limit: Int, idleSeconds: Double?, hurriedSeconds: Double?) {
         self.limit = limit
         hurriedNanoseconds = hurriedSeconds.map { UInt64($0 * 1e9) }
         idleNanoseconds = idleSeconds.map { UInt64($0 * 1e9) }
     }
 
-    /// - Parameter activity: of the calling thread, which serves the request
+    /// - Parameter activity: of the calling thread, which serves the request.
     /// - Returns: whether to serve the request now; `leave` must follow. Otherwise it has been queued.
     func enter(_ header: RequestHeader, _ request: UnsafeRawBufferPointer, _ activity: ThreadActivity) -> Bool {
         state.withLock { state in
@@ -56,13 +56,13 @@ final class WaitingLane: Sendable {
     }
 
     /// Removes a request from the queue that is not to be served any more.
-    /// - Returns: whether it was in the queue
+    /// - Returns: whether it was in the queue.
     func remove(_ number: UInt64) -> Bool { state.withLock { $0.queue.remove(number) } }
 
     /// - Parameters:
-    ///   - number: of the request that has been served
-    ///   - isEnding: if true, queued requests stay unanswered: the kernel ends them with the mount
-    /// - Returns: the request to serve next; `leave` must follow again
+    ///   - number: of the request that has been served.
+    ///   - isEnding: if true, queued requests stay unanswered: the kernel ends them with the mount.
+    /// - Returns: the request to serve next; `leave` must follow again.
     func leave(_ number: UInt64, _ activity: ThreadActivity, isEnding: Bool) -> [UInt8]? {
         state.withLock { state in
             state.served[number] = nil
@@ -76,7 +76,7 @@ final class WaitingLane: Sendable {
     }
 
     /// Records that the waiting program has received a signal.
-    /// - Returns: whether the request is in progress here
+    /// - Returns: whether the request is in progress here.
     func interrupt(_ number: UInt64) -> Bool {
         state.withLock { state in
             guard state.served[number]?.isAnswered == false else { return false }
@@ -86,7 +86,7 @@ final class WaitingLane: Sendable {
     }
 
     /// Records that a folder was opened: the kernel blocks its listing until a change of it is answered.
-    /// - Returns: whether such a change is in progress
+    /// - Returns: whether such a change is in progress.
     func hurry(_ folder: UInt64) -> Bool {
         guard hurriedNanoseconds != nil else { return false }
         return state.withLock { state in
@@ -108,7 +108,7 @@ final class WaitingLane: Sendable {
     }
 
     /// Takes over the answer to a request in progress.
-    /// - Returns: false when it has been answered
+    /// - Returns: false when it has been answered.
     func takeOver(_ number: UInt64) -> Bool {
         state.withLock { state in
             guard state.served[number]?.isAnswered == false else { return false }

@@ -8,7 +8,7 @@ final class TextFile: FileNode {
     private let time: Timestamp?
     private let makeText: @Sendable () throws(BackupError) -> [UInt8]
 
-    /// - Parameter time: the modification time; the time of mounting if `nil`
+    /// - Parameter time: the modification time; the time of mounting if `nil`.
     init(
         _ name: FileName, in parent: InodeNumber, context: TreeContext, time: Timestamp? = nil,
         text: @escaping @Sendable () throws(BackupError) -> [UInt8]

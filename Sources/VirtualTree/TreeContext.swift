@@ -50,7 +50,7 @@ final class TreeContext: Sendable {
     }
 
     /// The current snapshots, including those of other processes; while the repository does not respond, the last known ones.
-    /// - Throws: `inputOutput`, never `notFound`, when the repository is gone with its disk: that does not mean that there are no backups
+    /// - Throws: `inputOutput`, never `notFound`, when the repository is gone with its disk: that does not mean that there are no backups.
     func refreshedSnapshots() throws(BackupError) -> [Snapshot] {
         _ = try isRepositoryAnswering()
         return repository.snapshots()
@@ -61,8 +61,8 @@ final class TreeContext: Sendable {
     private static let stallNanoseconds: UInt64 = 5_000_000_000
 
     /// - Parameter looks: how often `snapshots/` had been opened and read when the kernel locked it for this request, so that a program that wants to list it
-    ///   does not wait for long; `nil` if it is not locked
-    /// - Throws: `inputOutput`, also while the repository does not respond
+    ///   does not wait for long; `nil` if it is not locked.
+    /// - Throws: `inputOutput`, also while the repository does not respond.
     func requireRepository(lockedAfter looks: Int? = nil) throws(BackupError) {
         let answer = look.answer(
             forNanoseconds: Self.changeNanoseconds, evenIfOverdueFor: Self.stallNanoseconds,
@@ -81,7 +81,7 @@ final class TreeContext: Sendable {
     }
 
     /// Queries the repository and announces changes.
-    /// - Returns: false when it does not respond
+    /// - Returns: false when it does not respond.
     func isRepositoryAnswering() throws(BackupError) -> Bool { try isRepositoryAnswering(look.answer()) }
 
     private func isRepositoryAnswering(_ answer: Look?) throws(BackupError) -> Bool {
@@ -121,7 +121,7 @@ final class TreeContext: Sendable {
 
     /// The current target of `latest`. An unfinished backup already counts: a program that has started it by `mkdir` and continues with `latest` must not get
     /// an older one.
-    /// - Returns: `nil` when there is none, or when the newest may be another store's: its data must not be restored by mistake
+    /// - Returns: `nil` when there is none, or when the newest may be another store's: its data must not be restored by mistake.
     func latestSnapshot() throws(BackupError) -> LatestSnapshot? {
         let newest = try ownSnapshots(.snapshot).last
         guard wasNewestKnown.withLock({ $0 }) else { return nil }

@@ -15,7 +15,7 @@ public final class VirtualTree: TreeOperations {
     private let diskSpace: PatientQuestion<Result<FileSystemSpace, BackupError>>
     private let lastSpace = Mutex<FileSystemSpace?>(nil)
 
-    /// - Parameter isSharedWithOthers: mounted with `allow_other`: files show their own modes, not only the owner's bits
+    /// - Parameter isSharedWithOthers: mounted with `allow_other`: files show their own modes, not only the owner's bits.
     public init(services: any TreeServices, repository: Repository, isSharedWithOthers: Bool) {
         context = TreeContext(services: services, repository: repository, isSharedWithOthers: isSharedWithOthers)
         root = RootFolder(context: context)

@@ -65,7 +65,7 @@ struct CrashTests {
         }
     }
 
-    /// - Parameter isNew: whether the restore must have happened
+    /// - Parameter isNew: whether the restore must have happened.
     private func check(_ point: String, isNew: Bool, recover: (Room) throws -> Void) throws {
         try Room.use { room in
             // An undo writes settings that had their defaults, so they are stored from the beginning.

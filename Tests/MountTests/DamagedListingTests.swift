@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// An unreadable file is hidden, and nothing beside it.
+/// An unreadable file affects only itself, and nothing beside it.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct DamagedListingTests {
     /// Damages every chunk of the packs that `$R/packs` does not name.

@@ -30,7 +30,7 @@ struct EncryptionTests {
             try room.sh("sqlite3 $S/app/database.sqlite 'DELETE FROM expenses WHERE id % 3 = 0'")
             try room.sh("cp $M/snapshots/first/archive.zip $M/restore/")
             #expect(try room.liveExport() == live)
-            // The archive from another repository is the same, byte for byte.
+            // An exported archive equals the one in the mount, byte for byte.
             try room.sh(
                 "cp $M/snapshots/first/archive.zip $R/first.zip; backupfs export first --zip -o $R/again.zip --store $S >/dev/null"
             )

@@ -7,7 +7,7 @@ struct HostileInputTests {
     private static let invalidFormat = "Invalid file format. Please select a valid backup file."
     private static let corrupted = "This backup file is corrupted and cannot be restored."
 
-    /// - Parameter make: a script that creates `$R/bad`, with `$M/snapshots/one` available
+    /// - Parameter make: a script that creates `$R/bad`, with `$M/snapshots/one` available.
     private func check(_ cases: [(make: String, words: String, message: String)]) throws {
         try Room.withMount("--sample") { room in
             try room.write(SampleDocument.text, to: "old.json")

@@ -3,7 +3,7 @@ import SystemIO
 /// What a failing disk does to files.
 public enum Damage {
     /// Flips bits of one byte.
-    /// - Parameter offset: the byte in the middle if `nil`
+    /// - Parameter offset: the byte in the middle if `nil`.
     public static func flip(_ path: String, at offset: Int? = nil, _ change: UInt8 = 1) throws {
         var bytes = try readFile(path)
         bytes[offset ?? bytes.count / 2] ^= change

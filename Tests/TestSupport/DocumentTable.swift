@@ -6,7 +6,7 @@ public enum DocumentTable {
     private static let longestCell = 160
 
     /// A table in Markdown.
-    /// - Parameter isMarkdown: whether the cells are Markdown; otherwise they are shown literally
+    /// - Parameter isMarkdown: whether the cells are Markdown; otherwise they are shown literally.
     public static func text(_ head: [String], _ rows: [[String]], isMarkdown: Bool = false) -> String {
         let line = { (cells: [String]) in "| \(cells.map { isMarkdown ? $0 : cell($0) }.joined(separator: " | ")) |\n" }
         return line(head) + line(head.map { _ in "---" }) + rows.map(line).joined()

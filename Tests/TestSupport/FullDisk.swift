@@ -11,7 +11,7 @@ public final class FullDisk: FileObserver {
     private let duration: Duration
     private let state = Mutex<(count: Int, failed: FileOperation?)>((0, nil))
 
-    /// - Parameter failing: the first change that fails, counted from 1 among those that need space
+    /// - Parameter failing: the first change that fails, counted from 1 among those that need space.
     public init(failing: Int, duration: Duration) {
         self.failing = failing
         self.duration = duration

@@ -26,10 +26,10 @@ public final class Job: Sendable {
     private let errorsPath: String
 
     /// - Parameters:
-    ///   - command: a program's name, found in `PATH`, and its arguments
-    ///   - environment: that of the tests if `nil`
-    ///   - scratch: a unique path; `.out` and `.err` are appended
-    ///   - mergesErrors: whether its errors go to its output, in their original order
+    ///   - command: a program's name, found in `PATH`, and its arguments.
+    ///   - environment: that of the tests if `nil`.
+    ///   - scratch: a unique path; `.out` and `.err` are appended.
+    ///   - mergesErrors: whether its errors go to its output, in their original order.
     public init(
         _ command: [String], environment: [String: String]? = nil, inputPath: String = "/dev/null", scratch: String,
         mergesErrors: Bool = false
@@ -64,7 +64,7 @@ public final class Job: Sendable {
         self.process = process
     }
 
-    /// - Throws: when it has not ended after `limitSeconds`; its whole group is then killed
+    /// - Throws: when it has not ended after `limitSeconds`; its whole group is then killed.
     public func wait(limitSeconds: Int = 120) throws(Machine.Unusable) -> Result {
         var status: Int32 = 0
         var waitedMicroseconds = 0
@@ -93,7 +93,7 @@ public final class Job: Sendable {
 
     public func send(_ signal: Int32) { kill(process, signal) }
 
-    /// - Returns: an empty text for a missing file
+    /// - Returns: an empty text for a missing file.
     public static func read(_ path: String) -> String { String(decoding: (try? readFile(path)) ?? [], as: UTF8.self) }
 
     public static func withStrings<Value>(

@@ -11,7 +11,7 @@ public struct OtherHost: Sendable {
     private let name: String
     private let folder: String
 
-    /// - Parameter folder: a folder that does not exist yet, for the host's IDs; the caller removes it
+    /// - Parameter folder: a folder that does not exist yet, for the host's IDs; the caller removes it.
     public init(_ name: String, folder: String) throws {
         self.name = name
         self.folder = folder

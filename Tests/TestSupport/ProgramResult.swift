@@ -10,8 +10,8 @@ public struct ProgramResult {
 
 /// Runs a program to completion, in a UTF-8 locale.
 /// - Parameters:
-///   - command: a program's name, found in `PATH`, and its arguments
-///   - input: its standard input; empty by default
+///   - command: a program's name, found in `PATH`, and its arguments.
+///   - input: its standard input; empty by default.
 @discardableResult
 public func run(_ command: [String], in folder: String = ".", input: [UInt8] = []) throws -> ProgramResult {
     let scratch = try TemporaryFolder()

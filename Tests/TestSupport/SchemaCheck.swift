@@ -41,9 +41,9 @@ public enum SchemaCheck {
         """#
 
     /// - Parameters:
-    ///   - schema: a JSON Schema's file; it is checked against the meta-schema
-    ///   - documents: JSON files, or YAML if their names say so
-    /// - Returns: for each of them a line "NAME: valid" or "NAME: " and what is wrong, starting with the place ("$.cars[0].id: …")
+    ///   - schema: a JSON Schema's file; it is checked against the meta-schema.
+    ///   - documents: JSON files, or YAML if their names say so.
+    /// - Returns: for each of them a line "NAME: valid" or "NAME: " and what is wrong, starting with the place ("$.cars[0].id: …").
     public static func lines(_ documents: [String], by schema: String) throws -> [String] {
         let result = try run(["python3", "-c", script, schema] + documents)
         guard result.status == 0 else { throw Machine.Unusable("jsonschema: \(result.output)") }
@@ -51,7 +51,7 @@ public enum SchemaCheck {
     }
 
     /// The same for texts of YAML.
-    /// - Returns: for each of them `nil`, or what is wrong
+    /// - Returns: for each of them `nil`, or what is wrong.
     public static func problems(ofYAML texts: [String], by schema: String) throws -> [String?] {
         let folder = try TemporaryFolder()
         var paths: [String] = []

@@ -6,7 +6,7 @@ import SystemIO
 public final class TemporaryFolder: Sendable {
     public let path: String
 
-    /// - Parameter inMemory: for many small files; uses a file system in memory if there is one
+    /// - Parameter inMemory: for many small files; uses a file system in memory if there is one.
     public init(inMemory: Bool = false) throws(BackupError) {
         let isInMemory = inMemory && access("/dev/shm", W_OK) == 0
         path = (isInMemory ? "/dev/shm" : Machine.environment("TMPDIR") ?? "/tmp") + "/backupfs-test-" + RandomToken.make()
@@ -16,7 +16,7 @@ public final class TemporaryFolder: Sendable {
     deinit { try? FileSystem.removeTree(path) }
 
     /// A folder that only its creator can access, and has to remove.
-    /// - Parameter prefix: the prefix of its path
+    /// - Parameter prefix: the prefix of its path.
     public static func make(_ prefix: String) throws(Machine.Unusable) -> String {
         var template = Array("\(prefix)-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw Machine.Unusable("no temporary folder") }
@@ -25,7 +25,7 @@ public final class TemporaryFolder: Sendable {
 
     public func callAsFunction(_ name: String) -> String { "\(path)/\(name)" }
 
-    /// - Returns: the file's path
+    /// - Returns: the file's path.
     @discardableResult
     public func write(_ bytes: [UInt8], to name: String) throws -> String {
         try writeFile(self(name), bytes)
@@ -35,7 +35,7 @@ public final class TemporaryFolder: Sendable {
     @discardableResult
     public func write(_ text: String, to name: String) throws -> String { try write(Array(text.utf8), to: name) }
 
-    /// - Returns: the new folder's path
+    /// - Returns: the new folder's path.
     public func makeFolder(_ name: String) throws(BackupError) -> String {
         try FileSystem.makeDirectories(self(name))
         return self(name)

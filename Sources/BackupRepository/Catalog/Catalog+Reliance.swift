@@ -6,11 +6,11 @@ import Synchronization
 /// write-ahead log of another copy. So an entry that a backup relies on is compared with the pack's own index.
 extension Catalog {
     /// The chunk, if it is in a pack that new backups may rely on. If it needs a base, that must be in such a pack too.
-    /// - Throws: `repositoryDamaged` when the catalog disagrees with a pack
+    /// - Throws: `repositoryDamaged` when the catalog disagrees with a pack.
     func findIntact(_ id: ChunkID) throws(BackupError) -> StoredChunk? { try findIntact([id])[0] }
 
     /// The chunks, in the order of `ids`; `nil` for those that are in no pack that new backups may rely on.
-    /// - Throws: `repositoryDamaged` when the catalog disagrees with a pack
+    /// - Throws: `repositoryDamaged` when the catalog disagrees with a pack.
     func findIntact(_ ids: [ChunkID]) throws(BackupError) -> [StoredChunk?] {
         guard !ids.isEmpty else { return [] }
         let damaged = damagedPacks
@@ -63,7 +63,7 @@ extension Repository {
     public var catalogReplacementCount: Int { catalog.replacementCount }
 
     /// Rebuilds the catalog from the packs if it disagrees with them or cannot be read.
-    /// - Returns: whether it was rebuilt
+    /// - Returns: whether it was rebuilt.
     public func mendCatalog() throws(BackupError) -> Bool {
         guard try isCatalogWrong() else { return false }
         try catalog.rebuild()

@@ -121,7 +121,7 @@ extension Catalog {
             guard error.code == .repositoryDamaged else { throw error }
             try replace()
         }
-        // After a pack is lost, this runs for each of its chunks.
+        // After the loss of a pack this runs for each of its chunks, so the packs are listed only if something may have changed.
         if try !isInLine() { try reconcile() }
         var found = try lookUpAll(ids)
         // The catalog claims to know every pack. Usually the snapshot has been removed in the meantime; but if the catalog is wrong, believe the packs.
@@ -247,7 +247,7 @@ extension Catalog {
         damaged.withLock { damaged in for pack in sorted.packs { damaged.removeValue(forKey: pack.id) } }
     }
 
-    /// - Returns: the pack's number, if it is new and exists
+    /// - Returns: the pack's number, if it is new and exists.
     private func insert(_ pack: CatalogRows.Pack, _ database: Database) throws -> Int64? {
         let key = DigestKey(pack.id.digest)
         let known = try Row.fetchOne(

@@ -5,7 +5,7 @@ import GRDBSQLite
 /// The catalog's contents, for comparing it with the packs.
 extension Catalog {
     /// For each pack, a sum over its rows (`CatalogRowSum`) and their number. Reads the whole table once, in order.
-    /// - Throws: `repositoryDamaged` when SQLite reports damage or a row is invalid
+    /// - Throws: `repositoryDamaged` when SQLite reports damage or a row is invalid.
     func sums() throws(BackupError) -> [PackID: (sum: UInt64, rowCount: Int)] {
         try read { database in
             var sums: [PackID: (sum: UInt64, rowCount: Int)] = [:]

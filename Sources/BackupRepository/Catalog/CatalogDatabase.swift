@@ -28,7 +28,7 @@ enum CatalogDatabase {
         """
 
     /// Opens the file, and creates it if it does not exist.
-    /// - Throws: `repositoryDamaged` when the file is not a whole catalog of this repository and version, and has to be rebuilt
+    /// - Throws: `repositoryDamaged` when the file is not a whole catalog of this repository and version, and has to be rebuilt.
     static func open(_ place: CatalogPlace, repositoryID: String) throws(BackupError) -> OpenCatalog {
         let path = place.file
         if try !FileSystem.exists(path) {
@@ -48,7 +48,7 @@ enum CatalogDatabase {
     }
 
     /// Opens the file without locks and without its write-ahead log, on a medium that is mounted read-only.
-    /// - Throws: `readOnly` when the medium is writable, when there is no file, or when its write-ahead log is not empty
+    /// - Throws: `readOnly` when the medium is writable, when there is no file, or when its write-ahead log is not empty.
     static func openImmutable(_ place: CatalogPlace, repositoryID: String) throws(BackupError) -> OpenCatalog {
         let path = place.file
         guard FileSystem.isReadOnly(place.folder), FileSystem.statusIfPresent(path)?.kind == .regular,

@@ -19,7 +19,7 @@ struct CatalogOpening {
         return ways + [.memory]
     }
 
-    /// - Returns: the catalog, and why it had to be rebuilt, if it was
+    /// - Returns: the catalog, and why it had to be rebuilt, if it was.
     func open() throws(BackupError) -> (catalog: OpenCatalog, reason: BackupError?) { try open(ways) }
 
     /// The catalog in the next best way, when it cannot be written in this one.
@@ -66,7 +66,7 @@ struct CatalogOpening {
     }
 
     /// Empties the catalog, unless another process did so while this one waited for the lock.
-    /// - Returns: `nil` when it cannot be emptied or is unusable afterwards; a later open tries again
+    /// - Returns: `nil` when it cannot be emptied or is unusable afterwards; a later open tries again.
     private func emptied(_ place: CatalogPlace, unlessIn old: OpenCatalog?) throws(BackupError) -> OpenCatalog? {
         do throws(BackupError) {
             let lock = try WaitingLock.acquire(path: place.lock)

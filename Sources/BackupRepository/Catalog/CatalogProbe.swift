@@ -49,7 +49,7 @@ package enum CatalogProbe {
     }
 
     /// Opens the repository and reads everything that is in it.
-    /// - Returns: what is wrong, or `nil`
+    /// - Returns: what is wrong, or `nil`.
     package static func difference(_ ground: Ground) throws(BackupError) -> String? {
         let repository = try Repository.open(at: ground.path, catalogHome: .memory)
         guard repository.snapshots().count == ground.files.count else { return "a snapshot is gone" }

@@ -69,10 +69,10 @@ struct ChunkInsertion {
 
     private let statement: Statement
 
-    /// - Parameter database: in a transaction for as long as this is used
+    /// - Parameter database: in a transaction for as long as this is used.
     init(_ database: Database) throws { statement = try database.cachedStatement(sql: Self.sql) }
 
-    /// - Parameter numbers: the packs' numbers in the catalog; packs without one are skipped
+    /// - Parameter numbers: the packs' numbers in the catalog; packs without one are skipped.
     func run(_ rows: CatalogRows, _ numbers: [Int64?]) throws {
         let handle = statement.sqliteStatement
         defer {

@@ -20,7 +20,7 @@ struct ChunkQuery {
     private let statement: Statement
     private let protection: RepositoryProtection
 
-    /// - Parameter database: in use for as long as the query is
+    /// - Parameter database: in use for as long as the query is.
     init(_ database: Database, _ protection: RepositoryProtection) throws {
         statement = try database.cachedStatement(sql: Self.sql)
         self.protection = protection

@@ -47,9 +47,9 @@ final class PackProofs: Sendable {
     }
 
     /// - Parameters:
-    ///   - path: of the pack's file
-    ///   - read: reads the pack's index; `nil` when it cannot be read
-    /// - Returns: `nil` for a pack that is gone or unreadable
+    ///   - path: of the pack's file.
+    ///   - read: reads the pack's index; `nil` when it cannot be read.
+    /// - Returns: `nil` for a pack that is gone or unreadable.
     func rows(
         of pack: PackID, path: String, _ read: () throws(BackupError) -> PackIndex?
     ) throws(BackupError) -> Rows? {

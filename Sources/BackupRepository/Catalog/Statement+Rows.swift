@@ -3,8 +3,8 @@ import GRDBSQLite
 
 extension Statement {
     /// Runs a query and calls `body` for each row, with SQLite's own calls for the same reason as `ChunkQuery`.
-    /// - Parameter key: for the statement's first four parameters
-    /// - Throws: SQLite's errors; an error of `body`, which ends the query
+    /// - Parameter key: for the statement's first four parameters.
+    /// - Throws: SQLite's errors; an error of `body`, which ends the query.
     func forEachRow(of key: DigestKey? = nil, _ body: (OpaquePointer) throws -> Void) throws {
         let handle = sqliteStatement
         sqlite3_reset(handle)

@@ -36,7 +36,7 @@ final class ChunkEncoder: @unchecked Sendable {
     var packed: [UInt8] = []
 
     /// Calls `body` with the index entry and the stored bytes, which are valid during the call only.
-    /// - Throws: `repositoryDamaged` when the compressed bytes do not expand to the chunk; memory or a library is at fault
+    /// - Throws: `repositoryDamaged` when the compressed bytes do not expand to the chunk; memory or a library is at fault.
     func encode<Result>(
         _ id: ChunkID, _ plain: UnsafeRawBufferPointer, _ compression: Compression, against base: Base? = nil,
         _ body: (PackEntry, UnsafeRawBufferPointer) throws(BackupError) -> Result
@@ -65,7 +65,7 @@ final class ChunkEncoder: @unchecked Sendable {
         return try body(entry, plain)
     }
 
-    /// - Returns: whether `compressed` now holds the chunk's stored form; if not, it is stored raw
+    /// - Returns: whether `compressed` now holds the chunk's stored form; if not, it is stored raw.
     private func compress(_ plain: UnsafeRawBufferPointer, _ compression: Compression) throws(BackupError) -> Bool {
         if plain.count > Self.sampledAboveBytes, !isSampleWorthwhile(plain, compression) { return false }
         deflater.compress(plain, into: &compressed)
@@ -75,7 +75,7 @@ final class ChunkEncoder: @unchecked Sendable {
     }
 
     /// Compresses the delta to a base, if that is clearly smaller than the compressed chunk would be.
-    /// - Returns: whether `compressed` now holds it
+    /// - Returns: whether `compressed` now holds it.
     private func compress(_ plain: UnsafeRawBufferPointer, against base: Base) throws(BackupError) -> Bool {
         // A chunk longer than the window finds few matches at its own position in the base.
         guard plain.count <= 2 * ChunkReader.dictionaryByteCount else { return false }
@@ -87,7 +87,7 @@ final class ChunkEncoder: @unchecked Sendable {
         return true
     }
 
-    /// - Throws: `repositoryDamaged` unless `compressed` expands to the chunk
+    /// - Throws: `repositoryDamaged` unless `compressed` expands to the chunk.
     private func proveCompressed(gives plain: UnsafeRawBufferPointer, dictionary: [UInt8]) throws(BackupError) {
         if expanded.count < plain.count { expanded = [UInt8](repeating: 0, count: plain.count) }
         let isSame = compressed.withUnsafeBytes { stored in

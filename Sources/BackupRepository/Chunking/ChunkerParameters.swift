@@ -10,7 +10,7 @@ struct ChunkerParameters: Hashable, Sendable {
         let averageBytes: Int
         let maximumBytes: Int
 
-        /// - Returns: `nil` for lengths that the chunker does not support
+        /// - Returns: `nil` for lengths that the chunker does not support.
         init?(minimumBytes: Int, averageBytes: Int, maximumBytes: Int) {
             guard minimumBytes >= 64, averageBytes > minimumBytes, maximumBytes > averageBytes,
                 maximumBytes <= ChunkLimits.plainLengthBytes, averageBytes.nonzeroBitCount == 1, averageBytes >= 256

@@ -38,7 +38,7 @@ struct ContentDefinedCutter {
         return position == maximum ? cut(index) : nil
     }
 
-    /// - Returns: whether the hash ended the chunk; `index` is then just after its last byte
+    /// - Returns: whether the hash ended the chunk; `index` is then just after its last byte.
     @inline(__always)
     private mutating func roll(
         _ base: UnsafeRawPointer, _ count: Int, _ index: inout Int, until limit: Int, shift: UInt64

@@ -84,7 +84,7 @@ struct ConfigurationFiles: Sendable {
     }
 
     /// Selects the file that the key's owner wrote: a user who can write to an encrypted repository must not be able to control how files are cut.
-    /// - Throws: `repositoryDamaged` when the key's owner wrote neither file
+    /// - Throws: `repositoryDamaged` when the key's owner wrote neither file.
     func authenticated(_ reading: Reading, _ keys: RepositoryKeys) throws(BackupError) -> Reading {
         guard let proof = reading.copy?.proof, proof != ConfigurationCopy.proof(of: reading.bytes, keys) else { return reading }
         if let other = reading.other, proof == ConfigurationCopy.proof(of: other, keys) {

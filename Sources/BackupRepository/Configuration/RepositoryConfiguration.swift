@@ -45,7 +45,7 @@ struct RepositoryConfiguration: Hashable, Sendable {
         self.chunker = chunker
     }
 
-    /// - Throws: `unsupportedVersion` for another format version and for unknown keys; `repositoryDamaged`
+    /// - Throws: `unsupportedVersion` for another format version and for unknown keys; `repositoryDamaged`.
     init(decoding bytes: [UInt8]) throws(BackupError) {
         guard let text = String(validating: bytes, as: UTF8.self), text.hasSuffix("\n") else { throw Self.damaged("is cut off") }
         var lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()

@@ -6,7 +6,7 @@ public enum ChecksumListing {
     static let separator: [UInt8] = [32, 32]
 
     /// One line, with its newline.
-    /// - Parameter digest: in lower-case hexadecimal digits
+    /// - Parameter digest: in lower-case hexadecimal digits.
     public static func line(digest: String, path: [UInt8]) -> [UInt8] {
         var line: [UInt8] = []
         let escaped = escape(path)

@@ -52,8 +52,8 @@ struct ContentAlignment {
         self.new = Version(new, resolver)
     }
 
-    /// - Returns: ranges in ascending order in both versions; adjacent ones are merged
-    /// - Throws: `repositoryDamaged` when a content list cannot be read
+    /// - Returns: ranges in ascending order in both versions; adjacent ones are merged.
+    /// - Throws: `repositoryDamaged` when a content list cannot be read.
     static func commonRanges(
         old: FileContent, new: FileContent, resolver: ContentResolver
     ) throws(BackupError) -> [CommonRange] {
@@ -62,7 +62,7 @@ struct ContentAlignment {
         return alignment.ranges
     }
 
-    /// - Returns: false at the end of one of them
+    /// - Returns: false at the end of one of them.
     private mutating func step() throws(BackupError) -> Bool {
         // Whole lists are compared by name, too.
         if let element = old.unopened, element == new.unopened {
@@ -113,8 +113,8 @@ struct ContentAlignment {
 
 extension Repository {
     /// The common ranges of two versions of a file, as far as whole chunks show them. Only content lists are read.
-    /// - Returns: ranges in ascending order in both versions
-    /// - Throws: `repositoryDamaged` when a content list cannot be read
+    /// - Returns: ranges in ascending order in both versions.
+    /// - Throws: `repositoryDamaged` when a content list cannot be read.
     public func commonRanges(old: FileContent, new: FileContent) throws(BackupError) -> [CommonRange] {
         try ContentAlignment.commonRanges(old: old, new: new, resolver: resolver)
     }

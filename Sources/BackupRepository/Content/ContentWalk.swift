@@ -19,8 +19,8 @@ struct ContentWalk {
     mutating func passUnopened() { rest.removeLast() }
 
     /// The next element that is not a list.
-    /// - Parameter opened: called with each list that is opened on the way
-    /// - Throws: `repositoryDamaged` when a list cannot be read
+    /// - Parameter opened: called with each list that is opened on the way.
+    /// - Throws: `repositoryDamaged` when a list cannot be read.
     mutating func next(_ opened: (ChunkID) -> Void = { _ in }) throws(BackupError) -> FileContent.Element? {
         while let element = rest.popLast() {
             guard case .list(let id, _) = element else { return element }

@@ -10,7 +10,7 @@ public struct Directory: Sendable {
     static let byteCountLimit = 1 << 30
 
     /// Sorts the entries.
-    /// - Throws: `invalidArgument` for a name that occurs twice or is not a safe path component
+    /// - Throws: `invalidArgument` for a name that occurs twice or is not a safe path component.
     public init(entries: some Sequence<TreeEntry>) throws(BackupError) {
         var sorted = Array(entries)
         // The check is cheaper than sorting a copy of a million entries.
@@ -68,7 +68,7 @@ extension Directory {
     }
 
     /// Whether `bytes` decode to this folder. Does not allocate a second folder.
-    /// - Throws: as decoding does
+    /// - Throws: as decoding does.
     func isEqual(toEncoded bytes: [UInt8]) throws(BackupError) -> Bool {
         var count = 0
         var isEqual = true
@@ -79,7 +79,7 @@ extension Directory {
         return isEqual
     }
 
-    /// - Parameter willRead: called with the number of entries
+    /// - Parameter willRead: called with the number of entries.
     private static func decode(
         _ bytes: [UInt8], willRead: (Int) -> Void, _ body: (TreeEntry) -> Void
     ) throws(BackupError) {

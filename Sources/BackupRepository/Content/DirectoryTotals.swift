@@ -63,8 +63,8 @@ public struct DirectoryTotals: Hashable, Sendable {
 
     /// Size in bytes of the listing that `sha256sum` or a similar program prints for all files below the folder.
     /// - Parameters:
-    ///   - digestHexLength: hexadecimal digits of one digest: 64 for SHA-256, 32 for MD5
-    ///   - pathPrefix: the prefix of every path, with its slash
+    ///   - digestHexLength: hexadecimal digits of one digest: 64 for SHA-256, 32 for MD5.
+    ///   - pathPrefix: the prefix of every path, with its slash.
     public func listingSizeBytes(digestHexLength: Int, pathPrefix: [UInt8] = []) -> UInt64 {
         let totals = prefixed(by: pathPrefix)
         let perLine = UInt64(digestHexLength + ChecksumListing.separator.count + 1)

@@ -24,7 +24,7 @@ public final class EntryMetadata: Hashable, Sendable {
     /// Sorted by name, each once.
     public let extendedAttributes: [ExtendedAttribute]
 
-    /// - Returns: `nil` if there is nothing to store
+    /// - Returns: `nil` if there is nothing to store.
     public static func of(
         owner: FileOwner? = nil, link: Link? = nil, holeBytes: UInt64 = 0, extendedAttributes: [ExtendedAttribute] = []
     ) -> EntryMetadata? {

@@ -34,7 +34,7 @@ extension EntryMetadata {
         }
     }
 
-    /// - Returns: `nil` if no flag is set
+    /// - Returns: `nil` if no flag is set.
     /// - Throws: `repositoryDamaged`.
     static func decode(flags: UInt8, _ reader: inout ByteReader) throws(BackupError) -> EntryMetadata? {
         var owner: FileOwner?

@@ -27,7 +27,7 @@ extension FileContent {
         }
     }
 
-    /// - Throws: `repositoryDamaged` for anything that `encode` would not write
+    /// - Throws: `repositoryDamaged` for anything that `encode` would not write.
     init(decoding reader: inout ByteReader) throws(BackupError) {
         let count = Int(try reader.read(UInt32.self))
         // The shortest element has 6 bytes. An impossible count is rejected before anything is allocated for it.

@@ -3,14 +3,14 @@ import SystemIO
 
 /// The start of most of the repository's structures: a magic number, a 16-bit version and 16 zero bits.
 enum StructureHeader {
-    /// - Throws: `repositoryDamaged` for another magic number, `unsupportedVersion` for another version
+    /// - Throws: `repositoryDamaged` for another magic number, `unsupportedVersion` for another version.
     static func read(
         _ reader: inout ByteReader, magic: [UInt8], version: UInt16, name: Message
     ) throws(BackupError) {
         _ = try read(&reader, magic: magic, versions: version...version, name: name)
     }
 
-    /// - Returns: the structure's version, one of `versions`
+    /// - Returns: the structure's version, one of `versions`.
     static func read(
         _ reader: inout ByteReader, magic: [UInt8], versions: ClosedRange<UInt16>, name: Message
     ) throws(BackupError) -> UInt16 {

@@ -43,7 +43,7 @@ public struct TreeEntry: Hashable, Sendable {
         self.metadata = metadata
     }
 
-    /// - Parameter mode: permission bits; the file type is added
+    /// - Parameter mode: permission bits; the file type is added.
     public static func file(
         name: FileName, mode: UInt32, modificationTime: Timestamp, content: FileContent, checksums: Checksums,
         sourceIdentity: SourceIdentity? = nil, metadata: EntryMetadata? = nil
@@ -53,7 +53,7 @@ public struct TreeEntry: Hashable, Sendable {
             checksums: checksums, totals: nil, sourceIdentity: sourceIdentity, metadata: metadata)
     }
 
-    /// - Parameter mode: permission bits; the file type is added
+    /// - Parameter mode: permission bits; the file type is added.
     public static func file(
         name: FileName, mode: UInt32, modificationTime: Timestamp, stored: StoredFile, sourceIdentity: SourceIdentity? = nil,
         metadata: EntryMetadata? = nil
@@ -63,7 +63,7 @@ public struct TreeEntry: Hashable, Sendable {
             sourceIdentity: sourceIdentity, metadata: metadata)
     }
 
-    /// - Parameter mode: permission bits; the file type is added
+    /// - Parameter mode: permission bits; the file type is added.
     public static func directory(
         name: FileName, mode: UInt32, modificationTime: Timestamp, stored: StoredDirectory, metadata: EntryMetadata? = nil
     ) -> TreeEntry {
@@ -72,7 +72,7 @@ public struct TreeEntry: Hashable, Sendable {
             content: stored.content, checksums: nil, totals: stored.totals, sourceIdentity: nil, metadata: metadata)
     }
 
-    /// - Parameter target: the path that the link contains, as bytes
+    /// - Parameter target: the path that the link contains, as bytes.
     public static func symbolicLink(
         name: FileName, target: [UInt8], modificationTime: Timestamp, metadata: EntryMetadata? = nil
     ) -> TreeEntry {

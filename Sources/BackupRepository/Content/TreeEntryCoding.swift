@@ -31,8 +31,8 @@ extension TreeEntry {
         content.encode(into: &writer)
     }
 
-    /// - Parameter version: of the directory object
-    /// - Throws: `repositoryDamaged` for anything that `encode` would not write; `unsupportedVersion` for unknown kinds and fields
+    /// - Parameter version: of the directory object.
+    /// - Throws: `repositoryDamaged` for anything that `encode` would not write; `unsupportedVersion` for unknown kinds and fields.
     init(decoding reader: inout ByteReader, version: UInt16) throws(BackupError) {
         guard let kind = Kind(rawValue: try reader.read()) else {
             throw StructureHeader.unknown("a directory entry is of a kind that this program does not know")

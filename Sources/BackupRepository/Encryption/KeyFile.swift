@@ -73,7 +73,7 @@ extension KeyFile {
         return checked + Array("sha256: \(SHA256Hasher.hash(checked).hexadecimal)\n".utf8)
     }
 
-    /// - Throws: `repositoryDamaged`, also for the key of another repository; `unsupportedVersion`
+    /// - Throws: `repositoryDamaged`, also for the key of another repository; `unsupportedVersion`.
     init(decoding bytes: [UInt8], repositoryID: String) throws(BackupError) {
         guard let text = String(validating: bytes, as: UTF8.self) else { throw Self.damaged("is not text") }
         var lines = text.split(separator: "\n", omittingEmptySubsequences: false)

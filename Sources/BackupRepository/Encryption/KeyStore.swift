@@ -28,7 +28,7 @@ struct KeyStore {
     }
 
     /// The master key. If the file and its copy are both whole but differ, either may be the newer one. The one that the password opens is used.
-    /// - Throws: `wrongPassword`; as `read`
+    /// - Throws: `wrongPassword`; as `read`.
     func masterKey(password: SecretBytes) throws(BackupError) -> SecretBytes {
         let key = try read()
         do throws(BackupError) {
@@ -84,7 +84,7 @@ struct KeyStore {
     }
 
     /// - Returns: the valid key, which then is in the file itself, since its copy is replaced first, and the key in the copy; `nil` if neither file can be
-    ///   read, as under a mount that has the master key in memory
+    ///   read, as under a mount that has the master key in memory.
     private func beginReplacement() throws(BackupError) -> Files? {
         let key: KeyFile
         do throws(BackupError) {
@@ -97,7 +97,7 @@ struct KeyStore {
         return Files(key: key, copy: (try? read(layout.keyCopy)) ?? key)
     }
 
-    /// - Returns: the error to report
+    /// - Returns: the error to report.
     private func putBack(_ old: Files, after error: BackupError) -> BackupError {
         do throws(BackupError) {
             // The file may have been renamed without its folder being durable.
@@ -158,7 +158,7 @@ struct KeyStore {
 
     /// Replaces a missing or damaged file by the other, whole one. If both are whole but differ, neither is replaced: it is unknown which password is the right
     /// one.
-    /// - Returns: whether a file was replaced
+    /// - Returns: whether a file was replaced.
     func repair() throws(BackupError) -> Bool {
         guard damagedPath() != nil else { return false }
         let lock = try WaitingLock.acquire(path: layout.namesLock)

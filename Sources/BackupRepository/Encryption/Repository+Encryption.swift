@@ -12,7 +12,7 @@ extension Repository {
     /// one.
     ///
     /// With a copy of the old key file and the old password, the repository can still be opened: the master key stays the same.
-    /// - Throws: `notSupported` in a plain repository; `noSpace`, `inputOutput`
+    /// - Throws: `notSupported` in a plain repository; `noSpace`, `inputOutput`.
     public func changePassword(to password: SecretBytes) throws(BackupError) {
         try changePassword(to: password, cost: .standard)
     }
@@ -33,7 +33,7 @@ extension Repository {
     var keyStore: KeyStore { KeyStore(layout: layout, repositoryID: id) }
 
     /// The keys of an encrypted repository; `nil` for a plain one.
-    /// - Throws: `wrongPassword`; `repositoryDamaged` when the key file is damaged
+    /// - Throws: `wrongPassword`; `repositoryDamaged` when the key file is damaged.
     static func keys(
         _ layout: RepositoryLayout, _ configuration: RepositoryConfiguration, _ secret: RepositorySecretSource?
     ) throws(BackupError) -> RepositoryKeys? {

@@ -17,7 +17,7 @@ final class RepositoryKeys: Sendable {
     /// Cut positions must be unpredictable, or the lengths of a file's chunks would reveal which file it is.
     let gearSeed: UInt64
 
-    /// - Parameter repositoryID: 32 hexadecimal digits
+    /// - Parameter repositoryID: 32 hexadecimal digits.
     init(master: SecretBytes, repositoryID: String) throws(BackupError) {
         guard let salt = Hexadecimal.decode(repositoryID.utf8), master.count == KeyFile.masterKeyByteCount else {
             throw BackupError(.invalidArgument, "this is not the key of an encrypted repository")

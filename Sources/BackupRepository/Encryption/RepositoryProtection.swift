@@ -32,8 +32,8 @@ extension RepositoryProtection {
     /// The chunk's bytes as stored in a pack. Each chunk is sealed with its own key, so that random nonces never run out. Its name, codec, lengths and base are
     /// authenticated, but not the pack, so that sealed chunks can be copied to another pack unchanged.
     /// - Parameters:
-    ///   - buffer: scratch space; its contents are replaced
-    ///   - body: receives the bytes, which are valid during the call only
+    ///   - buffer: scratch space; its contents are replaced.
+    ///   - body: receives the bytes, which are valid during the call only.
     func withPackedBytes<Result>(
         of entry: PackEntry, stored: UnsafeRawBufferPointer, buffer: inout [UInt8],
         _ body: (UnsafeRawBufferPointer) throws(BackupError) -> Result
@@ -54,8 +54,8 @@ extension RepositoryProtection {
 
     /// Opens a chunk in place.
     /// - Parameters:
-    ///   - stored: the chunk's bytes between nonce and tag; afterwards its stored bytes
-    ///   - frame: nonce and tag, one after the other
+    ///   - stored: the chunk's bytes between nonce and tag; afterwards its stored bytes.
+    ///   - frame: nonce and tag, one after the other.
     /// - Returns: whether these are the bytes that were sealed as this chunk. If not, `stored` is zero.
     func open(_ entry: PackEntry, _ stored: UnsafeMutableRawBufferPointer, frame: UnsafeRawBufferPointer) -> Bool {
         guard let keys else { return true }

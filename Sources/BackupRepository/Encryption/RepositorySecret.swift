@@ -9,5 +9,5 @@ public enum RepositorySecret: Sendable {
 }
 
 /// Gets the secret of an encrypted repository. It is called only if the repository is encrypted, so that no password is requested needlessly.
-/// - Parameter path: the repository's folder, to be shown in a password prompt
+/// - Parameter path: the repository's folder, to be shown in a password prompt.
 public typealias RepositorySecretSource = (_ path: String) throws(BackupError) -> RepositorySecret

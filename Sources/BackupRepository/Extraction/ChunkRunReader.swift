@@ -41,7 +41,7 @@ struct ChunkRunReader: ~Copyable {
     }
 
     /// Passes the next chunk's plain bytes to `body`, in one or more pieces. Damage may be found after some of them were passed.
-    /// - Returns: the chunk, or `nil` after the last one
+    /// - Returns: the chunk, or `nil` after the last one.
     mutating func readNext(
         _ body: (UnsafeRawBufferPointer) throws(ExtractionFailure) -> Void
     ) throws(ExtractionFailure) -> StoredChunk? {

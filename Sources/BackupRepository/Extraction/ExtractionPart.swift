@@ -10,7 +10,7 @@ struct ExtractionPart: Sendable {
     let offset: UInt64
     let elements: [FileContent.Element]
 
-    /// - Parameter chunks: provides the plain bytes of the part's chunks, in order
+    /// - Parameter chunks: provides the plain bytes of the part's chunks, in order.
     /// - Throws: when nothing can be written any more. Read errors are recorded in the file.
     func write(_ chunks: inout ChunkRunReader, _ repository: Repository) throws(BackupError) {
         var readCount = 0

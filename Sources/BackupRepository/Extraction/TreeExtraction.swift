@@ -36,7 +36,7 @@ struct TreeExtraction {
     private var batchBytes: UInt64 = 0
     private var batchFolders = 0
 
-    /// - Parameter root: the target folder
+    /// - Parameter root: the target folder.
     init(_ repository: Repository, into root: FolderHandle, _ ledger: ExtractionLedger, _ pool: WorkerPool) {
         self.repository = repository
         self.root = root
@@ -46,7 +46,7 @@ struct TreeExtraction {
 
     static func makePool() -> WorkerPool { WorkerPool(queueLimit: Limit.queue) }
 
-    /// - Throws: when nothing can be written any more
+    /// - Throws: when nothing can be written any more.
     mutating func run(_ directory: Directory) throws(BackupError) {
         do {
             try extract(directory, ExtractedFolder(root, ledger))
@@ -106,7 +106,7 @@ struct TreeExtraction {
         linked[link] = LinkedFile(entry: entry, folder: folder.path)
     }
 
-    /// - Returns: false when the file system does not support hard links or no more of this file, or when the first name cannot be reached
+    /// - Returns: false when the file system does not support hard links or no more of this file, or when the first name cannot be reached.
     private func makeName(for first: LinkedFile, _ entry: TreeEntry, _ folder: ExtractedFolder) -> Bool {
         var source: FolderHandle? = root
         for component in first.folder.split(separator: UInt8(ascii: "/")) {
@@ -246,9 +246,9 @@ extension Repository {
     /// while it is written: every chunk against its checksum, and the file against its own. What cannot be read from the repository is left out and reported;
     /// the rest is written. Nothing is made durable: `FolderHandle.synchronizeFileSystem` does that for all of it.
     /// - Parameters:
-    ///   - mediaOwner: the owner of entries in `media` that name none (`Snapshot.mediaOwner`)
-    ///   - phase: the name of this phase in `progress`, which is called from several threads
-    /// - Throws: when nothing can be written any more (`noSpace`, …); some of the files may exist then
+    ///   - mediaOwner: the owner of entries in `media` that name none (`Snapshot.mediaOwner`).
+    ///   - phase: the name of this phase in `progress`, which is called from several threads.
+    /// - Throws: when nothing can be written any more (`noSpace`, …); some of the files may exist then.
     public func extract(
         _ root: Directory, into path: String, mediaOwner: FileOwner? = nil, phase: Message, progress: ProgressHandler? = nil
     ) throws(BackupError) -> ExtractionReport {

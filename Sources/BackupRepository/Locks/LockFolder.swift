@@ -12,7 +12,7 @@ struct LockFolder {
     static let expirySeconds: Int64 = 600
     /// The same for the lock on names, which is only held for moments.
     static let namesExpirySeconds: Int64 = 60
-    /// The time in which a machine that has just started may be one of two with the same identity.
+    /// Two machines may have the same identity. After this time without a renewal, the holder does not run on the other one.
     private static let rebootMarginSeconds: Int64 = 45
 
     private static let noteExtension = ".lock"
@@ -52,7 +52,7 @@ struct LockFolder {
 
     /// Renews a note by overwriting it with the same bytes. The time of a write comes from the server, while over SMB and sshfs the time of utimensat(2) comes
     /// from the client: a working host with a slow clock would be considered gone.
-    /// - Throws: `notFound` when the note is gone
+    /// - Throws: `notFound` when the note is gone.
     static func renew(_ path: String, _ bytes: [UInt8]) throws(BackupError) {
         do {
             try FileSystem.writeOver(path, bytes)
@@ -106,7 +106,7 @@ struct LockFolder {
     }
 
     /// Whether a note's holder is gone.
-    /// - Parameter now: by the clock of the file system that holds the notes; the clocks of hosts differ
+    /// - Parameter now: by the clock of the file system that holds the notes; the clocks of hosts differ.
     func isStale(_ note: Note, now: Timestamp, kernelLock: KernelLock = .isUnknown) throws(BackupError) -> Bool {
         guard let holder = note.holder else { return true }
         let age = now.secondsSince(note.refreshedAt)

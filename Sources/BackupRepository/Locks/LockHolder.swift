@@ -24,7 +24,7 @@ public struct LockHolder: Hashable, Sendable {
     let volume: String?
 
     /// This process, from now on.
-    /// - Parameter path: of the locked file
+    /// - Parameter path: of the locked file.
     public init(lock: String, isExclusive: Bool, operation: String, path: String? = nil) {
         self.lock = lock
         self.isExclusive = isExclusive
@@ -39,7 +39,7 @@ public struct LockHolder: Hashable, Sendable {
         volume = path.flatMap { try? Self.volume(of: $0) }
     }
 
-    /// - Returns: `nil` when there is no such file
+    /// - Returns: `nil` when there is no such file.
     static func volume(of path: String) throws(BackupError) -> String? {
         try FileSystem.look(path).map { "\($0.device):\($0.inode)" }
     }
@@ -56,7 +56,7 @@ public struct LockHolder: Hashable, Sendable {
         return Array((lines.joined(separator: "\n") + "\n").utf8)
     }
 
-    /// - Returns: `nil` for anything but a complete note
+    /// - Returns: `nil` for anything but a complete note.
     public init?(decoding bytes: [UInt8]) {
         guard let text = String(validating: bytes, as: UTF8.self), text.hasSuffix("\n") else { return nil }
         var lines = text.split(separator: "\n")[...]

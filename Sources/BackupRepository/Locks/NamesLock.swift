@@ -16,7 +16,7 @@ struct NamesLock: ~Copyable {
     private let lock: RepositoryLock
 
     /// Waits a good minute.
-    /// - Throws: `busy` when the lock is still held then
+    /// - Throws: `busy` when the lock is still held then.
     init(_ layout: RepositoryLayout) throws(BackupError) {
         let start = SystemClock.monotonicNanoseconds()
         var pause = Self.shortestPauseMicroseconds
@@ -34,6 +34,6 @@ struct NamesLock: ~Copyable {
         }
     }
 
-    /// - Throws: `locked` when another host has considered this one gone
+    /// - Throws: `locked` when another host has considered this one gone.
     borrowing func requireHeld() throws(BackupError) { try lock.requireHeld() }
 }

@@ -8,7 +8,7 @@ extension Repository {
     }
 
     /// Removes stale notes; others stay. Stale notes would expire by themselves.
-    /// - Returns: the holders that stay, and those whose notes were removed
+    /// - Returns: the holders that stay, and those whose notes were removed.
     public func unlock() throws(BackupError) -> (present: [LockHolder], stale: [LockHolder]) {
         try sortNotes { (note) throws(BackupError) in try FileSystem.removeFile(note.path) }
     }

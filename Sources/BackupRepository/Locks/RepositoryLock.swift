@@ -19,8 +19,8 @@ final class RepositoryLock: Sendable {
 
     private let locks: [SingleLock]
 
-    /// - Parameter operation: what the lock is for, as shown to other processes
-    /// - Throws: `busy`, naming the holder and since when; `notPermitted` when another repository is there now
+    /// - Parameter operation: what the lock is for, as shown to other processes.
+    /// - Throws: `busy`, naming the holder and since when; `notPermitted` when another repository is there now.
     init(_ layout: RepositoryLayout, _ mode: Mode, operation: String) throws(BackupError) {
         // Nothing may be written to a foreign repository, not even a lock file; and by the time the lock is held, the disk may be another one.
         try layout.requireOpened()
@@ -50,7 +50,7 @@ final class RepositoryLock: Sendable {
     }
 
     /// Call it before a step that would break another holder's work: after a suspend, another host may have considered this one gone.
-    /// - Throws: `locked` when that happened
+    /// - Throws: `locked` when that happened.
     func requireHeld() throws(BackupError) {
         for lock in locks { try lock.requireHeld() }
     }

@@ -19,8 +19,8 @@ final class ChunkVerifier {
     }
 
     /// Compares the stored bytes with their CRC-32, and the plain bytes with theirs and with the chunk's name.
-    /// - Parameter packed: the chunk's bytes as stored in the pack
-    /// - Returns: errors that name chunk and pack
+    /// - Parameter packed: the chunk's bytes as stored in the pack.
+    /// - Returns: errors that name chunk and pack.
     func verify(_ chunk: StoredChunk, _ packed: UnsafeRawBufferPointer) -> Verdict {
         guard repository.protection.isSealing else { return verifyStored(chunk, packed) }
         guard open(chunk, packed) else { return damaged(chunk, "it does not open with the repository's key") }
@@ -30,7 +30,7 @@ final class ChunkVerifier {
     }
 
     /// Reads a chunk's bytes from its recorded place, bypassing all caches, and verifies them.
-    /// - Throws: `repositoryDamaged` naming chunk and pack, also when its base cannot be read; errors of opening the pack
+    /// - Throws: `repositoryDamaged` naming chunk and pack, also when its base cannot be read; errors of opening the pack.
     func requireSound(_ chunk: StoredChunk) throws(BackupError) {
         let reader = repository.chunkReader
         let overhead = RepositoryProtection.overheadByteCount(isSealed: repository.protection.isSealing)

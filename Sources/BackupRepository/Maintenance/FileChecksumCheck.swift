@@ -19,7 +19,7 @@ struct FileChecksumCheck {
     private var lists: [ChunkID: Part] = [:]
     private var directories: Set<StoredDirectory> = []
 
-    /// - Parameter onProblem: called for each file with a wrong checksum, and for each link without a path
+    /// - Parameter onProblem: called for each file with a wrong checksum, and for each link without a path.
     init(_ repository: Repository, onProblem: @escaping (BackupError) -> Void) {
         self.repository = repository
         self.onProblem = onProblem
@@ -52,7 +52,7 @@ struct FileChecksumCheck {
         }
     }
 
-    /// - Returns: `nil` when a part cannot be read
+    /// - Returns: `nil` when a part cannot be read.
     private mutating func part(_ content: FileContent, _ known: [ChunkID: UInt32], depth: Int) -> Part? {
         var sum = Part()
         for element in content.elements {

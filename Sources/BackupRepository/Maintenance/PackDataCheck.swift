@@ -29,8 +29,8 @@ struct PackDataCheck {
     let repository: Repository
 
     /// - Parameters:
-    ///   - progress: called for each pack; from several threads, one at a time
-    ///   - body: called for each pack; from several threads, one at a time
+    ///   - progress: called for each pack; from several threads, one at a time.
+    ///   - body: called for each pack; from several threads, one at a time.
     func run(_ packs: [PackID], progress: ProgressHandler?, _ body: @escaping @Sendable (Outcome) -> Void) {
         let state = Mutex(State())
         let threadCount = max(1, min(WorkerPool.processorCount, Self.threadLimit, packs.count))

@@ -13,7 +13,7 @@ final class PackRewriter {
     /// Bytes of the published packs.
     private(set) var publishedByteCount: UInt64 = 0
 
-    /// - Parameter lock: the writer's
+    /// - Parameter lock: the writer's.
     init(_ repository: Repository, _ lock: RepositoryLock) {
         self.repository = repository
         self.lock = lock
@@ -21,8 +21,8 @@ final class PackRewriter {
         metadataPack = OpenPack(kind: .metadata, in: repository.layout, repository.protection)
     }
 
-    /// - Parameter packed: the chunk's bytes as stored in a pack
-    /// - Returns: whether packs were published, so that all chunks of this kind passed so far are safe
+    /// - Parameter packed: the chunk's bytes as stored in a pack.
+    /// - Returns: whether packs were published, so that all chunks of this kind passed so far are safe.
     @discardableResult
     func append(_ chunk: StoredChunk, _ packed: UnsafeRawBufferPointer, kind: PackKind) throws(BackupError) -> Bool {
         guard contained.insert(chunk.id).inserted else { return false }

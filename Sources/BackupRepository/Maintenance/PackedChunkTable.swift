@@ -47,7 +47,7 @@ struct PackedChunkTable {
     /// The further rows of chunks that have several.
     private var duplicates: [UInt32: [UInt32]] = [:]
 
-    /// - Parameter capacity: the number of chunks to reserve memory for
+    /// - Parameter capacity: the number of chunks to reserve memory for.
     init(capacity: Int) {
         slots = [UInt32](repeating: 0, count: max(1024, capacity / 4 * 5 + 5))
         rows.reserveCapacity(capacity)

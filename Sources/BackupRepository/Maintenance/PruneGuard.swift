@@ -8,16 +8,16 @@ struct PruneGuard {
     private let forgetsMissing: Bool
 
     /// - Parameters:
-    ///   - allowsEmpty: whether everything may be removed when there is no backup
-    ///   - forgetsMissing: whether backups with missing records are given up and unreadable packs are ignored
+    ///   - allowsEmpty: whether everything may be removed when there is no backup.
+    ///   - forgetsMissing: whether backups with missing records are given up and unreadable packs are ignored.
     init(_ repository: Repository, allowsEmpty: Bool, forgetsMissing: Bool) {
         self.repository = repository
         self.allowsEmpty = allowsEmpty
         self.forgetsMissing = forgetsMissing
     }
 
-    /// - Parameter removed: records of removed snapshots that cannot be read and are not to be given up
-    /// - Throws: the reason why a record cannot be read
+    /// - Parameter removed: records of removed snapshots that cannot be read and are not to be given up.
+    /// - Throws: the reason why a record cannot be read.
     func requireReadable(removed: [RemovedDamage]) throws(BackupError) {
         let path = repository.layout.snapshots
         if let damage = repository.snapshotStore.list.damages.first(where: { $0.path?.hasPrefix(path) == true }) {
@@ -35,7 +35,7 @@ struct PruneGuard {
     }
 
     /// The chunks of a pack that cannot be read may need others as their bases.
-    /// - Throws: `repositoryDamaged`, or the reason why a pack cannot be read, unless missing data is given up
+    /// - Throws: `repositoryDamaged`, or the reason why a pack cannot be read, unless missing data is given up.
     func requireReadable(_ inventory: PackInventory) throws(BackupError) {
         // Data that a later version has written is neither damaged nor missing, so it cannot be given up here.
         let newer = inventory.unreadable.first { $0.error.code == .unsupportedVersion }
@@ -49,10 +49,10 @@ struct PruneGuard {
     }
 
     /// - Parameters:
-    ///   - visible: all existing snapshots
-    ///   - removed: those that can be restored, and those that have expired
-    /// - Throws: `repositoryDamaged` when data that a backup needs may be mistaken for unused
-    /// - Returns: the missing snapshots to give up
+    ///   - visible: all existing snapshots.
+    ///   - removed: those that can be undeleted, and those that have expired.
+    /// - Throws: `repositoryDamaged` when data that a backup needs may be mistaken for unused.
+    /// - Returns: the missing snapshots to give up.
     func check(visible: [Snapshot], removed: [RemovedSnapshot]) throws(BackupError) -> [SnapshotID] {
         guard visible.isEmpty else {
             let missing = try missing()

@@ -16,10 +16,10 @@ struct PrunePlan {
 
     /// Marks everything that is reachable from a snapshot.
     /// - Parameters:
-    ///   - snapshots: all existing ones, and those that can still be restored
-    ///   - young: packs that are left alone
-    ///   - forgetsMissing: whether chunks that are in no pack are given up
-    /// - Throws: `repositoryDamaged` when a folder or list cannot be read or a chunk is missing: what it needs is unknown
+    ///   - snapshots: all existing ones, and those that can still be undeleted.
+    ///   - young: packs that are left alone.
+    ///   - forgetsMissing: whether chunks that are in no pack are given up.
+    /// - Throws: `repositoryDamaged` when a folder or list cannot be read or a chunk is missing: what it needs is unknown.
     init(
         _ repository: Repository, _ snapshots: [Snapshot], _ inventory: consuming PackInventory, maxUnused: UnusedLimit,
         young: YoungPacks, forgetsMissing: Bool, progress: ProgressHandler?

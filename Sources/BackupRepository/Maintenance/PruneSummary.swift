@@ -36,7 +36,7 @@ public enum UnusedLimit: Sendable, Equatable {
             remedy: "Give a percentage such as 5%, a size such as 100M, or unlimited.")
     }
 
-    /// - Parameter used: bytes of all needed chunks
+    /// - Parameter used: bytes of all needed chunks.
     func byteCount(used: UInt64) -> UInt64 {
         switch self {
         case .percent(let percent): Self.wholeNumber(percent / (100 - percent) * Double(used))

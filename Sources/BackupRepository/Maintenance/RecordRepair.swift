@@ -61,7 +61,7 @@ struct RecordRepair {
 
     // MARK: Records
 
-    /// - Parameter modificationTime: of a removed snapshot, the time of the removal, which is kept
+    /// - Parameter modificationTime: of a removed snapshot, the time of the removal, which is kept.
     private func repairRecord(
         _ id: SnapshotID, at path: String, _ damage: BackupError, modificationTime: Timestamp? = nil
     ) throws(BackupError) {
@@ -87,7 +87,7 @@ struct RecordRepair {
         report(.repaired("Snapshot record \(id): lost; it lies in damaged/ now. The backup's data stays."))
     }
 
-    /// - Returns: `nil` when the record is valid or no longer exists
+    /// - Returns: `nil` when the record is valid or no longer exists.
     private func damagedBytes(of id: SnapshotID, at path: String) throws(BackupError) -> [UInt8]? {
         do throws(BackupError) {
             _ = try store.readRecord(id, at: path)

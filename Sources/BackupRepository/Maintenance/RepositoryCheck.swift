@@ -13,8 +13,8 @@ public struct RepositoryCheck {
     private var summary = CheckSummary()
 
     /// - Parameters:
-    ///   - readData: the packs to read completely; `nil` for none
-    ///   - report: called for every finding
+    ///   - readData: the packs to read completely; `nil` for none.
+    ///   - report: called for every finding.
     public init(
         _ repository: Repository, readData: DataSubset?, progress: ProgressHandler? = nil,
         report: @escaping (CheckEvent) -> Void
@@ -25,7 +25,7 @@ public struct RepositoryCheck {
         self.report = report
     }
 
-    /// - Throws: errors that prevent the check; damage is reported instead
+    /// - Throws: errors that prevent the check; damage is reported instead.
     public mutating func run() throws(BackupError) -> CheckSummary {
         summary = CheckSummary()
         // A backup may run meanwhile; a prune would remove packs during the check.
@@ -51,7 +51,7 @@ public struct RepositoryCheck {
         return summary
     }
 
-    /// - Returns: `nil` where nothing can be locked because nothing can be written; then packs cannot be removed either
+    /// - Returns: `nil` where nothing can be locked because nothing can be written; then packs cannot be removed either.
     private static func lock(_ repository: Repository) throws(BackupError) -> RepositoryLock? {
         do {
             return try RepositoryLock(repository.layout, .keepingPacks, operation: "check")
@@ -82,7 +82,7 @@ public struct RepositoryCheck {
         for damage in repository.sourceProblems() { find(.source, damage) }
     }
 
-    /// Unreadable records of removed snapshots: these snapshots cannot be restored.
+    /// Unreadable records of removed snapshots: these snapshots cannot be undeleted.
     private mutating func checkRemoved() {
         do throws(BackupError) {
             for damage in try repository.snapshotStore.readRemoved().damages { find(.record, damage.error) }
@@ -167,7 +167,7 @@ public struct RepositoryCheck {
     }
 
     /// Checks that every chunk stored against a base has that base, stored whole.
-    /// - Returns: the chunks without a usable base
+    /// - Returns: the chunks without a usable base.
     private func withoutBase(_ inventory: PackInventory) -> [(row: Int, chunk: PackEntry, pack: PackID)] {
         var found: [(row: Int, chunk: PackEntry, pack: PackID)] = []
         var lastRead: (pack: PackID, entries: [PackEntry])?

@@ -16,9 +16,9 @@ public struct RepositoryPrune {
     private let youngPacks: YoungPacks.Rule
 
     /// - Parameters:
-    ///   - grace: which removed snapshots can still be restored; their data stays
+    ///   - grace: which removed snapshots can still be undeleted; their data stays.
     ///   - allowsEmpty: whether everything is removed when there are packs but no snapshot. A partly copied repository looks like that.
-    ///   - forgetsMissing: whether snapshots with missing records are given up, and chunks whose packs are missing or unreadable
+    ///   - forgetsMissing: whether snapshots with missing records are given up, and chunks whose packs are missing or unreadable.
     public init(
         _ repository: Repository, maxUnused: UnusedLimit = .standard, grace: RemovalGrace = RemovalGrace(now: SystemClock.now()),
         allowsEmpty: Bool = false, forgetsMissing: Bool = false, progress: ProgressHandler? = nil
@@ -28,7 +28,7 @@ public struct RepositoryPrune {
             youngPacks: .onSharedStorage, progress: progress)
     }
 
-    /// - Parameter youngPacks: which packs are left alone because of their age
+    /// - Parameter youngPacks: which packs are left alone because of their age.
     init(
         _ repository: Repository, maxUnused: UnusedLimit, grace: RemovalGrace = RemovalGrace(now: SystemClock.now()),
         allowsEmpty: Bool = false, forgetsMissing: Bool = false, youngPacks: YoungPacks.Rule, progress: ProgressHandler? = nil
@@ -43,7 +43,7 @@ public struct RepositoryPrune {
     }
 
     /// What a prune would do. Changes nothing.
-    /// - Throws: `repositoryDamaged` when it is unknown which data is needed
+    /// - Throws: `repositoryDamaged` when it is unknown which data is needed.
     public func plan() throws(BackupError) -> PruneSummary {
         let lock = try RepositoryLock(repository.layout, .keepingPacks, operation: "prune --dry-run")
         defer { withExtendedLifetime(lock) {} }
@@ -82,7 +82,7 @@ public struct RepositoryPrune {
             forgetsMissing: forgetsMissing, progress: progress)
     }
 
-    /// - Throws: `busy` while another process writes or checks; `repositoryDamaged` as `plan`; `noSpace`, …: what is done by then stays done
+    /// - Throws: `busy` while another process writes or checks; `repositoryDamaged` as `plan`; `noSpace`, …: what is done by then stays done.
     public func run() throws(BackupError) -> PruneSummary {
         let lock = try RepositoryLock(repository.layout, .removingPacks, operation: "prune")
         defer { withExtendedLifetime(lock) {} }

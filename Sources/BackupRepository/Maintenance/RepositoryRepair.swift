@@ -12,7 +12,7 @@ public struct RepositoryRepair {
     private let report: (CheckEvent) -> Void
     private let progress: ProgressHandler?
 
-    /// - Parameter report: called for each finding and each repair
+    /// - Parameter report: called for each finding and each repair.
     public init(_ repository: Repository, progress: ProgressHandler? = nil, report: @escaping (CheckEvent) -> Void) {
         self.repository = repository
         self.progress = progress

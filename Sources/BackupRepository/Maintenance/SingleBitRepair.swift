@@ -8,7 +8,7 @@ enum SingleBitRepair {
     private static let triedByteCountLimit = 48 << 10
 
     /// By CRC-32: a flipped bit changes it by a value that depends only on its distance from the end.
-    /// - Returns: the offset of the byte and the bit in it, or `nil` when it was not a single bit
+    /// - Returns: the offset of the byte and the bit in it, or `nil` when it was not a single bit.
     static func position(in bytes: UnsafeRawBufferPointer, crc32 expected: UInt32) -> (offset: Int, bit: UInt8)? {
         let difference = CRC32.of(bytes) ^ expected
         guard difference != 0, bytes.count < 1 << 28 else { return nil }

@@ -37,7 +37,7 @@ final class TreeWalk {
         self.onProblem = onProblem
     }
 
-    /// - Returns: whether anything of the snapshot cannot be read
+    /// - Returns: whether anything of the snapshot cannot be read.
     func visit(_ snapshot: Snapshot) throws(BackupError) -> Bool {
         try visit(snapshot.record.root, at: "\(snapshot.name)")
     }
@@ -76,7 +76,7 @@ final class TreeWalk {
         return isHurt
     }
 
-    /// - Returns: whether any byte of it cannot be read
+    /// - Returns: whether any byte of it cannot be read.
     private func visit(_ content: FileContent, at path: String, depth: Int = 0) throws(BackupError) -> Bool {
         var isHurt = false
         for element in content.elements {
@@ -124,7 +124,7 @@ final class TreeWalk {
     }
 
     /// Marks a chunk as needed, with its base, the base of that, and so on: a chunk that is used only as a base may itself be stored against another.
-    /// - Returns: whether its bytes can be read
+    /// - Returns: whether its bytes can be read.
     private func use(_ id: ChunkID, plainLength: UInt32?, at path: String) throws(BackupError) -> Bool {
         let key = PackedChunkTable.Key(id)
         inventory.table.need(key)

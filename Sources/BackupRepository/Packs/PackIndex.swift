@@ -53,7 +53,7 @@ struct PackIndex: Sendable {
         self.isSealed = isSealed
     }
 
-    /// - Parameter isSealed: whether the bytes come from a sealed index
+    /// - Parameter isSealed: whether the bytes come from a sealed index.
     init(decoding bytes: [UInt8], isSealed: Bool) throws(BackupError) {
         var reader = ByteReader(bytes)
         let kindNumber = try reader.read(UInt8.self)
@@ -75,7 +75,7 @@ struct PackIndex: Sendable {
     }
 
     /// Reads the index of a pack file and verifies it against the pack's name and length.
-    /// - Throws: `repositoryDamaged` naming the pack, `unsupportedVersion`
+    /// - Throws: `repositoryDamaged` naming the pack, `unsupportedVersion`.
     static func read(
         _ file: SharedFile, pack: PackID, protection: RepositoryProtection
     ) throws(BackupError) -> PackIndex {

@@ -11,8 +11,8 @@ struct PackRemoval {
     private let isShared: Bool
 
     /// - Parameters:
-    ///   - packsFolder: the folder with the packs
-    ///   - temporaryFolder: on the same file system
+    ///   - packsFolder: the folder with the packs.
+    ///   - temporaryFolder: on the same file system.
     init(packsFolder: String, temporaryFolder: String) {
         self.temporaryFolder = temporaryFolder
         isShared = (try? FileSystem.isShared(packsFolder)) ?? true
@@ -24,8 +24,8 @@ struct PackRemoval {
     /// - Parameters:
     ///   - inPlace: whether to unlink it directly on shared storage, too: for a single pack on a full disk without space for names in `tmp/`. A holder that is
     ///     suspended right before that does harm.
-    ///   - requireHeld: verifies that the lock is still held; when it throws, the pack stays
-    /// - Throws: `noSpace` when `tmp/` has no space for the name; the pack stays then, too
+    ///   - requireHeld: verifies that the lock is still held; when it throws, the pack stays.
+    /// - Throws: `noSpace` when `tmp/` has no space for the name; the pack stays then, too.
     func remove(
         _ path: String, inPlace: Bool = false, requireHeld: () throws(BackupError) -> Void
     ) throws(BackupError) {
@@ -49,8 +49,8 @@ struct PackRemoval {
     }
 
     /// Moves back a pack whose removal was interrupted: another host may have relied on it before it was moved.
-    /// - Parameter name: of a file in `tmp/`
-    /// - Returns: false for a file that is not such a pack
+    /// - Parameter name: of a file in `tmp/`.
+    /// - Returns: false for a file that is not such a pack.
     static func bringBack(_ name: FileName, _ layout: RepositoryLayout) throws(BackupError) -> Bool {
         guard let digest = RepositoryLayout.digest(in: name, extension: RepositoryLayout.packExtension) else { return false }
         let pack = PackID(digest)

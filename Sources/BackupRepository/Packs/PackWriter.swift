@@ -22,7 +22,7 @@ final class PackWriter: @unchecked Sendable {
     /// Set once the pack has its name, if no pack had that name before.
     private var publishedPath: String?
 
-    /// - Parameter temporaryFolder: on the same file system as the packs
+    /// - Parameter temporaryFolder: on the same file system as the packs.
     init(kind: PackKind, temporaryFolder: String, protection: RepositoryProtection) throws(BackupError) {
         self.kind = kind
         self.protection = protection
@@ -36,7 +36,7 @@ final class PackWriter: @unchecked Sendable {
     var chunkCount: Int { entries.count }
 
     /// Adds a chunk that is not in the pack yet.
-    /// - Parameter packed: its bytes as stored in the pack; sealed if the repository is encrypted
+    /// - Parameter packed: its bytes as stored in the pack; sealed if the repository is encrypted.
     func append(_ entry: PackEntry, _ packed: UnsafeRawBufferPointer) throws(BackupError) {
         try usable { () throws(BackupError) in
             if buffer.count + packed.count > Self.bufferByteCount { try flush() }
@@ -51,7 +51,7 @@ final class PackWriter: @unchecked Sendable {
     }
 
     /// Completes the pack, makes it durable and publishes it under its name.
-    /// - Parameter requireHeld: called just before the pack gets its name; throws if the lock is no longer held
+    /// - Parameter requireHeld: called just before the pack gets its name; throws if the lock is no longer held.
     func finish(
         packsFolder: String, requireHeld: () throws(BackupError) -> Void = {}
     ) throws(BackupError) -> FinishedPack {
@@ -92,7 +92,7 @@ final class PackWriter: @unchecked Sendable {
 
     /// Completes the pack, publishes it and adds it to the catalog. If that fails, the pack is removed, unless the lock was lost: then another host may rely on
     /// it.
-    /// - Parameter requireHeld: verifies that the writer's lock is still held; throws if not
+    /// - Parameter requireHeld: verifies that the writer's lock is still held; throws if not.
     func publish(
         in layout: RepositoryLayout, _ catalog: Catalog, requireHeld: () throws(BackupError) -> Void
     ) throws(BackupError) -> FinishedPack {

@@ -4,7 +4,7 @@ import SystemIO
 /// Turns stored bytes into plain bytes.
 enum ChunkDecoder {
     /// - Parameter dictionary: the last plain bytes of the base, or empty.
-    /// - Returns: `nil` unless the stored bytes are DEFLATE data of exactly `plainLength` bytes
+    /// - Returns: `nil` unless the stored bytes are DEFLATE data of exactly `plainLength` bytes.
     static func expand(_ stored: [UInt8], plainLength: Int, dictionary: [UInt8] = []) -> [UInt8]? {
         var inflater = SegmentInflater()
         var isWhole = false

@@ -26,7 +26,7 @@ final class ChunkReader: Sendable {
     }
 
     /// All plain bytes of a chunk.
-    /// - Throws: `repositoryDamaged` naming the chunk and its pack
+    /// - Throws: `repositoryDamaged` naming the chunk and its pack.
     func plainBytes(_ chunk: StoredChunk) throws(BackupError) -> [UInt8] {
         if chunk.codec != .raw || protection.isSealing {
             return try withAnyForm(chunk) { (place) throws(BackupError) in

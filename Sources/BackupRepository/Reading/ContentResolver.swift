@@ -15,7 +15,7 @@ struct ContentResolver {
     }
 
     /// A content without lists.
-    /// - Throws: `repositoryDamaged` when a list has a wrong length
+    /// - Throws: `repositoryDamaged` when a list has a wrong length.
     func flatten(_ content: FileContent) throws(BackupError) -> [FileContent.Element] {
         var elements: [FileContent.Element] = []
         elements.reserveCapacity(content.elements.count)
@@ -42,7 +42,7 @@ struct ContentResolver {
     }
 
     /// The contents of a list; any other element unchanged.
-    /// - Throws: `repositoryDamaged` when a list has a wrong length
+    /// - Throws: `repositoryDamaged` when a list has a wrong length.
     func open(_ element: FileContent.Element) throws(BackupError) -> FileContent {
         guard case .list(let id, let plainLength) = element else { return FileContent(elements: [element]) }
         let list = try ContentList.decode(try readChunk(id))

@@ -4,7 +4,7 @@ import SystemIO
 /// Reading served files: from extents down to chunks.
 extension Repository {
     /// Reads a served file. Safe from any number of threads.
-    /// - Returns: the number of bytes read; less than `buffer.count` only at the end of the file
+    /// - Returns: the number of bytes read; less than `buffer.count` only at the end of the file.
     /// - Throws: `repositoryDamaged` naming chunk and pack; errors of a source. The contents of `buffer` are undefined then.
     public func read(
         _ table: ExtentTable, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer

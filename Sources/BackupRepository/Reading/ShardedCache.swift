@@ -10,7 +10,7 @@ final class ShardedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     private let shards: [Shard]
 
-    /// - Parameter costLimit: of all shards together
+    /// - Parameter costLimit: of all shards together.
     init(shardCount: Int, costLimit: Int) {
         shards = (0..<shardCount).map { _ in Shard(costLimit: costLimit / shardCount) }
     }

@@ -1,6 +1,6 @@
 import BackupCore
 
-/// A removed snapshot that can be restored until a prune gives it up.
+/// A removed snapshot that can be undeleted until a prune gives it up.
 public struct RemovedSnapshot: Hashable, Sendable {
     public let snapshot: Snapshot
     /// When it was removed, by the clock of the machine that removed it; `nil` when that clock was known to be wrong. The grace period then begins with the
@@ -8,7 +8,7 @@ public struct RemovedSnapshot: Hashable, Sendable {
     public let removalTime: Timestamp?
 }
 
-/// How long removed snapshots can be restored.
+/// How long removed snapshots can be undeleted.
 public struct RemovalGrace: Sendable {
     /// Seven days.
     public static let standardSeconds: Int64 = 7 * 86_400
@@ -17,8 +17,8 @@ public struct RemovalGrace: Sendable {
     private var seconds: @Sendable (Snapshot?) -> Int64
     private var seenTime: SeenTime?
 
-    /// - Parameter seconds: how long a snapshot can be restored after its removal; called with `nil` for one with a damaged record, and returns the longest of
-    ///   all periods then
+    /// - Parameter seconds: how long a snapshot can be undeleted after its removal; called with `nil` for one with a damaged record, and returns the longest of
+    ///   all periods then.
     public init(now: Timestamp, seconds: @escaping @Sendable (Snapshot?) -> Int64 = { _ in Self.standardSeconds }) {
         self.now = now
         self.seconds = seconds
@@ -32,10 +32,10 @@ public struct RemovalGrace: Sendable {
     }
 
     /// The same, but a clock that jumps ahead does not end the period immediately: an interval in which the clock was not seen counts for at most a quarter of
-    /// the grace period, or two days.
+    /// the grace period, or two days, whichever is longer.
     /// - Parameters:
-    ///   - times: when the clock was seen, in any order
-    ///   - believedStepSeconds: intervals up to this length always count in full
+    ///   - times: when the clock was seen, in any order.
+    ///   - believedStepSeconds: intervals up to this length always count in full.
     public func counting(clockSeenAt times: [Timestamp], believedStepSeconds: Int64 = 0) -> RemovalGrace {
         var grace = self
         grace.seenTime = SeenTime(times, now: now, believedStepSeconds: believedStepSeconds)

@@ -1,13 +1,13 @@
 import BackupCore
 
-/// Removing snapshots, and restoring removed ones.
+/// Removing snapshots, and undeleting them.
 extension Repository {
-    /// Removes snapshots from the list. They can be restored until a prune after the grace period gives them up.
+    /// Removes snapshots from the list. They can be undeleted until a prune after the grace period gives them up.
     /// - Parameters:
-    ///   - ids: pinned and missing snapshots are skipped
-    ///   - time: the time of the removal
-    ///   - willRemove: called before each; an error it throws ends the removal
-    ///   - didRemove: called when one is durably removed
+    ///   - ids: pinned and missing snapshots are skipped.
+    ///   - time: the time of the removal.
+    ///   - willRemove: called before each; an error it throws ends the removal.
+    ///   - didRemove: called when one is durably removed.
     public func withdrawSnapshots(
         _ ids: [SnapshotID], at time: Timestamp, willRemove: (SnapshotID) throws(BackupError) -> Void = { _ in },
         didRemove: (SnapshotID) throws(BackupError) -> Void = { _ in }
@@ -15,11 +15,11 @@ extension Repository {
         try snapshotStore.withdraw(ids, at: time, willRemove: willRemove, didRemove: didRemove)
     }
 
-    /// Removes snapshots permanently: they cannot be restored.
+    /// Removes snapshots permanently: they cannot be undeleted.
     /// - Parameters:
-    ///   - ids: pinned and missing snapshots are skipped
-    ///   - willRemove: called before each; an error it throws ends the removal
-    ///   - didRemove: called when one is durably removed
+    ///   - ids: pinned and missing snapshots are skipped.
+    ///   - willRemove: called before each; an error it throws ends the removal.
+    ///   - didRemove: called when one is durably removed.
     public func removeSnapshotsForGood(
         _ ids: [SnapshotID], willRemove: (SnapshotID) throws(BackupError) -> Void,
         didRemove: (SnapshotID) throws(BackupError) -> Void
@@ -27,7 +27,7 @@ extension Repository {
         try snapshotStore.removeForGood(ids, willRemove: willRemove, didRemove: didRemove)
     }
 
-    /// Gives up removed snapshots: they cannot be restored any more. The parameters are those of `removeSnapshotsForGood`.
+    /// Gives up removed snapshots: they cannot be undeleted any more. The parameters are those of `removeSnapshotsForGood`.
     public func giveUpSnapshots(
         _ ids: [SnapshotID], willRemove: (SnapshotID) throws(BackupError) -> Void,
         didRemove: (SnapshotID) throws(BackupError) -> Void
@@ -40,18 +40,18 @@ extension Repository {
         Set(snapshots().map(\.id)).isSubset(of: ids) && (try? snapshotStore.isComplete()) == true
     }
 
-    /// The snapshots that can be restored, in the order in which they were removed.
+    /// The snapshots that can be undeleted, in the order in which they were removed.
     public func removedSnapshots() throws(BackupError) -> [RemovedSnapshot] { try snapshotStore.removedSnapshots() }
 
-    /// Why records of removed snapshots cannot be read; these snapshots cannot be restored.
+    /// Why records of removed snapshots cannot be read; these snapshots cannot be undeleted.
     public func removedDamages() throws(BackupError) -> [BackupError] { try snapshotStore.readRemoved().damages.map(\.error) }
 
-    /// Restores a removed snapshot.
+    /// Undeletes a removed snapshot.
     /// - Parameters:
-    ///   - name: its new name; `nil` to keep the old one
-    ///   - isPinned: whether it is pinned from the first moment on
-    /// - Throws: `busy` while a prune runs; `notFound`; `alreadyExists` when another snapshot has the name
-    /// - Returns: the snapshot, and what the repository has lost of it: an older program, which does not know about removed snapshots, may have pruned its data
+    ///   - name: its new name; `nil` to keep the old one.
+    ///   - isPinned: whether it is pinned from the first moment on.
+    /// - Throws: `busy` while a prune runs; `notFound`; `alreadyExists` when another snapshot has the name.
+    /// - Returns: the snapshot, and what the repository has lost of it: an older program, which does not know removed snapshots, may have pruned its data.
     public func bringBackSnapshot(
         _ id: SnapshotID, as name: FileName? = nil, pinned isPinned: Bool = false
     ) throws(BackupError) -> (snapshot: Snapshot, problems: [BackupError]) {

@@ -10,13 +10,13 @@ struct SeenTime: Sendable {
     private let times: [Timestamp]
     private let believedStepSeconds: Int64
 
-    /// - Parameter believedStepSeconds: intervals up to this length always count in full
+    /// - Parameter believedStepSeconds: intervals up to this length always count in full.
     init(_ times: [Timestamp], now: Timestamp, believedStepSeconds: Int64) {
         self.times = times.filter { $0 < now }.sorted() + [now]
         self.believedStepSeconds = believedStepSeconds
     }
 
-    /// - Returns: whether `seconds` have passed, where each longer interval counts for at most a quarter of them, or two days
+    /// - Returns: whether `seconds` have passed, where each longer interval counts for at most a quarter of them, or two days.
     func isPast(_ seconds: Int64, after start: Timestamp) -> Bool {
         let longestStep = max(Self.shortestStepSeconds, seconds / 4)
         var rest = seconds

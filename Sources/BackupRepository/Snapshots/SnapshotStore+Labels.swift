@@ -11,7 +11,7 @@ extension SnapshotStore {
     }
 
     /// The snapshots whose labels the register names; `nil` if there is no register.
-    /// - Throws: when the register exists but cannot be read
+    /// - Throws: when the register exists but cannot be read.
     func readExpectedLabels() throws(BackupError) -> Set<SnapshotID>? {
         let file = FileSystem.statusIfPresent(layout.register)
         if let known = lastExpectedLabels.withLock({ $0 }), known.file == file { return known.snapshots }
@@ -66,15 +66,15 @@ extension SnapshotStore {
         return written
     }
 
-    /// - Returns: `nil` if the record cannot be read, or the label is no longer missing
+    /// - Returns: `nil` if the record cannot be read, or the label is no longer missing.
     private func substituteForMissing(_ id: SnapshotID) -> SnapshotLabel? {
         if let snapshot = list[id] { return list.missingLabels.contains(id) ? snapshot.label : nil }
         return (try? readRecord(id, at: layout.removedPath(of: id))).map { Self.substitute(for: $0) }
     }
 
     /// Before a label is replaced: saves what is left of a damaged one. The caller holds the lock on names.
-    /// - Returns: whether it was repaired
-    /// - Throws: for a label that is not damaged but cannot be read: a later version wrote it, or the disk fails
+    /// - Returns: whether it was repaired.
+    /// - Throws: for a label that is not damaged but cannot be read: a later version wrote it, or the disk fails.
     func saveLabel(_ id: SnapshotID, _ lock: borrowing NamesLock) throws(BackupError) -> Bool {
         let path = layout.labelPath(of: id)
         let bytes: [UInt8]

@@ -3,8 +3,8 @@ import SystemIO
 
 /// Maintaining the register, and finding what is missing according to it. It is changed under `names.lock`.
 extension SnapshotStore {
-    /// - Returns: `nil` if there is none: older programs did not create one
-    /// - Throws: `repositoryDamaged`, `unsupportedVersion`; errors of reading
+    /// - Returns: `nil` if there is none: older programs did not create one.
+    /// - Throws: `repositoryDamaged`, `unsupportedVersion`; errors of reading.
     func readRegister() throws(BackupError) -> SnapshotRegister? {
         do throws(BackupError) {
             guard let bytes = try registerBytes() else { return nil }
@@ -16,7 +16,7 @@ extension SnapshotStore {
 
     /// Changes the register. Errors are ignored: an outdated register causes a finding at worst, and must not prevent making a snapshot, or removing one on a
     /// full disk. A damaged register is left to a repair, and one of a later version is left alone.
-    /// - Parameter published: a snapshot that has just appeared, which may be the first one; no register exists before the first
+    /// - Parameter published: a snapshot that has just appeared; it may be the first one, without a register before it.
     func changeRegister(published: SnapshotID? = nil, _ change: (inout SnapshotRegister) -> Void) {
         try? writeRegister(published: published, change)
     }
@@ -32,7 +32,7 @@ extension SnapshotStore {
     /// missing. A damaged register is left alone.
     /// - Parameter isNew: called when there are neither records nor a register; returns whether there have never been any. In an incomplete copy they may
     ///   arrive later, and a register of the existing files would let a prune remove their data.
-    /// - Throws: `locked`, `noSpace`, …: without a register there must not be a first snapshot
+    /// - Throws: `locked`, `noSpace`, …: without a register there must not be a first snapshot.
     func makeFirstRegister(isNew: () throws(BackupError) -> Bool) throws(BackupError) {
         guard list.recorded.isEmpty, FileSystem.statusIfPresent(layout.register) == nil, try isNew() else { return }
         let lock = try NamesLock(layout)
@@ -46,7 +46,7 @@ extension SnapshotStore {
     static func haveRegister(_ snapshots: [Snapshot]) -> Bool { snapshots.contains { $0.source != nil } }
 
     /// A no-op where the register is missing.
-    /// - Throws: `repositoryDamaged` and `unsupportedVersion` for the existing register; errors of writing
+    /// - Throws: `repositoryDamaged` and `unsupportedVersion` for the existing register; errors of writing.
     private func writeRegister(
         published: SnapshotID? = nil, _ change: (inout SnapshotRegister) -> Void
     ) throws(BackupError) {
@@ -115,7 +115,7 @@ extension SnapshotStore {
     }
 
     /// Adds a snapshot whose record is about to be set aside: its data must stay until the user gives it up.
-    /// - Throws: `repositoryDamaged` and `unsupportedVersion` for the existing register; errors of writing
+    /// - Throws: `repositoryDamaged` and `unsupportedVersion` for the existing register; errors of writing.
     func expect(_ id: SnapshotID) throws(BackupError) {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
@@ -140,7 +140,7 @@ extension SnapshotStore {
         var isEmpty: Bool { records.isEmpty && labels.isEmpty }
     }
 
-    /// - Throws: errors of reading the register and the folders
+    /// - Throws: errors of reading the register and the folders.
     func missingSnapshots() throws(BackupError) -> MissingSnapshots {
         let found = try compareWithRegister()
         guard !found.isEmpty else { return found }
@@ -180,7 +180,7 @@ extension SnapshotStore {
         return missing
     }
 
-    /// - Returns: an empty set for a missing folder: some are created only when needed
+    /// - Returns: an empty set for a missing folder: some are created only when needed.
     private func ids(in folder: String, _ suffix: String) throws(BackupError) -> Set<SnapshotID> {
         do throws(BackupError) {
             return Set(

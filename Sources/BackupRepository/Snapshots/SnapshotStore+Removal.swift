@@ -2,7 +2,7 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Removing snapshots so that they can be restored: the record moves to `removed/`, with the time of the removal as its modification time. The label stays in
+/// Removing snapshots so that they can be undeleted: the record moves to `removed/`, with the time of the removal as its modification time. The label stays in
 /// place. A snapshot that also has a record in `snapshots/`, as after copying a repository, counts as not removed. The register names it until it is removed
 /// permanently: a copy of the repository without `removed/` is incomplete.
 extension SnapshotStore {
@@ -14,7 +14,7 @@ extension SnapshotStore {
     /// Moves the records of snapshots to `removed/`, in the given order, each durably before `didRemove` is called for it. Pinned and missing snapshots are
     /// skipped. If the clock is behind the newest snapshot, it is wrong: the time of the removal is then recorded as unknown, and a later prune sets it.
     /// Otherwise the grace period could end immediately.
-    /// - Parameter willRemove: called before each; an error it throws ends the removal
+    /// - Parameter willRemove: called before each; an error it throws ends the removal.
     func withdraw(
         _ ids: [SnapshotID], at time: Timestamp, willRemove: (SnapshotID) throws(BackupError) -> Void,
         didRemove: (SnapshotID) throws(BackupError) -> Void
@@ -59,8 +59,8 @@ extension SnapshotStore {
     }
 
     /// - Parameters:
-    ///   - isForGood: whether to delete them from the register
-    ///   - remove: removes one snapshot, durably
+    ///   - isForGood: whether to delete them from the register.
+    ///   - remove: removes one snapshot, durably.
     private func takeOut(
         _ ids: [SnapshotID], isForGood: Bool, _ willRemove: (SnapshotID) throws(BackupError) -> Void,
         _ didRemove: (SnapshotID) throws(BackupError) -> Void,
@@ -133,9 +133,9 @@ extension SnapshotStore {
 
     /// Moves a record back to `snapshots/`, durably.
     /// - Parameters:
-    ///   - name: its new name; `nil` to keep the old one
-    ///   - isPinned: whether it is pinned, before it appears: otherwise a retention rule could remove it again
-    /// - Throws: `notFound`; `alreadyExists` when another snapshot has its name; `invalidArgument` for an invalid name
+    ///   - name: its new name; `nil` to keep the old one.
+    ///   - isPinned: whether it is pinned, before it appears: otherwise a retention rule could remove it again.
+    /// - Throws: `notFound`; `alreadyExists` when another snapshot has its name; `invalidArgument` for an invalid name.
     func bringBack(_ id: SnapshotID, as name: FileName?, pinned isPinned: Bool) throws(BackupError) {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
@@ -156,8 +156,8 @@ extension SnapshotStore {
 
     /// Permanently removes records of removed snapshots and their labels. Damaged records are set aside.
     /// - Parameters:
-    ///   - grace: snapshots whose grace period is over are given up
-    ///   - requireHeld: called before each file is unlinked or moved
+    ///   - grace: snapshots whose grace period is over are given up.
+    ///   - requireHeld: called before each file is unlinked or moved.
     func giveUpRemoved(
         _ grace: RemovalGrace, requireHeld: @escaping () throws(BackupError) -> Void
     ) throws(BackupError) {
@@ -198,7 +198,7 @@ extension SnapshotStore {
         try? OwnedDescriptor.open(layout.removed, O_RDONLY | O_DIRECTORY).setModificationTime(SystemClock.now())
     }
 
-    /// Removes records from `removed/` that are in `snapshots/` as well: a removal or restore was interrupted between the two.
+    /// Removes records from `removed/` that are in `snapshots/` as well: a removal or an undelete was interrupted between the two.
     private func sweepRemoved(
         _ requireHeld: () throws(BackupError) -> Void, _ lock: borrowing NamesLock
     ) throws(BackupError) {
@@ -234,7 +234,7 @@ extension SnapshotStore {
     private func unlinkRemoved(_ id: SnapshotID, _ lock: borrowing NamesLock) throws(BackupError) {
         try lock.requireHeld()
         try FileSystem.removeFile(layout.removedPath(of: id))
-        // This process may have been suspended before the unlink, and another host may have restored the snapshot: the label is in use again then.
+        // This process may have been suspended before the unlink, and another host may have undeleted the snapshot: the label is in use again then.
         try lock.requireHeld()
         guard try !FileSystem.exists(layout.snapshotPath(of: id)) else { return }
         noteRemovedForGood(id)

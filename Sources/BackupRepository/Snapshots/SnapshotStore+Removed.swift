@@ -2,9 +2,9 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// Listing the removed snapshots that can be restored.
+/// Listing the removed snapshots that can be undeleted.
 extension SnapshotStore {
-    /// The snapshots that can be restored, in the order of their removal, and the records that cannot be read.
+    /// The snapshots that can be undeleted, in the order of their removal, and the records that cannot be read.
     func readRemoved() throws(BackupError) -> (snapshots: [RemovedSnapshot], damages: [RemovedDamage]) {
         let now = SystemClock.now()
         let names: [FileName]
@@ -37,7 +37,7 @@ extension SnapshotStore {
                     damages.append(RemovedDamage(id: id, removalTime: time, error: error))
                 }
             } catch {
-                // Restored or given up since the folder was listed.
+                // Undeleted or given up since the folder was listed.
                 if error.code != .notFound { throw error }
             }
         }
@@ -51,7 +51,7 @@ extension SnapshotStore {
         return (snapshots, damages)
     }
 
-    /// The snapshots that can be restored, in the order of their removal. The records are read again only when entries of the folders have changed: the state
+    /// The snapshots that can be undeleted, in the order of their removal. The records are read again only when entries of the folders have changed: the state
     /// of a mount queries them again and again, and there may be thousands.
     func removedSnapshots() throws(BackupError) -> [RemovedSnapshot] {
         try refresh()
@@ -74,7 +74,7 @@ extension SnapshotStore {
     }
 }
 
-/// The snapshots that could be restored when the folders had these stamps.
+/// The snapshots that could be undeleted when the folders had these stamps.
 struct KnownRemoved: Sendable {
     let snapshots: [RemovedSnapshot]
     let stamps: [FolderStamp]

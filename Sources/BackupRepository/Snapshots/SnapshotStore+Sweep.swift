@@ -3,9 +3,9 @@ import SystemIO
 
 /// Cleaning up after crashes.
 extension SnapshotStore {
-    /// Removes what crashes left: labels of snapshots that are certainly gone and cannot be restored, and all temporary files except packs whose removal was
+    /// Removes what crashes left: labels of snapshots that are certainly gone and cannot be undeleted, and all temporary files except packs whose removal was
     /// interrupted. The caller must hold the writer's lock, since packs are written in the same folder.
-    /// - Parameter requireHeld: called before each removal; throws if the writer's lock is no longer held
+    /// - Parameter requireHeld: called before each removal; throws if the writer's lock is no longer held.
     func sweep(requireHeld: () throws(BackupError) -> Void) throws(BackupError) {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
@@ -24,7 +24,7 @@ extension SnapshotStore {
     }
 
     /// Does not follow a link: with a link in its place, another program could have the files of any folder removed.
-    /// - Throws: `notPermitted` for a link
+    /// - Throws: `notPermitted` for a link.
     private func openTemporary() throws(BackupError) -> DirectoryReader {
         guard try FileSystem.status(layout.temporary).kind != .symbolicLink else {
             throw BackupError(

@@ -23,7 +23,7 @@ final class SnapshotStore: Sendable {
     let layout: RepositoryLayout
     let protection: RepositoryProtection
     private let state = Mutex(State())
-    /// The snapshots that could be restored at the last query.
+    /// The snapshots that could be undeleted at the last query.
     let lastRemoved = Mutex<KnownRemoved?>(nil)
     let lastExpectedLabels = Mutex<ExpectedLabels?>(nil)
     private let removedIDs = Mutex<Set<SnapshotID>>([])
@@ -43,7 +43,7 @@ final class SnapshotStore: Sendable {
     func noteRemovedForGood(_ id: SnapshotID) { removedIDs.withLock { _ = $0.insert(id) } }
 
     /// Checks whether snapshots were added, removed or relabelled since the last scan.
-    /// - Returns: whether the list has changed
+    /// - Returns: whether the list has changed.
     @discardableResult
     func refresh() throws(BackupError) -> Bool {
         let now = try stamps()
@@ -70,7 +70,7 @@ final class SnapshotStore: Sendable {
     }
 
     /// Reads new records, and new or changed labels.
-    /// - Returns: whether the list has changed
+    /// - Returns: whether the list has changed.
     @discardableResult
     func scan() throws(BackupError) -> Bool {
         let number = nextScanNumber()
@@ -192,7 +192,7 @@ final class SnapshotStore: Sendable {
 extension SnapshotStore {
     /// Makes a snapshot visible. Everything it refers to must be durable.
     /// - Parameters:
-    ///   - requireHeld: called just before the record gets its name; throws if the writer's lock is no longer held
+    ///   - requireHeld: called just before the record gets its name; throws if the writer's lock is no longer held.
     ///   - willAppear: called just before the record gets its name, with the snapshot's name; returns whether to pin it. An error before that leaves nothing;
     ///     an error after it may leave the snapshot, if the file system fails.
     /// - Returns: the snapshot, with the next free name if another visible one has its name: hours of work must not be lost for a name. It is pinned from the
@@ -246,7 +246,7 @@ extension SnapshotStore {
 
     /// Replaces a snapshot's label. A damaged label is repaired first if possible, and otherwise set aside in `damaged/`.
     /// - Throws: `notFound`; `alreadyExists` when another visible snapshot has the new name; `unsupportedVersion` and errors of reading for a label that is
-    ///   currently unreadable, which is not replaced
+    ///   currently unreadable, which is not replaced.
     func changeLabel(_ id: SnapshotID, _ change: (inout SnapshotLabel) throws(BackupError) -> Void) throws(BackupError) {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
@@ -270,8 +270,8 @@ extension SnapshotStore {
         }
     }
 
-    /// Removes a snapshot's record durably, and then its label: it cannot be restored.
-    /// - Throws: `notFound`
+    /// Removes a snapshot's record durably, and then its label: it cannot be undeleted.
+    /// - Throws: `notFound`.
     func remove(_ id: SnapshotID) throws(BackupError) { try remove([id]) }
 
     /// Removes snapshots under one lock and with one scan: for ten thousand of them this takes seconds instead of hours.

@@ -7,7 +7,7 @@ public enum SnapshotTag {
     /// In bytes.
     public static let lengthLimit = 255
 
-    /// - Throws: `invalidArgument` for an invalid tag
+    /// - Throws: `invalidArgument` for an invalid tag.
     public static func check(_ tag: String) throws(BackupError) {
         let isClean = !tag.utf8.contains { $0 < 32 || $0 == 127 || $0 == UInt8(ascii: ",") }
         guard !tag.isEmpty, tag.utf8.count <= lengthLimit, isClean else {

@@ -3,8 +3,8 @@ import SystemIO
 
 extension Repository {
     /// The document of a source.
-    /// - Returns: `nil` when the repository has no document of it
-    /// - Throws: `repositoryDamaged`, `unsupportedVersion`; errors of reading
+    /// - Returns: `nil` when the repository has no document of it.
+    /// - Throws: `repositoryDamaged`, `unsupportedVersion`; errors of reading.
     public func source(_ id: SourceID) throws(BackupError) -> SourceDocument? {
         let path = layout.sourcePath(of: id)
         do throws(BackupError) {
@@ -57,7 +57,7 @@ extension Repository {
     }
 
     /// Writes the document of a source, atomically and durably. A damaged document is kept in `damaged/`: some of it may still be readable.
-    /// - Parameter isWanted: receives the current document; if it returns false, nothing is written, and `false` is returned
+    /// - Parameter isWanted: receives the current document; if it returns false, nothing is written, and `false` is returned.
     @discardableResult
     public func write(
         _ document: SourceDocument, ifWanted isWanted: (SourceDocument?) -> Bool = { _ in true }

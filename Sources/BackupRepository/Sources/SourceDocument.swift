@@ -66,7 +66,7 @@ extension SourceDocument {
     }
 
     /// Unknown keys are ignored: a later version may add some.
-    /// - Throws: `repositoryDamaged`, also for the document of another source; `unsupportedVersion`
+    /// - Throws: `repositoryDamaged`, also for the document of another source; `unsupportedVersion`.
     init(decoding bytes: [UInt8], for id: SourceID) throws(BackupError) {
         var reader = ByteReader(bytes)
         try StructureHeader.read(&reader, magic: Self.magic, version: Self.version, name: "source document")

@@ -8,7 +8,7 @@ public struct SourceID: Hashable, Sendable, Comparable, CustomStringConvertible 
     /// 32 lower-case hexadecimal digits.
     public let hexadecimal: String
 
-    /// - Returns: `nil` unless it is 32 lower-case hexadecimal digits
+    /// - Returns: `nil` unless it is 32 lower-case hexadecimal digits.
     public init?(hexadecimal: String) {
         guard hexadecimal.utf8.count == Self.digitCount, hexadecimal == hexadecimal.lowercased(),
             Hexadecimal.decode(hexadecimal.utf8) != nil

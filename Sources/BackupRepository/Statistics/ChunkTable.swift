@@ -16,7 +16,7 @@ struct ChunkTable {
 
     var count: Int { keys.count }
 
-    /// - Throws: errors of the catalog; `tooLarge` beyond four billion chunks
+    /// - Throws: errors of the catalog; `tooLarge` beyond four billion chunks.
     init(_ catalog: Catalog) throws(BackupError) {
         var table = Self.Columns()
         try catalog.read { database in

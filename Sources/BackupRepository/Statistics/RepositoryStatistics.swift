@@ -58,8 +58,8 @@ public struct RepositoryStatistics: Sendable {
 extension Repository {
     /// Counts the data of snapshots. Reads every directory object and content list at most twice, however many snapshots share it; file contents are not read.
     /// Takes 30 bytes of memory for each chunk of the repository.
-    /// - Parameter chosen: snapshots of this repository, oldest first
-    /// - Throws: `repositoryDamaged` when a folder or list of any snapshot cannot be read
+    /// - Parameter chosen: snapshots of this repository, oldest first.
+    /// - Throws: `repositoryDamaged` when a folder or list of any snapshot cannot be read.
     public func statistics(of chosen: [Snapshot]) throws(BackupError) -> RepositoryStatistics {
         let ids = Set(chosen.map(\.id))
         var walk = StatisticsWalk(

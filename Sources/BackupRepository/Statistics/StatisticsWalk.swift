@@ -102,7 +102,7 @@ extension StatisticsWalk {
         }
     }
 
-    /// - Parameter isStructure: whether the chunks are those of a folder; lists always count as structures
+    /// - Parameter isStructure: whether the chunks are those of a folder; lists always count as structures.
     private mutating func claim(_ content: FileContent, for owner: UInt32, isStructure: Bool) throws(BackupError) {
         for element in content.elements {
             switch element {
@@ -144,7 +144,7 @@ extension StatisticsWalk {
 // MARK: - Second pass
 
 extension StatisticsWalk {
-    /// - Parameter isShared: whether something above belongs to several snapshots; then everything below does
+    /// - Parameter isShared: whether something above belongs to several snapshots; then everything below does.
     private mutating func propagate(_ stored: StoredDirectory, isShared: Bool) throws(BackupError) {
         let key = Self.key(of: stored)
         guard let folder = folders[key] else { return }

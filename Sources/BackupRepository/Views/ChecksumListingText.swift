@@ -27,7 +27,7 @@ extension ChecksumListing {
     }
 
     /// The listing itself; reads the directory objects, but no files.
-    /// - Throws: `repositoryDamaged`
+    /// - Throws: `repositoryDamaged`.
     public static func text(
         of root: Directory, _ algorithm: Algorithm, in repository: Repository
     ) throws(BackupError) -> [UInt8] {

@@ -17,7 +17,7 @@ public enum SnapshotArchive {
     }
 
     /// Passes the members to `body` one by one: a hundred thousand at a time would take more memory than the archive's table.
-    /// - Throws: `repositoryDamaged`
+    /// - Throws: `repositoryDamaged`.
     public static func visit(
         _ snapshot: Snapshot, in repository: Repository, detail: Detail = .whole, names: ArchiveNames = .none,
         _ body: (ArchiveMember) throws(BackupError) -> Void
@@ -28,8 +28,8 @@ public enum SnapshotArchive {
     }
 
     /// - Parameters:
-    ///   - time: when the snapshot was made; used as the time of the listings
-    ///   - names: of files that have other names in the archive than the layout gives
+    ///   - time: when the snapshot was made; used as the time of the listings.
+    ///   - names: of files that have other names in the archive than the layout gives.
     public static func visit(
         _ root: Directory, layout: ArchivePathMap, time: Timestamp, in repository: Repository, detail: Detail = .whole,
         names: ArchiveNames = .none, _ body: (ArchiveMember) throws(BackupError) -> Void
@@ -38,7 +38,7 @@ public enum SnapshotArchive {
     }
 
     /// Passes the members with their sizes and pieces. The pieces of a large file, which would take gigabytes of memory, are left out.
-    /// - Parameter body: receives a member, and the content of a large file, whose pieces `Repository.visitPieces` provides one by one
+    /// - Parameter body: receives a member, and the content of a large file, whose pieces `Repository.visitPieces` provides one by one.
     public static func measure(
         _ root: Directory, layout: ArchivePathMap, time: Timestamp, in repository: Repository, names: ArchiveNames = .none,
         _ body: (ArchiveMember, FileContent?) throws(BackupError) -> Void

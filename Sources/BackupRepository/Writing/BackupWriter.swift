@@ -44,7 +44,7 @@ public final class BackupWriter: Sendable {
     public var storedByteCount: UInt64 { store.storedByteCount }
 
     /// For a file that the calling thread reads, preferably a small one.
-    /// - Parameter earlier: the same file in an earlier snapshot, with which it may share most of its data
+    /// - Parameter earlier: the same file in an earlier snapshot, with which it may share most of its data.
     public func makeContentWriter(_ policy: ChunkingPolicy, earlier: FileContent? = nil) -> ContentWriter {
         ContentWriter(store: store, cutter: makeCutter(policy), policy: policy, base: makeMatcher(policy, earlier))
     }
@@ -53,14 +53,14 @@ public final class BackupWriter: Sendable {
         repository.configuration.chunker.cutter(for: policy, gear: repository.gear)
     }
 
-    /// - Parameter earlier: the same file in an earlier snapshot
+    /// - Parameter earlier: the same file in an earlier snapshot.
     private func makeMatcher(_ policy: ChunkingPolicy, _ earlier: FileContent?) -> BaseMatcher? {
         guard let earlier else { return nil }
         return BaseMatcher(earlier: earlier, policy: policy, catalog: repository.catalog, resolver: repository.resolver)
     }
 
     /// Rejects a file with more pieces than readers accept before it is read, instead of after hours.
-    /// - Throws: `tooLarge`
+    /// - Throws: `tooLarge`.
     public func requireStorable(byteCount: UInt64, policy: ChunkingPolicy) throws(BackupError) {
         let pieceBytes = UInt64(repository.configuration.chunker.typicalPieceBytes(for: policy))
         guard byteCount / pieceBytes >= UInt64(ContentList.pieceCountLimit) else { return }
@@ -79,7 +79,7 @@ public final class BackupWriter: Sendable {
     /// - Parameters:
     ///   - earlier: the same file in an earlier snapshot, with which it may share most of its data. New chunks that are similar to old ones are then stored as
     ///     deltas.
-    ///   - progress: called with the number of bytes of each piece read
+    ///   - progress: called with the number of bytes of each piece read.
     public func store(
         _ source: any ByteSource, policy: ChunkingPolicy, earlier: FileContent? = nil,
         progress: (UInt64) throws(BackupError) -> Void = { _ in }
@@ -107,7 +107,7 @@ public final class BackupWriter: Sendable {
 
     /// Stores a folder's directory object. Its files and folders must have been stored by this writer, or come from a snapshot that existed when the writer was
     /// created.
-    /// - Throws: `invalidArgument` for names that occur twice or cannot be stored; `repositoryDamaged` when reused content is not in the repository
+    /// - Throws: `invalidArgument` for names that occur twice or cannot be stored; `repositoryDamaged` when reused content is not in the repository.
     public func store(_ entries: some Sequence<TreeEntry>) throws(BackupError) -> StoredDirectory {
         try cancellation?.check()
         var entries = Array(entries)
@@ -143,7 +143,7 @@ public final class BackupWriter: Sendable {
     }
 
     /// Checks which contents of an earlier snapshot can be reused, because all of their chunks are in intact packs. Reads only the catalog and content lists.
-    /// - Returns: the answers, in the order of `contents`
+    /// - Returns: the answers, in the order of `contents`.
     public func takeOver(_ contents: [FileContent]) throws(BackupError) -> [Bool] {
         let resolver = repository.resolver
         var ids: [ChunkID] = []
@@ -174,7 +174,7 @@ public final class BackupWriter: Sendable {
     }
 
     /// Moves contents composed of many elements to lists, as if they had been stored in one piece.
-    /// - Returns: `nil` if nothing has to change
+    /// - Returns: `nil` if nothing has to change.
     private func compact(_ entry: TreeEntry) throws(BackupError) -> FileContent? {
         let content = entry.content
         guard entry.kind == .file else { return nil }
@@ -208,9 +208,9 @@ public final class BackupWriter: Sendable {
 
     /// Makes the backup durable and then visible: data packs, metadata packs, catalog, record, each complete before the next begins. The writer cannot be used
     /// afterwards.
-    /// - Parameter willAppear: called with its name just before it becomes visible; returns whether to pin it
-    /// - Returns: the snapshot, with the next free name (`NAME_2`, …) if another one has the record's name
-    /// - Throws: any error; no snapshot is left then
+    /// - Parameter willAppear: called with its name just before it becomes visible; returns whether to pin it.
+    /// - Returns: the snapshot, with the next free name (`NAME_2`, …) if another one has the record's name.
+    /// - Throws: any error; no snapshot is left then.
     public func commit(
         _ record: SnapshotRecord, willAppear: (FileName) -> Bool = { _ in false }
     ) throws(BackupError) -> Snapshot {
@@ -248,13 +248,13 @@ public final class BackupWriter: Sendable {
 
 extension Repository {
     /// Starts a backup.
-    /// - Parameter expectsSnapshots: whether there should be snapshots, including removed ones; a repository without any is then not new, but incomplete
-    /// - Throws: `busy` when this or another process is writing a backup
+    /// - Parameter expectsSnapshots: whether there should be snapshots, including removed ones; a repository without any is then not new, but incomplete.
+    /// - Throws: `busy` when this or another process is writing a backup.
     public func makeWriter(expectsSnapshots: Bool = false) throws(BackupError) -> BackupWriter {
         try makeWriter(packSizeBytes: OpenPack.standardSizeBytes, expectsSnapshots: expectsSnapshots)
     }
 
-    /// - Parameter packSizeBytes: a pack is published when it has reached this length
+    /// - Parameter packSizeBytes: a pack is published when it has reached this length.
     func makeWriter(packSizeBytes: UInt64, expectsSnapshots: Bool = false) throws(BackupError) -> BackupWriter {
         try BackupWriter(repository: self, packSizeBytes: packSizeBytes, expectsSnapshots: expectsSnapshots)
     }

@@ -36,7 +36,7 @@ struct BaseMatcher {
         rest = ContentWalk(content, resolver)
     }
 
-    /// - Parameter id: the next chunk of the new version
+    /// - Parameter id: the next chunk of the new version.
     mutating func observe(_ id: ChunkID) throws(BackupError) -> Match {
         try fill()
         let here = cursor

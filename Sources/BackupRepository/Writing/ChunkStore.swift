@@ -43,7 +43,7 @@ final class ChunkStore: Sendable {
     private let publishing: WorkGroup
     private let requireHeld: @Sendable () throws(BackupError) -> Void
 
-    /// - Parameter requireHeld: called before a pack is published or removed; throws if the writer's lock is no longer held
+    /// - Parameter requireHeld: called before a pack is published or removed; throws if the writer's lock is no longer held.
     init(
         layout: RepositoryLayout, catalog: Catalog, reader: ChunkReader, packSizeBytes: UInt64,
         requireHeld: @escaping @Sendable () throws(BackupError) -> Void
@@ -62,14 +62,14 @@ final class ChunkStore: Sendable {
     var storedByteCount: UInt64 { state.withLock { $0.storedByteCount } }
 
     /// A chunk's name.
-    /// - Parameter digest: the SHA-256 of `plain`, if it is already known
+    /// - Parameter digest: the SHA-256 of `plain`, if it is already known.
     func name(of plain: UnsafeRawBufferPointer, digest: SHA256Digest? = nil) -> ChunkID {
         if let digest, !protection.isSealing { return ChunkID(digest) }
         return protection.chunkID(of: plain)
     }
 
     /// Stores a chunk unless the repository has it.
-    /// - Parameter similar: a chunk of an earlier backup that may be similar; then only the delta is stored
+    /// - Parameter similar: a chunk of an earlier backup that may be similar; then only the delta is stored.
     func store(
         _ id: ChunkID, _ plain: UnsafeRawBufferPointer, kind: PackKind, compression: ChunkEncoder.Compression,
         similar: StoredChunk? = nil
@@ -101,7 +101,7 @@ final class ChunkStore: Sendable {
         }
     }
 
-    /// - Returns: false for a chunk that is certainly not in the repository
+    /// - Returns: false for a chunk that is certainly not in the repository.
     private func mayBeStored(_ id: ChunkID) throws(BackupError) -> Bool {
         let (filter, isFilled, mustMake) = state.withLock { state in
             state.lookUpCount += 1
@@ -146,7 +146,7 @@ final class ChunkStore: Sendable {
     }
 
     /// Ensures that referenced chunks that this backup did not store exist, so that a new snapshot can rely on them.
-    /// - Throws: `repositoryDamaged`
+    /// - Throws: `repositoryDamaged`.
     func require(_ ids: [ChunkID]) throws(BackupError) {
         try guarded { () throws(BackupError) in
             let missing = state.withLock { state in ids.filter { !state.claimed.contains($0) } }

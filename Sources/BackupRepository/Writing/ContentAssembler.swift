@@ -43,7 +43,7 @@ final class ContentAssembler: Sendable {
     }
 
     /// Takes chunk number `index`, in any order.
-    /// - Returns: the chunks that are now in order and must be stored
+    /// - Returns: the chunks that are now in order and must be stored.
     func insert(
         _ chunk: NamedChunk, at index: Int
     ) throws(BackupError) -> [(chunk: NamedChunk, similar: StoredChunk?)] {

@@ -18,8 +18,8 @@ struct ContentListBuilder {
     private let store: @Sendable (_ list: [UInt8], _ earlier: ChunkID?) throws(BackupError) -> ChunkID
 
     /// - Parameters:
-    ///   - isPositional: whether the file's chunks keep their places when some of them change
-    ///   - store: stores a list as a metadata chunk; receives the earlier list in its place
+    ///   - isPositional: whether the file's chunks keep their places when some of them change.
+    ///   - store: stores a list as a metadata chunk; receives the earlier list in its place.
     init(
         isPositional: Bool = false,
         store: @escaping @Sendable (_ list: [UInt8], _ earlier: ChunkID?) throws(BackupError) -> ChunkID
@@ -28,7 +28,7 @@ struct ContentListBuilder {
         self.store = store
     }
 
-    /// - Parameter earlier: the list of the file's earlier version that contains the element's place
+    /// - Parameter earlier: the list of the file's earlier version that contains the element's place.
     mutating func append(_ element: FileContent.Element, earlier: ChunkID? = nil) throws(BackupError) {
         try append(element, level: 0, earlier)
     }

@@ -26,7 +26,7 @@ final class ContentPipeline: Sendable {
     /// The buffers that a file is read into.
     static func makeBlocks() -> BlockPool { BlockPool(blockSizeBytes: blockSizeBytes, limit: blockLimit) }
 
-    /// - Parameter blocks: from `makeBlocks`; the file's first block may have been taken from it
+    /// - Parameter blocks: from `makeBlocks`; the file's first block may have been taken from it.
     init(
         store: ChunkStore, pool: WorkerPool, blocks: BlockPool, cutter: ChunkCutter, policy: ChunkingPolicy,
         base: sending BaseMatcher?
@@ -42,8 +42,8 @@ final class ContentPipeline: Sendable {
 
     /// Stores a file.
     /// - Parameters:
-    ///   - first: the file's first block
-    ///   - read: reads the next bytes into a block; fewer than its size only at the end of the file
+    ///   - first: the file's first block.
+    ///   - read: reads the next bytes into a block; fewer than its size only at the end of the file.
     func run(
         first: BlockPool.Block, read: (UInt64, UnsafeMutableRawBufferPointer) throws(BackupError) -> Int
     ) throws(BackupError) -> StoredFile {

@@ -28,7 +28,7 @@ public final class ContentWriter {
         assembler = ContentAssembler(store: store, policy: policy, base: base)
     }
 
-    /// - Throws: `noSpace`, `inputOutput`; the writer cannot be used afterwards
+    /// - Throws: `noSpace`, `inputOutput`; the writer cannot be used afterwards.
     public func append(_ bytes: UnsafeRawBufferPointer) throws(BackupError) {
         try requireUsable()
         isUsable = false
@@ -95,7 +95,7 @@ public final class ContentWriter {
 
 extension ChunkStore {
     /// Stores a content list.
-    /// - Parameter earlier: a list with which it may share most elements
+    /// - Parameter earlier: a list with which it may share most elements.
     func storeList(_ bytes: [UInt8], earlier: ChunkID? = nil) throws(BackupError) -> ChunkID {
         try bytes.withUnsafeBytesThrowing { (buffer) throws(BackupError) in
             let id = name(of: buffer)

@@ -25,8 +25,8 @@ final class OpenPack: Sendable {
     }
 
     /// Adds a chunk, to a new pack if there is none.
-    /// - Parameter packed: its bytes as stored in the pack
-    /// - Returns: the pack, if this chunk has filled it: the caller owns it now and has to publish it
+    /// - Parameter packed: its bytes as stored in the pack.
+    /// - Returns: the pack, if this chunk has filled it: the caller owns it now and has to publish it.
     func append(_ entry: PackEntry, _ packed: UnsafeRawBufferPointer) throws(BackupError) -> PackWriter? {
         try writer.withLock { (writer) throws(BackupError) in
             let pack: PackWriter

@@ -28,7 +28,7 @@ enum ExtendedAttributes {
 
     private static func isReserved(_ name: String) -> Bool { reservedPrefixes.contains { name.hasPrefix($0) } }
 
-    /// - Throws: `noAttribute`
+    /// - Throws: `noAttribute`.
     static func value(of name: String, node: any Node) throws(BackupError) -> [UInt8] {
         // An attribute of the app's file takes precedence over the type derived from its name.
         if !isReserved(name),

@@ -111,7 +111,7 @@ final class DropContent: Sendable {
     }
 
     /// Copies a part of an open file into this one.
-    /// - Returns: bytes copied: fewer than `count` at the end of the file, or if it would take too long
+    /// - Returns: bytes copied: fewer than `count` at the end of the file, or if it would take too long.
     func copy(
         _ source: any OpenFile, at sourceOffset: UInt64, to offset: UInt64, count: UInt64
     ) throws(BackupError) -> UInt64 {
@@ -134,7 +134,7 @@ final class DropContent: Sendable {
         return done
     }
 
-    /// - Returns: `nil` when this is not a copy of that file from its beginning
+    /// - Returns: `nil` when this is not a copy of that file from its beginning.
     private func refer(to source: any OpenFile, at offset: UInt64, count: UInt64) -> UInt64? {
         guard let table = source.storedContent else { return nil }
         return spooling.withLock { _ in state.withLock { state in refer(to: source, table, at: offset, count: count, &state) } }

@@ -72,7 +72,7 @@ final class DroppedFile: FileNode {
     }
 
     /// Runs a change of the bytes.
-    /// - Throws: `busy` while they are checked or restored
+    /// - Throws: `busy` while they are checked or restored.
     private func changing<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
         let isAdmitted = state.withLock { state in
             if !state.isBeingJudged { state.changeCount += 1 }
@@ -183,7 +183,7 @@ final class DroppedFile: FileNode {
     }
 
     /// Writes through an open file.
-    /// - Returns: the write's number, and the result of `body`
+    /// - Returns: the write's number, and the result of `body`.
     func write<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> (number: Int, result: Result) {
         let result = try changing(body)
         return (noteWrite(), result)
@@ -198,9 +198,9 @@ final class DroppedFile: FileNode {
     }
 
     /// - Parameters:
-    ///   - process: the thread that closes the file
-    ///   - opener: the process that opened it; `nil` when it is unknown
-    ///   - lastWrite: the number of the last write through that open file, 0 for none: only a writer's close submits the file
+    ///   - process: the thread that closes the file.
+    ///   - opener: the process that opened it; `nil` when it is unknown.
+    ///   - lastWrite: the number of the last write through that open file, 0 for none: only a writer's close submits the file.
     func flush(process: Int32, opener: Int32?, lastWrite: Int) throws(BackupError) {
         let (isNew, name) = state.withLock { state in
             (
@@ -256,7 +256,7 @@ final class DroppedFile: FileNode {
     }
 
     /// A log that arrives after its database was restored is useless: a user who moves in both would believe that both were restored.
-    /// - Throws: `invalidContent`
+    /// - Throws: `invalidContent`.
     private func requireNeededLog(_ name: FileName) throws(BackupError) {
         guard let database = DropName.database(ofLog: name), content.size > 0,
             let inbox = state.withLock({ $0.inbox }), inbox.file(named: database)?.isRestored == true

@@ -18,7 +18,7 @@ public enum LeftDrops {
     }
 
     /// Clears a spool of dropped files. It must not be served any more.
-    /// - Parameter folder: for files that were never submitted; created when needed
+    /// - Parameter folder: for files that were never submitted; created when needed.
     public static func clear(_ spool: String, keepingIn folder: String) throws(BackupError) -> Outcome {
         var outcome = Outcome()
         var staying: Set<FileName> = []
@@ -40,7 +40,7 @@ public enum LeftDrops {
         return outcome
     }
 
-    /// - Returns: its name in the folder: existing files are not replaced
+    /// - Returns: its name in the folder: existing files are not replaced.
     private static func move(
         _ content: FileName, in spool: String, to folder: String, as name: FileName
     ) throws(BackupError) -> FileName {

@@ -13,7 +13,7 @@ public protocol TreeOperations: AnyObject, Sendable {
     /// What a request for the node may wait for long; `nil` if it does not wait. Never blocks.
     func wait(of inode: InodeNumber, for aim: RequestAim) -> RequestWait?
     /// Whether access to the node has to wait for an unfinished backup. Never blocks; `TreeObserver.pendingEnded` signals when to ask again.
-    /// - Parameter forAttributes: whether the access is only for the node's attributes, or for a name in it
+    /// - Parameter forAttributes: whether the access is only for the node's attributes, or for a name in it.
     func isPending(_ inode: InodeNumber, forAttributes: Bool) -> Bool
 
     func attributes(of inode: InodeNumber, handle: HandleNumber?) throws(BackupError) -> NodeAttributes
@@ -24,20 +24,20 @@ public protocol TreeOperations: AnyObject, Sendable {
     func readLink(_ inode: InodeNumber) throws(BackupError) -> [UInt8]
 
     /// - Parameters:
-    ///   - flags: those of open(2)
-    ///   - process: the process that opens it; 0 when the kernel does not report it
+    ///   - flags: those of open(2).
+    ///   - process: the process that opens it; 0 when the kernel does not report it.
     func openFile(_ inode: InodeNumber, flags: Int32, process: Int32) throws(BackupError) -> OpenedFile
     /// Creates and opens a file; counts one lookup.
     func createFile(
         _ name: FileName, in parent: InodeNumber, flags: Int32, process: Int32
     ) throws(BackupError) -> (attributes: NodeAttributes, file: OpenedFile)
-    /// - Returns: bytes read: fewer than `buffer.count` only at the end of the file
+    /// - Returns: bytes read: fewer than `buffer.count` only at the end of the file.
     func read(
         _ handle: HandleNumber, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
     ) throws(BackupError) -> Int
     func write(_ handle: HandleNumber, at offset: UInt64, _ bytes: UnsafeRawBufferPointer) throws(BackupError)
     /// copy_file_range(2), within this tree. Immutable content is only referenced.
-    /// - Returns: bytes copied: fewer than `count` at the end of the source, and if copying all of it would take long; at most `UInt32.max`
+    /// - Returns: bytes copied: fewer than `count` at the end of the source, and if copying all of it would take long; at most `UInt32.max`.
     func copy(
         from source: HandleNumber, at sourceOffset: UInt64, to handle: HandleNumber, at offset: UInt64, count: UInt64
     ) throws(BackupError) -> UInt64
@@ -51,7 +51,7 @@ public protocol TreeOperations: AnyObject, Sendable {
     func openDirectory(_ inode: InodeNumber) throws(BackupError) -> OpenedDirectory
     /// Lists a folder from `offset` (0 at the start), `.` and `..` first. `body` gets each name, its attributes and the offset to continue from. It returns
     /// false when it has no space left; that name is not counted then and comes again.
-    /// - Parameter countsLookUps: whether each accepted name counts one lookup (READDIRPLUS does, except for `.` and `..`)
+    /// - Parameter countsLookUps: whether each accepted name counts one lookup (READDIRPLUS does, except for `.` and `..`).
     func readDirectory(
         _ handle: HandleNumber, from offset: UInt64, countsLookUps: Bool,
         _ body: (_ name: FileName, _ attributes: NodeAttributes, _ nextOffset: UInt64) -> Bool
@@ -65,12 +65,12 @@ public protocol TreeOperations: AnyObject, Sendable {
     ) throws(BackupError) -> NodeAttributes
     func removeDirectory(_ name: FileName, in parent: InodeNumber) throws(BackupError)
     func removeFile(_ name: FileName, in parent: InodeNumber) throws(BackupError)
-    /// - Parameter mayReplace: false for `RENAME_NOREPLACE`
+    /// - Parameter mayReplace: false for `RENAME_NOREPLACE`.
     func rename(
         _ name: FileName, in parent: InodeNumber, to newName: FileName, in newParent: InodeNumber, mayReplace: Bool
     ) throws(BackupError)
 
-    /// - Throws: `noAttribute` when there is no attribute with that name
+    /// - Throws: `noAttribute` when there is no attribute with that name.
     func extendedAttribute(_ name: String, of inode: InodeNumber) throws(BackupError) -> [UInt8]
     func extendedAttributeNames(of inode: InodeNumber) throws(BackupError) -> [String]
     func setExtendedAttribute(_ name: String, of inode: InodeNumber, to value: [UInt8]) throws(BackupError)

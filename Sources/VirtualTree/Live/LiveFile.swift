@@ -9,7 +9,7 @@ final class LiveFile: FileNode {
     private let found: NodeAttributes
     private let context: TreeContext
 
-    /// - Parameter inode: the number shared by all its states
+    /// - Parameter inode: the number shared by all its states.
     init(_ entry: LiveEntry, at path: [FileName], inode: InodeNumber, context: TreeContext) {
         self.path = path
         self.context = context
@@ -17,7 +17,7 @@ final class LiveFile: FileNode {
         found = LiveFolder.attributes(entry, at: path, inode, context)
     }
 
-    /// - Throws: `stale` when the state that was found is gone: a new lookup finds the new one
+    /// - Throws: `stale` when the state that was found is gone: a new lookup finds the new one.
     private func entry() throws(BackupError) -> LiveEntry {
         guard let version else { return try context.liveEntry(.file, at: path) }
         // The state found a moment ago: the app may write all the time, and each access would otherwise see a newer one.

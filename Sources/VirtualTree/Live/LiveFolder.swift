@@ -24,7 +24,7 @@ final class LiveFolder: FolderNode {
     }
 
     /// - Parameters:
-    ///   - path: of the entry, relative to `live/`
+    ///   - path: of the entry, relative to `live/`.
     ///   - inode: its number, independent of its state. To the kernel each state of a file is a separate node, so that cached pages and attributes of different
     ///     states are never mixed.
     static func attributes(
@@ -81,7 +81,7 @@ final class LiveFolder: FolderNode {
 
 extension TreeContext {
     /// The current entry at `path` of `live/`.
-    /// - Throws: `notFound`, also when its kind has changed
+    /// - Throws: `notFound`, also when its kind has changed.
     func liveEntry(_ kind: LiveEntry.Kind, at path: [FileName]) throws(BackupError) -> LiveEntry {
         guard let entry = try live.entry(at: path), entry.kind == kind else {
             throw .notFound(path.last ?? "live")

@@ -4,8 +4,8 @@ import Glibc
 /// A file of the tree.
 protocol FileNode: Node {
     /// - Parameters:
-    ///   - flags: those of open(2)
-    ///   - process: the process (thread group) that opens it; 0 when unknown
+    ///   - flags: those of open(2).
+    ///   - process: the process (thread group) that opens it; 0 when unknown.
     func open(flags: Int32, process: Int32) throws(BackupError) -> any OpenFile
 }
 

@@ -9,8 +9,8 @@ struct FolderListing: Sendable {
     private let make: @Sendable (Int) throws(BackupError) -> any Node
 
     /// - Parameters:
-    ///   - child: describes a child in the listing
-    ///   - node: creates the node, when the kernel wants to keep it
+    ///   - child: describes a child in the listing.
+    ///   - node: creates the node, when the kernel wants to keep it.
     init(
         count: Int, child: @escaping @Sendable (Int) throws(BackupError) -> Child,
         node: @escaping @Sendable (Int) throws(BackupError) -> any Node

@@ -4,7 +4,7 @@ import BackupCore
 protocol FolderNode: Node {
     /// - Throws: `notFound`.
     func child(named name: FileName) throws(BackupError) -> any Node
-    /// - Throws: the reason why the folder cannot be opened although it is listed
+    /// - Throws: the reason why the folder cannot be opened although it is listed.
     func requireOpenable() throws(BackupError)
     /// The current contents. A listing does not change while it is read.
     func listing() throws(BackupError) -> FolderListing
@@ -13,7 +13,7 @@ protocol FolderNode: Node {
     /// How long the kernel may cache that a name does not exist, in seconds.
     func absenceTimeoutSeconds(of name: FileName) -> Double
 
-    /// - Parameter isCancelled: whether the requesting program has stopped waiting; polled repeatedly
+    /// - Parameter isCancelled: whether the requesting program has stopped waiting; polled repeatedly.
     func makeDirectory(_ name: FileName, unless isCancelled: () -> Bool) throws(BackupError) -> any Node
     func removeDirectory(_ name: FileName) throws(BackupError)
     func createFile(_ name: FileName) throws(BackupError) -> any FileNode

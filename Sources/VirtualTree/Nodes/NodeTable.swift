@@ -19,7 +19,7 @@ final class NodeTable: Sendable {
 
     init(root: any Node) { self.root = root }
 
-    /// - Throws: `notFound` for a number that the kernel has released
+    /// - Throws: `notFound` for a number that the kernel has released.
     func node(_ inode: InodeNumber) throws(BackupError) -> any Node {
         if inode == .root { return root }
         guard let node = entries.withLock({ $0[inode.rawValue]?.node }) else {

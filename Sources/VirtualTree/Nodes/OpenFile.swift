@@ -13,7 +13,7 @@ protocol OpenFile: AnyObject, Sendable {
     func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int
     func write(at offset: UInt64, _ bytes: UnsafeRawBufferPointer) throws(BackupError)
     /// copy_file_range(2) from another open file.
-    /// - Returns: bytes copied, 0 at the end of the source
+    /// - Returns: bytes copied, 0 at the end of the source.
     func copy(from source: any OpenFile, at sourceOffset: UInt64, to offset: UInt64, count: UInt64) throws(BackupError) -> UInt64
     func flush(process: Int32) throws(BackupError)
     func synchronize() throws(BackupError)

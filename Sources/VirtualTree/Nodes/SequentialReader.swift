@@ -12,7 +12,7 @@ struct SequentialReader: Sendable {
     private var expectedEnd: UInt64 = 0
 
     /// Records a read.
-    /// - Returns: the range to prefetch now, without what was returned before; `nil` when there is none, or when reads are random
+    /// - Returns: the range to prefetch now, without what was returned before; `nil` when there is none, or when reads are random.
     mutating func next(after offset: UInt64, count: Int, size: UInt64) -> Range<UInt64>? {
         let readEnd = min(size, offset + UInt64(count))
         let isNear = offset <= end + Self.toleranceBytes && offset + Self.toleranceBytes >= end

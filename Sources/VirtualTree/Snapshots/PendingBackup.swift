@@ -42,8 +42,8 @@ final class PendingBackup: Sendable {
     var isPinned: Bool { pin.withLock { $0.isWanted } }
 
     /// Requests that it is pinned once it is made.
-    /// - Returns: false when it is too late for that
-    /// - Throws: `busy` when it has been cancelled
+    /// - Returns: false when it is too late for that.
+    /// - Throws: `busy` when it has been cancelled.
     func pin(_ isPinned: Bool) throws(BackupError) -> Bool {
         let isNoted: Bool? = pin.withLock { pin in
             guard !pin.isSettled else { return false }
@@ -62,7 +62,7 @@ final class PendingBackup: Sendable {
             remedy: "Wait a moment, and look again.")
     }
 
-    /// - Returns: whether to pin it; later changes of the pin go to the backup itself
+    /// - Returns: whether to pin it; later changes of the pin go to the backup itself.
     func settlePin() -> Bool {
         pin.withLock { pin in
             pin.isSettled = true
@@ -82,7 +82,7 @@ final class PendingBackup: Sendable {
     func cancel() { cancellation.request() }
 
     /// Cancels it unless it is to be pinned.
-    /// - Returns: whether it was cancelled
+    /// - Returns: whether it was cancelled.
     func cancelUnlessPinned() -> Bool {
         pin.withLock { pin in
             if !pin.isWanted { cancel() }
@@ -98,9 +98,9 @@ final class PendingBackup: Sendable {
 
     /// Waits until it has ended.
     /// - Parameters:
-    ///   - limit: the maximum time in seconds; `nil` for no limit
-    ///   - isCancelled: whether to stop waiting immediately
-    /// - Returns: its result; `nil` when it still runs
+    ///   - limit: the maximum time in seconds; `nil` for no limit.
+    ///   - isCancelled: whether to stop waiting immediately.
+    /// - Returns: its result; `nil` when it still runs.
     func wait(atMostSeconds limit: Double?, unless isCancelled: () -> Bool = { false }) -> Outcome? {
         wait(until: { $0.outcome != nil }, atMostSeconds: limit, unless: isCancelled)
         return result

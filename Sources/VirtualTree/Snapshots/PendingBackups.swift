@@ -29,8 +29,8 @@ final class PendingBackups: Sendable {
 
     /// Starts a backup in its own thread.
     /// - Parameters:
-    ///   - folder: the number of `snapshots/`
-    ///   - onEnd: called on that thread when the backup has ended and is accessible
+    ///   - folder: the number of `snapshots/`.
+    ///   - onEnd: called on that thread when the backup has ended and is accessible.
     func begin(
         _ name: FileName, in folder: InodeNumber, onEnd: @escaping @Sendable () -> Void,
         _ make: @escaping @Sendable (PendingBackup) throws(BackupError) -> MadeSnapshot
@@ -95,7 +95,7 @@ final class PendingBackups: Sendable {
     }
 
     /// Shows the folder of an unfinished backup.
-    /// - Returns: its result, if it has ended just now: no folder is shown then
+    /// - Returns: its result, if it has ended just now: no folder is shown then.
     func show(_ backup: PendingBackup) -> PendingBackup.Outcome? {
         state.withLock { state in
             if let outcome = backup.result { return outcome }

@@ -90,7 +90,7 @@ final class PendingFolder: FolderNode {
     private static let appearanceNanoseconds: UInt64 = 2_000_000_000
 
     /// For a backup that exists already while follow-up work, such as retention, still runs. Waiting for that would keep `snapshots/` locked.
-    /// - Returns: false when it has ended meanwhile
+    /// - Returns: false when it has ended meanwhile.
     private func setPinnedWhereVisible(_ isPinned: Bool) throws(BackupError) -> Bool {
         let deadline = SystemClock.monotonicNanoseconds() + Self.appearanceNanoseconds
         while isPending {

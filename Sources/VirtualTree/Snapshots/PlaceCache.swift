@@ -22,7 +22,7 @@ final class PlaceCache: Sendable {
 
     private let blocks = Mutex<[Block]>([])
 
-    /// - Throws: `repositoryDamaged` when a chunk of this file is missing; damage to its neighbours is not reported
+    /// - Throws: `repositoryDamaged` when a chunk of this file is missing; damage to its neighbours is not reported.
     func pieces(
         of index: Int, in directory: Directory, folder: InodeNumber, repository: Repository
     ) throws(BackupError) -> [ContentPiece] {

@@ -22,7 +22,7 @@ final class SnapshotAnnouncer: Sendable {
     /// An unfinished backup has ended.
     func pendingEnded() { state.withLock { $0.observer }?.pendingEnded() }
 
-    /// - Parameter snapshots: all current snapshots
+    /// - Parameter snapshots: all current snapshots.
     func announce(_ snapshots: [Snapshot]) {
         let root = InodeNumber.root
         let folder = root.child("snapshots")
@@ -51,7 +51,7 @@ final class SnapshotAnnouncer: Sendable {
         return try body()
     }
 
-    /// - Returns: the generation of a list that the kernel knows, at least
+    /// - Returns: the generation of a list that the kernel knows, at least.
     func settledGeneration() -> UInt64 {
         let (generation, observer) = state.withLock { ($0.generation, $0.observer) }
         observer?.waitUntilTold()

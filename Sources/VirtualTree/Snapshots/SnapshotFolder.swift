@@ -80,7 +80,7 @@ final class SnapshotFolder: FolderNode {
         try context.services.setPinned(snapshot, isPinned)
     }
 
-    /// - Throws: `invalidArgument` for anything but `1` or `0`
+    /// - Throws: `invalidArgument` for anything but `1` or `0`.
     static func isPin(_ value: [UInt8], of name: FileName) throws(BackupError) -> Bool {
         switch value {
         case [UInt8(ascii: "1")]: return true

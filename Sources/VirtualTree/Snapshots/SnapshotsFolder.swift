@@ -138,7 +138,7 @@ final class SnapshotsFolder: FolderNode {
     private static let shortestWaitNanoseconds: UInt64 = 100_000_000
 
     /// The result of `mkdir`, when it has waited for the backup as long as it may, or another program wants to list the folder.
-    /// - Parameter looks: how often the folder was listed before the `mkdir`
+    /// - Parameter looks: how often the folder was listed before the `mkdir`.
     private func answer(_ backup: PendingBackup, looks: Int, unless isCancelled: () -> Bool) throws(BackupError) -> any Node {
         let started = SystemClock.monotonicNanoseconds()
         backup.waitUntilBegun(atMostSeconds: Self.beginningSeconds, unless: isCancelled)
@@ -193,8 +193,8 @@ final class SnapshotsFolder: FolderNode {
     }
 
     /// Cancels an unfinished backup.
-    /// - Returns: `nil` when it is gone, or the backup if it was finished meanwhile
-    /// - Throws: `notPermitted` when it is to be pinned: it continues
+    /// - Returns: `nil` when it is gone, or the backup if it was finished meanwhile.
+    /// - Throws: `notPermitted` when it is to be pinned: it continues.
     private func finishedMeanwhile(_ backup: PendingBackup) throws(BackupError) -> MadeSnapshot? {
         guard backup.cancelUnlessPinned() else { throw Self.pinned(backup.name) }
         switch backup.wait(atMostSeconds: Self.cancellationSeconds) {

@@ -17,7 +17,7 @@ final class StoredLink: LinkNode {
 
     func attributes() throws(BackupError) -> NodeAttributes { folder.attributes(of: try folder.entry(at: index), inode) }
 
-    /// - Throws: `repositoryDamaged` for a target that no writer stores: the kernel would cut it off at the NUL, and show another target
+    /// - Throws: `repositoryDamaged` for a target that no writer stores: the kernel would cut it off at the NUL, and show another target.
     func target() throws(BackupError) -> [UInt8] {
         let entry = try folder.entry(at: index)
         let target = try folder.repository.readAll(ExtentTable(plainContent: folder.repository.pieces(of: entry.content)))

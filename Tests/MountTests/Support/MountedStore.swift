@@ -7,8 +7,8 @@ extension Room {
 
     /// Runs a test with a new store, mounted.
     /// - Parameters:
-    ///   - setUp: more arguments for `init`: `--sample` fills the store
-    ///   - extra: environment of the process that serves the mount
+    ///   - setUp: more arguments for `init`: `--sample` fills the store.
+    ///   - extra: environment of the process that serves the mount.
     static func withMount(
         _ setUp: String = "", _ extra: [String: String] = [:], _ body: (Room) throws -> Void
     ) throws {

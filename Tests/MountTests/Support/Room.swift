@@ -108,7 +108,7 @@ final class Room {
     }
 
     /// Unmounts every mount of this room.
-    /// - Returns: the mounts that existed
+    /// - Returns: the mounts that existed.
     private func unmountAll() -> [String] {
         let found = mounts
         for _ in 0..<20 {
@@ -136,7 +136,7 @@ final class Room {
         processes.map(\.number).filter { Machine.linkTarget("/proc/\($0)/exe")?.hasSuffix("/backupfs") == true }
     }
 
-    /// - Returns: whether none is left after a while
+    /// - Returns: whether none is left after a while.
     func waitForProcesses() -> Bool {
         for turn in 0..<3_000 {
             if processes.isEmpty { return true }

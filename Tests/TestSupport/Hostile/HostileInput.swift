@@ -53,7 +53,7 @@ public struct HostileInput: Sendable, CustomTestStringConvertible {
     }
 
     /// Creates the file.
-    /// - Returns: its path
+    /// - Returns: its path.
     public func make(in folder: TemporaryFolder) throws -> String {
         let path = folder("crafted")
         let result = try run(["python3", "-c", script, path])
