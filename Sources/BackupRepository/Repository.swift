@@ -4,8 +4,8 @@ import SystemIO
 
 /// A repository: snapshots of file trees, deduplicated, in a folder.
 ///
-/// Reading is thread-safe, while other processes add, rename and remove snapshots. Writing goes through a `BackupWriter`, of which only one can exist at a time
-/// across all processes.
+/// Reading is thread-safe, while other processes add, rename and remove snapshots. Writing
+/// goes through a `BackupWriter`, of which only one can exist at a time across all processes.
 public final class Repository: Sendable {
     /// Approximate size of the cache for decoded directory objects, in bytes.
     private static let directoryCacheBytes = 8 << 20
@@ -54,8 +54,7 @@ public final class Repository: Sendable {
 // MARK: - Making and opening
 
 extension Repository {
-    /// Creates a repository in a folder that does not exist yet or is empty. The `config` file is written last: after a crash before it, `create` can be called
-    /// again.
+    /// Creates a repository in a missing or empty folder. The `config` file is written last: after a crash before it, `create` can be called again.
     /// - Parameter password: creates an encrypted repository that this password opens; a forgotten password cannot be recovered.
     /// - Throws: `alreadyExists` when there is a repository; `notEmpty` when there is anything else.
     public static func create(
@@ -129,8 +128,8 @@ extension Repository {
     /// - Parameters:
     ///   - secret: called for the password or key, only if the repository is encrypted.
     ///   - catalogHome: the place for a catalog that must not be beside the packs.
-    /// - Throws: `noRepository`; `unsupportedVersion` or `repositoryDamaged` for the config or the key file; `wrongPassword`, also without a `secret`; errors
-    ///   of `secret`.
+    /// - Throws: `noRepository`; `unsupportedVersion` or `repositoryDamaged` for the config
+    ///   or the key file; `wrongPassword`, also without a `secret`; errors of `secret`.
     public static func open(
         at path: String, secret: RepositorySecretSource? = nil, catalogHome: CatalogHome = .cache
     ) throws(BackupError) -> Repository {
@@ -253,8 +252,8 @@ extension Repository {
         try snapshotStore.changeLabel(id) { $0.isPinned = isPinned }
     }
 
-    /// Records when the snapshot was last proved to be restorable. A no-op if its label is missing or unreadable: a label with less information must not
-    /// replace it.
+    /// Records when the snapshot was last proved to be restorable. A no-op if its label
+    /// is missing or unreadable: a label with less information must not replace it.
     /// - Throws: `notFound`.
     public func setVerified(_ id: SnapshotID, at time: Timestamp) throws(BackupError) {
         guard snapshot(id: id) == nil || snapshotStore.hasKnownLabel(id) else { return }

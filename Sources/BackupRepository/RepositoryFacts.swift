@@ -18,8 +18,7 @@ extension Repository {
         return RepositoryFacts(id: configuration.repositoryID, isEncrypted: configuration.isEncrypted)
     }
 
-    /// To be called before a store trusts the config of a repository that it has not used before: a user who can write there could have switched the encryption
-    /// off.
+    /// To be called before a store trusts the config of a repository that it has not used: a user who can write there could have switched the encryption off.
     /// - Throws: `notPermitted` for a repository that has a key file although its config says that it is not encrypted.
     public static func requireNoKey(unlessEncrypted facts: RepositoryFacts, at path: String) throws(BackupError) {
         guard !facts.isEncrypted else { return }

@@ -92,8 +92,8 @@ final class KernelNotifier: Sendable {
         }
     }
 
-    /// Waits until nothing is being created in a folder: otherwise this thread would block in the kernel until then and could not end, even if this program
-    /// were killed.
+    /// Waits until nothing is being created in a folder: otherwise this thread would block
+    /// in the kernel until then and could not end, even if this program were killed.
     /// - Returns: false when the mount is ending.
     private func waitUntilFree(_ news: News) -> Bool {
         guard case .name = news else { return true }

@@ -35,8 +35,8 @@ public struct MountServer: Sendable {
         userID = entry.userID
     }
 
-    /// Whether it is possible to wait for its process. The process ID that the mount reports is not trusted by itself: the process must belong to the user who
-    /// mounted it.
+    /// Whether it is possible to wait for its process. The process ID that the mount reports
+    /// is not trusted by itself: the process must belong to the user who mounted it.
     public var isWaitable: Bool {
         guard let process, process.isOfHere else { return false }
         return process.hasEnded || userID == nil || process.userID == userID

@@ -47,11 +47,11 @@ public final class MountSession: Sendable {
 
     /// Mounts, serves until the end, and unmounts. Call it once.
     /// - Parameters:
-    ///   - endsOnSignals: whether SIGTERM, SIGINT, SIGHUP and SIGUSR1 end the mount. Only one session of a process may use this; while it runs, these signals
-    ///     have no other effect.
+    ///   - endsOnSignals: whether SIGTERM, SIGINT, SIGHUP and SIGUSR1 end the mount. Only one
+    ///     session of a process may use this; while it runs, these signals have no other effect.
     ///   - reactions: actions for some of these signals instead of ending; called on this thread.
-    ///   - onEnding: called on this thread when the mount is about to end, before it waits for requests in progress; with the reason, which is `nil` for an
-    ///     error.
+    ///   - onEnding: called on this thread when the mount is about to end, before it
+    ///     waits for requests in progress; with the reason, which is `nil` for an error.
     ///   - onReady: called on this thread as soon as the mount responds: later code finds the tree. If it throws, the mount ends and the error is rethrown.
     /// - Returns: why it ended. Requests in progress at that time have been answered, and the mountpoint is free. Handles and lookups that the kernel still
     ///   held are not released one by one: the tree must release them itself.

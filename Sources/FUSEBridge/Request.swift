@@ -4,11 +4,11 @@ import Glibc
 import SystemIO
 import VirtualTree
 
-/// A request from the kernel. It is answered exactly once: every reply consumes it, and a request dropped without a reply gets an input/output error, so that
-/// no program hangs.
+/// A request from the kernel. It is answered exactly once: every reply consumes it, and a
+/// request dropped without a reply gets an input/output error, so that no program hangs.
 ///
-/// When a reply cannot be delivered (the calling program was killed meanwhile), the lookups and handles that it would have given to the kernel are released in
-/// the tree.
+/// When a reply cannot be delivered (the calling program was killed meanwhile), the
+/// lookups and handles that it would have given to the kernel are released in the tree.
 struct Request: ~Copyable {
     private let raw: OpaquePointer
 
@@ -91,8 +91,8 @@ struct Request: ~Copyable {
         let server = server
         forgetAnswering()
         info.describe(file)
-        // The kernel sends a flush for every close(2). Without writing there is nothing to flush, and a program that reads many small files saves a round trip
-        // for each.
+        // The kernel sends a flush for every close(2). Without writing there is nothing to
+        // flush, and a program that reads many small files saves a round trip for each.
         if info.flags & O_ACCMODE == O_RDONLY, info.flags & O_TRUNC == 0 { info.noflush = 1 }
         if fuse_reply_open(raw, &info) != 0 { server.tree.release(file.handle) }
     }

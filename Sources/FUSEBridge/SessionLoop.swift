@@ -93,8 +93,8 @@ final class SessionLoop: Sendable {
             isEnding.store(true, ordering: .sequentiallyConsistent)
             return state.threads
         }
-        // Repeated, since a signal that comes just before a thread begins to read is lost. A thread that serves a request, which may be a backup, is not
-        // interrupted.
+        // Repeated, since a signal that comes just before a thread begins to read is lost.
+        // A thread that serves a request, which may be a backup, is not interrupted.
         var pauseMicroseconds: UInt32 = 500
         while endedThreadCount.load(ordering: .acquiring) < threads.count {
             for (thread, worker) in threads where worker.isWaiting.load(ordering: .sequentiallyConsistent) {

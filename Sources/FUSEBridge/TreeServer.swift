@@ -22,8 +22,8 @@ final class TreeServer: Sendable {
         self.reportFailure = reportFailure
     }
 
-    /// - Returns: the errno for an error. An error that becomes an input/output error is first reported in full, since the errno does not name the file or
-    ///   chunk.
+    /// - Returns: the errno for an error. An error that becomes an input/output error
+    ///   is first reported in full, since the errno does not name the file or chunk.
     func errorNumber(_ error: BackupError, request: StaticString) -> Int32 {
         let number = ErrorNumber.of(error.code)
         if number == EIO { reportFailure?(request.description, error) }

@@ -119,8 +119,8 @@ final class TreeContext: Sendable {
         own(of: try refreshedSnapshots())[kind] ?? []
     }
 
-    /// The current target of `latest`. An unfinished backup already counts: a program that has started it by `mkdir` and continues with `latest` must not get
-    /// an older one.
+    /// The current target of `latest`. An unfinished backup already counts: a program that
+    /// has started it by `mkdir` and continues with `latest` must not get an older one.
     /// - Returns: `nil` when there is none, or when the newest may be another store's: its data must not be restored by mistake.
     func latestSnapshot() throws(BackupError) -> LatestSnapshot? {
         let newest = try ownSnapshots(.snapshot).last

@@ -4,8 +4,8 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// Every hostile input, dropped into a mounted store: the error that a program gets, and that nothing changes. It generates the table of them in
-/// `Docs/restore.md`.
+/// Every hostile input, dropped into a mounted store: the error that a program gets,
+/// and that nothing changes. It generates the table of them in `Docs/restore.md`.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct HostileTableTests {
     /// The maximum memory that an input may take in the daemon.

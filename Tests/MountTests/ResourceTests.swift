@@ -15,8 +15,8 @@ struct ResourceTests {
                 touch $M/restore/empty; rm $M/restore/empty
                 rmdir $M/snapshots/$NAME; rm -f $M/restore/*.json $M/restore/*.zip $M/restore/preview/*.json 2>/dev/null || true
                 """
-            // Packs and the kernel's queue are kept open, in bounded numbers; nothing else is. The previous live view is released at the first access two
-            // seconds later.
+            // Packs and the kernel's queue are kept open, in bounded numbers; nothing else
+            // is. The previous live view is released at the first access two seconds later.
             let count =
                 "sleep 2.2; stat $M/live/export.json >/dev/null; ls -l /proc/\(daemon)/fd | grep -v -e /packs/ -e /dev/fuse | wc -l"
             try room.sh("set +e; \(work); true", ["NAME": "warm-up"])

@@ -1,7 +1,7 @@
 import SystemIO
 
-/// Runs programs as on another machine: in a mount and a UTS namespace with their own boot ID, machine ID and host name. The files are those of this machine.
-/// For root only.
+/// Runs programs as on another machine: in a mount and a UTS namespace with their own
+/// boot ID, machine ID and host name. The files are those of this machine. For root only.
 public struct OtherHost: Sendable {
     private static let script = """
         mount --make-rprivate /; mount --bind "$0/boot" /proc/sys/kernel/random/boot_id; mount --bind "$0/machine" /etc/machine-id

@@ -253,8 +253,7 @@ extension Catalog {
         let known = try Row.fetchOne(
             database.cachedStatement(
                 sql: "SELECT number FROM packs WHERE id0 = ? AND id1 = ? AND id2 = ? AND id3 = ?"), arguments: key.arguments)
-        // A process that removes a pack unlinks it first and then deletes its row. If the file still exists here, inside the transaction, the row is deleted
-        // later.
+        // A process that removes a pack unlinks it first, then deletes its row. If the file still exists inside this transaction, the row is deleted later.
         guard known == nil, try FileSystem.exists(layout.packPath(of: pack.id)) else { return nil }
         try database.execute(
             sql: "INSERT INTO packs (id0, id1, id2, id3, kind, size, chunk_count) VALUES (?, ?, ?, ?, ?, ?, ?)",

@@ -80,8 +80,8 @@ struct CatalogOpening {
         }
     }
 
-    /// Removes the catalog that an older program left beside the packs of an encrypted repository, once there is another. It is a cache: an older program
-    /// rebuilds it.
+    /// Removes the catalog that an older program left beside the packs of an encrypted
+    /// repository, once there is another. It is a cache: an older program rebuilds it.
     func removeOutdated(_ current: OpenCatalog) {
         guard let outdated = places.outdated, case .file = current.way, current.way.place != outdated else { return }
         for suffix in ["", "-wal", "-shm"] where (try? FileSystem.exists(outdated.file + suffix)) == true {

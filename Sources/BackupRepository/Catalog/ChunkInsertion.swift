@@ -2,8 +2,8 @@ import BackupCore
 import GRDB
 import GRDBSQLite
 
-/// The catalog rows of some packs, in the order of its table: inserting a million chunks in the order of their names costs a fraction of inserting them in
-/// random order.
+/// The catalog rows of some packs, in the order of its table: inserting a million chunks
+/// in the order of their names costs a fraction of inserting them in random order.
 struct CatalogRows {
     struct Pack {
         let id: PackID

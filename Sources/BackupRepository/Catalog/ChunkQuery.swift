@@ -2,8 +2,8 @@ import BackupCore
 import GRDB
 import GRDBSQLite
 
-/// Looks up many chunks. It calls SQLite directly: a backup makes a hundred thousand of these lookups, and wrapping each of their numbers takes ten times as
-/// long as the lookup.
+/// Looks up many chunks. It calls SQLite directly: a backup makes a hundred thousand of
+/// these lookups, and wrapping each of their numbers takes ten times as long as the lookup.
 struct ChunkQuery {
     /// The columns that `chunk` reads.
     static let columns = """

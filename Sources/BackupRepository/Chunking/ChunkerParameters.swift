@@ -1,7 +1,6 @@
 import BackupCore
 
-/// How a repository cuts files. It is fixed when the repository is created and is part of its `config`: with other cuts, no existing chunk would be found
-/// again.
+/// How a repository cuts files. It is fixed when the repository is created and is part of its `config`: with other cuts, existing chunks would not be found.
 struct ChunkerParameters: Hashable, Sendable {
     /// Lengths of content-defined chunks in bytes.
     struct Sizes: Hashable, Sendable {

@@ -1,5 +1,4 @@
-/// 256 random 64-bit numbers, one for each byte value, which the gear hash adds up. They come from SplitMix64, seeded with the repository's seed, so the table
-/// need not be stored.
+/// 256 random 64-bit numbers, one for each byte value, that the gear hash adds up. SplitMix64 derives them from the repository's seed, so they are not stored.
 ///
 /// `@unchecked Sendable`: the numbers are written once, in `init`, before another thread can see them.
 final class GearTable: @unchecked Sendable {

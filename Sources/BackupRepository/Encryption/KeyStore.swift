@@ -156,8 +156,7 @@ struct KeyStore {
         }
     }
 
-    /// Replaces a missing or damaged file by the other, whole one. If both are whole but differ, neither is replaced: it is unknown which password is the right
-    /// one.
+    /// Replaces a missing or damaged file by the other, whole one. If both are whole but differ, neither is replaced: the right password is unknown.
     /// - Returns: whether a file was replaced.
     func repair() throws(BackupError) -> Bool {
         guard damagedPath() != nil else { return false }

@@ -4,12 +4,11 @@ import SystemIO
 extension Repository {
     public var isEncrypted: Bool { configuration.isEncrypted }
 
-    /// The key that opens the repository without its password, for another process of the same user that continues with it; `nil` in a plain repository. Keep
-    /// it in memory only.
+    /// The key that opens the repository without its password, for another process of the
+    /// same user that continues with it; `nil` in a plain repository. Keep it in memory only.
     public var masterKey: SecretBytes? { protection.masterKey }
 
-    /// Wraps the master key with another password. No data is rewritten. After a crash the old password, both or the new one are valid; after an error, the old
-    /// one.
+    /// Wraps the master key with another password. No data is rewritten. After a crash the old password, the new one or both are valid; after an error the old.
     ///
     /// With a copy of the old key file and the old password, the repository can still be opened: the master key stays the same.
     /// - Throws: `notSupported` in a plain repository; `noSpace`, `inputOutput`.

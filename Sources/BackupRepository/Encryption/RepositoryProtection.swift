@@ -93,8 +93,8 @@ extension RepositoryProtection {
         return writer.bytes
     }
 
-    /// The chunk with its checksums masked, as in the catalog; applied again, it removes the masks. Plain checksums would reveal whether the repository has a
-    /// known chunk.
+    /// The chunk with its checksums masked, as in the catalog; applied again, it removes
+    /// the masks. Plain checksums would reveal whether the repository has a known chunk.
     func maskingChecksums(_ chunk: StoredChunk) -> StoredChunk {
         guard let keys else { return chunk }
         var writer = ByteWriter()

@@ -18,8 +18,7 @@ public struct ExtractionReport: Sendable {
     public internal(set) var failureCount = 0
     /// The first ones, sorted by path.
     public internal(set) var failures: [Failure] = []
-    /// The number of files and folders that lack some extended attributes or have another owner, because the file system or the user's rights do not allow
-    /// them.
+    /// The number of files and folders that lack some extended attributes or have another owner: the file system or the user's rights do not allow them.
     public internal(set) var incompleteCount = 0
     /// The first of these.
     public internal(set) var firstIncomplete: Failure?

@@ -93,8 +93,7 @@ struct TreeExtraction {
 
     // MARK: Hard links
 
-    /// A file with several names. The walking thread writes it completely before it creates another name for it: otherwise a second name could refer to half a
-    /// file.
+    /// A file with several names. The walking thread writes it completely before it creates another name: otherwise that name could refer to half a file.
     private mutating func extractLinked(_ entry: TreeEntry, _ folder: ExtractedFolder) throws(BackupError) {
         guard let link = entry.metadata?.link else { return }
         if let first = linked[link], first.entry.isSameFile(as: entry), makeName(for: first, entry, folder) {

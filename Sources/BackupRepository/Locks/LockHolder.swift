@@ -115,8 +115,7 @@ public struct LockHolder: Hashable, Sendable {
         return holder
     }
 
-    /// `backup, by process 123 on fileserver, since 2026-01-11 14:30:00`, local time. Anyone with write access to the repository can write anything into a
-    /// note.
+    /// `backup, by process 123 on fileserver, since 2026-01-11 14:30:00`, local time. A user who can write to the repository can put anything into a note.
     public var text: Message {
         let place: Message = host.isEmpty ? "an unnamed host" : .verbatim(MessageText.shortened(host))
         return "\(MessageText.shortened(operation)), by process \(process) on \(place), since \(SystemClock.localTime(since))"

@@ -74,8 +74,8 @@ public struct PruneSummary: Sendable {
     public internal(set) var untimedRemovals: UntimedRemovals?
     /// Removed snapshots that stay because the clock may have jumped ahead: by the clock alone they would have expired.
     public internal(set) var clockHeldRemovalCount = 0
-    /// The damage that kept data in place: damaged packs are left alone, and the removed snapshots of a source whose document is damaged stay for the longest
-    /// grace period.
+    /// The damage that kept data in place: damaged packs are left alone, and the removed
+    /// snapshots of a source whose document is damaged stay for the longest grace period.
     public internal(set) var leftAlone: [BackupError] = []
 
     /// While a snapshot is dated later than the current time, one of the two is wrong, and no grace period can begin.

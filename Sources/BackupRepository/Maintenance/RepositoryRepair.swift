@@ -5,8 +5,7 @@ import SystemIO
 /// Repairs what can be repaired: damaged packs are replaced by packs with their intact chunks, the catalog is rebuilt, and labels and records with one flipped
 /// bit are rewritten. Damaged files are set aside in `damaged/`, unless all of their data was rescued.
 ///
-/// Lost data stays lost: a check afterwards names the files. The next backup of the same data stores it again, and older snapshots that need it are whole
-/// again.
+/// Lost data stays lost: a later check names the files. The next backup of the same data stores it again, which makes older snapshots with it whole again.
 public struct RepositoryRepair {
     private let repository: Repository
     private let report: (CheckEvent) -> Void

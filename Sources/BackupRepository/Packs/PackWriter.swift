@@ -90,8 +90,7 @@ final class PackWriter: @unchecked Sendable {
         return FinishedPack(id: id, index: index, byteCount: byteCount, isNew: isNew)
     }
 
-    /// Completes the pack, publishes it and adds it to the catalog. If that fails, the pack is removed, unless the lock was lost: then another host may rely on
-    /// it.
+    /// Completes the pack, publishes it and adds it to the catalog. If that fails, the pack is removed, unless the lock was lost: another host may rely on it.
     /// - Parameter requireHeld: verifies that the writer's lock is still held; throws if not.
     func publish(
         in layout: RepositoryLayout, _ catalog: Catalog, requireHeld: () throws(BackupError) -> Void

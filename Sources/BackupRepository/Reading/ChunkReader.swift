@@ -1,8 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// Reads chunks from packs, whole or in part, and never returns a byte that has not been verified. Thread-safe; no lock is held while chunks are read, expanded
-/// or checked.
+/// Reads chunks from packs, whole or in part, and never returns an unverified byte. Thread-safe; no lock is held while it reads, expands or checks.
 final class ChunkReader: Sendable {
     private static let expandedCacheBytes = 16 << 20
     private static let openedCacheBytes = 16 << 20
@@ -229,8 +228,8 @@ extension ChunkReader {
             && place.plainLength == chunk.plainLength && place.base == chunk.base
     }
 
-    /// Runs `body` with the chunk. If no copy of its stored bytes is left, retries with every place where it is stored in another form: for plain bytes the
-    /// form does not matter.
+    /// Runs `body` with the chunk. If no copy of its stored bytes is left, retries with every
+    /// place where it is stored in another form: for plain bytes the form does not matter.
     private func withAnyForm<Result>(
         _ chunk: StoredChunk, _ body: (StoredChunk) throws(BackupError) -> Result
     ) throws(BackupError) -> Result {

@@ -3,8 +3,8 @@ import BackupCore
 /// A removed snapshot that can be undeleted until a prune gives it up.
 public struct RemovedSnapshot: Hashable, Sendable {
     public let snapshot: Snapshot
-    /// When it was removed, by the clock of the machine that removed it; `nil` when that clock was known to be wrong. The grace period then begins with the
-    /// next prune.
+    /// When it was removed, by the clock of the machine that removed it; `nil` when that
+    /// clock was known to be wrong. The grace period then begins with the next prune.
     public let removalTime: Timestamp?
 }
 
@@ -17,8 +17,8 @@ public struct RemovalGrace: Sendable {
     private var seconds: @Sendable (Snapshot?) -> Int64
     private var seenTime: SeenTime?
 
-    /// - Parameter seconds: how long a snapshot can be undeleted after its removal; called with `nil` for one with a damaged record, and returns the longest of
-    ///   all periods then.
+    /// - Parameter seconds: how long a snapshot can be undeleted after its removal; called with
+    ///   `nil` for one with a damaged record, and returns the longest of all periods then.
     public init(now: Timestamp, seconds: @escaping @Sendable (Snapshot?) -> Int64 = { _ in Self.standardSeconds }) {
         self.now = now
         self.seconds = seconds

@@ -1,7 +1,6 @@
 import BackupCore
 
-/// How much time has passed, judging by the times at which the clock was seen. A machine that was off for a week and a clock that jumped a week ahead look the
-/// same.
+/// How much time has passed, judging by the times at which the clock was seen. A machine that was off for a week looks like a clock that jumped a week ahead.
 struct SeenTime: Sendable {
     /// Two days.
     private static let shortestStepSeconds: Int64 = 2 * 86_400

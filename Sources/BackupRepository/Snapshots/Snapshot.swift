@@ -43,8 +43,7 @@ public struct Snapshot: Hashable, Sendable {
 
     /// The attribute of the record with the time stamp of the snapshot's flat file names.
     public static let stampAttribute = "stamp"
-    /// The attribute with the version of the archive layout that `archiveSizeBytes` was computed with, so that a later version can still lay out the same
-    /// bytes.
+    /// The attribute with the version of the archive layout that `archiveSizeBytes` was computed with, so that later versions can lay out the same bytes.
     public static let archiveVersionAttribute = "archive-version"
     /// The attributes with the exact size of archive.tar in bytes, and with the version of its layout. Snapshots from before archive.tar existed lack them.
     public static let tarSizeAttribute = "tar-size"
@@ -84,8 +83,8 @@ public struct Snapshot: Hashable, Sendable {
     /// The attribute of the record with the tag that a snapshot was created with.
     public static let tagAttribute = "tag"
 
-    /// The attributes that are meant for users; the others of the record are internal. `tag` has the current tags, separated by commas, and is missing when
-    /// there are none.
+    /// The attributes that are meant for users; the others of the record are internal.
+    /// `tag` has the current tags, separated by commas, and is missing when there are none.
     public var publicAttributes: [String: String] {
         var attributes = record.attributes.filter { !Self.ownAttributes.contains($0.key) }
         attributes[Self.tagAttribute] = tags.isEmpty ? nil : tags.joined(separator: ",")

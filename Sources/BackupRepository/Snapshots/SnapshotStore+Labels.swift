@@ -36,8 +36,8 @@ extension SnapshotStore {
         }
     }
 
-    /// Whether a snapshot's label exists and is readable, or certainly does not exist. Without the register, the label may still be on its way, in a copy of
-    /// the repository.
+    /// Whether a snapshot's label exists and is readable, or certainly does not exist.
+    /// Without the register, the label may still be on its way, in a copy of the repository.
     func hasKnownLabel(_ id: SnapshotID) -> Bool {
         guard hasReadableLabel(id) else { return false }
         return list.registerError == nil || (try? FileSystem.exists(layout.labelPath(of: id))) == true

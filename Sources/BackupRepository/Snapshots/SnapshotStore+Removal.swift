@@ -40,8 +40,8 @@ extension SnapshotStore {
         return PruneSummary.UntimedRemovals(count: count, latest: latest)
     }
 
-    /// Removes snapshots and their labels permanently, in the given order, each durably before `didRemove` is called for it. Pinned and missing snapshots are
-    /// skipped.
+    /// Removes snapshots and their labels permanently, in the given order, each durably
+    /// before `didRemove` is called for it. Pinned and missing snapshots are skipped.
     func removeForGood(
         _ ids: [SnapshotID], willRemove: (SnapshotID) throws(BackupError) -> Void,
         didRemove: (SnapshotID) throws(BackupError) -> Void

@@ -1,5 +1,5 @@
-/// The names of some files of a snapshot in its archive, where they do not follow from the paths: an app may name photos by the keys of their records. A file
-/// may have several.
+/// The names of some files of a snapshot in its archive, where they do not follow from the
+/// paths: an app may name photos by the keys of their records. A file may have several.
 public struct ArchiveNames: Sendable {
     public static let none = ArchiveNames([:], listsFilledFolders: true)
 

@@ -77,8 +77,8 @@ public final class BackupWriter: Sendable {
 
     /// Stores a file from `source` up to its end.
     /// - Parameters:
-    ///   - earlier: the same file in an earlier snapshot, with which it may share most of its data. New chunks that are similar to old ones are then stored as
-    ///     deltas.
+    ///   - earlier: the same file in an earlier snapshot, with which it may share most of
+    ///     its data. New chunks that are similar to old ones are then stored as deltas.
     ///   - progress: called with the number of bytes of each piece read.
     public func store(
         _ source: any ByteSource, policy: ChunkingPolicy, earlier: FileContent? = nil,
@@ -105,8 +105,7 @@ public final class BackupWriter: Sendable {
         }
     }
 
-    /// Stores a folder's directory object. Its files and folders must have been stored by this writer, or come from a snapshot that existed when the writer was
-    /// created.
+    /// Stores a folder's directory object. Its files and folders must have been stored by this writer, or come from a snapshot that is older than the writer.
     /// - Throws: `invalidArgument` for names that occur twice or cannot be stored; `repositoryDamaged` when reused content is not in the repository.
     public func store(_ entries: some Sequence<TreeEntry>) throws(BackupError) -> StoredDirectory {
         try cancellation?.check()
@@ -126,8 +125,8 @@ public final class BackupWriter: Sendable {
         return StoredDirectory(content: try store(bytes, policy: .metadata).content, totals: directory.totals)
     }
 
-    /// A snapshot with a reference to a missing chunk would be damaged from the start. Chunks in lists are not checked: they were stored with their list, or
-    /// checked by `takeOver`.
+    /// A snapshot with a reference to a missing chunk would be damaged from the start. Chunks
+    /// in lists are not checked: they were stored with their list, or checked by `takeOver`.
     private func requireStored(_ contents: some Sequence<FileContent>) throws(BackupError) {
         var ids: [ChunkID] = []
         for content in contents {
@@ -206,8 +205,8 @@ public final class BackupWriter: Sendable {
         try cancellation?.check()
     }
 
-    /// Makes the backup durable and then visible: data packs, metadata packs, catalog, record, each complete before the next begins. The writer cannot be used
-    /// afterwards.
+    /// Makes the backup durable and then visible: data packs, metadata packs, catalog,
+    /// record, each complete before the next begins. The writer cannot be used afterwards.
     /// - Parameter willAppear: called with its name just before it becomes visible; returns whether to pin it.
     /// - Returns: the snapshot, with the next free name (`NAME_2`, …) if another one has the record's name.
     /// - Throws: any error; no snapshot is left then.

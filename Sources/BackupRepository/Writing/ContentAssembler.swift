@@ -1,8 +1,8 @@
 import BackupCore
 import Synchronization
 
-/// Receives the chunks of one file once they are named: puts them into order, builds the file's content from them, and decides which of them must be stored.
-/// Thread-safe.
+/// Receives the chunks of one file once they are named: puts them into order, builds
+/// the file's content from them, and decides which of them must be stored. Thread-safe.
 final class ContentAssembler: Sendable {
     /// What to do with a chunk.
     enum Verdict: Sendable {

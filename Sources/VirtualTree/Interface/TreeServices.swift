@@ -20,8 +20,8 @@ public protocol TreeServices: AnyObject, Sendable {
     /// The app's media folder alone, as in `live/media`, without rendering anything. `nil` if `liveView` has to be used.
     func liveMedia() -> (any LiveView)?
 
-    /// Makes a backup; returns when it is durable. Before calling `milestones.hasBegun`, it may throw `busy` while another operation runs, and `alreadyExists`
-    /// for a name in use.
+    /// Makes a backup; returns when it is durable. Before calling `milestones.hasBegun`, it
+    /// may throw `busy` while another operation runs, and `alreadyExists` for a name in use.
     func createSnapshot(named name: String, _ milestones: BackupMilestones) throws(BackupError) -> MadeSnapshot
     /// How long `mkdir` waits for its backup, in seconds, before it returns a pending folder; `nil` for no limit.
     var makeDirectoryWaitSeconds: Double? { get }

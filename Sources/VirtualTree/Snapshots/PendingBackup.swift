@@ -2,8 +2,8 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// A backup started by `mkdir`. It runs in its own thread and continues if `mkdir` returns before it is finished: the kernel keeps `snapshots/` locked as long
-/// as `mkdir` waits.
+/// A backup started by `mkdir`. It runs in its own thread and continues if `mkdir` returns
+/// before it is finished: the kernel keeps `snapshots/` locked as long as `mkdir` waits.
 final class PendingBackup: Sendable {
     typealias Outcome = Result<MadeSnapshot, BackupError>
 

@@ -2,8 +2,8 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// `snapshots/`: `mkdir` makes a backup, `rmdir` deletes or cancels one, `rename` renames it. It shows all backups of the repository; `latest` is the newest
-/// that this store made.
+/// `snapshots/`: `mkdir` makes a backup, `rmdir` deletes or cancels one, `rename` renames
+/// it. It shows all backups of the repository; `latest` is the newest that this store made.
 final class SnapshotsFolder: FolderNode {
     static let latestName: FileName = "latest"
 
