@@ -57,7 +57,7 @@ struct ExploreCommandTests {
             )
             #expect(try room.sh("jq .total.logicalBytes $R/stats") == sizes)
             #expect(try room.sh("jq -c '[.snapshots[].name]' $R/stats") == #"["one","two"]"#)
-            // The same photo a second time only costs its directory objects.
+            // The same photo a second time only costs its directory objects, and the backup's description of itself.
             #expect(
                 try room.sh("jq '.snapshots[1].storedBytes < 20000 and .snapshots[1].exclusiveBytes < 20000' $R/stats") == "true")
             #expect(try room.sh("jq '.snapshots[0].exclusiveBytes < 20000 and .total.ratio > 1.5' $R/stats") == "true")

@@ -47,7 +47,7 @@ public protocol TreeServices: AnyObject, Sendable {
     var spoolPath: String { get }
     /// Whether a dropped file is complete (its JSON is closed, its ZIP has an end), and not still being written.
     func isComplete(_ path: String) -> Bool
-    /// The names of the folders in `restore/`, one for each restore strategy.
+    /// The names of the restore strategies. Each has a folder in `restore/`, and a file dropped there is restored with it.
     var strategies: [String] { get }
     /// Restores, or reports what a restore would do. Returns when it is done and durable.
     func submit(_ submission: DropSubmission) throws(BackupError) -> DropOutcome

@@ -41,7 +41,7 @@ final class PendingBackup: Sendable {
 
     var isPinned: Bool { pin.withLock { $0.isWanted } }
 
-    /// Requests that it is pinned once it is made.
+    /// Sets whether it is pinned once it is made.
     /// - Returns: false when it is too late for that.
     /// - Throws: `busy` when it has been cancelled.
     func pin(_ isPinned: Bool) throws(BackupError) -> Bool {

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 extension Room {
-    /// Where `installProgram` installs: `$I`. The mount helper is alone in `$I/sbin`.
+    /// Where `install` puts the files: `$I`. The mount helper is alone in `$I/sbin`.
     private var installationPath: String { "\(path)/installed" }
 
     /// Runs a test with everything that `make install` installs, in the room.
