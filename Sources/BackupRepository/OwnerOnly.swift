@@ -2,9 +2,9 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Files and folders that only their owner may read, whatever the umask.
+/// Creates files and folders that only their owner can read, regardless of the umask.
 enum OwnerOnly {
-    /// Creates a file that must not be there yet, for reading and writing.
+    /// Creates a file for reading and writing; it must not exist yet.
     static func createFile(_ path: String) throws(BackupError) -> OwnedDescriptor {
         let descriptor = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
         guard fchmod(descriptor.rawValue, 0o600) == 0 else {
@@ -15,15 +15,14 @@ enum OwnerOnly {
         return descriptor
     }
 
-    /// Makes one folder durably; nothing happens when it is there.
+    /// Creates one folder durably; a no-op when it exists.
     static func makeFolder(_ path: String) throws(BackupError) {
         guard try FileSystem.makeDirectory(path) else { return }
         guard chmod(path, 0o700) == 0 else { throw SystemCall.error(errno, action: "change the mode", path: path) }
         try FileSystem.synchronizeDirectory(FileSystem.parentPath(path))
     }
 
-    /// Puts a small file in place in one step, durably: it is written in `temporaryFolder`, which is on the same file system.
-    /// A crash leaves the old file or the new one.
+    /// Replaces a small file atomically and durably: a crash leaves the old file or the new one. It is written in `temporaryFolder`, on the same file system.
     static func publish(
         _ bytes: [UInt8], to path: String, temporaryFolder: String, modificationTime: Timestamp? = nil,
         beforeRename: () throws(BackupError) -> Void = {}

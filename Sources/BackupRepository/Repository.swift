@@ -2,25 +2,25 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// A repository: snapshots of trees of files, deduplicated, in a folder.
+/// A repository: snapshots of file trees, deduplicated, in a folder.
 ///
-/// Reading is safe from any number of threads, while other processes add, rename and remove snapshots. Writing goes through a
-/// `BackupWriter`, of which there is one at a time across all processes.
+/// Reading is thread-safe, while other processes add, rename and remove snapshots. Writing
+/// goes through a `BackupWriter`, of which only one can exist at a time across all processes.
 public final class Repository: Sendable {
-    /// Bytes of the latest directory objects kept decoded, roughly.
+    /// Approximate size of the cache for decoded directory objects, in bytes.
     private static let directoryCacheBytes = 8 << 20
 
     /// The repository's folder.
     public let path: String
-    /// 32 hexadecimal digits that no other repository has.
+    /// 32 hexadecimal digits, unique to this repository.
     public let id: String
 
-    /// How long a look at the mount waits for this repository's storage.
+    /// How long a query of the mount waits for this repository's storage.
     public let patience = StoragePatience.ofMount
 
     let layout: RepositoryLayout
     let configuration: RepositoryConfiguration
-    /// What was read of `config` and its copy.
+    /// The contents of `config` and its copy.
     let configurationReading: ConfigurationFiles.Reading
     let protection: RepositoryProtection
     let gear: GearTable
@@ -54,9 +54,8 @@ public final class Repository: Sendable {
 // MARK: - Making and opening
 
 extension Repository {
-    /// Makes a repository in a folder that is not there yet or is empty. The `config` file comes last: a crash before it leaves a
-    /// folder in which `create` can be called again.
-    /// - Parameter password: makes an encrypted repository, which this password opens; it cannot be had back when it is forgotten.
+    /// Creates a repository in a missing or empty folder. The `config` file is written last: after a crash before it, `create` can be called again.
+    /// - Parameter password: creates an encrypted repository that this password opens; a forgotten password cannot be recovered.
     /// - Throws: `alreadyExists` when there is a repository; `notEmpty` when there is anything else.
     public static func create(
         at path: String, password: SecretBytes? = nil, catalogHome: CatalogHome = .cache
@@ -64,7 +63,7 @@ extension Repository {
         try create(at: path, password: password, catalogHome: catalogHome, cost: .standard)
     }
 
-    /// - Parameter cost: what it costs to try a password.
+    /// - Parameter cost: the cost of trying a password.
     static func create(
         at path: String, password: SecretBytes?, catalogHome: CatalogHome = .cache, cost: Scrypt
     ) throws(BackupError) -> Repository {
@@ -77,7 +76,7 @@ extension Repository {
             try FileSystem.makeDirectories(FileSystem.parentPath(path))
             try OwnerOnly.makeFolder(path)
         }
-        // Two processes may have the same idea.
+        // Two processes may try this at the same time.
         let lock = try WaitingLock.acquire(path: layout.writerLock)
         defer { withExtendedLifetime(lock) {} }
         if try FileSystem.exists(layout.config) { throw Self.exists(path) }
@@ -88,7 +87,7 @@ extension Repository {
         let configuration = RepositoryConfiguration(
             repositoryID: RandomToken.make(), chunker: password == nil ? .standard : .standardEncrypted)
         var keys: RepositoryKeys?
-        // An interrupted creation has left them, or the rest of a repository is lost: then nothing else opens what may be found of it.
+        // They are left by an interrupted creation, or the rest of a repository was lost. In the latter case only they can decrypt what may be recovered of it.
         let damaged = DamagedFolder(layout: layout) { () throws(BackupError) in }
         for key in [layout.key, layout.keyCopy] {
             if try FileSystem.exists(key) { try damaged.setAside(key) }
@@ -103,13 +102,13 @@ extension Repository {
         let files = ConfigurationFiles(layout: layout)
         try files.write(ConfigurationCopy(of: configuration.encode(), keys: keys))
         let repository = try Repository(layout: layout, files.read(), keys: keys, catalogHome: catalogHome)
-        // Without room for it the first backup makes it.
+        // If there is no space for it, the first backup creates it.
         try? repository.snapshotStore.makeFirstRegister { true }
         RepositoryReadme.add(layout)
         return repository
     }
 
-    /// Whoever made the folders above may have died before their names were durable.
+    /// The process that created the folders above may have died before their names were durable.
     private static func synchronizeAncestors(of path: String) throws(BackupError) {
         let device = try FileSystem.status(path).device
         var folder = path
@@ -119,7 +118,7 @@ extension Repository {
             do throws(BackupError) {
                 try FileSystem.synchronizeDirectory(folder)
             } catch {
-                // What may not be read belongs to somebody else, and was there before.
+                // A folder that this user may not read belongs to another user and existed before.
                 guard error.code == .accessDenied else { throw error }
             }
         }
@@ -127,10 +126,10 @@ extension Repository {
 
     /// Opens a repository. A missing, damaged or foreign catalog is rebuilt from the packs.
     /// - Parameters:
-    ///   - secret: asked for the password or key if the repository is encrypted, and only then.
-    ///   - catalogHome: where the catalog goes if it must not lie beside the packs.
-    /// - Throws: `noRepository`, `unsupportedVersion`, `repositoryDamaged` when the config or the key file is; `wrongPassword`, also when there is
-    ///   no `secret` to ask; what `secret` throws.
+    ///   - secret: called for the password or key, only if the repository is encrypted.
+    ///   - catalogHome: the place for a catalog that must not be beside the packs.
+    /// - Throws: `noRepository`; `unsupportedVersion` or `repositoryDamaged` for the config
+    ///   or the key file; `wrongPassword`, also without a `secret`; errors of `secret`.
     public static func open(
         at path: String, secret: RepositorySecretSource? = nil, catalogHome: CatalogHome = .cache
     ) throws(BackupError) -> Repository {
@@ -138,7 +137,7 @@ extension Repository {
         let layout = RepositoryLayout(path: FileSystem.absolutePath(path))
         let files = ConfigurationFiles(layout: layout)
         var reading = try files.read()
-        // Programs that copy repositories may leave out empty folders. Where nothing can be written, nothing needs them.
+        // Programs that copy repositories may leave out empty folders. On read-only storage they are not needed.
         for folder in layout.folders {
             if try !FileSystem.exists(folder) { try? OwnerOnly.makeFolder(folder) }
         }
@@ -147,8 +146,8 @@ extension Repository {
         return try Repository(layout: layout, reading, keys: keys, catalogHome: catalogHome)
     }
 
-    /// Whether a repository lies in the folder; it may still be damaged or of a later version.
-    /// - Throws: when it cannot be told.
+    /// Whether there is a repository in the folder; it may still be damaged or of a later version.
+    /// - Throws: when the answer is unknown.
     public static func exists(at path: String) throws(BackupError) -> Bool {
         let layout = RepositoryLayout(path: path)
         if try FileSystem.exists(layout.config) { return true }
@@ -160,7 +159,7 @@ extension Repository {
             .alreadyExists, "there is a repository here already", path: path, remedy: "Open it, or choose another folder.")
     }
 
-    /// What an interrupted `create` leaves may be there: empty folders, locks, keys of nothing, and temporary files.
+    /// Allows the leftovers of an interrupted `create`: empty folders, locks, unused keys, and temporary files.
     private static func requireUnused(_ layout: RepositoryLayout) throws(BackupError) {
         let folders = Set(layout.folders.map { FileName(FileSystem.lastComponent($0)) })
         let catalog = CatalogPlace(folder: layout.path, isBesidePacks: true)
@@ -185,18 +184,18 @@ extension Repository {
 // MARK: - Snapshots
 
 extension Repository {
-    /// Notices what other processes did to the list of snapshots. Cheap enough to be called whenever the list is looked at.
-    /// - Returns: whether the list differs now.
+    /// Picks up changes of the list of snapshots by other processes. Cheap enough to be called before every use of the list.
+    /// - Returns: whether the list has changed.
     @discardableResult
     public func refresh() throws(BackupError) -> Bool { try snapshotStore.refresh() }
 
-    /// Tells when other processes of this machine, or this one, change the list of snapshots; `refresh` then sees it.
-    /// - Parameter onChange: called from a thread of its own, also for changes that leave the list as it was.
+    /// Watches for changes of the list of snapshots by this or another process of this machine; `refresh` then sees them.
+    /// - Parameter onChange: called on its own thread, also for changes that leave the list as it was.
     public func watchSnapshots(_ onChange: @escaping @Sendable () -> Void) throws(BackupError) -> FolderWatch {
         try FolderWatch(paths: [layout.snapshots, layout.labels], onChange: onChange)
     }
 
-    /// The snapshots, oldest first, those of one moment by name; as of the last `refresh` or change.
+    /// The snapshots, oldest first, those with equal times by name; as of the last `refresh` or change.
     public func snapshots(kind: SnapshotKind? = nil) -> [Snapshot] {
         let all = snapshotStore.list.snapshots
         guard let kind else { return all }
@@ -207,44 +206,43 @@ extension Repository {
 
     public func snapshot(id: SnapshotID) -> Snapshot? { snapshotStore.list[id] }
 
-    /// What cannot be read as a whole: snapshot records, labels, packs. Everything else is unharmed.
+    /// What cannot be read completely: config, snapshot records, labels, packs. Everything else is unharmed.
     public func damages() -> [BackupError] {
-        // Opening the repository does not look at the packs' lengths.
+        // Opening the repository does not check the packs' lengths.
         try? catalog.reconcile()
         let packs = catalog.damagedPacks.sorted { $0.key < $1.key }
         let config = configurationReading.damage.map { [$0] } ?? []
         return config + snapshotStore.list.damages + packs.map { $0.value.at(layout.packPath(of: $0.key)) }
     }
 
-    /// Why snapshot records cannot be read, of those that cannot: these snapshots are not listed.
+    /// Why snapshot records cannot be read; the snapshots of these records are not listed.
     public var recordDamages: [BackupError] {
         snapshotStore.list.damages.filter { $0.path?.hasPrefix(layout.snapshots + "/") == true }
     }
 
-    /// Snapshots whose labels are missing: they count as pinned, and have their first names.
+    /// Snapshots with missing labels: they count as pinned, and have their first names.
     public func snapshotsWithoutLabel() -> [Snapshot] {
         let list = snapshotStore.list
         return list.missingLabels.compactMap { list[$0] }
     }
 
-    /// Why it is not known whether labels are missing; `nil` while it is.
+    /// Why it is unknown whether labels are missing; `nil` if it is known.
     public var registerError: BackupError? {
         guard snapshotStore.list.registerError != nil else { return nil }
-        // It may have been copied back, or there was no room for it when the first snapshot appeared.
+        // The register may have been copied back, or there was no space for it when the first snapshot appeared.
         do throws(BackupError) { try refresh() } catch { return error }
         return snapshotStore.list.registerError
     }
 
-    /// Takes a snapshot out of the repository, durably. Its space is given back when the repository is pruned; until then a new
-    /// backup of the same data finds its chunks again.
+    /// Removes a snapshot from the repository, durably. A prune frees its space later; until then a new backup of the same data reuses its chunks.
     /// - Throws: `notFound`.
     public func removeSnapshot(_ id: SnapshotID) throws(BackupError) { try snapshotStore.remove(id) }
 
-    /// The same for many, with one look at the folders.
-    /// - Throws: `notFound` when one is not there: none is removed then.
+    /// The same for several snapshots, scanning the folders once.
+    /// - Throws: `notFound` when one does not exist; none is removed then.
     public func removeSnapshots(_ ids: [SnapshotID]) throws(BackupError) { try snapshotStore.remove(ids) }
 
-    /// - Throws: `notFound`, `alreadyExists`, `invalidArgument` for a name that is no path component.
+    /// - Throws: `notFound`, `alreadyExists`, `invalidArgument` for a name that is not a path component.
     public func renameSnapshot(_ id: SnapshotID, to name: FileName) throws(BackupError) {
         try snapshotStore.changeLabel(id) { $0.name = name }
     }
@@ -254,8 +252,8 @@ extension Repository {
         try snapshotStore.changeLabel(id) { $0.isPinned = isPinned }
     }
 
-    /// Notes when it was last proved that the snapshot can be restored. Where its label is missing or cannot be read nothing is noted: it must not be
-    /// replaced by one that says less.
+    /// Records when the snapshot was last proved to be restorable. A no-op if its label
+    /// is missing or unreadable: a label with less information must not replace it.
     /// - Throws: `notFound`.
     public func setVerified(_ id: SnapshotID, at time: Timestamp) throws(BackupError) {
         guard snapshot(id: id) == nil || snapshotStore.hasKnownLabel(id) else { return }
@@ -264,8 +262,8 @@ extension Repository {
 }
 
 extension Repository {
-    /// Changes what a snapshot is tagged with, in one step.
-    /// - Throws: `notFound`, `invalidArgument` for too many tags or one that cannot be.
+    /// Changes the tags of a snapshot atomically.
+    /// - Throws: `notFound`, `invalidArgument` for an invalid tag or too many of them.
     public func changeTags(_ id: SnapshotID, _ change: (inout Set<String>) -> Void) throws(BackupError) {
         let first = snapshotStore.list[id]?.record.tags ?? []
         try snapshotStore.changeLabel(id) { (label) throws(BackupError) in
@@ -309,13 +307,13 @@ extension Repository {
         return directory
     }
 
-    /// Where a content's bytes lie: what `ExtentTable` and the archive layouts are made from.
-    /// - Throws: `repositoryDamaged` when a list is damaged or a chunk is nowhere.
+    /// The places of a content's bytes, from which `ExtentTable` and the archive layouts are built.
+    /// - Throws: `repositoryDamaged` when a list is damaged or a chunk is missing.
     public func pieces(of content: FileContent) throws(BackupError) -> [ContentPiece] {
         try pieces(of: try resolver.flatten(content))
     }
 
-    /// The same, piece by piece, in memory that does not grow with the file.
+    /// The same piece by piece, in constant memory.
     /// - Throws: as `pieces`.
     public func visitPieces(of content: FileContent, _ body: (ContentPiece) -> Void) throws(BackupError) {
         var walk = ContentWalk(content, resolver)
@@ -330,7 +328,7 @@ extension Repository {
         }
     }
 
-    /// The same for many contents, at a fraction of the price.
+    /// The same for many contents, at a fraction of the cost.
     public func pieces(of contents: [FileContent]) throws(BackupError) -> [[ContentPiece]] {
         let resolver = resolver
         var elements: [FileContent.Element] = []
@@ -355,7 +353,7 @@ extension Repository {
             lengths.append(plainLength)
         }
         var chunks = ids.isEmpty ? [][...] : try catalog.locate(ids)[...]
-        // Then the catalog may be wrong.
+        // In that case the catalog may be wrong.
         if zip(chunks, lengths).contains(where: { $0.plainLength != $1 }), catalog.mayInquire(), try mendCatalog() {
             chunks = try catalog.locate(ids)[...]
         }
@@ -377,7 +375,7 @@ extension Repository {
         return pieces
     }
 
-    /// A file's extents, to be read by `read(_:at:into:)`.
+    /// A file's extents, for `read(_:at:into:)`.
     public func extents(of content: FileContent) throws(BackupError) -> ExtentTable {
         ExtentTable(plainContent: try pieces(of: content))
     }
@@ -412,7 +410,7 @@ extension Repository {
 // MARK: - Packs and sizes
 
 extension Repository {
-    /// The packs that are there, sorted.
+    /// The existing packs, sorted.
     public func packs() throws(BackupError) -> [PackID] { try PackFolder.names(layout).sorted() }
 
     public func totals() throws(BackupError) -> RepositoryTotals {

@@ -1,9 +1,9 @@
 import BackupCore
 import SystemIO
 
-/// What a repository says it is, read without its password.
+/// What a repository's config says, read without its password.
 public struct RepositoryFacts: Sendable, Equatable {
-    /// 32 hexadecimal digits that no other repository has.
+    /// 32 hexadecimal digits, unique to this repository.
     public let id: String
     public let isEncrypted: Bool
 }
@@ -18,8 +18,8 @@ extension Repository {
         return RepositoryFacts(id: configuration.repositoryID, isEncrypted: configuration.isEncrypted)
     }
 
-    /// Before a store believes the config of a repository that it has not used: who can write there could have switched the encryption off.
-    /// - Throws: `notPermitted` for a repository that is not encrypted by its config and has a key file.
+    /// To be called before a store trusts the config of a repository that it has not used: a user who can write there could have switched the encryption off.
+    /// - Throws: `notPermitted` for a repository that has a key file although its config says that it is not encrypted.
     public static func requireNoKey(unlessEncrypted facts: RepositoryFacts, at path: String) throws(BackupError) {
         guard !facts.isEncrypted else { return }
         let layout = RepositoryLayout(path: FileSystem.absolutePath(path))

@@ -1,23 +1,23 @@
 import BackupCore
 
-/// Where everything lies in a repository's folder.
+/// The paths in a repository's folder.
 struct RepositoryLayout: Sendable {
     let path: String
-    /// Of the repository that was opened; `nil` while none is.
+    /// The configuration of the open repository; `nil` while it is not open.
     private(set) var opened: RepositoryConfiguration?
 
     init(path: String) { self.path = path }
 
-    /// The same for a repository that is open.
+    /// The same for an open repository.
     func opened(_ configuration: RepositoryConfiguration) -> RepositoryLayout {
         var layout = self
         layout.opened = configuration
         return layout
     }
 
-    /// A disk may have been exchanged for another one at the same place since the repository was opened, while a mount goes on: what is written then would
-    /// lie in a foreign repository, in clear text in an encrypted one.
-    /// - Throws: `notPermitted` when another repository lies here now; `noRepository` when none does.
+    /// During a mount, the disk may have been exchanged for another one at the same place. New files would then go to a foreign repository, in clear text even
+    /// if this one is encrypted.
+    /// - Throws: `notPermitted` when another repository is here now; `noRepository` when there is none.
     func requireOpened() throws(BackupError) {
         guard let opened else { return }
         let found = try ConfigurationFiles(layout: self).read().configuration
@@ -33,34 +33,34 @@ struct RepositoryLayout: Sendable {
     /// The wrapped master key of an encrypted repository, and its copy.
     var key: String { "\(path)/key" }
     var keyCopy: String { "\(path)/key.copy" }
-    /// What the folder is, for people.
+    /// Explains the folder to people.
     var readme: String { "\(path)/README.txt" }
     var packs: String { "\(path)/packs" }
     var snapshots: String { "\(path)/snapshots" }
     var labels: String { "\(path)/labels" }
     var temporary: String { "\(path)/tmp" }
-    /// Held by whoever writes packs, for as long as that takes.
+    /// Held while packs are written.
     var writerLock: String { "\(path)/lock" }
-    /// Held by whoever needs all packs to stay where they are (shared), and by whoever removes some (exclusively).
+    /// Held shared by operations that need all packs to stay in place, and exclusively by those that remove some.
     var packsLock: String { "\(path)/packs.lock" }
-    /// Notes of those who hold these two; made when it is needed.
+    /// Notes of the holders of locks; created when needed.
     var locks: String { "\(path)/locks" }
-    /// Held for the moment in which a snapshot's name appears, changes or goes.
+    /// Held for the moment in which a snapshot's name appears, changes or disappears.
     var namesLock: String { "\(path)/names.lock" }
 
-    /// Which snapshots there should be; made when it is needed.
+    /// The list of snapshots that should exist; created when needed.
     var register: String { "\(path)/register" }
 
-    /// What is known of those who make snapshots; made when it is needed.
+    /// Information about the stores that make snapshots; created when needed.
     var sources: String { "\(path)/sources" }
 
-    /// Records of snapshots that were removed and can still be brought back.
+    /// Records of removed snapshots that can still be undeleted.
     var removed: String { "\(path)/removed" }
 
-    /// What a repair found damaged and put something better in place of, or could not save; made when it is needed.
+    /// Damaged files that a repair has replaced or could not save; created when needed.
     var damaged: String { "\(path)/damaged" }
 
-    /// Those that are always there. `removed` is one of them: a snapshot is often removed because the disk can hold no more.
+    /// The folders that always exist. `removed` is one of them: a snapshot is often removed because the disk is full.
     var folders: [String] { [packs, snapshots, labels, temporary, removed] }
 
     static let packExtension = ".pack"

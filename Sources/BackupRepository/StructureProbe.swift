@@ -1,8 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// A repository's structures, for the fuzzer: whatever bytes they are made of, reading gives a value or an error, and a value that was read is written
-/// as it was read.
+/// A repository's structures, for the fuzzer: for any bytes, reading returns a value or an error, and a value that was read is written back as it was read.
 package enum StructureProbe: String, CaseIterable, Sendable {
     case record, label, source, directory, list
     case packIndex = "pack-index"
@@ -11,14 +10,14 @@ package enum StructureProbe: String, CaseIterable, Sendable {
     case register
 
     /// Reads a structure and writes it again.
-    /// - Returns: what was read, in words, and the bytes that are written of it; `nil` where the reader says only that it is none.
-    /// - Throws: what the reader throws.
+    /// - Returns: a description of the value, and its bytes; `nil` where the reader only reports that it is not such a structure.
+    /// - Throws: errors of the reader.
     package func reread(_ bytes: [UInt8]) throws(BackupError) -> (description: String, bytes: [UInt8])? {
         switch self {
         case .record:
             let record = try SnapshotRecord(decoding: bytes)
             let snapshot = Snapshot(id: Self.snapshot, record: record, label: nil)
-            // What is shown of it must not trap. What it says is no part of the comparison: attributes are in no order.
+            // Formatting it for display must not trap. The text is not compared, since attributes have no order.
             _ = "\(snapshot.name) \(snapshot.publicAttributes) \(snapshot.tags) \(ISO8601.format(record.creationTime))"
             return (Self.describe(record), record.encode())
         case .label:
@@ -62,10 +61,10 @@ package enum StructureProbe: String, CaseIterable, Sendable {
             + "\(record.archiveSizeBytes) \(record.token) \(maps)"
     }
 
-    /// What a label or document must be of.
+    /// The snapshot that labels and documents must belong to.
     private static let snapshot = SnapshotID(SHA256Hasher.hash([]))
 
-    /// One of each kind, as it is written: what a fuzzer begins with.
+    /// A valid structure of each kind, as seed for the fuzzer.
     package var example: [UInt8] {
         get throws(BackupError) {
             let chunk = FileContent(elements: [.literal([1, 2, 3]), .chunk(ChunkID(Self.snapshot.digest), plainLength: 99)])

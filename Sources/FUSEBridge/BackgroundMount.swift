@@ -2,29 +2,29 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Mounts in the background: this program is started anew, and whoever started it waits until the mount answers, when the new one begins a
-/// session of its own, or has failed. (A program that has threads cannot be split by fork(2).)
+/// Mounts in the background: this program is started again, and the starting process waits until the mount responds, at which point the new process starts its
+/// own session, or until it has failed. (A multi-threaded program cannot be split by fork(2).)
 public enum BackgroundMount {
-    /// Names, in the started program's environment, the descriptor that it reports to.
+    /// The variable in the new process's environment with the descriptor that it reports to.
     static let environmentVariable = "BACKUPFS_READY_DESCRIPTOR"
     private static let reportDescriptor: Int32 = 3
     /// The same for the descriptor that it reads a secret from.
     static let secretVariable = "BACKUPFS_SECRET_DESCRIPTOR"
     private static let secretDescriptor: Int32 = 4
-    /// A pipe takes so many bytes before anybody reads them.
+    /// A pipe accepts this many bytes before they are read.
     private static let secretByteCountLimit = 4096
 
     /// Starts this program with `arguments` and waits for its report.
     ///
-    /// It gets `/dev/null` as standard input, the log as standard output and standard error, and no other open file of ours: a shell's
-    /// `$(…)` around this program ends when this program does. Its current folder is ours.
+    /// It gets `/dev/null` as standard input, the log as standard output and standard error, and none of our other open files: a shell's `$(…)` around this
+    /// program ends when this program does. It inherits the current folder.
     /// - Parameters:
     ///   - arguments: without the program's name.
-    ///   - secret: what the started program gets from `inheritedSecret`. It goes through a pipe: arguments and environment can be seen by others.
-    ///   - logPath: appended to; made, for the owner only, if it is not there.
-    ///   - executable: the program; by default this one, also if its file has been replaced meanwhile.
-    /// - Returns: the number of the process that serves the mount.
-    /// - Throws: the error that it reported, or `inputOutput` when it died without a word. It is not running then.
+    ///   - secret: what the new process gets from `inheritedSecret`. It goes through a pipe, since other users can see arguments and environment.
+    ///   - logPath: appended to; created if it does not exist, accessible only to the owner.
+    ///   - executable: the program; by default this one, even if its file has been replaced meanwhile.
+    /// - Returns: the process ID of the process that serves the mount.
+    /// - Throws: the reported error, or `inputOutput` when the process died without a report. It is not running then.
     @discardableResult
     public static func launch(
         arguments: [String], logPath: String, secret: SecretBytes? = nil, executable: String = "/proc/self/exe"
@@ -46,8 +46,8 @@ public enum BackgroundMount {
             remedy: "See \(logPath), or mount with -f to stay in the foreground.")
     }
 
-    /// In the started program: where to report to. Takes the descriptor over, so that programs started from here do not inherit it.
-    /// - Returns: `nil` when this program was started in the ordinary way, or when it was called before.
+    /// In the new process: where to report to. Takes over the descriptor, so that programs started from here do not inherit it.
+    /// - Returns: `nil` when this program was started normally, or at the second call.
     public static func readinessChannel() -> ReadinessChannel? {
         guard let text = getenv(environmentVariable).map({ String(cString: $0) }) else { return nil }
         unsetenv(environmentVariable)
@@ -57,13 +57,13 @@ public enum BackgroundMount {
     static func readinessChannel(descriptor text: String) -> ReadinessChannel? {
         guard let number = Int32(text) else { return nil }
         guard fcntl(number, F_SETFD, FD_CLOEXEC) == 0 else { return nil }
-        // The reader may be gone; that shall be an error of write(2) and not the end of the program.
+        // The reader may be gone; write(2) should then fail instead of ending the program.
         signal(SIGPIPE, SIG_IGN)
         return ReadinessChannel(OwnedDescriptor(owning: number, path: "readiness report"))
     }
 
-    /// In the started program: the secret that it was given, once; `nil` if there is none.
-    /// - Throws: `inputOutput` when whoever started this died before it had written it.
+    /// In the new process: the secret it was given, once; `nil` if there is none.
+    /// - Throws: `inputOutput` when the starting process died before it had written the secret.
     public static func inheritedSecret() throws(BackupError) -> SecretBytes? {
         guard let text = getenv(secretVariable).map({ String(cString: $0) }), let number = Int32(text) else { return nil }
         unsetenv(secretVariable)
@@ -91,7 +91,7 @@ public enum BackgroundMount {
         _ executable: String, _ arguments: [String], log: borrowing OwnedDescriptor, report: borrowing OwnedDescriptor,
         _ secret: SecretBytes?
     ) throws(BackupError) -> pid_t {
-        // Out of the way of the numbers that they get in the new program, where one would overwrite the other.
+        // Moved away from the numbers that they get in the new program, where one would overwrite the other.
         let log = try OwnedDescriptor.duplicate(log, from: 10)
         let report = try OwnedDescriptor.duplicate(report, from: 10)
         let name = CommandLine.arguments.first ?? "backupfs"
@@ -113,7 +113,7 @@ public enum BackgroundMount {
             descriptors: descriptors + [source.rawValue], startsSession: false)
     }
 
-    /// The last line that went to the log, to be shown at once.
+    /// The last line that went to the log, to be shown immediately.
     private static func lastWords(_ logPath: String, from start: UInt64) -> String {
         guard let file = try? SharedFile(path: logPath), file.size > start else { return "" }
         let from = max(start, file.size > 2000 ? file.size - 2000 : 0)

@@ -2,7 +2,7 @@ import SystemIO
 
 /// Buffers for replies, kept for the next request: a fresh one of this size would cost 256 page faults each time.
 final class BufferPool: Sendable {
-    /// A buffer that is lent out; given back when its owner lets go of it.
+    /// A buffer on loan; returned to the pool when its owner releases it.
     struct Loan: ~Copyable {
         let bytes: UnsafeMutableRawBufferPointer
         private let pool: BufferPool
@@ -15,7 +15,7 @@ final class BufferPool: Sendable {
         deinit { pool.giveBack(bytes) }
     }
 
-    /// Raw memory that belongs to nobody while it lies in the pool, and to one loan otherwise; so it may change threads.
+    /// Raw memory without an owner while it is in the pool, and owned by one loan otherwise; so it may change threads.
     private struct Idle: @unchecked Sendable {
         var buffers: [UnsafeMutableRawBufferPointer] = []
     }
@@ -27,8 +27,8 @@ final class BufferPool: Sendable {
 
     deinit { idle.withLock { idle in idle.buffers.forEach { $0.deallocate() } } }
 
-    /// A buffer of the pool's size, with whatever the last request left in it. There are never more buffers than requests that
-    /// were served at the same time, and the number of threads bounds that.
+    /// A buffer of the pool's size, with arbitrary contents from the last request. There are never more buffers than requests served concurrently, which the
+    /// number of threads limits.
     func lend() -> Loan {
         let buffer = idle.withLock { $0.buffers.popLast() } ?? .allocate(byteCount: bufferSizeBytes, alignment: 4096)
         return Loan(buffer, pool: self)

@@ -3,7 +3,7 @@ import CFUSE
 import Glibc
 import VirtualTree
 
-/// Requests that make, remove and rename.
+/// Requests that create, remove and rename.
 enum ChangeRequests {
     /// `RENAME_NOREPLACE` of renameat2(2), which Glibc's Swift module does not show.
     private static let renameWithoutReplacing: UInt32 = 1
@@ -12,7 +12,7 @@ enum ChangeRequests {
         let request = Request(raw)
         let changes = request.server.changes
         changes.begin()
-        // After the answer.
+        // After the reply.
         defer { changes.end() }
         do throws(BackupError) {
             let name = try request.server.name(name)
@@ -53,7 +53,7 @@ enum ChangeRequests {
         newName: UnsafePointer<CChar>?, flags: UInt32
     ) {
         let request = Request(raw)
-        // RENAME_EXCHANGE and RENAME_WHITEOUT; EINVAL is what rename(2) says where a file system does not support a flag.
+        // RENAME_EXCHANGE and RENAME_WHITEOUT; rename(2) returns EINVAL when a file system does not support a flag.
         guard flags & ~renameWithoutReplacing == 0 else {
             request.fail(number: EINVAL)
             return
@@ -73,8 +73,8 @@ enum ChangeRequests {
         }
     }
 
-    /// mknod(2), symlink(2) and link(2): EPERM is what each of them says where a file system has no such thing. Left out, libfuse
-    /// would answer ENOSYS, which programs show as "Function not implemented".
+    /// mknod(2), symlink(2) and link(2): each returns EPERM when a file system does not support it. Without this callback, libfuse would return ENOSYS, which
+    /// programs show as "Function not implemented".
     static func refuse(_ raw: OpaquePointer?) {
         Request(raw).fail(number: EPERM)
     }

@@ -1,7 +1,7 @@
 import CFUSE
 import Glibc
 
-/// What is agreed with the kernel when the mount begins.
+/// The settings negotiated with the kernel when the mount begins.
 enum ConnectionSettings {
     static func negotiate(_ connection: inout fuse_conn_info, maximumReadBytes: Int) {
         connection.max_write = UInt32(MountOptions.largestRequestBytes)
@@ -12,19 +12,18 @@ enum ConnectionSettings {
         want(FUSE_CAP_ASYNC_READ, &connection)
         want(FUSE_CAP_ATOMIC_O_TRUNC, &connection)
         want(FUSE_CAP_PARALLEL_DIROPS, &connection)
-        // Attributes with every part of a listing, since they are at hand. Left to choose (READDIRPLUS_AUTO), the kernel asks for those of the
-        // first part only, and programs that read all names before they look at files then ask for each.
+        // Return attributes with every part of a listing, since they are at hand. With READDIRPLUS_AUTO, the kernel requests them only for the first part, and
+        // programs that read all names before they access files then query each of the others.
         want(FUSE_CAP_READDIRPLUS, &connection)
         refuse(FUSE_CAP_READDIRPLUS_AUTO, &connection)
-        // Pages are dropped when size or time turn out to differ. Files of snapshots never differ and keep theirs; the files
-        // in `live/` do.
+        // Pages are dropped when size or time turn out to differ. Files of snapshots never differ and keep their pages; the files in `live/` may lose them.
         want(FUSE_CAP_AUTO_INVAL_DATA, &connection)
 
-        // Requests come through read(2): splicing them costs more for all but large writes.
+        // Requests come through read(2): splicing them costs more, except for large writes.
         refuse(FUSE_CAP_SPLICE_READ, &connection)
-        // A write must have reached the tree when its file is flushed: a restore begins there.
+        // A write must have reached the tree when its file is flushed: that is when a restore begins.
         refuse(FUSE_CAP_WRITEBACK_CACHE, &connection)
-        // `snapshots/latest` points elsewhere after each backup.
+        // `snapshots/latest` has a new target after each backup.
         refuse(FUSE_CAP_CACHE_SYMLINKS, &connection)
     }
 

@@ -3,7 +3,7 @@ import CFUSE
 import Glibc
 import VirtualTree
 
-/// Requests about the list of names in a folder.
+/// Requests about the names in a folder.
 enum DirectoryRequests {
     static func open(_ raw: OpaquePointer?, inode: fuse_ino_t, info: inout fuse_file_info) {
         let request = Request(raw)
@@ -38,7 +38,7 @@ enum DirectoryRequests {
         }
     }
 
-    /// Names with all attributes: each name but `.` and `..` counts one look-up.
+    /// Names with all attributes: each name except `.` and `..` counts one lookup.
     static func readWithAttributes(_ raw: OpaquePointer?, handle: UInt64, size: Int, offset: off_t) {
         let request = Request(raw)
         let server = request.server
@@ -72,12 +72,12 @@ enum DirectoryRequests {
         request.succeed()
     }
 
-    /// What the kernel never got, it will never forget.
+    /// The kernel never forgets entries that it did not receive.
     private static func giveBack(_ inodes: [InodeNumber], to tree: any TreeOperations) {
         for inode in inodes { tree.forget(inode, count: 1) }
     }
 
-    /// - Parameter encode: writes an entry if it fits into the room it is told, and returns what it needs either way.
+    /// - Parameter encode: writes an entry if it fits into the given space, and returns the size it needs in any case.
     /// - Returns: false when the entry did not fit.
     private static func append(
         _ name: FileName, to buffer: UnsafeMutableRawBufferPointer, used: inout Int,

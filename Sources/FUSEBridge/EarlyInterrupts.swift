@@ -1,6 +1,6 @@
 import SystemIO
 
-/// The latest requests that the kernel has taken back: one that was just read, by another thread, may not stand yet where it waits.
+/// The latest requests that the kernel has interrupted: a request that another thread has just read may not be registered as waiting yet.
 final class EarlyInterrupts: Sendable {
     private static let limit = 64
     private let numbers = Monitor<[UInt64]>([])

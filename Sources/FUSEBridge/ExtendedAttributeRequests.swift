@@ -11,8 +11,8 @@ enum ExtendedAttributeRequests {
             request.fail(number: ENODATA)
             return
         }
-        // `ls -l` asks `security.selinux` and `system.posix_acl_access` of every file, unless the first answers that the file system
-        // has no such attributes: then it never asks again. ENODATA would cost two round trips for each file.
+        // `ls -l` queries `security.selinux` and `system.posix_acl_access` of every file, unless the first query fails because the file system has no such
+        // attributes: then it stops. ENODATA would cost two round trips for each file.
         guard !isForeign(name) else {
             request.fail(number: EOPNOTSUPP)
             return
@@ -45,7 +45,7 @@ enum ExtendedAttributeRequests {
         _ raw: OpaquePointer?, inode: fuse_ino_t, name: UnsafePointer<CChar>?, value: UnsafeRawBufferPointer, flags: Int32
     ) {
         let request = Request(raw)
-        // Copy programs take EOPNOTSUPP for "this file system has no such attributes" and go on silently.
+        // Copy programs interpret EOPNOTSUPP as "this file system has no such attributes" and continue silently.
         guard let name = attributeName(name), !isForeign(name) else {
             request.fail(number: EOPNOTSUPP)
             return
@@ -98,13 +98,12 @@ enum ExtendedAttributeRequests {
         }
     }
 
-    /// - Returns: `nil` when the name is not UTF-8; no attribute of ours is called so.
+    /// - Returns: `nil` when the name is not UTF-8; no attribute of this program has such a name.
     private static func attributeName(_ text: UnsafePointer<CChar>?) -> String? {
         text.flatMap { String(validatingCString: $0) }
     }
 
-    /// Attributes that the kernel's security modules and access control lists keep, and that no file here has: answered before
-    /// anything is looked up.
+    /// Attributes of the kernel's security modules and access control lists, which no file here has: rejected before anything is looked up.
     private static func isForeign(_ name: String) -> Bool {
         name.hasPrefix("security.") || name.hasPrefix("system.posix_acl_")
     }

@@ -2,7 +2,7 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Whether this machine lets this user mount, found out before anything is begun, so that the message can say what to do.
+/// Whether this machine allows this user to mount, checked in advance, so that the message can say what to do.
 public enum FUSEAvailability {
     /// - Throws: `notSupported` or `accessDenied`, with a remedy.
     public static func check(_ options: MountOptions = MountOptions()) throws(BackupError) {
@@ -35,11 +35,11 @@ public enum FUSEAvailability {
         }
     }
 
-    /// Users other than root may let others in only where root has said so.
+    /// Users other than root may give access to other users only if root allows it.
     static func checkConfiguration(_ path: String) throws(BackupError) {
         let bytes = (try? FileSystem.readFile(path, limitBytes: 1 << 20)) ?? []
         let lines = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
-        // As fusermount3 reads it: what follows a # is a comment, also behind the word.
+        // As in fusermount3: a # starts a comment, also after the word.
         let isAllowed = lines.contains { line in line.prefix { $0 != "#" }.filter { !$0.isWhitespace } == "user_allow_other" }
         guard isAllowed else {
             throw BackupError(
@@ -48,7 +48,7 @@ public enum FUSEAvailability {
         }
     }
 
-    /// Where libfuse's setuid helper is; it does for a user what mount(2) and umount(2) do for root.
+    /// The path of libfuse's setuid helper; it does for a user what mount(2) and umount(2) do for root.
     static func fusermountPath() -> String? {
         let folders =
             ["/usr/bin", "/bin"] + (getenv("PATH").map { String(cString: $0) } ?? "").split(separator: ":").map(String.init)

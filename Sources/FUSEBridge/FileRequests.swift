@@ -5,8 +5,7 @@ import VirtualTree
 
 /// Requests about the content of a file.
 enum FileRequests {
-    /// `O_TRUNC` comes with the flags (`FUSE_CAP_ATOMIC_O_TRUNC`): emptying and opening is one step, and no separate setattr
-    /// without a handle arrives in between.
+    /// `O_TRUNC` comes with the flags (`FUSE_CAP_ATOMIC_O_TRUNC`): truncating and opening is one step, without a separate setattr that has no handle.
     static func open(_ raw: OpaquePointer?, inode: fuse_ino_t, info: inout fuse_file_info) {
         let request = Request(raw)
         do throws(BackupError) {
@@ -33,7 +32,7 @@ enum FileRequests {
         let request = Request(raw)
         do throws(BackupError) {
             let loan = request.server.buffers.lend()
-            // The kernel asks for no more than was negotiated; were it otherwise, a short answer would look like the file's end.
+            // The kernel does not request more than was negotiated; if it did, a short reply would look like the end of the file.
             guard size <= loan.bytes.count, offset >= 0 else {
                 throw BackupError(.invalidArgument, "a read of \(size) bytes at \(offset) is out of range")
             }
@@ -45,7 +44,7 @@ enum FileRequests {
         }
     }
 
-    /// `bytes` lie in the buffer that libfuse read the request into: they are not copied on their way to the tree.
+    /// `bytes` are in the buffer that libfuse read the request into: they are not copied on their way to the tree.
     static func write(_ raw: OpaquePointer?, handle: UInt64, bytes: UnsafeRawBufferPointer, offset: off_t) {
         let request = Request(raw)
         do throws(BackupError) {
@@ -57,7 +56,7 @@ enum FileRequests {
         }
     }
 
-    /// The kernel sends it when both files are of this mount; `cp` asks for it first.
+    /// The kernel sends it when both files are in this mount; `cp` tries it first.
     static func copy(
         _ raw: OpaquePointer?, from source: UInt64, at sourceOffset: off_t, to target: UInt64, at offset: off_t, size: Int
     ) {

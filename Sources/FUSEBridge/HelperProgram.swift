@@ -2,11 +2,10 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Runs a small program to its end.
+/// Runs a small program to completion.
 enum HelperProgram {
     /// - Parameter program: absolute path.
-    /// - Returns: its exit code, or 128 and the signal's number; and what it wrote to standard output and standard error, up
-    ///   to 64 KiB.
+    /// - Returns: its exit code, or 128 plus the signal's number; and its standard output and standard error, up to 64 KiB.
     static func run(_ program: String, _ arguments: [String]) throws(BackupError) -> (exitCode: Int32, message: String) {
         let pipe = try Pipe()
         let writer = try OwnedDescriptor.duplicate(pipe.writer, from: 10)

@@ -5,8 +5,8 @@ import Synchronization
 import SystemIO
 import VirtualTree
 
-/// Tells the kernel what it should not believe any more, from a thread of its own: the kernel takes such news only when nobody else is busy
-/// in the folder concerned, and whoever changes the tree must not wait for that.
+/// Notifies the kernel of stale cache entries, from a separate thread: the kernel accepts such notifications only while no request is in progress in the folder
+/// concerned, and the code that changes the tree must not wait for that.
 final class KernelNotifier: Sendable {
     private enum News: Sendable {
         case name(FileName, in: InodeNumber)
@@ -15,13 +15,13 @@ final class KernelNotifier: Sendable {
 
     private struct State {
         var news: [News] = []
-        /// News that were ever given and that were ever told.
+        /// The total numbers of notifications queued and sent.
         var givenCount: UInt64 = 0
         var toldCount: UInt64 = 0
         var isEnding = false
     }
 
-    /// More than this many are not kept while the kernel does not listen; what it believes ends with its timeouts then.
+    /// The limit of the queue while the kernel does not accept notifications; beyond it, the kernel's caches only expire by their timeouts.
     private static let newsLimit = 10_000
     private static let waitNanoseconds: UInt64 = 1_000_000_000
 
@@ -35,13 +35,13 @@ final class KernelNotifier: Sendable {
     private let state = Monitor(State())
     private let thread = Mutex<SystemThread?>(nil)
 
-    /// Between a look-up and the mkdir(2) that asked for it the kernel has the folder locked already, and this program does not know of it yet.
+    /// Between a lookup and the mkdir(2) that it belongs to, the kernel has locked the folder already, but this program does not know it yet.
     private static let gapNanoseconds: UInt64 = 10_000_000
     private static let turnNanoseconds: UInt64 = 100_000_000
 
     /// - Parameters:
-    ///   - session: mounted. It must live until `end` has returned.
-    ///   - changes: what is being made in the tree.
+    ///   - session: mounted; must live until `end` has returned.
+    ///   - changes: the changes in progress in the tree.
     init(_ session: OpaquePointer, _ changes: FolderChanges) throws(BackupError) {
         self.session = Session(pointer: session)
         self.changes = changes
@@ -49,8 +49,8 @@ final class KernelNotifier: Sendable {
         self.thread.withLock { $0 = thread }
     }
 
-    /// Ends the thread; what was not told by then is not told any more. It may be waiting for somebody who is busy in the tree, so requests
-    /// must still be answered, or the mount be gone. Call it once.
+    /// Ends the thread; unsent notifications are dropped. It may be waiting for a process that is busy in the tree, so requests must still be answered, or the
+    /// mount must be gone. Call it once.
     func end() {
         state.changeWakingAll { state in
             state.isEnding = true
@@ -76,7 +76,7 @@ final class KernelNotifier: Sendable {
         }
     }
 
-    /// What the thread does.
+    /// The thread's main loop.
     private func serve() {
         while true {
             let news = state.wait(until: { $0.isEnding || !$0.news.isEmpty }) { state in
@@ -92,8 +92,8 @@ final class KernelNotifier: Sendable {
         }
     }
 
-    /// Waits until nothing is being made in a folder: this thread would be stuck in the kernel until then, and could not end, also if this program were
-    /// killed.
+    /// Waits until nothing is being created in a folder: otherwise this thread would block
+    /// in the kernel until then and could not end, even if this program were killed.
     /// - Returns: false when the mount is ending.
     private func waitUntilFree(_ news: News) -> Bool {
         guard case .name = news else { return true }
@@ -103,17 +103,17 @@ final class KernelNotifier: Sendable {
         return true
     }
 
-    /// The answer says whether the kernel knew the name or the file at all, and both are fine.
+    /// The result says whether the kernel knew the name or the file at all; both are fine.
     private func tell(_ news: News) {
         switch news {
         case .name(let name, let parent):
-            // libfuse sends one byte more than the length: the NUL that a C string ends with.
+            // libfuse sends one byte more than the length: the NUL at the end of a C string.
             _ = (name.bytes + [0]).withUnsafeBytes { bytes in
                 fuse_lowlevel_notify_inval_entry(
                     session.pointer, parent.rawValue, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), name.bytes.count)
             }
         case .attributes(let inode):
-            // A negative offset: the attributes alone.
+            // A negative offset: only the attributes.
             fuse_lowlevel_notify_inval_inode(session.pointer, inode.rawValue, -1, 0)
         }
     }

@@ -2,8 +2,7 @@ import CFUSE
 import Glibc
 import Synchronization
 
-/// What libfuse has to say. While a mount is being made its words become part of the error; at other times they go to
-/// standard error.
+/// libfuse's log messages. While a mount is being set up, they become part of the error; at other times they go to standard error.
 enum LibraryLog {
     /// Messages of the threads that collect them.
     private static let collected = Mutex<[pthread_t: String]>([:])

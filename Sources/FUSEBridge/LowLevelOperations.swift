@@ -1,14 +1,14 @@
 import CFUSE
 import Glibc
 
-/// The table of callbacks that libfuse calls. Each entry only unpacks C's arguments; what is done is in the `…Requests` files.
-/// Calls come from all threads of the session at once.
+/// The table of callbacks that libfuse calls. Each entry only unpacks C's arguments; the work is done in the `…Requests` files. Calls come from all threads of
+/// the session concurrently.
 ///
 /// Left out on purpose:
-/// - `access`: with `default_permissions` the kernel decides from the modes and asks nobody.
-/// - `getlk`, `setlk`, `flock`: without them the kernel keeps locks itself, which is what programs on one machine need.
-/// - `fallocate`, `lseek`, `poll`, `bmap`, `ioctl`, `fsyncdir`: the kernel has its own answer for each.
-/// - `destroy`: the tree outlives the mount, and whoever made it ends it.
+/// - `access`: with `default_permissions` the kernel decides from the modes without a request.
+/// - `getlk`, `setlk`, `flock`: without them the kernel manages locks itself, which is sufficient for programs on one machine.
+/// - `fallocate`, `lseek`, `poll`, `bmap`, `ioctl`, `fsyncdir`: the kernel has a default for each.
+/// - `destroy`: the tree outlives the mount, and its creator ends it.
 enum LowLevelOperations {
     static func make() -> fuse_lowlevel_ops {
         var operations = fuse_lowlevel_ops()
@@ -122,6 +122,6 @@ enum LowLevelOperations {
         }
     }
 
-    /// libfuse always passes these arguments; should it not, the program that asks gets an error and is not left waiting.
+    /// libfuse always passes these arguments; if it did not, the calling program would get an error instead of waiting forever.
     private static func refuseMalformed(_ request: OpaquePointer?) { Request(request).fail(number: EIO) }
 }

@@ -1,55 +1,55 @@
 import BackupCore
 import Glibc
 
-/// The options of a mount, as `-o` gives them on a command line and in `/etc/fstab`.
+/// The options of a mount, as given by `-o` on a command line or in `/etc/fstab`.
 ///
 /// | option | what it does |
 /// | --- | --- |
 /// | `allow_other`, `allow_root` | lets other users, or only root, use the mount; as a user this needs `user_allow_other` in `/etc/fuse.conf` |
 /// | `ro`, `rw` | read-only: nothing can be backed up, restored or deleted through the mount |
-/// | `uid=USER`, `gid=GROUP` | who owns the files, by number or name; else the user who mounts |
+/// | `uid=USER`, `gid=GROUP` | the owner of the files, by number or name; by default the mounting user and group |
 /// | `max_read=BYTES` | largest read request, 4,096 to 1,048,576 |
-/// | `fsname=NAME`, `subtype=NAME` | how the mount shows in `mount` and `df`; both `backupfs` |
+/// | `fsname=NAME`, `subtype=NAME` | the names shown by `mount` and `df`; both `backupfs` by default |
 /// | `nonempty` | mounts over a folder that is not empty |
 /// | `auto_unmount` | lets fusermount3 unmount when the program dies |
 /// | `store=DIR` | the store |
 /// | `password_file=FILE` | a file whose first line is the password of an encrypted repository |
-/// | `suid`, `dev`, `exec`, `sync`, `dirsync`, their opposites, `noatime`, `nodiratime`, `context=` and its like | given to the kernel |
+/// | `suid`, `dev`, `exec`, `sync`, `dirsync`, their opposites, `noatime`, `nodiratime`, `context=` and similar | passed to the kernel |
 /// | `default_permissions` | is always on |
-/// | `x-…`, `_netdev`, `nofail`, `auto`, `noauto`, `user`, `users`, `nouser`, `owner`, `group`, `defaults`, `comment=`, `atime`, `relatime` and their like | ignored: they speak to mount(8) and systemd, or of access times, which are not kept |
+/// | `x-…`, `_netdev`, `nofail`, `auto`, `noauto`, `user`, `users`, `nouser`, `owner`, `group`, `defaults`, `comment=`, `atime`, `relatime` and similar | ignored: they are for mount(8) and systemd, or about access times, which are not stored |
 public struct MountOptions: Sendable, Equatable {
-    /// What Linux takes at most in one request: 256 pages.
+    /// The largest request that Linux sends: 256 pages.
     public static let largestRequestBytes = 1 << 20
 
-    /// The store that `store=` named.
+    /// The store named by `store=`.
     public var storePath: String?
-    /// What `password_file=` named.
+    /// The file named by `password_file=`.
     public var passwordFilePath: String?
     public var allowsOthers = false
     public var allowsRoot = false
     public var isReadOnly = false
-    /// User and group that own the files; `nil` means whoever mounts.
+    /// User and group that own the files; `nil` means the mounting user and group.
     public var ownerUser: UInt32?
     public var ownerGroup: UInt32?
     public var maximumReadBytes = MountOptions.largestRequestBytes
     public var fileSystemName = "backupfs"
     public var subtype = "backupfs"
     public var allowsNonEmptyMountpoint = false
-    /// Options that go to the kernel or to fusermount3 as they are, in the order given.
+    /// Options that go to the kernel or to fusermount3 unchanged, in the given order.
     public var passedOptions: [String] = []
 
     public init() {}
 
-    /// - Parameter lists: the values of each `-o`: options with commas between them; a comma within an option is written `\,` and a
-    ///   backslash `\\`. Of contradicting options the last one counts.
-    /// - Throws: `usage`, naming an option that is not known or whose value is not right.
+    /// - Parameter lists: the values of each `-o`: options separated by commas; a comma within an option is written `\,` and a backslash `\\`. Of contradicting
+    ///   options the last one wins.
+    /// - Throws: `usage`, naming an unknown option or one with an invalid value.
     public init(parsing lists: [String]) throws(BackupError) {
         for list in lists {
             for option in Self.split(list) { try apply(option) }
         }
     }
 
-    /// How mounts of this subtype are called in `/proc/self/mountinfo`.
+    /// The type of mounts with this subtype in `/proc/self/mountinfo`.
     public var fileSystemType: String { "fuse.\(subtype)" }
 
     /// The arguments for libfuse, without the program's name.
@@ -124,7 +124,7 @@ public struct MountOptions: Sendable, Equatable {
         return number
     }
 
-    /// - Parameter find: the number of a name; `nil` when there is no such user or group.
+    /// - Parameter find: returns the number for a name; `nil` when there is no such user or group.
     private static func owner(_ value: String, of option: String, _ find: (String) -> UInt32?) throws(BackupError) -> UInt32 {
         guard UInt32(value) == nil, !value.isEmpty, !value.utf8.contains(0) else {
             return try number(value, of: option, in: 0...UInt32.max - 1)
@@ -142,7 +142,7 @@ public struct MountOptions: Sendable, Equatable {
         var isEscaped = false
         for character in list.unicodeScalars {
             if isEscaped {
-                // Any other backslash is meant as it stands.
+                // Any other backslash is literal.
                 if character != ",", character != "\\" { options[options.count - 1] += "\\" }
                 options[options.count - 1].unicodeScalars.append(character)
                 isEscaped = false

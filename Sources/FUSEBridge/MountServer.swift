@@ -3,12 +3,12 @@ import CLinux
 import Glibc
 import SystemIO
 
-/// Which process serves a mount, and of which store: the mount's root says it. Asked before the mount is ended.
+/// The process that serves a mount, and its store, as reported by the mount's root. Queried before unmounting.
 public struct MountServer: Sendable {
-    /// `nil` where nothing was answered: by a mount that stands still, one that does not answer this user, or one of an older program.
+    /// `nil` if there was no answer: the mount hangs, does not allow this user, or belongs to an older program.
     public let process: ProcessMark?
     public let storePath: String?
-    /// Whether there is no such process any more: the mount is dead.
+    /// Whether the process no longer exists: the mount is dead.
     public let isDead: Bool
     /// As below `/sys/class/bdi`.
     private let device: String
@@ -17,8 +17,8 @@ public struct MountServer: Sendable {
     private static let answerNanoseconds: UInt64 = 5_000_000_000
 
     /// - Parameter path: the mountpoint.
-    /// - Returns: `nil` when nothing of ours is mounted there.
-    /// - Throws: what reading the table of mounts throws.
+    /// - Returns: `nil` when no mount of this program is there.
+    /// - Throws: errors of reading the table of mounts.
     public static func of(_ path: String) throws(BackupError) -> MountServer? {
         let mountpoint = Unmounter.resolvedPath(path)
         guard let entry = try MountTable.current().entry(at: mountpoint), entry.fileSystemType == MountOptions().fileSystemType
@@ -35,13 +35,14 @@ public struct MountServer: Sendable {
         userID = entry.userID
     }
 
-    /// Whether its process can be waited for. That it is the one that the mount names is not believed alone: it must belong to who has mounted it.
+    /// Whether it is possible to wait for its process. The process ID that the mount reports
+    /// is not trusted by itself: the process must belong to the user who mounted it.
     public var isWaitable: Bool {
         guard let process, process.isOfHere else { return false }
         return process.hasEnded || userID == nil || process.userID == userID
     }
 
-    /// Whether the mount lives on: in another mount namespace (a container), or because it was unmounted lazily. `nil` where that cannot be told.
+    /// Whether the mount still exists: in another mount namespace (a container), or because it was unmounted lazily. `nil` if that is unknown.
     public var livesOn: Bool? {
         guard (try? FileSystem.exists("/sys/class/bdi")) == true else { return nil }
         return (try? FileSystem.exists("/sys/class/bdi/\(device)")) ?? nil
@@ -50,14 +51,14 @@ public struct MountServer: Sendable {
     private struct Answer: Sendable {
         var process: String?
         var store: String?
-        /// What the first question failed with.
+        /// The errno of the first query.
         var number: Int32 = 0
     }
 
-    /// Asks from a child, which is killed when no answer comes: who waits for a mount that stands still keeps it busy, and only being killed wakes him.
+    /// Queries from a child process, which is killed when no answer comes: a process that waits for a hanging mount keeps it busy, and only SIGKILL wakes it.
     private static func ask(_ entry: MountTable.Entry) -> Answer? {
         guard let pipe = try? SystemIO.Pipe() else { return nil }
-        // A mount without allow_other answers nobody but who has mounted it, root neither.
+        // A mount without allow_other answers only the user who mounted it, not even root.
         let user = geteuid() == 0 ? entry.userID ?? 0 : 0
         let child = backupfs_read_attributes_in_child(
             entry.path, "user.backupfs.process", "user.backupfs.store", user, entry.groupID ?? user, pipe.writer.rawValue)
@@ -84,7 +85,7 @@ public struct MountServer: Sendable {
         return answer
     }
 
-    /// The kernel may not let it go at once.
+    /// The kernel may not release it immediately.
     private static func reap(_ child: pid_t) {
         for _ in 0..<200 {
             var status: Int32 = 0
@@ -93,7 +94,7 @@ public struct MountServer: Sendable {
         }
     }
 
-    /// Takes one value off what a child has written.
+    /// Takes one value off the child's output.
     private static func next(_ bytes: inout ArraySlice<UInt8>, _ number: inout Int32) -> String? {
         let headBytes = MemoryLayout<Int>.size
         guard bytes.count >= headBytes else { return nil }

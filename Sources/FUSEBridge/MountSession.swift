@@ -8,32 +8,32 @@ import VirtualTree
 public final class MountSession: Sendable {
     /// Why a mount ended.
     public enum End: Sendable, Equatable {
-        /// Somebody unmounted it.
+        /// It was unmounted from outside.
         case unmounted
         /// `requestEnd` was called.
         case requested
-        /// A signal that nobody reacts to in another way.
+        /// A signal without a reaction.
         case signal(Int32)
     }
 
-    /// Requests served at the same time. A backup or a restore keeps one of them busy for as long as it takes.
+    /// Requests served concurrently. A backup or a restore occupies one of them for its whole duration.
     public static let maximumThreadCount = 36
-    /// Of them, for what may wait long: the others stay free for what never waits.
+    /// Of these, the threads for requests that may wait long: the others stay free for requests that never wait.
     public static let waitingThreadCounts: [RequestWait: Int] = [
         .app: 8, .store: 4, .drop: 4, .repository: 8, .checksums: 4, .change: 4,
     ]
 
     public let options: MountOptions
-    /// Where it is mounted: absolute, without symbolic links.
+    /// The mountpoint: absolute, without symbolic links.
     public let mountpoint: String
     private let server: TreeServer
-    /// Bytes that say what happened (`Event`).
+    /// Bytes that report events (`Event`).
     private let events: SystemIO.Pipe
 
-    /// Checks everything that can be checked beforehand, and clears the mountpoint of a mount that a crash left. Mounts nothing.
+    /// Checks everything that can be checked in advance, and clears the mountpoint of a mount left by a crash. Mounts nothing.
     /// - Parameters:
-    ///   - reportFailure: told of every request that failed with an input/output error.
-    /// - Throws: what `FUSEAvailability.check` and `Mountpoint.prepare` throw.
+    ///   - reportFailure: called for every request that failed with an input/output error.
+    /// - Throws: errors of `FUSEAvailability.check` and `Mountpoint.prepare`.
     public init(
         tree: any TreeOperations, mountpoint: String, options: MountOptions = MountOptions(),
         reportFailure: FailureReport? = nil
@@ -47,16 +47,15 @@ public final class MountSession: Sendable {
 
     /// Mounts, serves until the end, and unmounts. Call it once.
     /// - Parameters:
-    ///   - endsOnSignals: whether SIGTERM, SIGINT, SIGHUP and SIGUSR1 end the mount. Only one session of a process may ask for that;
-    ///     while it runs, these signals do nothing else.
-    ///   - reactions: what to do at some of these signals instead of ending; called on this thread.
-    ///   - onEnding: called on this thread when the mount is about to end, before it waits for requests that are being served; with the
-    ///     reason, which is `nil` for an error.
-    ///   - onReady: called on this thread as soon as the mount answers: what runs after it finds the tree. If it throws, the
-    ///     mount ends and the error is thrown on.
-    /// - Returns: why it ended. Requests that ran then have been answered, and the mountpoint is free. Handles and look-ups that the
-    ///   kernel still held are not given back one by one: the tree must let go of them by itself.
-    /// - Throws: `inputOutput` when the kernel would not mount or the connection broke; nothing is left mounted then either.
+    ///   - endsOnSignals: whether SIGTERM, SIGINT, SIGHUP and SIGUSR1 end the mount. Only one
+    ///     session of a process may use this; while it runs, these signals have no other effect.
+    ///   - reactions: actions for some of these signals instead of ending; called on this thread.
+    ///   - onEnding: called on this thread when the mount is about to end, before it
+    ///     waits for requests in progress; with the reason, which is `nil` for an error.
+    ///   - onReady: called on this thread as soon as the mount responds: later code finds the tree. If it throws, the mount ends and the error is rethrown.
+    /// - Returns: why it ended. Requests in progress at that time have been answered, and the mountpoint is free. Handles and lookups that the kernel still
+    ///   held are not released one by one: the tree must release them itself.
+    /// - Throws: `inputOutput` when the kernel refused to mount or the connection broke; nothing is left mounted then either.
     public func run(
         endsOnSignals: Bool = true, reactions: [Int32: () -> Void] = [:], onEnding: (End?) -> Void = { _ in },
         onReady: () throws(BackupError) -> Void
@@ -96,11 +95,11 @@ public final class MountSession: Sendable {
         }
         let end = Result { () throws(BackupError) in try waitForEnd(reactions, onReady) }
         onEnding(try? end.get())
-        // Before the threads that serve: it may be waiting for somebody whom they have to answer.
+        // Before the serving threads: it may be waiting for a process whose request they have to answer.
         notifier?.end()
         server.tree.setObserver(nil)
         let failure = loop.end()
-        // Only now: the threads use the session's descriptor, which this closes.
+        // Not earlier: the threads use the session's descriptor, which this closes.
         unmount(session, entry)
         probe.join()
         guard failure == 0 else {
@@ -114,7 +113,7 @@ public final class MountSession: Sendable {
     /// Ends the mount soon, from any thread; `run` then returns. Files that are open in it fail from then on.
     public func requestEnd() { send(.requested) }
 
-    /// What the bytes in the pipe mean; others are the numbers of signals.
+    /// The meaning of the bytes in the pipe; other values are signal numbers.
     fileprivate enum Event: UInt8 {
         case loopEnded = 0
         case ready = 254
@@ -126,7 +125,7 @@ public final class MountSession: Sendable {
         _ = write(events.writer.rawValue, &byte, 1)
     }
 
-    /// - Returns: a session that is mounted.
+    /// - Returns: a mounted session.
     private func mount() throws(BackupError) -> OpaquePointer {
         var operations = LowLevelOperations.make()
         let server = Unmanaged.passUnretained(server).toOpaque()
@@ -135,7 +134,7 @@ public final class MountSession: Sendable {
                 var arguments = arguments
                 let count = Int32(arguments.count - 1)
                 return arguments.withUnsafeMutableBufferPointer { buffer in
-                    // libfuse copies what it takes from the arguments and from the table.
+                    // libfuse copies what it uses of the arguments and of the table.
                     var list = fuse_args(argc: count, argv: buffer.baseAddress, allocated: 0)
                     defer { fuse_opt_free_args(&list) }
                     return fuse_session_new(&list, &operations, MemoryLayout<fuse_lowlevel_ops>.size, server)
@@ -156,7 +155,7 @@ public final class MountSession: Sendable {
         return BackupError(.inputOutput, "could not mount: \(reason)", path: mountpoint)
     }
 
-    /// Waits until the mount has ended or shall end.
+    /// Waits until the mount has ended or has to end.
     private func waitForEnd(
         _ reactions: [Int32: () -> Void], _ onReady: () throws(BackupError) -> Void
     ) throws(BackupError) -> End {
@@ -176,9 +175,9 @@ public final class MountSession: Sendable {
         }
     }
 
-    /// Ends the session and takes its mount away, unless somebody has done that.
-    /// - Parameter entry: the mount as the table of mounts has it. After a lazy unmount another mount may be seen in its place, which is
-    ///   left alone; the session's own then ends with its descriptor.
+    /// Ends the session and unmounts it, unless it was unmounted from outside.
+    /// - Parameter entry: the mount's entry in the table of mounts. After a lazy unmount another mount may be visible in its place, which is left alone; the
+    ///   session's own mount then ends with its descriptor.
     private func unmount(_ session: OpaquePointer, _ entry: MountTable.Entry?) {
         StallWatch.setMountConnection(nil)
         let table = try? MountTable.current()

@@ -2,9 +2,9 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// The folder to mount on: checked, and cleared of what a crash left on it.
+/// The folder to mount on: checked, and cleared of mounts left by crashes.
 public enum Mountpoint {
-    /// Makes sure that `path` can be mounted on. A mount of ours whose process has died is taken away first.
+    /// Ensures that `path` can be mounted on. A mount of this program whose process has died is removed first.
     /// - Returns: the absolute path without symbolic links.
     /// - Throws: `notFound`, `notADirectory`, `busy` (a live mount is there), `notEmpty`, `accessDenied`.
     public static func prepare(_ path: String, options: MountOptions = MountOptions()) throws(BackupError) -> String {
@@ -34,7 +34,7 @@ public enum Mountpoint {
                 .accessDenied, "a user can mount only on a folder that he may write to", path: path,
                 remedy: "Name a folder of your own, or mount as root.")
         }
-        // Whoever opens the folder of an automount waits for the very mount that is being made here. It is empty in any case.
+        // Opening the folder of an automount waits for the very mount that is being created here. It is always empty.
         if entry?.fileSystemType == "autofs" { return mountpoint }
         if !options.allowsNonEmptyMountpoint, try !DirectoryReader(path: mountpoint).names().isEmpty {
             throw BackupError(
@@ -44,7 +44,7 @@ public enum Mountpoint {
         return mountpoint
     }
 
-    /// After crashes several dead mounts may lie on one another.
+    /// After crashes, several dead mounts may be stacked.
     private static func clearStaleMounts(_ mountpoint: String, _ options: MountOptions) throws(BackupError) {
         for _ in 0..<16 {
             guard let entry = try MountTable.current().entry(at: mountpoint), entry.isFUSE, isDead(mountpoint) else { return }
@@ -57,8 +57,7 @@ public enum Mountpoint {
         }
     }
 
-    /// Whether nobody serves a FUSE mount any more. The free space is never answered from the kernel's memory, as attributes
-    /// may be.
+    /// Whether no process serves a FUSE mount any more. Unlike attributes, the free space is never answered from the kernel's cache.
     private static func isDead(_ mountpoint: String) -> Bool {
         var status = stat()
         if stat(mountpoint, &status) == -1, errno == ENOTCONN || errno == ECONNABORTED { return true }

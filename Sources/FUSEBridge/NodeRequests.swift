@@ -4,7 +4,7 @@ import Glibc
 import SystemIO
 import VirtualTree
 
-/// Requests about a file as such: find it, forget it, what it is, make it otherwise.
+/// Requests about a file as such: find, forget, query and change it.
 enum NodeRequests {
     static func lookUp(_ raw: OpaquePointer?, parent: fuse_ino_t, name: UnsafePointer<CChar>?) {
         let request = Request(raw)
@@ -46,7 +46,7 @@ enum NodeRequests {
         }
     }
 
-    /// - Parameter fields: which fields of `wanted` count (`FUSE_SET_ATTR_…`).
+    /// - Parameter fields: the fields of `wanted` to apply (`FUSE_SET_ATTR_…`).
     static func setAttributes(
         _ raw: OpaquePointer?, inode: fuse_ino_t, wanted: stat, fields: Int32, info: UnsafeMutablePointer<fuse_file_info>?
     ) {
@@ -55,13 +55,13 @@ enum NodeRequests {
             var change = AttributeChange()
             if fields & FUSE_SET_ATTR_SIZE != 0 { change.size = UInt64(max(0, wanted.st_size)) }
             if fields & FUSE_SET_ATTR_MODE != 0 { change.permissions = UInt16(truncatingIfNeeded: wanted.st_mode & 0o7777) }
-            // The time of the last access is not kept, so a wish for it alone changes nothing and is no error.
+            // The access time is not stored, so a request to set only that changes nothing and is not an error.
             if fields & FUSE_SET_ATTR_MTIME_NOW != 0 {
                 change.modificationTime = SystemClock.now()
             } else if fields & FUSE_SET_ATTR_MTIME != 0 {
                 change.modificationTime = Timestamp(wanted.st_mtim)
             }
-            // `cp -p` and `rsync -a` ask for the owner that the file has already; that is no change.
+            // `cp -p` and `rsync -a` set the owner that the file already has; that is not a change.
             let changesUser = fields & FUSE_SET_ATTR_UID != 0 && wanted.st_uid != request.server.ownerUser
             let changesGroup = fields & FUSE_SET_ATTR_GID != 0 && wanted.st_gid != request.server.ownerGroup
             change.changesOwner = changesUser || changesGroup

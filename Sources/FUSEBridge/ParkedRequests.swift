@@ -1,7 +1,7 @@
 import Glibc
 import SystemIO
 
-/// Looks into folders whose backups are not finished: they wait here, without a thread, until the backup has ended.
+/// Accesses to folders of unfinished backups: they wait here, without a thread, until the backup has ended.
 final class ParkedRequests: Sendable {
     private struct State {
         var requests: [[UInt8]] = []
@@ -11,10 +11,10 @@ final class ParkedRequests: Sendable {
 
     private let state = Monitor(State())
 
-    /// - Parameter isPending: asked again while none can be taken out.
-    /// - Returns: whether it waits here now.
+    /// - Parameter isPending: called again under the lock, while no request can be taken out.
+    /// - Returns: whether the request waits here now.
     func park(_ request: UnsafeRawBufferPointer, if isPending: () -> Bool) -> Bool {
-        // Nearly always there is nothing to wait for, and no lock is taken.
+        // Usually there is nothing to wait for, and no lock is taken.
         guard isPending() else { return false }
         return state.withLock { state in
             guard !state.isEnding, isPending() else { return false }
@@ -23,11 +23,11 @@ final class ParkedRequests: Sendable {
         }
     }
 
-    /// Takes one out that is not to be served any more.
+    /// Removes a request that is not to be served any more.
     /// - Returns: whether it was here.
     func remove(_ number: UInt64) -> Bool { state.withLock { $0.requests.remove(number) } }
 
-    /// Serves all that wait. Those whose folder is pending still come back by themselves.
+    /// Serves all waiting requests. Those whose folder is still pending are parked again.
     func serve(_ process: (UnsafeMutableRawBufferPointer) -> Void) {
         while true {
             var requests = state.changeWakingAll { state in
@@ -40,7 +40,7 @@ final class ParkedRequests: Sendable {
         }
     }
 
-    /// Serves none any more: what waits is ended by the kernel, with the mount. Returns when none is being served.
+    /// Stops serving: the kernel ends the waiting requests with the mount. Returns when none is being served.
     func end() {
         state.withLock { $0.isEnding = true }
         state.wait(until: { !$0.isServing }) { _ in }
@@ -48,7 +48,7 @@ final class ParkedRequests: Sendable {
 }
 
 extension [[UInt8]] {
-    /// Takes the request with this number out.
+    /// Removes the request with this number.
     /// - Returns: whether it was there.
     mutating func remove(_ number: UInt64) -> Bool {
         guard let index = firstIndex(where: { $0.withUnsafeBytes { RequestHeader($0).number } == number }) else { return false }

@@ -2,17 +2,15 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Starts programs with posix_spawn(3), without fork(2), which is not safe where threads are.
+/// Starts programs with posix_spawn(3) instead of fork(2), which is unsafe in a multi-threaded process.
 enum ProgramStart {
-    /// Starts `program` with no signal blocked or ignored: the thread that starts it may block some, and a shell whose SIGCHLD
-    /// is blocked waits for ever.
+    /// Starts `program` with no signal blocked or ignored: the calling thread may block some, and a shell with SIGCHLD blocked waits forever.
     /// - Parameters:
     ///   - program: path of the executable.
     ///   - arguments: with the program's name first.
-    ///   - descriptors: what become its descriptors 1, 2, …; its descriptor 0 is `/dev/null`, and others it gets none. They must be
-    ///     above the numbers that they get.
-    ///   - startsSession: whether it leads a session of its own, without a terminal.
-    /// - Returns: its process number.
+    ///   - descriptors: become its descriptors 1, 2, …; its descriptor 0 is `/dev/null`, and it gets no others. They must be above their new numbers.
+    ///   - startsSession: whether it leads its own session, without a terminal.
+    /// - Returns: its process ID.
     static func spawn(
         _ program: String, arguments: [String], environment: [String]? = nil, descriptors: [Int32], startsSession: Bool = false
     ) throws(BackupError) -> pid_t {
@@ -43,7 +41,7 @@ enum ProgramStart {
     }
 
     /// Waits until a program has ended.
-    /// - Returns: its exit code as a shell shows it: 128 and the signal's number when a signal ended it.
+    /// - Returns: its exit code as a shell shows it: 128 plus the signal's number when a signal ended it.
     static func wait(for process: pid_t) -> Int32 {
         var status: Int32 = 0
         while waitpid(process, &status, 0) == -1, errno == EINTR {}
@@ -52,7 +50,7 @@ enum ProgramStart {
     }
 
     /// Reads a pipe to its end.
-    /// - Parameter limitBytes: what comes after so many bytes is read and dropped.
+    /// - Parameter limitBytes: bytes beyond this limit are read and discarded.
     static func readAll(_ reader: borrowing OwnedDescriptor, limitBytes: Int = 1 << 16) -> [UInt8] {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)

@@ -3,9 +3,9 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// In a program that was started in the background: the way back to whoever waits for it. Only the first report counts.
+/// In a program started in the background: the channel to the process that waits for it. Only the first report counts.
 public final class ReadinessChannel: Sendable {
-    /// Gone after the report: its end is what the waiting program waits for.
+    /// Closed after the report: the waiting program waits for the end of the pipe.
     private struct Writer: ~Copyable, Sendable {
         var descriptor: OwnedDescriptor?
     }
@@ -14,13 +14,13 @@ public final class ReadinessChannel: Sendable {
 
     init(_ descriptor: consuming OwnedDescriptor) { writer = Mutex(Writer(descriptor: descriptor)) }
 
-    /// The mount answers.
-    /// - Throws: `interrupted` when nobody waits any more: whoever began this was stopped, and wants no mount.
+    /// Reports that the mount responds.
+    /// - Throws: `interrupted` when the waiting process is gone: the program that requested the mount was stopped and no longer wants it.
     public func reportReady() throws(BackupError) {
         guard send(.ready) else { throw BackupError(.interrupted, "the program that asked for the mount is gone") }
     }
 
-    /// The mount failed, and this program is about to end.
+    /// Reports that the mount failed, and that this program is about to end.
     public func report(_ error: BackupError) { _ = send(.failed(error)) }
 
     private func send(_ report: ReadinessReport) -> Bool {

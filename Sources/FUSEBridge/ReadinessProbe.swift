@@ -2,12 +2,12 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Asks the mount for its root once, from a thread of its own: the kernel holds the question back until the mount is negotiated, and it
-/// takes the session's threads to answer it. When the connection ends before that, the question fails.
+/// Queries the mount's root once, from a separate thread: the kernel delays the query until the mount is negotiated, and the session's threads have to answer
+/// it. If the connection ends before that, the query fails.
 final class ReadinessProbe {
     private let thread: SystemThread
 
-    /// - Parameter onAnswer: called from the thread when the mount has answered.
+    /// - Parameter onAnswer: called on that thread when the mount has answered.
     init(mountpoint: String, onAnswer: @escaping @Sendable () -> Void) throws(BackupError) {
         thread = try SystemThread {
             var status = stat()
@@ -15,6 +15,6 @@ final class ReadinessProbe {
         }
     }
 
-    /// Waits until the question was answered or has failed.
+    /// Waits until the query was answered or has failed.
     func join() { thread.join() }
 }

@@ -1,6 +1,6 @@
 import BackupCore
 
-/// What a mount in the background tells whoever started it: that it answers, or why it does not.
+/// The report of a background mount to the process that started it: that it responds, or why it failed.
 enum ReadinessReport {
     case ready
     case failed(BackupError)
@@ -8,7 +8,7 @@ enum ReadinessReport {
     private static let readyMark: UInt8 = 1
     private static let failureMark: UInt8 = 2
 
-    /// - Returns: `nil` for anything but a whole report, such as nothing at all from a process that died.
+    /// - Returns: `nil` for anything but a complete report, such as no bytes from a process that died.
     init?(encoded: [UInt8]) {
         if encoded == [Self.readyMark] {
             self = .ready

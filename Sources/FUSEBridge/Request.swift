@@ -4,11 +4,11 @@ import Glibc
 import SystemIO
 import VirtualTree
 
-/// One question of the kernel. It is answered exactly once: every answer consumes it, and one that is dropped without an answer
-/// is answered with an input/output error rather than left to hang a program.
+/// A request from the kernel. It is answered exactly once: every reply consumes it, and a
+/// request dropped without a reply gets an input/output error, so that no program hangs.
 ///
-/// When an answer cannot be delivered (the asking program was killed meanwhile), what the answer would have given to the kernel
-/// is given back to the tree: look-ups and handles.
+/// When a reply cannot be delivered (the calling program was killed meanwhile), the
+/// lookups and handles that it would have given to the kernel are released in the tree.
 struct Request: ~Copyable {
     private let raw: OpaquePointer
 
@@ -21,16 +21,16 @@ struct Request: ~Copyable {
 
     var server: TreeServer {
         guard let data = fuse_req_userdata(raw) else { preconditionFailure("the session has user data") }
-        // MountSession holds the server for as long as the session lives.
+        // MountSession holds the server as long as the session lives.
         return Unmanaged<TreeServer>.fromOpaque(data).takeUnretainedValue()
     }
 
     var tree: any TreeOperations { server.tree }
 
-    /// The thread that asks, or 0 when it is in a process namespace that cannot be named here.
+    /// The calling thread, or 0 when it is in a process namespace without a number here.
     var process: Int32 { fuse_req_ctx(raw)?.pointee.pid ?? 0 }
 
-    /// Whether the program that asks has got a signal that ends it. Others, as those of a debugger or a suspend, are no reason to stop.
+    /// Whether the calling program has received a signal that ends it. Other signals, such as those of a debugger or a suspend, are no reason to stop.
     var isGivenUp: () -> Bool {
         let raw = raw
         let process = process
@@ -50,7 +50,7 @@ struct Request: ~Copyable {
         fuse_reply_err(raw, number)
     }
 
-    /// For requests that have no answer.
+    /// For requests without a reply.
     consuming func finish() {
         let raw = raw
         forgetAnswering()
@@ -65,7 +65,7 @@ struct Request: ~Copyable {
         if fuse_reply_entry(raw, &entry) != 0 { server.tree.forget(attributes.inode, count: 1) }
     }
 
-    /// There is no such name, and the kernel need not ask again for some time.
+    /// There is no such name, and the kernel may cache that for some time.
     consuming func reply(absentForSeconds timeout: Double) {
         let raw = raw
         forgetAnswering()
@@ -91,8 +91,8 @@ struct Request: ~Copyable {
         let server = server
         forgetAnswering()
         info.describe(file)
-        // The kernel sends a flush for every close(2). Where nothing can be written there is nothing to flush, and a program
-        // that reads many small files saves a round trip for each.
+        // The kernel sends a flush for every close(2). Without writing there is nothing to
+        // flush, and a program that reads many small files saves a round trip for each.
         if info.flags & O_ACCMODE == O_RDONLY, info.flags & O_TRUNC == 0 { info.noflush = 1 }
         if fuse_reply_open(raw, &info) != 0 { server.tree.release(file.handle) }
     }
@@ -115,7 +115,7 @@ struct Request: ~Copyable {
         fuse_reply_attr(raw, &status, attributes.attributeTimeoutSeconds)
     }
 
-    /// - Returns: false when the answer could not be delivered.
+    /// - Returns: false when the reply could not be delivered.
     @discardableResult
     consuming func reply(bytes: UnsafeRawBufferPointer) -> Bool {
         let raw = raw
@@ -136,8 +136,8 @@ struct Request: ~Copyable {
         fuse_reply_write(raw, count)
     }
 
-    /// The answer to getxattr(2) and listxattr(2), which ask for the length first and then for the bytes.
-    /// - Parameter limit: size of the caller's buffer in bytes; 0 asks for the length.
+    /// The reply to getxattr(2) and listxattr(2), which ask for the length first and then for the bytes.
+    /// - Parameter limit: size of the caller's buffer in bytes; 0 requests the length.
     consuming func reply(attributeValue value: [UInt8], limit: Int) {
         let raw = raw
         forgetAnswering()
@@ -158,15 +158,15 @@ struct Request: ~Copyable {
         fuse_reply_statfs(raw, &space)
     }
 
-    /// Linux's limit for one value and for the list of names (`XATTR_SIZE_MAX`).
+    /// Linux's limit for a value and for the list of names (`XATTR_SIZE_MAX`).
     private static let attributeValueLimitBytes = 65_536
 
-    /// Ends the request without `deinit`, just before it is answered.
+    /// Ends the request without `deinit`, just before the reply.
     private consuming func forgetAnswering() { discard self }
 }
 
 extension fuse_file_info {
-    /// What the kernel needs to know of an open file.
+    /// Sets what the kernel needs to know about an open file.
     fileprivate mutating func describe(_ file: OpenedFile) {
         fh = file.handle.rawValue
         keep_cache = file.keepsCache ? 1 : 0
@@ -178,7 +178,7 @@ extension TreeServer {
     func entry(_ attributes: NodeAttributes) -> fuse_entry_param {
         var entry = fuse_entry_param()
         entry.ino = attributes.inode.rawValue
-        // Inode numbers are never given to another file, so one generation is enough.
+        // Inode numbers are never reused for another file, so one generation is enough.
         entry.generation = 0
         entry.attr = status(attributes)
         entry.attr_timeout = attributes.attributeTimeoutSeconds

@@ -1,7 +1,6 @@
 import VirtualTree
 
-/// The part of a request that all have in common: `struct fuse_in_header` of <linux/fuse.h>; and of what follows, what must be known before libfuse
-/// takes the request apart.
+/// The common part of all requests, `struct fuse_in_header` of <linux/fuse.h>, and those parts of the rest that are needed before libfuse parses the request.
 struct RequestHeader {
     static let sizeBytes = 40
     private static let opcodeOffset = 4
@@ -10,10 +9,10 @@ struct RequestHeader {
     private static let processOffset = 32
 
     private let opcode: UInt32
-    /// What the kernel calls it by.
+    /// The kernel's number for the request.
     let number: UInt64
     let node: UInt64
-    /// The thread that asks, or 0 when it is in a process namespace that cannot be named here.
+    /// The calling thread, or 0 when it is in a process namespace without a number here.
     let process: Int32
 
     init(_ bytes: UnsafeRawBufferPointer) {
@@ -23,14 +22,14 @@ struct RequestHeader {
         process = bytes.loadUnaligned(fromByteOffset: Self.processOffset, as: Int32.self)
     }
 
-    /// What it is about; `nil` for what never waits (forgetting, interrupting), and for closing and for making folders, which are few.
+    /// Its subject; `nil` for requests that never wait (forgetting, interrupting), and for closing and for creating folders, which are few.
     func aim(_ bytes: UnsafeRawBufferPointer) -> RequestAim? {
         switch opcode {
         // GETATTR
         case 3: return .attributes
         // FUSE_LOOKUP, READLINK, OPEN, READ, LISTXATTR, OPENDIR, READDIR, READDIRPLUS, COPY_FILE_RANGE
         case 1, 5, 14, 15, 23, 27, 28, 44, 47: return .content
-        // GETXATTR: attributes of other kinds than the user's are of no file here.
+        // GETXATTR: no file here has attributes outside the `user.` namespace.
         case 22: return asksForAttribute(bytes, exceptFor: "") ? .extendedAttribute : nil
         // UNLINK, RMDIR, RENAME, SETXATTR, REMOVEXATTR, RENAME2
         case 10, 11, 12, 21, 24, 45: return .change
@@ -43,7 +42,7 @@ struct RequestHeader {
     /// Whether it opens a folder to list it (OPENDIR).
     var opensFolder: Bool { opcode == 27 }
 
-    /// What it is called in messages.
+    /// Its name in messages.
     var name: StaticString {
         switch opcode {
         case 1: "lookup"
@@ -68,22 +67,22 @@ struct RequestHeader {
         }
     }
 
-    /// The number of the request that it takes back (FUSE_INTERRUPT), because a signal has come for the program that waits for it.
+    /// The number of the request that it interrupts (FUSE_INTERRUPT), because the program that waits for it has received a signal.
     func interruptedNumber(_ bytes: UnsafeRawBufferPointer) -> UInt64? {
         guard opcode == 36, bytes.count >= Self.sizeBytes + 8 else { return nil }
         return bytes.loadUnaligned(fromByteOffset: Self.sizeBytes, as: UInt64.self)
     }
 
-    /// What a request wants of a node, as far as the node may not be ready for it.
+    /// What a request needs from a node that may not be ready for it.
     enum Look {
-        /// What it is, or a name in it.
+        /// The node's attributes, or a name in it.
         case attributes
-        /// What it holds, or what stands with it.
+        /// Its contents, or attributes other than the basic ones.
         case content
     }
 
-    /// - Parameter exception: an extended attribute that can always be asked for.
-    /// - Returns: `nil` for what never waits.
+    /// - Parameter exception: an extended attribute that is always available.
+    /// - Returns: `nil` for requests that never wait.
     func look(_ bytes: UnsafeRawBufferPointer, exceptAttribute exception: StaticString) -> Look? {
         switch opcode {
         // LOOKUP, GETATTR
@@ -96,9 +95,9 @@ struct RequestHeader {
         }
     }
 
-    /// Attributes of other kinds than the user's are of no file here.
+    /// No file here has attributes outside the `user.` namespace.
     private func asksForAttribute(_ bytes: UnsafeRawBufferPointer, exceptFor exception: StaticString) -> Bool {
-        // The size of the answer comes before the name.
+        // The size of the reply comes before the name.
         guard bytes.count > Self.sizeBytes + 8 else { return false }
         let name = bytes[(Self.sizeBytes + 8)...].prefix { $0 != 0 }
         return name.starts(with: "user.".utf8) && !exception.withUTF8Buffer { name.elementsEqual($0) }

@@ -5,10 +5,10 @@ import Synchronization
 import SystemIO
 import VirtualTree
 
-/// The threads that take requests from the kernel and serve them.
+/// The threads that read requests from the kernel and serve them.
 ///
-/// libfuse's own loop is not used: it ends its threads by pthread_cancel(3), also while one of them writes a message, and standard error
-/// then stays locked for ever. Here every thread ends by itself.
+/// libfuse's own loop is not used: it ends its threads by pthread_cancel(3), even while one of them writes a message, and standard error then stays locked
+/// forever. Here every thread ends by itself.
 final class SessionLoop: Sendable {
     /// One of the threads.
     private final class Worker: Sendable {
@@ -38,21 +38,21 @@ final class SessionLoop: Sendable {
     private let isPending: @Sendable (RequestHeader, RequestHeader.Look) -> Bool
     private let onEnd: @Sendable () -> Void
     private let state = Mutex(State())
-    // What every request looks at is no part of the state: threads that wait for one lock for every request are ten times slower.
+    // Fields that every request uses are not part of the state: threads that take one lock for every request are ten times slower.
     private let isEnding = Atomic(false)
     /// Threads that wait for a request.
     private let idleCount = Atomic(0)
     private let threadCount = Atomic(0)
     private let endedThreadCount = Atomic<Int>(0)
 
-    /// Serves with one thread at first, and one more whenever all are busy, up to `maximumThreadCount`.
+    /// Serves with one thread at first, and adds one whenever all are busy, up to `maximumThreadCount`.
     /// - Parameters:
-    ///   - session: mounted. It must stay mounted, and live, until `end` has returned.
-    ///   - limits: how many of the threads the requests that may wait take at most, for each of what they wait for.
-    ///   - wait: what a request may wait for.
-    ///   - isPending: whether the node of a request cannot be looked into yet; `servePending` must follow when it can.
-    ///   - onStalled: told of a request that was answered by an error, since the storage did not answer.
-    ///   - onEnd: called by a thread that finds that the mount has ended or the connection has broken; may come several times.
+    ///   - session: mounted; must stay mounted, and live, until `end` has returned.
+    ///   - limits: the maximum number of threads for requests that may wait, for each of the things they wait for.
+    ///   - wait: returns what a request may wait for.
+    ///   - isPending: whether the node of a request is not accessible yet; `servePending` must be called once it is.
+    ///   - onStalled: called with a request that was answered with an error, because the storage did not respond.
+    ///   - onEnd: called by a thread that finds that the mount has ended or the connection has broken; possibly several times.
     init(
         _ session: OpaquePointer, maximumThreadCount: Int, limits: [RequestWait: Int],
         wait: @escaping @Sendable (RequestHeader, RequestAim) -> RequestWait?,
@@ -86,15 +86,15 @@ final class SessionLoop: Sendable {
         try state.withLock { (state) throws(BackupError) in try startThread(&state) }
     }
 
-    /// Lets the threads finish what they are serving, and ends them.
+    /// Lets the threads finish the requests in progress, and ends them.
     /// - Returns: 0, or the errno with which the connection broke.
     func end() -> Int32 {
         let threads = state.withLock { state in
             isEnding.store(true, ordering: .sequentiallyConsistent)
             return state.threads
         }
-        // Again and again: a signal that comes just before a thread begins to read is lost. One that serves a request, which may be a
-        // backup, is left in peace.
+        // Repeated, since a signal that comes just before a thread begins to read is lost.
+        // A thread that serves a request, which may be a backup, is not interrupted.
         var pauseMicroseconds: UInt32 = 500
         while endedThreadCount.load(ordering: .acquiring) < threads.count {
             for (thread, worker) in threads where worker.isWaiting.load(ordering: .sequentiallyConsistent) {
@@ -109,7 +109,7 @@ final class SessionLoop: Sendable {
         return state.withLock { $0.failure }
     }
 
-    /// Wakes a thread out of its read; it has no other effect.
+    /// Interrupts a thread's read; it has no other effect.
     private static let wakeSignal = SIGUSR2
     private static let isWakeSignalHandled: Bool = {
         var action = sigaction()
@@ -130,7 +130,7 @@ final class SessionLoop: Sendable {
         idleCount.add(1, ordering: .relaxed)
     }
 
-    /// What each thread does.
+    /// The main loop of each thread.
     private func serve(_ worker: Worker) {
         Self.blockSignals()
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.bufferSizeBytes, alignment: 4096)
@@ -149,7 +149,7 @@ final class SessionLoop: Sendable {
         }
     }
 
-    /// Serves a request, and those that have waited for it to be answered. One that cannot be served now is left to another thread.
+    /// Serves a request, and then those that have waited for it. A request that cannot be served now is left to another thread.
     private func serve(_ request: UnsafeMutableRawBufferPointer, _ activity: ThreadActivity) {
         let bytes = UnsafeRawBufferPointer(request)
         let header = RequestHeader(bytes)
@@ -166,7 +166,7 @@ final class SessionLoop: Sendable {
         }
         guard let aim = header.aim(bytes), let wait = wait(header, aim), let lane = lanes[wait] else { return process(request) }
         guard lane.enter(header, bytes, activity) else { return answerIfInterrupted(header.number) }
-        // The signal may have come before the request stood there.
+        // The signal may have come before the request was registered.
         if interrupts.contains(header.number) { _ = stuck.interrupt(header.number) }
         process(request)
         var number = header.number
@@ -176,11 +176,11 @@ final class SessionLoop: Sendable {
         }
     }
 
-    /// Serves the requests that have waited for a backup, in the calling thread.
+    /// Serves the requests that have waited for a backup, on the calling thread.
     func servePending() { parked.serve { process($0) } }
 
-    /// Answers a request that waits and whose program has got a signal.
-    /// - Returns: whether it waits; otherwise libfuse may know of it.
+    /// Answers a waiting request whose program has received a signal.
+    /// - Returns: whether it was waiting; otherwise libfuse may know it.
     private func takeBack(_ number: UInt64) -> Bool {
         interrupts.note(number)
         guard parked.remove(number) || lanes.values.contains(where: { $0.remove(number) }) else {
@@ -191,7 +191,7 @@ final class SessionLoop: Sendable {
         return true
     }
 
-    /// The signal may have come before the request stood where it could be found.
+    /// The signal may have come before the request could be found.
     private func answerIfInterrupted(_ number: UInt64) {
         guard interrupts.contains(number), parked.remove(number) || lanes.values.contains(where: { $0.remove(number) })
         else { return }
@@ -203,7 +203,7 @@ final class SessionLoop: Sendable {
         Self.answer(number, EINTR, descriptor)
     }
 
-    /// `struct fuse_out_header`: libfuse does not know of the request, or its thread answers in vain.
+    /// `struct fuse_out_header`: libfuse does not know the request, or its thread's own reply comes too late and has no effect.
     private static func answer(_ number: UInt64, _ error: Int32, _ descriptor: Int32) {
         var answer = (length: UInt32(16), error: -error, number: number)
         _ = withUnsafeBytes(of: &answer) { write(descriptor, $0.baseAddress, 16) }
@@ -216,7 +216,7 @@ final class SessionLoop: Sendable {
         fuse_session_process_buf(session.pointer, &buffer)
     }
 
-    /// One idle thread less; where that was the last one, another is started. If it cannot be, those that are there must do.
+    /// Counts one idle thread less; if it was the last one, starts another. If that fails, the existing threads have to do.
     private func beginServing() {
         let left = idleCount.subtract(1, ordering: .relaxed).newValue
         guard left <= 0, threadCount.load(ordering: .relaxed) < maximumThreadCount else { return }
@@ -226,14 +226,14 @@ final class SessionLoop: Sendable {
     }
 
     /// Waits for a request.
-    /// - Returns: its length in bytes, or `nil` when the thread shall end.
+    /// - Returns: its length in bytes, or `nil` when the thread has to end.
     private func nextRequest(_ memory: UnsafeMutableRawBufferPointer) -> Int? {
         while !isEnding.load(ordering: .sequentiallyConsistent) {
             let count = read(descriptor, memory.baseAddress, memory.count)
             if count >= RequestHeader.sizeBytes { return count }
             let number = count == -1 ? errno : (count == 0 ? ENODEV : EIO)
             switch number {
-            // ENOENT: whoever asked has taken the request back before it could be read.
+            // ENOENT: the request was interrupted before it could be read.
             case EINTR, EAGAIN, ENOENT: continue
             // Unmounted, or ended through /sys/fs/fuse/connections.
             case ENODEV, ECONNABORTED: break
@@ -245,7 +245,7 @@ final class SessionLoop: Sendable {
         return nil
     }
 
-    /// Signals that are meant for the program are for other threads.
+    /// Other threads handle the signals for the program.
     private static func blockSignals() {
         var signals = sigset_t()
         sigemptyset(&signals)

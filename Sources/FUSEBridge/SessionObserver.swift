@@ -1,9 +1,9 @@
 import BackupCore
 import VirtualTree
 
-/// Passes what the tree tells on to those who need it.
+/// Forwards the tree's notifications.
 final class SessionObserver: TreeObserver {
-    /// `nil` where there was no thread for it: what the kernel believes then ends with its timeouts.
+    /// `nil` if its thread could not be started: the kernel's caches then only expire by their timeouts.
     private let notifier: KernelNotifier?
     private let loop: SessionLoop
 

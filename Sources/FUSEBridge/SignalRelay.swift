@@ -1,17 +1,17 @@
 import Glibc
 import Synchronization
 
-/// Turns the signals that ask a program to do something into bytes in a pipe, so that they can be waited for along with other things.
+/// Turns termination and control signals into bytes in a pipe, so that a thread can wait for them together with other events.
 enum SignalRelay {
     private static let signals: [Int32] = [SIGTERM, SIGINT, SIGHUP, SIGUSR1]
 
-    /// Where the handler writes to; -1 while nobody waits. An atomic, since a handler may take no lock.
+    /// The descriptor that the handler writes to; -1 if there is none. An atomic, since a handler must not take a lock.
     private static let descriptor = Atomic<Int32>(-1)
-    /// What the signals did before.
+    /// The previous signal actions.
     private static let earlier = Mutex<[sigaction]>([])
 
-    /// - Parameter writer: gets the signal's number as one byte. It stays the caller's.
-    /// - Returns: false when somebody else waits for signals already; then nothing has changed.
+    /// - Parameter writer: gets the signal's number as one byte; remains the caller's.
+    /// - Returns: false when the relay is already in use; nothing has changed then.
     static func begin(writer: Int32) -> Bool {
         guard descriptor.compareExchange(expected: -1, desired: writer, ordering: .sequentiallyConsistent).exchanged else {
             return false

@@ -1,14 +1,14 @@
 import Glibc
 import SystemIO
 
-/// Answers requests in the place of threads that are stuck in storage that does not answer: at once when their programs have got a signal that ends
-/// them, and by an error when that takes too long. The kernel keeps a program waiting, whatever signal it gets, until a request that was taken is answered.
+/// Answers requests on behalf of threads that are stuck in storage that does not respond: immediately when their programs have received a signal that ends
+/// them, and with an error when it takes too long. Until a request that was read is answered, the kernel blocks the calling program, whatever signal it gets.
 final class StuckRequests: Sendable {
     private struct State {
         var isEnding = false
-        /// Somebody has got a signal: his process may be asked to end only by the next.
+        /// A program has received a signal; only a later signal may be the one that ends it.
         var isUrgent = false
-        /// Another program waits for the answer to a request that is being served.
+        /// Another program waits for the answer to a request in progress.
         var isHurried = false
     }
 
@@ -23,7 +23,7 @@ final class StuckRequests: Sendable {
     private static let hurriedNanoseconds: UInt64 = 250_000_000
 
     /// - Parameters:
-    ///   - turnSeconds: how often it is looked for threads that do nothing.
+    ///   - turnSeconds: how often to check for threads that do nothing.
     ///   - onInterrupted: answers a request whose program ends.
     ///   - onStalled: answers a request whose thread has done nothing for too long.
     init(
@@ -34,26 +34,26 @@ final class StuckRequests: Sendable {
         turnNanoseconds = UInt64(turnSeconds * 1e9)
         self.onInterrupted = onInterrupted
         self.onStalled = onStalled
-        // Without a thread to spare, who waits for storage waits.
+        // If no thread can be started, programs wait as long as the storage does.
         let started = try? SystemThread { [self] in serve() }
         thread.withLock { $0 = started }
     }
 
-    /// A signal has come for the program that waits for this request.
-    /// - Returns: whether it is being served.
+    /// Records that the program that waits for this request has received a signal.
+    /// - Returns: whether the request is in progress.
     func interrupt(_ number: UInt64) -> Bool {
         guard lanes.contains(where: { $0.interrupt(number) }) else { return false }
         state.changeWakingAll { $0.isUrgent = true }
         return true
     }
 
-    /// A folder has been opened: a change of it that is being served is in the way of the program that wants to list it.
+    /// Records that a folder was opened: a change of it in progress blocks the program that wants to list it.
     func hurry(_ folder: UInt64) {
         guard lanes.contains(where: { $0.hurry(folder) }) else { return }
         state.changeWakingAll { $0.isHurried = true }
     }
 
-    /// Call it once, when nothing is being served any more.
+    /// Call it once, when no request is in progress any more.
     func end() {
         state.changeWakingAll { $0.isEnding = true }
         thread.withLock { $0 }?.join()
@@ -69,14 +69,14 @@ final class StuckRequests: Sendable {
                 let limit = isHurried ? min(Self.hurriedNanoseconds, turnNanoseconds) : turnNanoseconds
                 _ = state.wait(until: { $0.isEnding || $0.isUrgent || $0.isHurried && !isHurried }, forNanoseconds: limit)
                 if state.withLock({ $0.isEnding }) { return }
-                // What it has not to do with any more is seen at the next turn.
+                // If it is no longer in the way, the next iteration notices that.
                 state.withLock { $0.isHurried = lanes.contains { $0.isInTheWay } }
             }
             for lane in lanes { lane.takeOverStalled().forEach(onStalled) }
         }
     }
 
-    /// - Returns: whether some are left that have got a signal that does not end them.
+    /// - Returns: whether there are programs left whose signals do not end them.
     private func answerInterrupted() -> Bool {
         state.withLock { $0.isUrgent = false }
         var areLeft = false

@@ -2,11 +2,10 @@ import BackupCore
 import Glibc
 import VirtualTree
 
-/// What every request needs besides its own arguments. libfuse carries a pointer to it as the session's user data, since its
-/// callbacks can capture nothing.
+/// What every request needs besides its own arguments. libfuse carries a pointer to it as the session's user data, since C callbacks cannot capture anything.
 final class TreeServer: Sendable {
     let tree: any TreeOperations
-    /// Who owns every file: whoever mounted, unless the options say otherwise.
+    /// The owner of every file: the mounting user and group, unless the options say otherwise.
     let ownerUser: uid_t
     let ownerGroup: gid_t
     let maximumReadBytes: Int
@@ -23,15 +22,15 @@ final class TreeServer: Sendable {
         self.reportFailure = reportFailure
     }
 
-    /// - Returns: the errno for an error. What will be seen as an input/output error is reported in full first, since the errno
-    ///   says nothing of which file or chunk it was.
+    /// - Returns: the errno for an error. An error that becomes an input/output error
+    ///   is first reported in full, since the errno does not name the file or chunk.
     func errorNumber(_ error: BackupError, request: StaticString) -> Int32 {
         let number = ErrorNumber.of(error.code)
         if number == EIO { reportFailure?(request.description, error) }
         return number
     }
 
-    /// A request was answered by an error, since the storage did not answer.
+    /// Reports a request that was answered with an error because the storage did not respond.
     func reportStall(_ request: StaticString) {
         let error = BackupError(
             .inputOutput, "the storage does not answer; whether a change was made is seen when it answers again",
@@ -39,7 +38,7 @@ final class TreeServer: Sendable {
         reportFailure?(request.description, error)
     }
 
-    /// - Throws: `nameTooLong` for a component over 255 bytes (the kernel lets up to 1,024 pass).
+    /// - Throws: `nameTooLong` for a component over 255 bytes (the kernel allows up to 1,024).
     func name(_ text: UnsafePointer<CChar>?) throws(BackupError) -> FileName {
         guard let text else { throw BackupError(.invalidArgument, "the request has no name") }
         let length = strlen(text)
@@ -53,14 +52,14 @@ final class TreeServer: Sendable {
         var value = stat()
         value.st_ino = ino_t(attributes.shownInode.rawValue)
         value.st_mode = fileType(attributes.kind) | mode_t(attributes.permissions & 0o7777)
-        // 1 also for folders: it tells find(1) that the count says nothing of the number of subfolders.
+        // 1 also for folders: for find(1) this means that the count does not include subfolders.
         value.st_nlink = 1
         value.st_uid = ownerUser
         value.st_gid = ownerGroup
         value.st_size = off_t(attributes.size)
-        // In units of 512 bytes whatever the block size; du(1) adds these up.
+        // In units of 512 bytes, independent of the block size; du(1) adds these up.
         value.st_blocks = blkcnt_t((attributes.size + 511) / 512)
-        // The page size: copy programs use larger buffers by themselves, and programs that seek read no more than they need.
+        // The page size: copy programs use larger buffers anyway, and programs that seek do not read more than they need.
         value.st_blksize = 4096
         let time = timespec(
             tv_sec: time_t(attributes.modificationTime.seconds), tv_nsec: Int(attributes.modificationTime.nanoseconds))
@@ -79,6 +78,6 @@ final class TreeServer: Sendable {
     }
 }
 
-/// Told of every request that failed with an input/output error: the request's name and the error. Called from the request's
-/// thread, from several at once; must return quickly.
+/// Called for every request that failed with an input/output error, with the request's name and the error. The calls come from the requests' threads,
+/// concurrently; they must return quickly.
 public typealias FailureReport = @Sendable (_ request: String, _ error: BackupError) -> Void

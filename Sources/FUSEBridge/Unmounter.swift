@@ -7,10 +7,9 @@ public enum Unmounter {
     /// Unmounts a backupfs mount. The process that serves it then ends by itself, a little later.
     /// - Parameters:
     ///   - path: the mountpoint.
-    ///   - lazily: takes it out of the tree at once, also while files in it are open; those end with their programs.
-    ///   - fileSystemType: only a mount of this type is touched.
-    /// - Throws: `notFound` when nothing of ours is mounted there, `busy` when files in it are open, `notPermitted` when it is
-    ///   somebody else's.
+    ///   - lazily: detaches the mount from the tree immediately, even while files in it are open; those end with their programs.
+    ///   - fileSystemType: only a mount of this type is unmounted.
+    /// - Throws: `notFound` when no mount of this program is there, `busy` when files in it are open, `notPermitted` when it belongs to another user.
     public static func unmount(
         _ path: String, lazily: Bool = false, fileSystemType: String = MountOptions().fileSystemType
     ) throws(BackupError) {
@@ -27,7 +26,7 @@ public enum Unmounter {
         try detach(mountpoint, lazily: lazily)
     }
 
-    /// The path as the table of mounts has it. A dead mount cannot be asked for its own path, but the folder above it can.
+    /// The path as in the table of mounts. A dead mount cannot be queried for its own path, but its parent folder can.
     static func resolvedPath(_ path: String) -> String {
         var trimmed = path
         while trimmed.count > 1, trimmed.hasSuffix("/") { trimmed.removeLast() }

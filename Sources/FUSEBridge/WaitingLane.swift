@@ -1,22 +1,22 @@
 import Glibc
 import SystemIO
 
-/// Keeps requests that may wait for something else (for the app's database, for a disk, for checksums) from taking up all threads. Up to a limit they
-/// are served like any other; the rest stand in a queue, without a thread, until one of those has been answered.
+/// Prevents requests that may wait for something else (the app's database, a disk, checksums) from using up all threads. Up to a limit they are served like any
+/// others; the rest wait in a queue, without a thread, until one of those has been answered.
 ///
-/// It knows what is being served, so that a request can be answered in the place of a thread that is stuck: the kernel drops the second answer.
+/// It knows the requests in progress, so that a request can be answered on behalf of a stuck thread: the kernel ignores the second answer.
 final class WaitingLane: Sendable {
-    /// A request that is being served.
+    /// A request in progress.
     private struct Served {
         let header: RequestHeader
         let activity: ThreadActivity
-        /// Its program has got a signal.
+        /// Its program has received a signal.
         var isInterrupted = false
-        /// It has been answered in its thread's place.
+        /// It has been answered on behalf of its thread.
         var isAnswered = false
-        /// Another program waits until it is answered.
+        /// Another program waits for its answer.
         var isInTheWay = false
-        /// What its thread had done at the last look, and since when it is the same.
+        /// The processor time that its thread had used at the last check, and since when that has not changed.
         var usedNanoseconds: UInt64?
         var idleSinceNanoseconds: UInt64 = 0
     }
@@ -27,15 +27,15 @@ final class WaitingLane: Sendable {
     }
 
     private let limit: Int
-    /// For how long a thread may do nothing at all before its request is given up.
+    /// How long a thread may do nothing at all before its request is given up.
     private let idleNanoseconds: UInt64?
-    /// The same where others wait for its answer; `nil` where they never do.
+    /// The same where other programs wait for its answer; `nil` where they never do.
     private let hurriedNanoseconds: UInt64?
     private let state = Monitor(State())
 
     /// - Parameters:
-    ///   - idleSeconds: `nil` where nothing is given up: it may wait for another thread.
-    ///   - hurriedSeconds: `nil` where a request that is served blocks no other one in the kernel.
+    ///   - idleSeconds: `nil` if requests are never given up, because they may wait for another thread.
+    ///   - hurriedSeconds: `nil` if a request in progress blocks no other one in the kernel.
     init(limit: Int, idleSeconds: Double?, hurriedSeconds: Double?) {
         self.limit = limit
         hurriedNanoseconds = hurriedSeconds.map { UInt64($0 * 1e9) }
@@ -43,7 +43,7 @@ final class WaitingLane: Sendable {
     }
 
     /// - Parameter activity: of the calling thread, which serves the request.
-    /// - Returns: whether the request is to be served now; `leave` must follow. Otherwise it has been put into the queue.
+    /// - Returns: whether to serve the request now; `leave` must follow. Otherwise it has been queued.
     func enter(_ header: RequestHeader, _ request: UnsafeRawBufferPointer, _ activity: ThreadActivity) -> Bool {
         state.withLock { state in
             if state.served.count < limit {
@@ -55,14 +55,14 @@ final class WaitingLane: Sendable {
         }
     }
 
-    /// Takes one out of the queue that is not to be served any more.
-    /// - Returns: whether it was there.
+    /// Removes a request from the queue that is not to be served any more.
+    /// - Returns: whether it was in the queue.
     func remove(_ number: UInt64) -> Bool { state.withLock { $0.queue.remove(number) } }
 
     /// - Parameters:
     ///   - number: of the request that has been served.
-    ///   - isEnding: then what stands in the queue stays unanswered: the kernel ends it with the mount.
-    /// - Returns: the request to be served next in the place of the one that has been answered; `leave` must follow again.
+    ///   - isEnding: if true, queued requests stay unanswered: the kernel ends them with the mount.
+    /// - Returns: the request to serve next; `leave` must follow again.
     func leave(_ number: UInt64, _ activity: ThreadActivity, isEnding: Bool) -> [UInt8]? {
         state.withLock { state in
             state.served[number] = nil
@@ -75,8 +75,8 @@ final class WaitingLane: Sendable {
         }
     }
 
-    /// Notes that a signal has come for the program that waits.
-    /// - Returns: whether the request is being served here.
+    /// Records that the waiting program has received a signal.
+    /// - Returns: whether the request is in progress here.
     func interrupt(_ number: UInt64) -> Bool {
         state.withLock { state in
             guard state.served[number]?.isAnswered == false else { return false }
@@ -85,8 +85,8 @@ final class WaitingLane: Sendable {
         }
     }
 
-    /// Notes that a folder has been opened, which the kernel does not let it list before a change of it is answered.
-    /// - Returns: whether one is being served.
+    /// Records that a folder was opened: the kernel blocks its listing until a change of it is answered.
+    /// - Returns: whether such a change is in progress.
     func hurry(_ folder: UInt64) -> Bool {
         guard hurriedNanoseconds != nil else { return false }
         return state.withLock { state in
@@ -99,15 +99,15 @@ final class WaitingLane: Sendable {
         }
     }
 
-    /// Whether another program waits until a request is answered that is being served.
+    /// Whether another program waits for the answer to a request in progress.
     var isInTheWay: Bool { state.withLock { $0.served.values.contains { $0.isInTheWay && !$0.isAnswered } } }
 
-    /// Those whose programs have got a signal and wait all the same.
+    /// The requests whose programs have received a signal but still wait.
     var interrupted: [RequestHeader] {
         state.withLock { state in state.served.values.filter { $0.isInterrupted && !$0.isAnswered }.map(\.header) }
     }
 
-    /// Takes over the answer to a request that is being served.
+    /// Takes over the answer to a request in progress.
     /// - Returns: false when it has been answered.
     func takeOver(_ number: UInt64) -> Bool {
         state.withLock { state in
@@ -117,7 +117,7 @@ final class WaitingLane: Sendable {
         }
     }
 
-    /// Takes over the answers to requests whose threads have done nothing for too long; and to those in the queue, when no thread is left for them.
+    /// Takes over the answers to requests whose threads have done nothing for too long, and to queued ones when no thread is left for them.
     func takeOverStalled() -> [RequestHeader] {
         guard let idleNanoseconds else { return [] }
         let now = SystemClock.monotonicNanoseconds()

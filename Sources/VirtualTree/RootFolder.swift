@@ -11,8 +11,8 @@ final class RootFolder: FolderNode {
         self.context = context
         let parent = InodeNumber.root
         let services = context.services
-        // Users of the app choose the names of its media. With a number that they do not know, they cannot choose two that get the same number, of which
-        // the kernel would show one's bytes for the other's.
+        // Users of the app choose the names of its media. Without knowing this number, they cannot craft two names with the same inode number, for which the
+        // kernel would mix up the contents.
         let live = parent.child("live").child(FileName(context.repository.id))
         nodes = [
             ("README.txt", TextFile("README.txt", in: parent, context: context) { services.readme() }),
@@ -37,7 +37,7 @@ final class RootFolder: FolderNode {
         return found.node
     }
 
-    /// For who ends the mount and waits for its process.
+    /// For the process that unmounts and waits for the server's process.
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] {
         [("user.backupfs.process", ProcessMark.current.text), ("user.backupfs.store", context.services.storePath)]
     }

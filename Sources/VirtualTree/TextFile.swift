@@ -1,6 +1,6 @@
 import BackupCore
 
-/// A small file made at the moment it is asked for: `README.txt`, `status.json`.
+/// A small file that is generated on access: `README.txt`, `status.json`.
 final class TextFile: FileNode {
     let inode: InodeNumber
     private let context: TreeContext
@@ -8,7 +8,7 @@ final class TextFile: FileNode {
     private let time: Timestamp?
     private let makeText: @Sendable () throws(BackupError) -> [UInt8]
 
-    /// - Parameter time: the modification time; the time of mounting when not given.
+    /// - Parameter time: the modification time; the time of mounting if `nil`.
     init(
         _ name: FileName, in parent: InodeNumber, context: TreeContext, time: Timestamp? = nil,
         text: @escaping @Sendable () throws(BackupError) -> [UInt8]

@@ -4,14 +4,14 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// The tree: live data, snapshots, exports, safety backups and the drop folder, as files and folders. It knows nothing of FUSE.
+/// The tree: live data, snapshots, exports, safety backups and the drop folder, as files and folders. It does not depend on FUSE.
 public final class VirtualTree: TreeOperations {
     private let context: TreeContext
     private let root: RootFolder
     private let nodes: NodeTable
     private let files = HandleTable<any OpenFile>()
     private let folders = HandleTable<OpenFolder>()
-    /// Of the store's disk, which may stall, most often with the repository's.
+    /// Of the store's disk, which may stall, usually together with the repository's.
     private let diskSpace: PatientQuestion<Result<FileSystemSpace, BackupError>>
     private let lastSpace = Mutex<FileSystemSpace?>(nil)
 
@@ -23,12 +23,12 @@ public final class VirtualTree: TreeOperations {
         diskSpace = PatientQuestion(repository.patience) { [services] in
             Result { () throws(BackupError) in try FileSystem.space(at: services.spoolPath) }
         }
-        // They may not answer any more when they are asked for first.
+        // Queried in advance: they may no longer respond at the first request.
         context.noteNewest()
         try? SystemThread { [self] in _ = try? space() }.detach()
     }
 
-    /// Open files and folders, and nodes the kernel knows; all none when everything was given back.
+    /// Open files and folders, and nodes that the kernel knows; all zero when everything was released.
     public var openCounts: (files: Int, folders: Int, nodes: Int) { (files.count, folders.count, nodes.count) }
 
     private func folder(_ inode: InodeNumber) throws(BackupError) -> any FolderNode {
@@ -42,8 +42,8 @@ public final class VirtualTree: TreeOperations {
 
     public func setObserver(_ observer: (any TreeObserver)?) { context.announcer.setObserver(observer) }
 
-    /// Looks whether snapshots came, went or changed their names without this tree's doing, and tells the observer. Asked for what it shows, the
-    /// tree looks by itself; this is for whoever watches the repository, so that the kernel need not ask.
+    /// Checks whether snapshots were added, removed or renamed by another process, and notifies the observer. The tree checks by itself when it is accessed;
+    /// this is for the code that watches the repository, so that the kernel need not ask.
     public func lookForChanges() { _ = try? context.refreshedSnapshots() }
 
     // MARK: Names
@@ -72,7 +72,7 @@ public final class VirtualTree: TreeOperations {
         case .extendedAttribute where node.computesChecksums: return .checksums
         case .attributes where node.hasKnownAttributes: return nil
         case .content where node is any DropFolder: return .store
-        // They stand in the record, or in the folder above.
+        // They are in the record, or in the parent folder.
         case .extendedAttribute where node.looksAtTheRepository && node is any FolderNode: return nil
         default: break
         }
@@ -80,7 +80,7 @@ public final class VirtualTree: TreeOperations {
         return node.looksAtTheRepository ? .repository : nil
     }
 
-    /// Lets go of what takes room and has not been looked at for this long: the newest rendering of the app's data.
+    /// Releases views that take space and have been idle for this long: the newest rendering of the app's data.
     public func letGoOfIdleViews(afterSeconds seconds: Double) { context.live.letGo(idleSeconds: seconds) }
 
     public func readLink(_ inode: InodeNumber) throws(BackupError) -> [UInt8] {
@@ -96,10 +96,10 @@ public final class VirtualTree: TreeOperations {
         return (node as? PendingFile)?.isPending ?? (node as? PendingSubfolder)?.isPending ?? false
     }
 
-    /// Whether a backup runs that was begun by `mkdir`.
+    /// Whether a backup started by `mkdir` is running.
     public var isMakingBackup: Bool { context.pending.isAnyRunning }
 
-    /// Returns when no backup runs any more that was begun by `mkdir`.
+    /// Returns when no backup started by `mkdir` is running.
     public func waitForBackups() { context.pending.waitUntilNone() }
 
     public func makeDirectory(
@@ -151,7 +151,7 @@ public final class VirtualTree: TreeOperations {
             lastSpace.withLock { $0 = space }
             return space
         case .failure(let error):
-            // Programs ask before they look at anything, and the mount has more to show than the disk.
+            // Programs query the space before they access anything, and the mount shows more than that disk.
             guard let last = lastSpace.withLock({ $0 }) else { throw error }
             return last
         }
@@ -193,7 +193,7 @@ public final class VirtualTree: TreeOperations {
     public func copy(
         from source: HandleNumber, at sourceOffset: UInt64, to handle: HandleNumber, at offset: UInt64, count: UInt64
     ) throws(BackupError) -> UInt64 {
-        // The answer has 32 bits.
+        // The result has 32 bits.
         let limit = UInt64(UInt32.max) & ~4095
         return try files.get(handle).copy(
             from: files.get(source), at: sourceOffset, to: offset, count: min(count, limit))

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// `archive.zip`, opened by every program at hand.
+/// `archive.zip`, opened by every available program.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ArchiveTests {
     private static let readers = [
@@ -14,7 +14,7 @@ struct ArchiveTests {
             try room.sh("mkdir $M/snapshots/one")
             for archive in ["$M/snapshots/one/archive.zip", "$M/live/archive.zip"] {
                 for (tool, command) in Self.readers where Machine.hasTool(tool) {
-                    // zip -T makes its temporary file beside the archive.
+                    // zip -T creates its temporary file beside the archive.
                     let path = tool == "zip" ? "$R/tmp/copy.zip" : archive
                     try room.sh("\(tool == "zip" ? "cp \(archive) \(path); " : "")\(command) \(path)")
                 }
@@ -29,7 +29,7 @@ struct ArchiveTests {
         try Room.withMount("--sample") { room in
             try room.sh("mkdir $M/snapshots/one $R/unpacked; cd $R/unpacked; \(command) $M/snapshots/one/archive.zip")
             try room.sh("diff -r -x 'archive.*' -x SHA256SUMS -x MD5SUMS $M/snapshots/one $R/unpacked")
-            // The listings cover the same files, so where they are part of the archive they are the same.
+            // The listings cover the same files, so where they are part of the archive they are identical.
             try room.sh(
                 """
                 cd $R/unpacked; [ ! -e SHA256SUMS ] || cmp SHA256SUMS $M/snapshots/one/SHA256SUMS
@@ -81,7 +81,7 @@ struct ArchiveTests {
         }
     }
 
-    /// Bytes that the mounting process reads from anywhere, packs included, tell what a program's look into an archive costs.
+    /// The bytes that the mounting process reads from anywhere, including packs, show what a program's access to an archive costs.
     @Test func `one file out of an archive, or its list, costs little more than that`() throws {
         try PhotoDiary.withMount { room in
             try room.sh(

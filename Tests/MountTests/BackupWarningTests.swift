@@ -1,11 +1,11 @@
 import TestSupport
 import Testing
 
-/// What a backup has to say that no command prints: one of the schedule, or one that `mkdir` makes.
+/// Warnings of a backup that no command prints: one of the schedule, or one made by `mkdir`.
 @Suite(.enabled(if: !Machine.skipsMountedTests)) struct BackupWarningTests {
     private static let isBehind = "no old backups were removed: the clock is behind the backup before, of 2026-02-20 10:00:00"
 
-    /// A store whose newest backup is of February.
+    /// A store whose newest backup is from February.
     private func room(_ body: (Room) throws -> Void) throws {
         try Room.use { room in
             room.variables["BACKUPFS_SCHEDULE"] = nil
@@ -37,7 +37,7 @@ import Testing
             #expect(
                 try room.sh("backupfs status --json --store $S | jq -r '.lastBackup | .name, .warnings[0]'", now).hasPrefix(
                     "\(name)\n\(Self.isBehind)"))
-            // It is no reason to be alarmed at night: the backup is there.
+            // It is not a reason for an alarm at night: the backup exists.
             let checked = try room.sh("backupfs status --check 26h --store $S", now).split(separator: "\n")
             #expect(checked.first == "OK. Last backup: 2026-01-12 09:00:00", "\(checked)")
             #expect(checked.count == 2 && checked[1].hasPrefix("Warning: \(Self.isBehind)"), "\(checked)")
@@ -64,14 +64,14 @@ import Testing
             #expect(
                 try room.sh("jq -r 'select(.phase == \"warning\") | [.warning, .snapshot] | join(\" \")' $S/backupfs.log")
                     == "clock one")
-            // The backup that was made last is another one meanwhile.
+            // The newest backup has changed meanwhile.
             try room.sh("mv $M/snapshots/one $M/snapshots/two")
             #expect(try warnings(room).hasPrefix(Self.isBehind))
             try room.sh("rmdir $M/snapshots/two")
             #expect(try warnings(room) == "")
             try room.sh("backupfs undelete two --store $S")
             #expect(try warnings(room).hasPrefix(Self.isBehind))
-            // Its clock is that of the backup before.
+            // Its clock is that of the backup before it.
             try room.sh("mkdir $M/snapshots/three")
             #expect(try warnings(room) == "")
             #expect(!(try room.sh("backupfs status --store $S", now)).contains("Warning"))

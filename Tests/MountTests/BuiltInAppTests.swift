@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-/// The apps that are part of the program, as people with a file manager and `cp` use them.
+/// The built-in apps, as users with a file manager and `cp` use them.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct BuiltInAppTests {
-    /// An archive as a phone makes it, at `$R/phone.zip`; and one whose photo is damaged, at `$R/damaged.zip`.
+    /// An archive as a phone creates it, at `$R/phone.zip`, and one with a damaged photo, at `$R/damaged.zip`.
     private static let phone = #"""
         mkdir -p $R/phone/photos; cd $R/phone; printf sea > photos/1_sea.jpg; printf tom > photos/9_tom.jpg
         sum=$(md5sum < photos/1_sea.jpg | cut -d' ' -f1)
@@ -52,7 +52,7 @@ struct BuiltInAppTests {
                     == "tomsea")
             #expect(try room.sh("cd $M/exports; ls | grep -cE '^SmilePile_Backup_[0-9]{8}_[0-9]{6}\\.zip$'") == "1")
             try room.sh("cmp $M/exports/SmilePile_Backup_*.zip $M/snapshots/one/archive.zip")
-            // For each entry of the manifest: the file has the size and the MD5 that it says, and so does the mount.
+            // For each entry of the manifest: the file has the recorded size and MD5, and so does the file in the mount.
             #expect(
                 try room.sh(
                     """
@@ -61,10 +61,10 @@ struct BuiltInAppTests {
                     [ "$(getfattr --only-values -n user.checksum.md5 $M/snapshots/one/media/${name#photos/})" = $sum ] && echo same
                     done
                     """) == "photos/1_sea.jpg\nsame\nphotos/9_tom.jpg\nsame")
-            // What was taken out goes in again.
+            // An export can be restored.
             try room.sh("rm $S/app/photos/*; cp $M/exports/SmilePile_Backup_*.zip $M/restore/")
             #expect(try room.sh("cd $S/app/photos; cat 1_sea.jpg 9_tom.jpg") == "seatom")
-            // A folder that somebody has unpacked and packed again as it lay.
+            // A folder that a user has unpacked and packed again unchanged.
             try room.sh(
                 "cp -r $M/snapshots/one $R/unpacked; cd $R/unpacked; rm archive.*; zip -qr ../again.zip .; rm $S/app/photos/*; cp ../again.zip $M/restore/"
             )
@@ -88,7 +88,7 @@ struct BuiltInAppTests {
                     "cd $M/snapshots/one/by-key/photos/2024/06; for f in *; do [ ${f%.*} = $(md5sum < $f | cut -d' ' -f1) ] && cat $f && echo; done | sort"
                 )
                     == "one\ntwo")
-            // Live, a new photo shows in the records within a second.
+            // In `live/`, a new photo appears in the records within a second.
             try room.sh("printf three > $R/Photos/three.gif; sleep 1.2")
             #expect(try room.sh("jq -r '.photos[].path' $M/live/export.json") == "a b/IMG 1.JPG\nthree.gif\ntwo.png")
             #expect(try room.sh("jq -c .records $M/status.json") == #"{"photos":3}"#)

@@ -2,10 +2,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What others do to the repository while the kernel remembers what it was.
+/// Changes of the repository by other processes while the kernel has cached its state.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ChangesBesideTests {
-    /// The kernel knows all names of the backup when a command deletes it and makes another one of the same name.
+    /// The kernel has cached all names of the backup when a command deletes it and makes another one with the same name.
     @Test func `STA-10: a backup that a command deleted is gone when the command returns, and its name may mean another`() throws
     {
         try Room.withMount("--sample") { room in
@@ -50,7 +50,7 @@ struct ChangesBesideTests {
             try room.mount()
             try room.sh(
                 "for i in 1 2 3 4 5 6; do backupfs backup --label b$i --store $S >/dev/null; done; find $M/snapshots >/dev/null")
-            // Asked before a command runs: one of a lower number would be taken for the mount.
+            // Read before a command runs: a process with a lower number would be mistaken for the mount.
             let daemon = try #require(room.daemons.first)
             let remover = try room.start(
                 "for i in 1 2 3 4 5; do backupfs forget b$i --yes --store $S >/dev/null || exit 1; done")

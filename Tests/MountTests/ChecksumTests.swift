@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-/// Checksums as extended attributes and as listings, against the tools that everybody has.
+/// Checksums as extended attributes and as listings, compared with standard tools.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ChecksumTests {
-    /// Says what differs, for each file below the folders given.
+    /// Prints the differences for each file below the given folders.
     private static let comparison = """
         while IFS= read -r -d '' file; do
             for algorithm in md5 sha1 sha256; do
@@ -53,7 +53,7 @@ struct ChecksumTests {
                 ])
             #expect(try room.sh("cd $M/snapshots/one; md5sum --strict -c MD5SUMS | wc -l") == "9")
             try room.sh("cd $M/live; sha256sum --strict -c SHA256SUMS")
-            // A copy elsewhere that lost a byte is found out.
+            // A copy elsewhere with a damaged byte is detected.
             try room.sh(
                 "cp -r $M/snapshots/one $R/copy; printf x | dd of=$R/copy/database.sqlite bs=1 seek=5000 conv=notrunc status=none"
             )

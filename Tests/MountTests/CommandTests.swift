@@ -20,7 +20,7 @@ struct CommandTests {
                 #expect(try room.sh("backupfs help \(verb)") == help)
             }
             #expect(try room.sh("backupfs --version").wholeMatch(of: /[0-9]+\.[0-9]+.*/) != nil)
-            // A reader that goes away is no crash.
+            // A reader that goes away does not cause a crash.
             try room.sh("set +o pipefail; backupfs --help | head -1")
         }
     }
@@ -131,7 +131,7 @@ struct CommandTests {
                 "backupfs restore $R/bad.json --yes --store $S", saying: "Import failed: expense 1 refers to unknown car 99",
                 exitCode: 1)
             #expect(refused.errors.contains("bad.json"))
-            // At a terminal: everything but the words is a no.
+            // At a terminal: everything but the exact words means no.
             for answer in ["", "Cancel", "y", "no"] {
                 try room.sh(
                     """
@@ -228,7 +228,7 @@ struct CommandTests {
                 sqlite3 $R/wrong.sqlite 'insert into t values (1)'; backupfs init --store $R/x --database $R/wrong.sqlite
                 backupfs export --json -o $R/t.json --store $R/x; jq -c .t $R/t.json | grep -Fx '[{"rowid":1,"a":1}]'
                 """)
-            // A repository goes on in another store.
+            // A repository is continued in another store.
             try room.sh(
                 """
                 backupfs init --store $R/second --repository $R/repository

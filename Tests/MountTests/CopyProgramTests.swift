@@ -2,15 +2,15 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What a person sees of each way to copy a file into `restore/`: a good file, one that is refused, and a copy that stops half way. The table of
-/// them in `Docs/restore.md` is made here.
+/// What a user sees for each way to copy a file into `restore/`: with a good file, a rejected one, and a copy that stops halfway. It generates the table of
+/// them in `Docs/restore.md`.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct CopyProgramTests {
-    /// `FILE` is what is copied, `TO` the path in `restore/`.
+    /// `FILE` is the file to copy, `TO` the path in `restore/`.
     struct Program: Sendable {
         let name: String
         let script: String
-        /// Whether the program can be told of a refusal; `nil` where that hangs on its version.
+        /// Whether the program notices a rejection; `nil` where that depends on its version.
         var isTold: Bool? = true
     }
 
@@ -97,7 +97,7 @@ struct CopyProgramTests {
         }
     }
 
-    /// Of what the program says, the words that tell a person why. The rest hangs on its version.
+    /// Those words of the program's messages that explain the reason to a user. The rest depends on its version.
     private static let knownWords = [
         "Invalid argument", "to a subdirectory of itself", "Bad message", "Failed writing body", "Exiting with failure status",
     ]
@@ -116,7 +116,7 @@ struct CopyProgramTests {
                 try room.sh("cp $R/other.json $M/restore/other.json; cp -- $R/old.json \(path)")
                 #expect(try room.sh("jq -r .cars[0].name $M/live/export.json") == "Tesla Model 3", "\(name)")
                 #expect(try room.report(".file") == name)
-                // The same name, the same content: whoever copies again wants it again.
+                // The same name, the same content: a second copy is a second restore.
                 try room.sh("sqlite3 $S/app/database.sqlite \"update cars set name = 'x'\"; cp -- $R/old.json \(path)")
                 #expect(try room.sh("jq -r .cars[0].name $M/live/export.json") == "Tesla Model 3", "\(name) again")
             }

@@ -68,7 +68,7 @@ struct CopyToolTests {
             try room.sh(
                 "python3 -c \"import mmap,os,sys; f=open(sys.argv[1],'rb'); m=mmap.mmap(f.fileno(),0,prot=mmap.PROT_READ); "
                     + "assert m[:]==open(sys.argv[2],'rb').read()\" \(file) $R/export.json")
-            // Eight readers at once, and the same file open while it is read to its end.
+            // Eight concurrent readers, and the same file open while it is read to its end.
             try room.sh(
                 """
                 all=; for i in 1 2 3 4 5 6 7 8; do cmp \(file) $R/export.json & all="$all $!"; done; for job in $all

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// `kill -9` of the mounting process at each named fault point: afterwards there is the old state or the new one, none between.
+/// `kill -9` of the mounting process at each named fault point: afterwards the state is the old or the new one, nothing in between.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct CrashTests {
     static let backupPoints = [
@@ -10,7 +10,7 @@ struct CrashTests {
         "backup.catalog-updated:2", "backup.record-written", "backup.published",
     ]
 
-    /// Before the database commits the old state stays, from then on it is the new one.
+    /// Before the database commits, the old state stays; from then on it is the new one.
     static let restorePointsBefore = [
         "backup.pack-written", "backup.published", "restore.safety-made", "restore.media-staged", "restore.journal-written",
         "restore.transaction-begun", "restore.rows-deleted", "restore.rows-inserted", "restore.before-commit",
@@ -20,7 +20,7 @@ struct CrashTests {
         "restore.journal-removed",
     ]
 
-    /// Nothing lies about that an operation was working with. What was dropped goes with the next mount.
+    /// An operation leaves no temporary files. A dropped file is removed by the next mount.
     static func expectNoLeftovers(_ room: Room, keeping: String = "nothing", at place: SourceLocation = #_sourceLocation) throws {
         let script = """
             ls -A -I CACHEDIR.TAG $S/spool | grep -v "$KEEP" || true; ls $S | grep journal || true; find $S/app -name '.backupfs*'
@@ -41,7 +41,7 @@ struct CrashTests {
             let state = try room.state()
             let result = try room.run("mkdir $M/snapshots/second")
             let wasReached = result.exitCode != 0
-            // A later passing of a point may not come in a backup of this size.
+            // The second pass of a point may not occur in a backup of this size.
             #expect(wasReached || point.hasSuffix(":2"), "\(point) was not reached")
             if wasReached { #expect(room.waitForProcesses()) } else { try room.unmount() }
             try room.mount()
@@ -58,7 +58,7 @@ struct CrashTests {
             #expect(try room.sh("jq -r .state $M/status.json") == "idle")
             try room.sh("mkdir $M/snapshots/third; cd $M/snapshots/third; sha256sum --quiet --strict -c SHA256SUMS")
             try room.unmount()
-            // What the crashed backup had written is not left behind in draft either.
+            // The crashed backup leaves no drafts either.
             #expect(
                 try room.sh("find $S/repository -name '*.tmp*' -o -name '*.new*' -o -name '*.draft*' -o -name '*.partial*'") == ""
             )
@@ -68,7 +68,7 @@ struct CrashTests {
     /// - Parameter isNew: whether the restore must have happened.
     private func check(_ point: String, isNew: Bool, recover: (Room) throws -> Void) throws {
         try Room.use { room in
-            // An undo writes settings that had their defaults: so they are stored from the beginning.
+            // An undo writes settings that had their defaults, so they are stored from the beginning.
             try room.sh(
                 """
                 backupfs init --store $S --sample
@@ -76,7 +76,7 @@ struct CrashTests {
                 backupfs backup --store $S --label first
                 """)
             try room.write(SampleDocument.variant("new", expenses: 300), to: "new.json")
-            // What the new state looks like, from a store that restores in peace.
+            // The expected new state, from a store that restores without interruption.
             try room.sh("backupfs init --store $R/other; backupfs restore --store $R/other $R/new.json --yes")
             let new = try room.databaseDump(store: "$R/other")
             let old = try room.databaseDump()
@@ -162,7 +162,7 @@ struct CrashTests {
                 #expect(try room.report("[.result, .success] | @json") == #"["failed",false]"#)
             }
             #expect(Self.restorePointsBefore.contains(point) == !isNew, "\(point)")
-            // The same mount goes on working.
+            // The same mount continues to work.
             try room.sh(
                 """
                 cp $R/new.json $M/restore/again.json; mkdir $M/snapshots/one; cd $M/snapshots/one
@@ -187,7 +187,7 @@ struct CrashTests {
                 """)
             let result = try room.run("backupfs restore one --yes --store $S", ["BACKUPFS_FAULT": point])
             #expect(result.exitCode == 137, "\(point) was not reached")
-            // Neither what the mount shows nor what it backs up is one state's records and the other's photos.
+            // Neither the mount nor a backup mixes the records of one state with the photos of the other.
             let isNew = Self.restorePointsAfter.contains(point)
             for folder in ["snapshots/two", "live"] {
                 if folder != "live" { try room.sh("mkdir $M/\(folder)") }

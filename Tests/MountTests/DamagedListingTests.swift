@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What cannot be read hides itself, and nothing beside it.
+/// An unreadable file affects only itself, and nothing beside it.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct DamagedListingTests {
     /// Damages every chunk of the packs that `$R/packs` does not name.
@@ -22,7 +22,7 @@ struct DamagedListingTests {
             try room.unmount()
             try room.sh(Self.damage)
             try room.mount()
-            // `ls` alone reads the names with their attributes; `-l` asks for those that it did not get.
+            // `ls` alone reads the names with their attributes; `-l` queries those that it did not get.
             #expect(try room.names("") == Self.top)
             #expect(try room.sh("stat -c %F $M/exports $M/snapshots $M/safety | sort -u") == "directory")
             #expect(try room.names("exports") == exports)

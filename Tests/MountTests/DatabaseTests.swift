@@ -14,7 +14,7 @@ struct DatabaseTests {
                     try room.sh("sqlite3 \"\(name)\" 'pragma integrity_check; select count(*) from expenses'") == "ok\n1200",
                     "\(name)")
             }
-            // In no journal mode that needs files beside it.
+            // Not in a journal mode that needs files beside it.
             #expect(try room.sh("sqlite3 \"file:\(path)?mode=ro\" 'pragma journal_mode'") == "delete")
             #expect(try room.sh("ls $M/\(folder) | grep -c sqlite") == "1")
             #expect(

@@ -5,7 +5,7 @@ import Testing
 /// The drop folder, filled by every kind of program that copies.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct DropProtocolTests {
-    /// Writes `old.json`, a good file; `bad.json`, a whole one with a broken reference; `a` and `b`, the halves of `old.json`.
+    /// Writes `old.json`, a good file; `bad.json`, a complete one with a broken reference; `a` and `b`, the halves of `old.json`.
     private func withFiles(_ body: (Room) throws -> Void) throws {
         try Room.withMount { room in
             try room.write(SampleDocument.text, to: "old.json")
@@ -20,7 +20,7 @@ struct DropProtocolTests {
         }
     }
 
-    /// Puts other data in, so that the next restore shows.
+    /// Restores other data, so that the next restore is visible.
     private func reset(_ room: Room) throws {
         try room.write(SampleDocument.variant("before"), to: "other.json")
         try room.sh("cp $R/other.json $M/restore/; [ \"$(jq -r .cars[0].name $M/live/export.json)\" = before ]")
@@ -56,12 +56,12 @@ struct DropProtocolTests {
             for copier in Self.copiers {
                 try reset(room)
                 try room.sh("rm -f $M/restore/x.json; sleep 0.01")
-                // (Not `ls -i`, which pads the numbers to one width: the same file's line would differ beside another one.)
+                // (Not `ls -i`, which pads the numbers to one width: the same file's line could differ.)
                 let list = "find $M/safety -type f -printf '%i %f\\n'"
                 let safety = try room.sh(list)
                 try room.sh(copier)
                 #expect(try hasRestored(room), "\(copier)")
-                // One restore makes one safety backup, and the oldest of them goes.
+                // One restore makes one safety backup, and the oldest of them is removed.
                 let added = Set(try room.sh(list).split(separator: "\n")).subtracting(safety.split(separator: "\n"))
                 #expect(added.count == 1, "\(copier) restored \(added.count) times")
                 let copied = try room.sh("cat $M/restore/x.json")
@@ -87,14 +87,14 @@ struct DropProtocolTests {
     func `a program that copies a bad file in is told`(copier: String) throws {
         try withFiles { room in
             let before = try room.state()
-            // mv has words of its own for EINVAL when it renames.
+            // mv has its own message for EINVAL from a rename.
             let words =
                 copier.contains("mv $M") ? "cannot move" : copier.contains("rsync") ? "Invalid argument (22)" : "Invalid argument"
             try room.fails(copier, saying: words)
             #expect(try room.state() == before)
             #expect(try room.names("safety") == [])
             #expect(try room.report(".success") == "false")
-            // A refused mv leaves its source where it was.
+            // A rejected mv leaves its source in place.
             if copier.contains("mv $R/x.json") { try room.sh("cmp $R/x.json $R/bad.json") }
         }
     }
@@ -142,9 +142,9 @@ struct DropProtocolTests {
             #expect(try room.state() == before)
             #expect(try room.names("safety") == [])
             #expect(try room.sh("stat -c %s $M/restore/x.json") == "0")
-            // An empty file is told of, as one that was not restored.
+            // An empty file is reported as not restored.
             #expect(try room.sh("jq -r .result $M/restore/last.json 2>/dev/null || echo none") != "success")
-            // One that is whole at last, and bad, keeps its unfinished name.
+            // A file that is finally complete, but bad, keeps its unfinished name.
             try room.fails("mv $M/restore/x.part $M/restore/final.json", saying: "cannot move")
             #expect(try room.names("restore").contains("x.part"))
             #expect(try !room.names("restore").contains("final.json"))
@@ -166,7 +166,7 @@ struct DropProtocolTests {
             #expect(try job.wait().exitCode == 137)
             #expect(try room.state() == before)
             #expect(try room.names("safety") == [])
-            // The same, whole, over it.
+            // The same file, complete, over it.
             try room.sh("cp $R/long.json $M/restore/x.json")
             #expect(try room.sh("jq '.expenses|length' $M/live/export.json") == "2000")
         }
@@ -208,7 +208,7 @@ struct DropProtocolTests {
             try room.sh("cp $R/old.json $R/z.json; mv -f $R/z.json $M/restore/y.json; rm $M/restore/y.json")
             #expect(try room.names("restore") == ["last.json", "last.txt", "merge", "preview", "replace", "skip"])
             #expect(try room.names("safety").count == 2)
-            // Shown until then, gone with the mount; the reports stay.
+            // Listed until then, gone with the mount; the reports stay.
             try room.sh("cp $R/old.json $M/restore/x.json")
             try room.remount()
             #expect(try room.names("restore") == ["last.json", "last.txt", "merge", "preview", "replace", "skip"])

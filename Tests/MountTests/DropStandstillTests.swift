@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What a dropped file is while it is judged and restored, and whose close and whose rename hands it in.
+/// The state of a dropped file while it is checked and restored, and which close or rename submits it.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct DropStandstillTests {
     private func withPause(at point: String, _ body: (Room) throws -> Void) throws {
@@ -29,7 +29,7 @@ struct DropStandstillTests {
             let result = try restoring.wait(limitSeconds: 60)
             #expect(result.exitCode == 0, "\(result.text)")
             #expect(try room.sh("jq -r .cars[0].name $M/live/export.json") == "Tesla Model 3")
-            // Afterwards it can be written to again, and is handed in again.
+            // Afterwards it can be written to again, and is submitted again.
             try room.sh("cp $R/evil.json $M/restore/x.json")
             #expect(try room.sh("jq -r .cars[0].name $M/live/export.json") == "Another owner")
         }
@@ -98,7 +98,7 @@ struct DropStandstillTests {
         }
     }
 
-    /// Qt's QSaveFile: a name of its own, a close whose error it does not look at, and then a rename whose error it does look at.
+    /// Qt's QSaveFile: a temporary name, a close whose error it ignores, and then a rename whose error it checks.
     @Test func `T-A9: the rename of a file that was refused says so again`() throws {
         try Room.withMount { room in
             try room.write(SampleDocument.replacing("\"carId\": 1\n", "\"carId\": 99\n"), to: "bad.json")
@@ -132,7 +132,7 @@ struct DropStandstillTests {
         try Room.withMount { room in
             try room.write(SampleDocument.text, to: "good.json")
             try room.sh(": > $R/empty.json; cp $R/empty.json $M/restore/")
-            // The kernel tells of the last close after `cp` has ended.
+            // The kernel reports the last close after `cp` has ended.
             let told = "for i in $(seq 100); do grep -q '^empty.json' $M/restore/last.txt 2>/dev/null && break; sleep 0.05; done"
             #expect(
                 try room.sh("\(told); head -1 $M/restore/last.txt; grep '^- ' $M/restore/last.txt")
@@ -144,7 +144,7 @@ struct DropStandstillTests {
                 try room.sh("jq -r '.result, .file, .restoreError' $M/restore/last.json")
                     == "refused\nempty.json\nvalidationFailed")
             #expect(try room.names("safety") == [])
-            // Programs that make a file, close it, and write to it afterwards: at once, again and again.
+            // Programs that create a file, close it, and write to it afterwards: immediately, again and again.
             try room.python(
                 """
                 good = open(R + "/good.json", "rb").read()

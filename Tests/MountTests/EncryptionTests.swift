@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// A mount over an encrypted repository: the same files, and the password nowhere.
+/// A mount of an encrypted repository: the same files, and the password is stored nowhere.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct EncryptionTests {
     private func withEncryptedMount(_ body: (Room) throws -> Void) throws {
@@ -30,7 +30,7 @@ struct EncryptionTests {
             try room.sh("sqlite3 $S/app/database.sqlite 'DELETE FROM expenses WHERE id % 3 = 0'")
             try room.sh("cp $M/snapshots/first/archive.zip $M/restore/")
             #expect(try room.liveExport() == live)
-            // What another repository holds is the same archive, byte for byte.
+            // An exported archive equals the one in the mount, byte for byte.
             try room.sh(
                 "cp $M/snapshots/first/archive.zip $R/first.zip; backupfs export first --zip -o $R/again.zip --store $S >/dev/null"
             )
@@ -45,7 +45,7 @@ struct EncryptionTests {
             let seen = Job.read("/proc/\(daemon)/cmdline") + Job.read("/proc/\(daemon)/environ")
             // Only root can read the environment of a process that has a key.
             #expect(!seen.contains("xyzzy") && seen.contains("BACKUPFS_PASSWORD_FILE") == Machine.isRoot)
-            // The pipe that the key came through is closed: what is open is that of the signals.
+            // The pipe with the key is closed: the open one is that of the signals.
             let key = try room.sh("sed -n 's/^wrapped: //p' $S/repository/key")
             #expect(key.count == 120)
             #expect(try room.run("grep -raF -e xyzzy -e plugh $S").exitCode == 1)
@@ -83,7 +83,7 @@ struct EncryptionTests {
         }
     }
 
-    /// What `check`, `forget`, `prune` and `check --repair` do with sealed packs, while they are mounted.
+    /// `check`, `forget`, `prune` and `check --repair` with sealed packs, while they are mounted.
     @Test func `sealed packs are checked, thinned out and repaired`() throws {
         try withEncryptedMount { room in
             try room.sh(
@@ -100,7 +100,7 @@ struct EncryptionTests {
             let after = try #require(Int(room.sh("du -sb $S/repository/packs | cut -f1")))
             #expect(after < before, "\(before) bytes before, \(after) after")
             try room.sh("grep third $R/sums | sha256sum --quiet -c; backupfs check --read-data --store $S")
-            // The catalog is made again from sealed indexes.
+            // The catalog is rebuilt from sealed indexes.
             try room.unmount()
             try room.sh(
                 "rm -f $S/repository/catalog*; backupfs check --repair --yes --store $S; backupfs verify third --store $S")

@@ -2,10 +2,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A mount that ends while it is used: whoever reads gets his bytes or an error, an operation is whole or not there, and nothing is left.
+/// A mount that ends while it is in use: a reader gets the right bytes or an error, an operation happens completely or not at all, and nothing is left behind.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct EndOfMountTests {
-    /// Runs a test with a mounted backup `one`, whose photo `big.raw` has 5 MB, and takes away what is mounted then.
+    /// Runs a test with a mounted backup `one`, whose photo `big.raw` has 5 MB, and unmounts afterwards.
     private func withBackup(_ body: (Room) throws -> Void) throws {
         try Room.use { room in
             try PhotoDiary.setUp(room)
@@ -17,8 +17,8 @@ struct EndOfMountTests {
         }
     }
 
-    /// Four threads read whole files again and again, also such as the kernel does not keep, and compare each byte, until they get an error.
-    /// Touches `$R/reading` when all have begun.
+    /// Four threads read whole files repeatedly, including files that the kernel does not cache, and compare each byte until they get an error. Touches
+    /// `$R/reading` when all have begun.
     private static let readers = """
         import errno, os, threading
         M, R = os.environ["M"], os.environ["R"]
@@ -83,7 +83,7 @@ struct EndOfMountTests {
                 """)
             try room.wait(for: "\(room.path)/open")
             for daemon in room.daemons { kill(daemon, SIGKILL) }
-            // Until the kernel has closed its connection, the mount is not dead.
+            // The mount is not dead until the kernel has closed its connection.
             try room.sh("until ! stat -f $M 2>/dev/null; do sleep 0.01; done")
             try room.mount()
             try room.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS")
@@ -131,7 +131,7 @@ struct EndOfMountTests {
             #expect(room.mounts == [])
             #expect(try room.sh("ls -A $M") == "")
             #expect(room.daemons.count == 1)
-            // It still has the store.
+            // It still holds the store.
             try room.fails("backupfs mount --store $S $M", saying: "the process that serves it has not ended", exitCode: 11)
             try room.sh("touch $R/done")
             let result = try holder.wait()
@@ -199,14 +199,14 @@ struct EndOfMountTests {
 
     @Test func `a dead mount is an error and no empty folder, and rsync --delete removes nothing`() throws {
         try withBackup { room in
-            // Nobody unmounts by himself: no second process watches over the first.
+            // No second process watches over the first, so nothing unmounts automatically.
             #expect(room.processes.count == 1, "\(room.processes)")
             try room.sh(
                 "rsync -a --delete $M/snapshots/ $R/copy/; rsync -a --delete $M/ $R/whole/ --exclude /live --exclude /restore")
             let copied = try room.sh("cd $R; find copy whole | sort")
             try room.crash()
             #expect(room.mounts == [room.mountpoint])
-            // The kernel tells the first to ask that the connection was aborted, all others that there is none.
+            // The kernel returns ECONNABORTED to the first request, and ENOTCONN to all others.
             _ = try room.run("ls $M")
             for folder in ["$M", "$M/snapshots", "$M/snapshots/one", "$M/snapshots/one/media"] {
                 try room.fails("ls \(folder)", saying: "Transport endpoint is not connected")

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Every call that makes something of a name, in every kind of folder and with every kind of name, with its errno.
+/// The errno of every call that takes a name, for every kind of folder and every kind of name.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ErrnoNameTests {
     @Test func `calls that make something of a name`() throws {

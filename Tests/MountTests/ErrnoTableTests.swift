@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-/// Every call that can fail, at every kind of place, with its errno. Each kind stands for several places, which must all answer the same.
+/// The errno of every call that can fail, for every kind of place. Each kind stands for several places, which must all return the same.
 ///
-/// What the kernel answers alone stands here as well: programs do not care who says it.
+/// The kernel's own errors are included: to programs it does not matter who returns them.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ErrnoTableTests {
     @Test func `calls on what is there, and on what is not`() throws {
@@ -20,7 +20,7 @@ struct ErrnoTableTests {
     static func mounted(_ body: (Room) throws -> Void) throws {
         try Room.use { room in
             try PhotoDiary.setUp(room)
-            // Names in exports/ hold the time: a backup that is made anew gets the same one.
+            // Names in exports/ contain the time: when a backup is made again, it gets the same one.
             try room.mount(Room.fixedClock)
             try room.sh("ln -s loop $P/loop; \(AttributeSemanticsTests.fill); rm $M/restore/a.zip")
             try body(room)

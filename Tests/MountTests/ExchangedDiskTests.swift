@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// A mount goes on while one disk is taken out and another one comes to the same place.
+/// A mount continues while a disk is removed and another one appears at the same place.
 @Suite(.enabled(if: !Machine.skipsMountedTests)) struct ExchangedDiskTests {
     @Test(arguments: [false, true])
     func `a mount writes nothing into another repository at the same path`(isEncrypted: Bool) throws {

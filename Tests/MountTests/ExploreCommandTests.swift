@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// The commands that look into backups and say things about them, beside a mount.
+/// The commands that inspect and annotate backups, beside a mount.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ExploreCommandTests {
     @Test func `tags and pins are seen in the mount at once`() throws {
@@ -23,7 +23,7 @@ struct ExploreCommandTests {
             #expect(try room.sh("\(attribute)/first") == "a,b")
             #expect(try room.sh(#"backupfs tag first --set "" --store $S"#) == "first: no tags")
             try room.fails("\(attribute)/first", saying: "No such attribute")
-            // What was said when it was made stays in the manifest.
+            // The tag that it was created with stays in the manifest.
             #expect(try room.sh("jq -r .tag $M/snapshots/first/manifest.json") == "manual")
 
             try room.fails("backupfs tag first nowhere --add x --store $S", saying: "there is no such backup", exitCode: 1)
@@ -57,7 +57,7 @@ struct ExploreCommandTests {
             )
             #expect(try room.sh("jq .total.logicalBytes $R/stats") == sizes)
             #expect(try room.sh("jq -c '[.snapshots[].name]' $R/stats") == #"["one","two"]"#)
-            // The same photo twice costs its directory objects, and what says so.
+            // The same photo a second time only costs its directory objects, and the backup's description of itself.
             #expect(
                 try room.sh("jq '.snapshots[1].storedBytes < 20000 and .snapshots[1].exclusiveBytes < 20000' $R/stats") == "true")
             #expect(try room.sh("jq '.snapshots[0].exclusiveBytes < 20000 and .total.ratio > 1.5' $R/stats") == "true")
@@ -118,7 +118,7 @@ struct ExploreCommandTests {
             )
             try room.fails("backupfs diff one three --store $S", saying: "there is no such backup", exitCode: 1)
             try room.fails("backupfs diff one two --limit 10001 --store $S", saying: "--limit is 0 to 10000", exitCode: 2)
-            // A safety backup is a side like any other.
+            // A safety backup can be compared like any other.
             try room.sh("backupfs restore one --yes --store $S")
             let safety = try room.sh("backupfs stats --store $S --json | jq -r '.snapshots[]|select(.kind==\"safety\").name'")
             #expect(try room.sh("backupfs diff two '\(safety)' --store $S") == "No differences.")
@@ -198,7 +198,7 @@ struct ExploreCommandTests {
                 try room.sh("backupfs verify --all --store $S --json | jq -c '\(line)'").split(separator: "\n")
                     == ["[true,10,3,[]]", "[true,10,3,[]]", "[true,10,3,[]]"])
 
-            // One byte of the photo in its pack is changed; all three backups have it.
+            // One byte of the photo in its pack is changed; all three backups contain it.
             try room.sh(
                 """
                 python3 - <<'END'

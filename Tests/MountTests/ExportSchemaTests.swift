@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-/// `schema.json` beside every export: Python's jsonschema, which is nobody's of ours, accepts our exports by it and refuses broken ones.
+/// `schema.json` beside every export: Python's jsonschema, an independent implementation, accepts our exports and rejects broken ones.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ExportSchemaTests {
-    /// What is broken in an export, as a change in Python, and where the schema must refuse it.
+    /// A defect in an export, as a change in Python, and the place where the schema must reject it.
     struct Case: Sendable {
         let change: String
         let place: String
@@ -49,7 +49,7 @@ struct ExportSchemaTests {
         Case("d['delayedNotifications'][0]['id'] = 1", "$.delayedNotifications[0].id"),
     ]
 
-    /// What is another than an export of ours, and no mistake.
+    /// Differences from our exports that are not errors.
     private static let harmless = [
         "d['more'] = {'a': [1]}", "d['cars'][0]['colour'] = 'red'", "d['cars'][0]['batteryCapacity'] = None",
         "d['expenses'][0]['cost'] = None", "d['expenses'][0].pop('notes', None)", "d['userSettings'] = None",
@@ -59,7 +59,7 @@ struct ExportSchemaTests {
         "d['expenses'][0]['energyCharged'] = 5",
     ]
 
-    /// Writes broken exports, and tells of each what the schema says and what a restore would say.
+    /// Writes broken exports, and returns for each the schema's verdict and that of a restore.
     private static func check(_ room: Room, _ changes: [String], export: String, schema: String) throws -> [String] {
         try room.write(changes.joined(separator: "\n"), to: "changes")
         try room.python(
@@ -88,7 +88,7 @@ struct ExportSchemaTests {
             for (index, each) in Self.cases.enumerated() {
                 #expect(
                     lines[index].contains(each.place) && !lines[index].hasSuffix(": valid"), "\(each.change): \(lines[index])")
-                // What the schema refuses, a restore refuses.
+                // A restore rejects everything that the schema rejects.
                 let result = try room.run("backupfs restore $R/\(index).json --dry-run --store $S")
                 #expect(result.exitCode == 1, "\(each.change): \(result.text)")
             }
@@ -132,7 +132,7 @@ struct ExportSchemaTests {
                 )
             }
             #expect(try room.sh("getfattr --only-values -n user.mime_type $M/live/schema.json") == "application/json")
-            // The app's data has changed, and its description has not.
+            // The app's data has changed, but its description has not.
             try room.sh(
                 "sqlite3 $S/app/database.sqlite \"update photos set caption = 'new' where id = 1\"; cmp $M/live/schema.json $R/schema.json"
             )

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Files whose times no calendar has: some file systems keep them.
+/// Files whose times are outside the calendar: some file systems store them.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ExtremeTimesTests {
     @Test(

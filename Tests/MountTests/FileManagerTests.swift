@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What desktops do: they probe for hidden names, copy by GIO or KIO, and ask for kinds, sizes and times.
+/// What desktops do: they probe for hidden names, copy by GIO or KIO, and query types, sizes and times.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct FileManagerTests {
     private static let hasGIO = Machine.hasTool("gio")
@@ -10,7 +10,7 @@ struct FileManagerTests {
         try PhotoDiary.withMount { room in
             try room.sh("mkdir $M/snapshots/one; cp $M/snapshots/one/archive.zip $M/restore/preview/")
             try room.remount()
-            // A rendering of the live data is held in nameless files of the spool.
+            // A rendering of the live data is held in unnamed files of the spool.
             let daemon = try #require(room.daemons.first)
             let renderings = "ls -l /proc/\(daemon)/fd | grep -c /spool/ || true"
             let probes = [
@@ -30,7 +30,7 @@ struct FileManagerTests {
             #expect(try room.sh(renderings) == "0")
             try room.sh("ls $M/live")
             #expect(try room.sh(renderings) != "0")
-            // In the app's own folder such files may be, and then they are files like any other.
+            // The app's own folder may contain such files, and they are treated like any others.
             try room.sh("printf mine > $P/.hidden; printf mine > $P/Thumbs.db; cat $M/live/media/.hidden $M/live/media/Thumbs.db")
         }
     }

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A live media file that is changed without a trace: on sshfs, whose change time is the modification time.
+/// A live media file that is changed without a trace: on sshfs, where the change time is the modification time.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct HiddenLiveChangeTests {
     private static let sftpServer = "/usr/lib/openssh/sftp-server"

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// A mount of an ordinary user, who cannot look at the processes of others: `/proc` is mounted `hidepid=2`.
+/// A mount of an ordinary user who cannot see the processes of other users: `/proc` is mounted `hidepid=2`.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct HiddenProcessTests {
     /// Opens in one thread and closes in another; prints the errno of the close, 0 for none.

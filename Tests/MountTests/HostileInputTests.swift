@@ -1,13 +1,13 @@
 import TestSupport
 import Testing
 
-/// Damaged, foreign and malicious files: refused whole, with the right error, and nothing changes.
+/// Damaged, foreign and malicious files: rejected as a whole, with the right error, and nothing changes.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct HostileInputTests {
     private static let invalidFormat = "Invalid file format. Please select a valid backup file."
     private static let corrupted = "This backup file is corrupted and cannot be restored."
 
-    /// - Parameter make: a script that makes `$R/bad`, with `$M/snapshots/one` at hand.
+    /// - Parameter make: a script that creates `$R/bad`, with `$M/snapshots/one` available.
     private func check(_ cases: [(make: String, words: String, message: String)]) throws {
         try Room.withMount("--sample") { room in
             try room.write(SampleDocument.text, to: "old.json")
@@ -101,7 +101,7 @@ struct HostileInputTests {
         ])
     }
 
-    /// Writes `$R/bad` with Python's zipfile, which writes what it is told.
+    /// Writes `$R/bad` with Python's zipfile, which does not check its input.
     private static func craft(_ body: String) -> String {
         """
         cat > $R/tmp/craft.py <<'END'
@@ -116,7 +116,7 @@ struct HostileInputTests {
     }
 
     @Test func `malicious archives`() throws {
-        // Our own archives may have links in their media; nothing may lie behind one.
+        // Our own archives may have links in their media, but no file may be behind a link.
         let link =
             """
             i = zipfile.ZipInfo('media/link'); i.create_system = 3; i.external_attr = 0o120777 << 16

@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-/// Names that break careless programs: they come through every way out, and back, byte for byte.
+/// Names that break careless programs: they survive every way out, and back, byte for byte.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct HostileNameTests {
-    /// Makes a file for each name, each with other content, some below a folder with such a name, and a link to such a name.
+    /// Creates a file for each name, each with different content, some below a folder with such a name, and a link to such a name.
     private static let make = """
         import os
         P = os.environ["P"].encode()
@@ -28,7 +28,7 @@ struct HostileNameTests {
     private func withBackup(_ body: (Room) throws -> Void) throws {
         try PhotoDiary.withMount { room in
             try room.write(Self.make, to: "make.py")
-            // rsync leaves a time as it is when the second is the same.
+            // rsync leaves a time unchanged when the second is the same.
             try room.sh(
                 """
                 python3 $R/make.py; chmod -R u=rwX,go= $P; find $P -exec touch -h -d '2024-05-06 07:08:09.123456789' {} +
@@ -55,7 +55,7 @@ struct HostileNameTests {
             for (list, tool) in [("SHA256SUMS", "sha256sum"), ("MD5SUMS", "md5sum")] {
                 #expect(try room.sh("cd $M/snapshots/one; wc -l < \(list); \(tool) --quiet --strict -c \(list)") == "50")
             }
-            // Attributes are found by such a name too, and a name that is too long is none.
+            // Attributes are found by such a name too; a name that is too long is an error.
             #expect(
                 try room.sh("getfattr --only-values -n user.checksum.md5 -- $M/snapshots/one/media/$'invalid-\\xff\\xfe'")
                     == room.sh("md5sum < $P/$'invalid-\\xff\\xfe' | cut -d' ' -f1"))
@@ -67,7 +67,7 @@ struct HostileNameTests {
         try withBackup { room in
             try room.write(Self.compare, to: "compare.py")
             #expect(try room.sh("python3 $R/compare.py") == "fine")
-            // libarchive makes one name of the two that Unicode takes for equal.
+            // libarchive merges the two names that Unicode considers equal.
             let compare = "diff -r --no-dereference -x $'e\\xcc\\x81' -x $'\\xc3\\xa9' media $P"
             try room.sh(
                 "mkdir $R/tar; cd $R/tar; tar --warning=no-unknown-keyword -xf $M/snapshots/one/archive.tar; diff -r --no-dereference media $P"
@@ -80,7 +80,7 @@ struct HostileNameTests {
         }
     }
 
-    /// Compares what Python finds in the archives with the photos.
+    /// Compares the archives' contents, as read by Python, with the photos.
     private static let compare = """
         import os, tarfile, zipfile
         M, P = os.environ["M"], os.environ["P"].encode()

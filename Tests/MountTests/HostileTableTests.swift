@@ -4,16 +4,16 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// Every hostile input there is, dropped into a mounted store: what a program is told, and that nothing comes of it. The table of them in
-/// `Docs/restore.md` is made here.
+/// Every hostile input, dropped into a mounted store: the error that a program gets,
+/// and that nothing changes. It generates the table of them in `Docs/restore.md`.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct HostileTableTests {
-    /// What no input may need of the daemon's memory.
+    /// The maximum memory that an input may take in the daemon.
     private static let memoryLimitBytes = 200 << 20
-    /// Of the processor, for those inputs that are small; others may take as long as reading them takes.
+    /// The maximum processor time for small inputs; others may take as long as reading them takes.
     private static let timeLimitSeconds = 5.0
 
-    /// What only the disk, and not the reader's own limits, would refuse is left to the tests of the reader.
+    /// Inputs that only the disk, and not the reader's own limits, would reject are left to the tests of the reader.
     private static let bombs: [HostileInput] = [
         .zip(
             "300 MB of zeros", .tooLarge, "times its own size",
@@ -34,7 +34,7 @@ struct HostileTableTests {
         ),
     ]
 
-    /// An archive's own name is not looked at before all of it has been read: it needs an export for that.
+    /// An archive's own name is not checked before all of it has been read, and that requires an export.
     private static func withExport(_ input: HostileInput) -> HostileInput {
         .zip(
             input.name, input.code, input.finding,
@@ -59,7 +59,7 @@ struct HostileTableTests {
         let message: String
     }
 
-    /// The daemon's processor time so far and the most memory it has had.
+    /// The daemon's processor time so far and its peak memory.
     private func usage(_ room: Room) throws -> (seconds: Double, peakBytes: Int) {
         let process = try #require(room.daemons.first)
         let fields = Job.read("/proc/\(process)/stat").split(separator: ")").last?.split(separator: " ") ?? []
@@ -69,7 +69,7 @@ struct HostileTableTests {
         return (ticks / Double(sysconf(Int32(_SC_CLK_TCK))), peak << 10)
     }
 
-    /// From now on the most memory that the daemon has had counts anew.
+    /// Resets the daemon's peak memory.
     private func resetPeak(_ room: Room) throws {
         try writeFile("/proc/\(try #require(room.daemons.first))/clear_refs", Array("5".utf8))
     }
@@ -94,7 +94,7 @@ struct HostileTableTests {
         return Outcome(words: words, message: message)
     }
 
-    /// The errno that each code must become, and what strerror(3) says of it.
+    /// The errno that each code must become, and its text in strerror(3).
     private static let errors: [BackupError.Code: (name: String, words: String)] = [
         .invalidContent: ("EINVAL", "Invalid argument"), .damagedContent: ("EBADMSG", "Bad message"),
         .unsupportedVersion: ("EPROTONOSUPPORT", "Protocol not supported"), .tooLarge: ("EFBIG", "File too large"),

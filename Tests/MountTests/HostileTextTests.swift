@@ -2,10 +2,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What others have written goes to terminals as text, and stores of others are not believed.
+/// Foreign texts are made harmless before they reach a terminal, and foreign stores are not trusted.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct HostileTextTests {
-    /// Runs a command on a terminal; fails when anything but its own marks comes as an escape sequence.
+    /// Runs a command on a terminal; fails when its output has any escape sequence except its own formatting.
     private static let harmless = #"""
         import pty, re
         def shown(*words):
@@ -80,7 +80,7 @@ struct HostileTextTests {
             try room.sh(
                 "backupfs config unset keep-daily --store $S; backupfs config unset schedule --store $S; backupfs config check --store $S || true"
             )
-            // Without any line end, and with those of an old Macintosh.
+            // Without any line end, and with those of classic Mac OS.
             try room.sh(
                 "tr -d '\\r' < $R/before.yaml | tr '\\n' '\\r' > $S/store.yaml; backupfs config set keep-daily 9 --store $S")
             #expect(try room.sh("backupfs config get keep-daily --store $S") == "9")
@@ -98,10 +98,10 @@ struct HostileTextTests {
                 "cancel", "umount", "history", "config get", "config set keep-daily 7", "config unset keep-daily", "config check",
                 "app show",
             ] {
-                // It is mounted somewhere, as it says itself.
+                // According to its own record, it is mounted somewhere.
                 try room.sh("echo $M > $S/mountpoint; chown 65534 $S/mountpoint; mountpoint -q $M || mount -t tmpfs none $M")
                 let held = try room.start("exec python3 $R/hold.py")
-                // Reaped as well: the tests that watch processes end would wait behind it for ever.
+                // It must also be reaped: otherwise the tests that wait for processes to end would wait forever.
                 defer {
                     kill(held.process, SIGKILL)
                     _ = try? held.wait()

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The mounted tree speaks the language of the store, or of whoever mounts it.
+/// The mounted tree uses the language of the store, or of the mounting user.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct LanguageTests {
     @Test func `README.txt, previews and last.txt are in the language of the mount`() throws {
@@ -18,7 +18,7 @@ struct LanguageTests {
             try room.sh("printf 'no backup' > $R/bad.json; ! cp $R/bad.json $M/restore/preview/; ! cp $R/bad.json $M/restore/")
             #expect(try room.sh("cat $M/restore/preview/bad.json.preview.txt").contains("Неверный формат файла."))
             #expect(try room.sh("cat $M/restore/last.txt").contains("bad.json: не восстановлено. Неверный формат файла."))
-            // For programs.
+            // Texts for programs are in English.
             #expect(
                 try room.sh("jq -r .message $M/restore/last.json") == "Invalid file format. Please select a valid backup file.")
             #expect(

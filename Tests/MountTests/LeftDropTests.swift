@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What was moved into `restore/` and never judged: `mv` has removed the original, so it must not go with the mount.
+/// Files that were moved into `restore/` and never submitted: `mv` has removed the original, so they must not disappear with the mount.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct LeftDropTests {
     private static let move = """
@@ -34,7 +34,7 @@ struct LeftDropTests {
                 try room.sh("backupfs status --store $S").contains(
                     "Files that were copied into restore/ and never restored: 6, in \(room.path)/store/restore/left"))
             #expect(try room.sh("backupfs status --json --store $S | jq .leftFileCount") == "6")
-            // The next mount leaves them, and what comes under the same name gets another.
+            // The next mount leaves them, and a later file with the same name gets another one.
             try room.mount()
             try room.sh("printf again > $M/restore/d.tmp; printf removed > $M/restore/gone.part; rm $M/restore/gone.part")
             try room.unmount()
@@ -45,7 +45,7 @@ struct LeftDropTests {
 
     @Test func `a file that was restored in part is kept, and one that was restored whole is not`() throws {
         try Room.withMount("--sample") { room in
-            // An export says when it was made, to the second. No safety backup with other data may have the file `same.json`.
+            // An export contains its creation time, to the second. No safety backup with other data may get the name `same.json`.
             try room.sh(
                 """
                 jq '.expenses[0].notes = "ONLY HERE"' $M/live/export.json > $R/other.json; cp $M/live/export.json $R/same.json
@@ -123,7 +123,7 @@ struct LeftDropTests {
                 try room.sh("getfattr --only-values -n user.backupfs.error $M/restore/phone.sqlite-wal").contains(
                     "the database phone.sqlite was restored before its log came, and without what that holds"))
             #expect(try room.sh("cat $R/usb/phone.sqlite-wal") == "rows that only the log has")
-            // The log of another database is kept, as any file that is not judged.
+            // The log of another database is kept, like any file that is not submitted.
             try room.sh("printf other > $M/restore/other.sqlite-wal")
             try room.unmount()
             #expect(try room.sh("ls -A $S/restore/left") == "other.sqlite-wal")

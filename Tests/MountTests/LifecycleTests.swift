@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Mounting and unmounting, from the first command on a bare machine to what a crash leaves behind.
+/// Mounting and unmounting, from the first command on a new machine to the state after a crash.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct LifecycleTests {
     static let rootNames = ["README.txt", "exports", "live", "restore", "safety", "snapshots", "status.json"]
@@ -79,7 +79,7 @@ struct LifecycleTests {
             let sums = try room.sh("cat $M/snapshots/before/SHA256SUMS")
             try room.crash()
             #expect(room.mounts == [room.mountpoint])
-            // The kernel tells the first to ask that the connection was aborted (ECONNABORTED), all others that there is none.
+            // The kernel returns ECONNABORTED to the first request, and ENOTCONN to all others.
             _ = try room.run("ls $M")
             try room.fails("ls $M", saying: "Transport endpoint is not connected")
             try room.mount()

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// `live/`: the app's data now, one consistent state for each open.
+/// `live/`: the app's current data, one consistent state for each open.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct LiveTests {
     @Test func `a change of the app shows at once, in every form`() throws {
@@ -20,7 +20,7 @@ struct LiveTests {
                 """
             )
             #expect(try room.sh("jq -r '.cars[0].name' $M/live/export.json") == "Zoë 🚗")
-            // Nobody but the app changes it.
+            // Only the app can change it.
             try room.fails("echo x > $M/live/export.json", saying: "Read-only file system")
             try room.fails("rm -f $M/live/database.sqlite", saying: "Read-only file system")
         }
@@ -41,7 +41,7 @@ struct LiveTests {
 
     @Test func `EXP-03: every read is consistent while the app writes without a pause`() throws {
         try Room.withMount("--sample") { room in
-            // Each transaction replaces a car and the two expenses of it, so any one state has twice as many of those.
+            // Each transaction replaces a car and its two expenses, so every state has twice as many expenses as cars.
             let writer = try room.start(
                 #"""
                 python3 - <<'END'
@@ -126,7 +126,7 @@ struct LiveTests {
                 END
                 """)
             #expect(result == "True 12345678901234.56 0.30000000000000004 9007199254740993")
-            // And back: what was exported is restored as it was.
+            // And back: an export is restored unchanged.
             try room.sh("cp $M/live/export.json $R/again.json; cp $R/again.json $M/restore/")
             #expect(try room.sh("diff <(grep -v createdAt $R/again.json) <(grep -v createdAt $M/live/export.json)") == "")
         }
@@ -141,7 +141,7 @@ struct LiveTests {
         return "\"\(escaped.joined())\""
     }
 
-    /// Pages of a live file may be kept, but never beyond its change: also when size and time stay the same.
+    /// Pages of a live file may be cached, but never beyond its change, even when size and time stay the same.
     @Test func `a photo that is written over shows its new bytes at once, under the same number`() throws {
         try PhotoDiary.withMount { room in
             let result = try room.sh(
@@ -189,7 +189,7 @@ struct LiveTests {
         }
     }
 
-    /// SQLite deletes the log beside an empty database when it opens that.
+    /// SQLite deletes the log beside an empty database when it opens it.
     @Test func `the log beside an empty database stays, and all else can be looked at`() throws {
         try PhotoDiary.withMount { room in
             try room.sh(

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What the log says of a mount, and of what is done through it.
+/// The log lines of a mount and of operations through it.
 struct LogTests {
     @Test func `a mount, its end, and what is done through it have a line each`() throws {
         try Room.use { room in
@@ -37,7 +37,7 @@ struct LogTests {
             try room.sh("backupfs init --store $S --sample; backupfs mount --store $S $M")
             let daemon = try #require(room.daemons.first)
             func backUp(_ name: String) throws { try room.sh("mkdir $M/snapshots/\(name)") }
-            /// Reading the settings anew takes a moment, and nobody says when it is done.
+            /// Reloading the settings takes a moment, and there is no notification when it is done.
             func reload(_ setting: String, until condition: String) throws {
                 try room.sh("backupfs config set \(setting) --store $S")
                 kill(daemon, SIGHUP)
@@ -67,7 +67,7 @@ struct LogTests {
         }
     }
 
-    /// As systemd starts it: standard error is the journal, whose socket a program of the test's own stands in for.
+    /// As systemd starts it: standard error is the journal; a program of the test stands in for its socket.
     @Test func `a service logs to the journal, the backups of its schedule too`() throws {
         try Room.use { room in
             try room.write(
@@ -81,7 +81,7 @@ struct LogTests {
                     print(entry["BACKUPFS_OPERATION"], entry["BACKUPFS_RESULT"], entry.get("BACKUPFS_AUTOMATIC"), flush=True)
                     if entry["BACKUPFS_OPERATION"] == "unmount": break
                 """, to: "journal.py")
-            // Its schedule has begun some days ago: a backup is due when it is mounted.
+            // Its schedule began some days ago: a backup is due when it is mounted.
             try room.sh("backupfs init --store $S --sample; touch $R/stream")
             let begun = ["BACKUPFS_NOW": "2026-01-10T10:00:00Z", "BACKUPFS_SCHEDULE": "daily"]
             try room.sh("backupfs backup --if-due --store $S", begun)

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Metadata that is far longer than any device's name: no stranger's file brings it in, and what an app has of it can be backed up and restored.
+/// Metadata that is far longer than any device's name: a foreign file with it is rejected, but the app's own can be backed up and restored.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct LongMetadataTests {
     @Test func `T-A2: a file with a device's name of 17 MiB is refused, and what comes after works`() throws {
@@ -47,7 +47,7 @@ struct LongMetadataTests {
                     try room.report("[.result, .file, (.source.deviceName | length)] | @json")
                         == "[\"success\",\"\(file)\",81]", "\(way)")
             }
-            // With it in the data, the next backup and the way back work too.
+            // With it in the data, the next backup and its restore work too.
             try room.sh("mkdir $M/snapshots/again; cp $M/safety/$(ls $M/safety | tail -1) $M/restore/")
         }
     }

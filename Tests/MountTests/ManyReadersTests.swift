@@ -2,10 +2,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Very many files open, and very many readers at once; afterwards the mounting process holds what it held before.
+/// Very many open files, and very many concurrent readers; afterwards the mounting process holds what it held before.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ManyReadersTests {
-    /// Makes 1,100 photos, backs them up as `one`, and runs `script`, twice: what the first run leaves open is kept for the next ones.
+    /// Creates 1,100 photos, backs them up as `one`, and runs `script` twice: what the first run leaves open is kept for later ones.
     private func check(_ script: String) throws {
         try PhotoDiary.withMount { room in
             try room.sh(
@@ -15,10 +15,10 @@ struct ManyReadersTests {
                 """)
             try room.write(script, to: "script.py")
             let daemon = try #require(room.daemons.first)
-            // Packs, the kernel's queue and connections to the catalog are kept open, a bounded number of them; nothing else is.
+            // Packs, the kernel's queue and connections to the catalog are kept open, in bounded numbers; nothing else is.
             let descriptors = "ls -l /proc/\(daemon)/fd | grep -v -e /packs/ -e /dev/fuse -e /catalog.sqlite | wc -l"
             #expect(try room.sh("python3 $R/script.py") == "fine")
-            // The kernel gives files back a moment after they were closed.
+            // The kernel releases files a moment after they were closed.
             try room.sh("sync; sleep 0.2")
             let before = try #require(Int(room.sh(descriptors)))
             #expect(try room.sh("python3 $R/script.py") == "fine")

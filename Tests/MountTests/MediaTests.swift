@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-/// An app with a folder of photos: backed up, listed, zipped, checked and restored with its records.
+/// An app with a folder of photos: backed up, listed, zipped, verified and restored with its records.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct MediaTests {
-    /// Makes files with every kind of name and content that a disk allows.
+    /// Creates files with every kind of name and content that a disk allows.
     static let oddFiles = """
         cd $P; mkdir -p 'with space/and 🚗' empty-folder; printf x > 'with space/and 🚗/naïve é.jpg'
         printf y > $'new\\nline.jpg'
@@ -64,7 +64,7 @@ struct MediaTests {
                 )
             }
             if Machine.hasTool("7z") { try room.sh("7z t -bso0 -bsp0 $M/snapshots/one/archive.zip") }
-            // Java takes no archive with names that are not UTF-8.
+            // Java rejects archives with names that are not UTF-8.
             if Machine.hasTool("jar") {
                 try room.sh("rm $P/invalid*; mkdir $M/snapshots/two; jar tf $M/snapshots/two/archive.zip >/dev/null")
             }
@@ -74,7 +74,7 @@ struct MediaTests {
                 unzip -tqq $M/live/archive.zip
                 """
             )
-            // Empty folders are there too, and names that are UTF-8 come out as they are.
+            // Empty folders are included, and names in UTF-8 are unpacked unchanged.
             try room.sh(
                 """
                 mkdir $R/unzip; cd $R/unzip; unzip -qq $M/snapshots/one/archive.zip; test -d media/empty-folder
@@ -99,7 +99,7 @@ struct MediaTests {
                 """
             )
             if source == "safety" {
-                // The restore of "two" saves what was before it: so first bring "one" back.
+                // The restore of "two" saves the state before it, so restore "one" first.
                 try room.sh(
                     """
                     cp $M/snapshots/one/archive.zip $M/restore/; rm $M/restore/archive.zip; sleep 1.01
@@ -136,24 +136,24 @@ struct MediaTests {
     @Test func `a link to somewhere else is taken from the backups' own archives and refused from any other`() throws {
         try PhotoDiary.withMount { room in
             try room.sh("ln -s ../../outside $P/away; mkdir $M/snapshots/one; rm $P/away; printf new > $P/new.jpg")
-            // The same backup packed anew: anybody could have done that.
+            // The same backup repacked: any program could have created that.
             try room.sh("mkdir $R/x; cd $R/x; unzip -q $M/snapshots/one/archive.zip; zip -q -r -y $R/packed.zip .")
             try room.fails("cp $R/packed.zip $M/restore/", saying: "Invalid argument")
             #expect(try room.report(".message") == "Import failed: the link media/away points outside of the media folder")
             #expect(try room.sh("ls $P") == "2024\nnew.jpg\none.jpg")
             try room.sh("backupfs restore one --yes --store $S")
             #expect(try room.sh("readlink $P/away; ls $P") == "../../outside\n2024\naway\none.jpg")
-            // The way back that a report offers: the safety backup, dropped under whatever name it got elsewhere.
+            // The undo that a report offers: the safety backup, dropped under any name.
             try room.sh("ln -s /etc $P/system; printf '{}' > $P/x.json; mkdir $M/snapshots/two; rm $P/x.json $P/system")
             try room.sh("cp $M/snapshots/one/archive.zip $R/kept.zip; cp $R/kept.zip $M/restore/; readlink $P/away")
             let undo = try room.sh("ls -d $M/safety/*.zip | tail -1")
             try room.sh("cp $M/snapshots/two/archive.zip $M/restore/; readlink $P/system; cp \(undo) $M/restore/undo.zip")
             #expect(try room.sh("readlink $P/away; ls $P") == "../../outside\n2024\naway\none.jpg")
             #expect(try room.sh("backupfs restore $R/kept.zip --yes --store $S >/dev/null; readlink $P/away") == "../../outside")
-            // One byte more, and it is anybody's.
+            // With one more byte, it counts as foreign.
             try room.sh("cp $R/kept.zip $R/more.zip; printf x >> $R/more.zip")
             try room.fails("cp $R/more.zip $M/restore/", saying: "Bad message")
-            // Made by somebody else: a link, and a file that would lie behind it.
+            // A foreign archive: a link, and a file that would be behind it.
             try room.sh(
                 """
                 mkdir $R/outside; python3 - <<'END'
@@ -182,7 +182,7 @@ struct MediaTests {
             try room.sh("cp $M/snapshots/one/export.json $M/restore/; cp $M/snapshots/one/database.sqlite $M/restore/")
             #expect(try room.sh("sqlite3 $S/app/database.sqlite 'select caption from photos where id=1'") == "first")
             #expect(try room.sh("cd $P; \(PhotoDiary.describe)") == files)
-            // One byte of a photo differs from what SHA256SUMS says: refused, also when its CRC is right.
+            // One byte of a photo differs from SHA256SUMS: rejected, even when its CRC is right.
             try room.sh(
                 """
                 mkdir $R/work; cd $R/work; unzip -qq $M/snapshots/one/archive.zip; printf 0ne > media/one.jpg

@@ -4,7 +4,7 @@ import Testing
 /// `cp` into `restore/merge/` and `restore/skip/`.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct MergeTests {
-    /// A mounted store of the app's sample, and `other.json`: one more car, one changed expense, one new one, everything under other numbers.
+    /// A mounted store of the app's sample, and `other.json`: one more car, one changed expense, one new one, and other numbers for all of them.
     private static func withOther(_ body: (Room) throws -> Void) throws {
         try Room.withMount("--sample") { room in
             try room.sh(
@@ -47,17 +47,17 @@ struct MergeTests {
                     == (isMerge ? "Another|new|1\nHyundai Ioniq 5|changed|1" : "Another|new|1"))
             #expect(
                 try room.sh("jq '(.cars|length), (.expenses|length)' $M/live/export.json") == "4\n1201")
-            // What was there has its numbers and all its values.
+            // Existing records keep their numbers and all their values.
             let after = try room.sh(
                 "cat $M/live/export.json | jq -c '[.cars[] | select(.name != \"Another\")] + [.delayedNotifications[], .plannedMaintenance[]]'"
             )
             #expect(after == before)
-            // A second time nothing comes, and nothing is written.
+            // A second time nothing is added, and nothing is written.
             let dump = try room.databaseDump()
             try room.sh("cp $R/other.json $M/restore/\(strategy)/again.json")
             #expect(try room.report("[.outcome[] | .added + .updated] | @json") == "[0,0,0,0]")
             #expect(try room.databaseDump() == dump)
-            // The safety backup is the way back, as told.
+            // The safety backup undoes it, as reported.
             try room.sh("cp $(ls -d $M/safety/* | head -1) $M/restore/replace/")
             #expect(try room.sh("jq '(.cars|length), (.expenses|length)' $M/live/export.json") == "3\n1200")
             #expect(try room.report("[.strategy, .outcome.cars.removed] | @json") == #"["replace",4]"#)

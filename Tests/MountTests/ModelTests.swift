@@ -2,10 +2,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A long random sequence of operations, against a model in memory of what the tree must show.
+/// A long random sequence of operations, compared with a model in memory of what the tree must show.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ModelTests {
-    /// What must be there.
+    /// The expected state.
     private struct Model {
         /// Backups, oldest first, with the data of their time.
         var snapshots: [(name: String, data: String)] = []
@@ -35,7 +35,7 @@ struct ModelTests {
         }
     }
 
-    /// Does one thing to the tree and to the model, and checks that it succeeds exactly when it must.
+    /// Performs one operation on the tree and on the model, and checks that it succeeds exactly when it must.
     private func perform(_ model: inout Model, _ random: inout SeededGenerator, _ room: Room) throws -> String {
         let name = Self.names.randomElement(using: &random) ?? "a"
         let other = Self.names.randomElement(using: &random) ?? "a"

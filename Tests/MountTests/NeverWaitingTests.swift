@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What a look at the mount does not wait for, and what it does not hold on to.
+/// What access to the mount does not wait for, and which resources it does not keep.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct NeverWaitingTests {
     /// An app that keeps its database locked, until `$R/locked` is removed.
@@ -34,7 +34,7 @@ struct NeverWaitingTests {
                     print(max(best(look), best(lambda: read("status.json"))))
                     """)
             #expect(try #require(Double(slowest)) < 0.05, "\(slowest) s")
-            // It is seen soon that the lock is gone.
+            // The mount soon notices that the lock is gone.
             try room.sh(
                 "for n in $(seq 100); do jq -e '.records.expenses' $M/status.json >/dev/null && exit; sleep 0.05; done; exit 1")
         }
@@ -74,7 +74,7 @@ struct NeverWaitingTests {
                     print(took)
                     """)
             #expect(try #require(Double(result)) < 2, "\(result) s")
-            // Those that were in the queue have been answered, and those that come now are.
+            // Queued requests have been answered, and new ones are.
             try room.sh(
                 "for n in $(seq 30); do cat $M/live/export.json >/dev/null & done; wait; jq -e .cars $M/live/export.json >/dev/null"
             )
@@ -89,7 +89,7 @@ struct NeverWaitingTests {
                 "exec 5<$M/live/export.json; head -c 10 <&5 >/dev/null; sleep 2; [ $(\(held)) -gt 0 ]; cat <&5 | tail -c 3 >/dev/null"
             )
             try room.sh("for n in $(seq 200); do [ \"$(\(held))\" = 0 ] && exit; sleep 0.05; done; \(held); exit 1")
-            // It is made again as soon as something looks.
+            // It is rendered again at the next access.
             try room.sh("jq -e .cars $M/live/export.json >/dev/null; [ $(\(held)) -gt 0 ]")
         }
     }

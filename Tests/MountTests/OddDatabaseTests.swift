@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Databases and folders with names and orders that few have.
+/// Databases and folders with unusual names and collations.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct OddDatabaseTests {
     @Test func `F4: a database whose column has a name that is not UTF-8 is refused, and the store goes on working`() throws {
@@ -49,7 +49,7 @@ struct OddDatabaseTests {
         }
     }
 
-    /// Anki's.
+    /// Anki's database.
     @Test func `F6, U-B1: a database with an order of its own is backed up, and comes back whole`() throws {
         try Room.use { room in
             try room.python(
@@ -81,7 +81,7 @@ struct OddDatabaseTests {
             ] {
                 try room.python(content + "\ndatabase.execute('delete from tags where tag > ?', ('c',)); database.commit()")
                 try room.sh(way)
-                // SQLite itself finds the indexes in their order, by the app's own rule, and every row through them.
+                // SQLite itself verifies the indexes with the app's own collation, and finds every row through them.
                 try room.python(
                     content + """
 
@@ -93,7 +93,7 @@ struct OddDatabaseTests {
                         assert database.execute("select n from tags where tag = 'ä2'").fetchone() == (1,)
                         """)
             }
-            // Row by row it cannot be done without the app's order.
+            // Row by row it is impossible without the app's collation.
             try room.fails("cp $M/snapshots/one/export.json $M/restore/", saying: "Operation not supported")
             #expect(try room.sh("cat $M/restore/last.txt").contains("Restore the backup's database.sqlite, or its archive.zip."))
             try room.unmount()
@@ -146,7 +146,7 @@ struct OddDatabaseTests {
                 touch -d '2024-07-01 12:00:00' *.jpg */*.jpg
                 backupfs init --store $S --app photo-library --media $R/lib; backupfs mount --store $S $M; mkdir $M/snapshots/a
                 """#)
-            // Each has a name of its own in the export, and a backup after a change is made.
+            // Each has its own name in the export, and a backup after a change works.
             #expect(
                 try room.sh("jq -r '.photos[].path' $M/snapshots/a/export.json")
                     == "caf\u{FFFD}E8.jpg\ncaf\u{FFFD}E9.jpg\nd\u{FFFD}FF/x.jpg\nok.jpg")
@@ -160,7 +160,7 @@ struct OddDatabaseTests {
                 try room.sh("rm -r $R/lib/*; printf other > $R/lib/$'n\\xe9.jpg'")
                 try room.sh(way)
                 #expect(try room.sh(describe) == before, "\(way)")
-                // What was there before the restore is only in the safety backup.
+                // The state before the restore is only in the safety backup.
                 try room.sh("cp \"$M/safety/$(ls -t $M/safety | head -1)\" $M/restore/")
                 #expect(try room.sh("cd $R/lib; ls -b") == "n\\351.jpg", "\(way)")
             }

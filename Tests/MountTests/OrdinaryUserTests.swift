@@ -4,10 +4,10 @@ import Testing
 /// Mounting without privileges, through fusermount3.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"), .serialized)
 struct OrdinaryUserTests {
-    /// As root: `nobody`. Everybody else tests as himself with all the other tests.
+    /// As root: `nobody`. Other users run all the other tests as themselves.
     static let isPossible = Machine.isRoot && Machine.hasTool("setpriv") && Machine.hasTool("fusermount3")
 
-    /// Runs a test in a room that belongs to `nobody`, with a copy of the program that he can read.
+    /// Runs a test in a room that belongs to `nobody`, with a copy of the program that this user can read.
     private func asNobody(_ body: (Room, _ user: String) throws -> Void) throws {
         try Room.use { room in
             let mode = try room.sh("stat -c %a /dev/fuse")
@@ -30,7 +30,7 @@ struct OrdinaryUserTests {
             try room.sh("chmod 644 $R/old.json")
             try room.sh("\(user) backupfs $M")
             #expect(try room.sh("\(user) ls $M").split(separator: "\n").map(String.init) == LifecycleTests.rootNames)
-            // Nobody else gets in, root neither.
+            // No other user has access, not even root.
             try room.fails("ls $M", saying: "Permission denied")
             try room.sh(
                 """
@@ -108,7 +108,7 @@ struct OrdinaryUserTests {
                     try room.fails("\(other) \(look)", saying: "Permission denied")
                 }
             }
-            // Root's backup of the whole machine says so, and goes on.
+            // Root's backup of the whole machine reports this, and continues.
             try room.fails("cp -a $M $R/whole", saying: "Permission denied")
             try room.fails(
                 "rsync -ax --exclude /machine --exclude /tmp $R/ $R/machine/", saying: "Permission denied", exitCode: 23)
@@ -135,7 +135,7 @@ struct OrdinaryUserTests {
                     try room.fails("\(user) cat $M/\(folder)/media/\(file)", saying: "Permission denied")
                 }
                 try room.fails("\(user) ls $M/\(folder)/media/private", saying: "Permission denied")
-                // Whose group the file has may read it by 0640.
+                // Members of the file's group may read it because of 0640.
                 try room.sh(
                     "setpriv --reuid=65534 --regid=0 --clear-groups cat $M/\(folder)/media/2024/summer/three.jpg >/dev/null")
             }

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Files of the mount itself, copied into `restore/`: nothing of a snapshot's file is moved.
+/// Files of the mount itself, copied into `restore/`: the data of a snapshot's file is not moved.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct OwnArchiveTests {
     private static let spooled =
@@ -21,7 +21,7 @@ struct OwnArchiveTests {
                 try room.sh("cd $P; \(PhotoDiary.describeInSeconds); sqlite3 $S/app/database.sqlite 'select * from photos'")
                     == old)
             #expect(try room.report("[.result, .file] | @json") == "[\"success\",\"\(name)\"]")
-            // It is a file like any other: it can be read, cut and written to.
+            // It is a file like any other: it can be read, truncated and written to.
             try room.sh("cmp $M/snapshots/one/\(name) $M/restore/\(name)")
             #expect(try room.sh("stat -c %s $M/restore/\(name)") == room.sh("stat -c %s $M/snapshots/one/\(name)"))
             try room.sh("printf x > $R/x; cat $R/x >> $M/restore/\(name) || true")
@@ -72,7 +72,7 @@ struct OwnArchiveTests {
         }
     }
 
-    /// A file among the media is a stranger's, wherever in the mount it is copied from.
+    /// A media file is foreign, wherever in the mount it is copied from.
     @Test func `T-A4: an archive among the media is not one of ours`() throws {
         try PhotoDiary.withMount { room in
             try room.sh("mkdir $M/snapshots/one; cp $M/snapshots/one/export.json $R/")
@@ -86,7 +86,7 @@ struct OwnArchiveTests {
                     link.external_attr = (stat.S_IFLNK | 0o777) << 16
                     z.writestr(link, "/etc/passwd")
                 """)
-            // Old enough for its bytes not to change any more.
+            // Old enough for its bytes to be considered final.
             try room.sh("cp $R/evil.zip $P/evil.zip; touch -d '2024-01-01' $P/evil.zip; mkdir $M/snapshots/two")
             for source in ["$R/evil.zip", "$M/snapshots/two/media/evil.zip", "$M/live/media/evil.zip"] {
                 try room.fails("cp \(source) $M/restore/", saying: "Invalid argument")

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What `status.json` of a mount tells while a call of a program runs there.
+/// The contents of a mount's `status.json` while a program's call is in progress.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ProgressTests {
     private static let members =

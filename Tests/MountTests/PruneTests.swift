@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// A mount goes on serving while backups are removed and packs are rewritten under it by another process.
+/// A mount continues to serve while another process removes backups and rewrites packs.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct PruneTests {
     @Test func `reading goes on while prune runs`() throws {
@@ -13,7 +13,7 @@ struct PruneTests {
                 mkdir $M/snapshots/kept
                 cp -r $M/snapshots/kept $R/copy; cp $M/snapshots/kept/archive.zip $R/kept.zip
                 """)
-            // One reader opens files anew all the time and has the kernel forget what it read; one keeps a file open; one reads the archive.
+            // One reader reopens files all the time and makes the kernel drop its cache; one keeps a file open; one reads the archive.
             let reader = try room.start(
                 """
                 exec 7< $M/snapshots/kept/export.json
@@ -54,7 +54,7 @@ struct PruneTests {
         try Room.withMount("--sample") { room in
             try room.sh("mkdir $M/snapshots/first; cp -r $M/snapshots/first $R/copy")
             try room.unmount()
-            // The largest pack loses 64 bytes in its middle; the catalog goes altogether.
+            // The largest pack loses 64 bytes in its middle; the catalog is removed.
             try room.sh(
                 #"""
                 pack=$(find $S/repository/packs -name '*.pack' -printf '%s %p\n' | sort -n | tail -1 | cut -d' ' -f2)

@@ -4,7 +4,7 @@ import Testing
 /// Every check before an import, with its exact words: `cp` fails, nothing changes, and the report explains.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct RefusalTests {
-    /// A change of the example, in jq's language, and the first thing that is wrong with it then.
+    /// A change of the example, in jq's language, and the first resulting error.
     private typealias Case = (change: String, reason: String)
 
     private static let requiredFields: [Case] = [
@@ -78,7 +78,7 @@ struct RefusalTests {
                 try room.fails("cp $R/bad.json $M/restore/", saying: "Invalid argument", exitCode: 1)
                 let message = "Import failed: \(reason)"
                 let error = try room.sh("getfattr --only-values -n user.backupfs.error $M/restore/bad.json")
-                // With several findings they follow one another.
+                // Several findings follow one another.
                 #expect(error == message || error.hasPrefix(message + "; "), "\(error)")
                 #expect(try room.report(".message") == message)
                 #expect(try room.report("[.result, .success, .file] | @json") == #"["refused",false,"bad.json"]"#)

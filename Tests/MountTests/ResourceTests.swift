@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What the mounting process holds on to: descriptors and memory.
+/// The resources that the mounting process holds: descriptors and memory.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ResourceTests {
     @Test func `CON-04, CON-05: descriptors are given back`() throws {
@@ -15,8 +15,8 @@ struct ResourceTests {
                 touch $M/restore/empty; rm $M/restore/empty
                 rmdir $M/snapshots/$NAME; rm -f $M/restore/*.json $M/restore/*.zip $M/restore/preview/*.json 2>/dev/null || true
                 """
-            // Packs and the kernel's queue are kept open, a bounded number of them; nothing else is. The live view before the last is let go of by
-            // whoever looks two seconds later.
+            // Packs and the kernel's queue are kept open, in bounded numbers; nothing else
+            // is. The previous live view is released at the first access two seconds later.
             let count =
                 "sleep 2.2; stat $M/live/export.json >/dev/null; ls -l /proc/\(daemon)/fd | grep -v -e /packs/ -e /dev/fuse | wc -l"
             try room.sh("set +e; \(work); true", ["NAME": "warm-up"])
@@ -28,7 +28,7 @@ struct ResourceTests {
                 rmdir $M/snapshots/last
                 """
             )
-            // Open and not read, read and not finished.
+            // Opened but not read, and partly read.
             try room.sh(
                 """
                 for i in $(seq 1 50); do exec 5<$M/README.txt 6<$M/live/export.json; head -c 10 <&6 >/dev/null; exec 5<&- 6<&-
@@ -63,7 +63,7 @@ struct ResourceTests {
         }
     }
 
-    /// 100,000 expenses in a release build; a debug build, which is far slower, gets fewer of them unless told otherwise.
+    /// 100,000 expenses in a release build; a debug build, which is far slower, gets fewer unless configured otherwise.
     private static let expenseCount = Int(Machine.environment("BACKUPFS_LARGE_TEST_EXPENSES") ?? "") ?? 100_000
 
     /// Requirements PER-09, PER-11, PER-13.

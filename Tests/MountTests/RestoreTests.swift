@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Restoring by copying a file in: what comes out is what went in.
+/// Restoring by copying a file: the data comes out as it went in.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct RestoreTests {
     /// Requirements FEV-01, FEV-03, FEV-04, FEV-05, FEV-06, FEV-07, FEV-12, RST-18.
@@ -34,7 +34,7 @@ struct RestoreTests {
             #expect(text.contains("Or in the mount: cp safety/safety_backup_before_import_2026-01-11_14-30-00.json restore/"))
             try room.sh("cd $M; $(sed -n 's/^Or in the mount: //p' restore/last.txt)")
             #expect(try room.sh("jq '.expenses|length' $M/live/export.json") == "1200")
-            // The command takes that back again, and then the command's own restore; with the mount and without it.
+            // The command undoes that, and then its own restore; with and without the mount.
             try room.sh("$(sed -n 's/^Undo with: //p' $M/restore/last.txt) --yes")
             #expect(try room.sh("jq '.expenses|length' $M/live/export.json") == "1")
             let command = try room.sh("sed -n 's/^Undo with: //p' $M/restore/last.txt")
@@ -176,11 +176,11 @@ struct RestoreTests {
             #expect(try room.state() == before)
             #expect(try room.names("safety") == [])
             #expect(try room.names("restore") == ["merge", "preview", "replace", "skip"])
-            // A bad one fails to copy and says why.
+            // For a bad one the copy fails with the reason.
             try room.write(SampleDocument.replacing("\"carId\": 1\n", "\"carId\": 99\n"), to: "bad.json")
             try room.fails("cp $R/bad.json $M/restore/preview/", saying: "Invalid argument")
             #expect(try room.sh("cat $M/restore/preview/bad.json.preview.txt").contains("expense 1 refers to unknown car 99"))
-            // Moved from there into restore/ it is restored.
+            // Moved from there into restore/, it is restored.
             try room.sh("mv $M/restore/preview/old.json $M/restore/")
             #expect(try room.sh("jq -r '.cars[0].name' $M/live/export.json") == "Tesla Model 3")
         }

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Safety backups, one operation at a time, and what happens when there is no room.
+/// Safety backups, one operation at a time, and behaviour on a full disk.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct SafetyTests {
     @Test func `SAF-04, SAF-05, SAF-06: the newest three are kept, and each undoes its restore`() throws {
@@ -22,7 +22,7 @@ struct SafetyTests {
             for (name, export) in zip(names, exports.suffix(3)) {
                 #expect(try room.sh("sed '0,/\"createdAt\"/{/\"createdAt\"/d}' $M/safety/\(name)") == export)
             }
-            // Safety backups are not backups that anybody asked for.
+            // Safety backups are not listed with the requested backups.
             #expect(try room.names("snapshots") == [])
             #expect(try room.names("exports") == [])
             try room.sh("cp $M/safety/\(names[1]) $M/restore/")
@@ -63,7 +63,7 @@ struct SafetyTests {
             }
             let refused = try room.fails("backupfs backup --store $S", saying: "another operation is running", exitCode: 11)
             #expect(refused.errors.contains("restore"))
-            // Reads: backups, the live data as it was, and a preview.
+            // Reads: backups, the previous live data, and a preview.
             try room.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS; unzip -tqq archive.zip")
             #expect(try room.sh("jq '.expenses|length' $M/live/export.json") == "1200")
             try room.sh("cp $R/old.json $M/restore/preview/; backupfs snapshots --store $S")
@@ -71,7 +71,7 @@ struct SafetyTests {
             #expect(try restore.wait().exitCode == 0)
             #expect(try room.sh("jq '.expenses|length' $M/live/export.json") == "1")
             #expect(try room.sh("jq -r .state $M/status.json") == "idle")
-            // What was busy can be done now; the file that came too early is handed in by copying it again.
+            // Operations rejected as busy work now; a file that came too early is submitted by copying it again.
             try room.sh("mkdir $M/snapshots/two; cp $R/old.json $M/restore/second.json")
             #expect(try room.names("safety").count == 2)
             try room.unmount()
@@ -145,7 +145,7 @@ struct SafetyTests {
             try room.sh("backupfs init --store $S --sample; backupfs mount --store $S $M")
             try room.write(SampleDocument.text, to: "old.json")
             let before = try room.state()
-            // From no room at all for the copy itself to room for all but the last steps.
+            // From no space at all for the copy itself to space for all but the last steps.
             for freeKiB in [0, 100, 600, 1100, 1700] {
                 try room.sh(
                     "head -c 100M /dev/zero > $R/disk/ballast 2>/dev/null || true; truncate -s -\(freeKiB)K $R/disk/ballast")
@@ -178,7 +178,7 @@ struct SafetyTests {
             try room.sh("mkdir $R/disk; mount -t tmpfs -o size=16m tmpfs $R/disk")
             room.variables["S"] = "\(room.path)/disk/store"
             try room.sh("backupfs init --store $S --sample; for n in one two; do backupfs backup --store $S --label $n; done")
-            // The hardest case: the catalog has to be made anew, and finds no room.
+            // The hardest case: the catalog has to be rebuilt, and there is no space for it.
             try room.sh("rm $S/repository/catalog.sqlite*; head -c 100M /dev/zero > $R/disk/ballast 2>/dev/null || true")
             try room.sh("backupfs mount --store $S $M")
             try room.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS; unzip -tq archive.zip")

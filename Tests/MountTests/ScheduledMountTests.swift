@@ -2,9 +2,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Backups that a mount makes by itself, and what it does when it is told to stop.
+/// Backups that a mount makes by itself, and its behaviour when it is stopped.
 @Suite(.enabled(if: !Machine.skipsMountedTests)) struct ScheduledMountTests {
-    /// A store whose schedule has begun on a day, and what changes between its mounts.
+    /// A store whose schedule began on one day, and changes between its mounts.
     private func room(_ body: (Room) throws -> Void) throws {
         try Room.use { room in
             room.variables["BACKUPFS_SCHEDULE"] = nil
@@ -26,7 +26,7 @@ import Testing
             let log = try room.sh("cat $S/mount.log")
             #expect(log == "", "\(log)")
             try room.unmount()
-            // The same day again, and one that is not asked for.
+            // The same day again, where no backup is due.
             try room.sh(
                 "backupfs mount --store $S $M; sleep 1; ls $M/snapshots | wc -l", ["BACKUPFS_NOW": "2026-01-12T23:00:00Z"])
             #expect(try room.sh("ls $M/snapshots | paste -sd' '") == "2026-01-12_09-00-00 latest")
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// A mount and a timer, whose backups fail both.
+    /// A mount and a timer whose backups both fail.
     @Test func `U-B4: failures are told once, whichever process has them, and the mount waits for no command`() throws {
         try room { room in
             try room.sh(
@@ -47,7 +47,7 @@ import Testing
             try wait(room, until: "grep -q 'failures: 1' $S/notice.state")
             #expect(try room.sh("! [ -e $S/told ]; ls $M/snapshots") == "")
             try room.unmount()
-            // Its start is one more try: the second.
+            // Its start is another attempt: the second.
             try room.sh("backupfs mount --store $S $M", failing)
             try wait(room, until: "[ -s $S/told ]")
             try room.sh("! timeout 60 backupfs backup --if-due --store $S 2>/dev/null", failing)
@@ -61,7 +61,7 @@ import Testing
     @Test func `a clock that was years ahead for a while does not stop its backups`() throws {
         try room { room in
             try room.sh("backupfs backup --if-due --store $S", ["BACKUPFS_NOW": "2031-06-02T12:00:00Z"])
-            // It notes that the clock is behind, and two hours later it counts from there.
+            // It records that the clock is behind, and two hours later it counts from there.
             try room.sh("backupfs mount --store $S $M", ["BACKUPFS_NOW": "2026-01-12T09:00:00Z"])
             try wait(room, until: "grep -q 'clock-behind-since: 2026-01-12T09:00:00Z' $S/schedule.state")
             try room.unmount()

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What others on the same machine may not do: read what lies in a store, have a store of theirs opened, plant links, get at a password or key.
+/// What other users of the machine must not be able to do: read a store, have their own store opened, plant links, get a password or key.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct SecurityTests {
     private static let canBeOthers = Machine.isRoot && Machine.hasTool("setpriv")
@@ -10,7 +10,7 @@ struct SecurityTests {
 
     // MARK: Modes
 
-    /// Everything that a store comes to hold: backups, restores, reports, logs, an encrypted repository's keys, exports.
+    /// Everything that a store may contain: backups, restores, reports, logs, an encrypted repository's keys, exports.
     @Test(arguments: ["000", "022", "077"])
     func `what lies in a store is its owner's alone, whatever the umask`(mask: String) throws {
         try Room.use { room in
@@ -27,7 +27,7 @@ struct SecurityTests {
                 backupfs check --store $S; backupfs forget two --store $S --yes --prune
                 backupfs export --store $S --zip -o $R/out.zip; backupfs export --store $S --csv $R/csv
                 """)
-            // The app's own media files have the modes that their makers gave them.
+            // The app's own media files keep their original modes.
             let open = try room.sh(
                 "find $S $R/out.zip $R/csv/* ! -path '*/app/photos/*' ! -type l -perm /077 -printf '%m %P\\n'; stat -c '%a' $S")
             #expect(open == "700")
@@ -52,7 +52,7 @@ struct SecurityTests {
             #expect(try room.sh("stat -c %a $P/tool $P/shared | paste -sd' '") == "6755 3770", "it was there")
             #expect(try room.sh("cd $R; stat -c %a copy/media/tool copy/media/shared | paste -sd' '") == "755 1770")
             #expect(try room.sh("find $R/copy $R/tar $R/zip $M -perm /6000") == "")
-            // Handing the archive in does not bring it back either.
+            // Restoring the archive does not bring it back either.
             try room.sh("rm $P/tool; cp $M/snapshots/one/archive.tar $M/restore/")
             #expect(try room.sh("stat -c %a $P/tool") == "755")
             try room.unmount()
@@ -61,7 +61,7 @@ struct SecurityTests {
 
     // MARK: Stores of others
 
-    /// `before-restore` of a planted store would run as whoever looks into it.
+    /// `before-restore` of a planted store would run as the user who inspects it.
     @Test(.enabled(if: canBeOthers, "NOT TESTED: another user needs root and setpriv"))
     func `a store of somebody else is not opened, and nothing in it is touched`() throws {
         try Room.use { room in
@@ -102,7 +102,7 @@ struct SecurityTests {
             try room.fails("backupfs snapshots --store $S", saying: "another user (65534)", ["SUDO_UID": "1000"])
             try room.sh("backupfs snapshots --store $S", ["BACKUPFS_TRUSTED_STORES": "/srv/x:\(room.storePath)"])
             try room.fails("backupfs snapshots --store $S", saying: "another user", ["BACKUPFS_TRUSTED_STORES": "\(room.path)"])
-            // Who cannot become root by it does not believe the variable that sudo sets.
+            // A user who cannot become root that way gets no trust from the variable that sudo sets.
             try room.sh("cp --remove-destination $(readlink -f $R/bin/backupfs) $R/bin/backupfs; chown -R 1 $S")
             try room.sh("chmod 755 $S; chmod 644 $S/store.yaml")
             try room.fails(
@@ -112,7 +112,7 @@ struct SecurityTests {
 
     // MARK: Links of others
 
-    /// A folder that others can write to is a likely target: `/tmp/out`.
+    /// A folder that other users can write to is a likely target: `/tmp/out`.
     @Test(.enabled(if: canBeOthers, "NOT TESTED: another user needs root and setpriv"))
     func `what others plant in a target folder is not followed`() throws {
         try Room.use { room in
@@ -125,7 +125,7 @@ struct SecurityTests {
             #expect(
                 try room.sh("cat $R/victim; stat -c %a $R/victim; ls $S/store.yaml")
                     == "untouched\n644\n\(room.storePath)/store.yaml")
-            // A link in the place of an export is replaced and not written through.
+            // A link in the place of an export is replaced, not followed.
             try room.sh(
                 "ln -s $R/victim $R/cars.json; backupfs export one --json -o $R/cars.json --store $S; jq -e .cars $R/cars.json >/dev/null"
             )
@@ -138,13 +138,13 @@ struct SecurityTests {
             try room.sh("backupfs init --store $S; ln -s mnt $R/link; backupfs mount --store $S $R/link")
             #expect(room.mounts == [room.mountpoint])
             #expect(try room.sh("cat $S/mountpoint") == room.mountpoint)
-            // What it leads to later does not matter.
+            // Its later target does not matter.
             try room.sh("mkdir $R/other; ln -sfn other $R/link; backupfs umount --store $S")
             #expect(room.mounts == [])
         }
     }
 
-    /// Whoever can write to the app's folder of photos is not always whoever backs it up.
+    /// Users who can write to the app's folder of photos need not be the user who backs it up.
     @Test(.timeLimit(.minutes(2)))
     func `links, pipes, sockets and devices among the photos are neither followed nor waited for`() throws {
         try PhotoDiary.withMount { room in
@@ -168,14 +168,14 @@ struct SecurityTests {
 
     // MARK: Secrets
 
-    /// A core file has all that the process has in its memory.
+    /// A core file contains the whole memory of the process.
     @Test func `a process that has a key leaves no core file, and lets nobody look into it`() throws {
         try Room.use { room in
             try room.write("xyzzy plugh\n", to: "password")
             try room.sh(
                 "backupfs init --store $R/plain; backupfs init --encrypt --store $S",
                 ["BACKUPFS_PASSWORD_FILE": "\(room.path)/password"])
-            // In the background it gets its key by the pipe, in the foreground by the password.
+            // In the background it gets its key through the pipe, in the foreground from the password.
             for foreground in [false, true] {
                 let script = foreground ? "exec backupfs mount -f --store $S $M" : "backupfs mount --store $S $M"
                 let job = try room.start(
@@ -191,7 +191,7 @@ struct SecurityTests {
                 try room.unmount()
                 if foreground { _ = try job.wait() }
             }
-            // Without a key it is a program like any other, so that a crash can be looked into.
+            // Without a key it is an ordinary program, so that a crash can be investigated.
             guard try room.sh("ulimit -H -c") == "unlimited" else { return }
             let job = try room.start("ulimit -c unlimited; cd $R; exec backupfs mount -f --store $R/plain $M")
             try room.wait(for: room.mountpoint + "/status.json")
@@ -201,10 +201,10 @@ struct SecurityTests {
         }
     }
 
-    /// Its environment can be read by nobody, its arguments by everybody.
+    /// Other users cannot read its environment, but can read its arguments.
     private static func daemon(of room: Room) throws -> pid_t? { pid_t(try room.sh("pgrep -f -- '--foreground --store '$S")) }
 
-    /// What another program of the same user sees of one that has the repository open, and what even root does not find in its memory.
+    /// What another program of the same user sees of a process that has the repository open, and what even root does not find in its memory.
     @Test(.enabled(if: canBeOthers, "NOT TESTED: another user needs root and setpriv"))
     func `the password leaves the memory when it has been used, and the same user cannot look there`() throws {
         try Room.use { room in
@@ -216,7 +216,7 @@ struct SecurityTests {
                 \(Self.stranger) backupfs init --store $S --encrypt --password-file $R/password
                 """)
             for (store, isSecret) in [("store", true), ("plain", false)] {
-                // It has opened the store, and waits for what it is to restore.
+                // It has opened the store, and waits for the data to restore.
                 let job = try room.start(
                     "exec 3<>$R/input; exec \(Self.stranger) backupfs restore - --yes --store $R/\(store) <$R/input",
                     isSecret ? ["BACKUPFS_PASSWORD_FILE": "\(room.path)/password"] : [:])
@@ -233,7 +233,7 @@ struct SecurityTests {
         }
     }
 
-    /// How often texts occur in what a process can write to.
+    /// How often texts occur in the writable memory of a process.
     private static let memorySearch = #"""
         import re, sys
         process, texts = sys.argv[1], [text.encode() for text in sys.argv[2:]]

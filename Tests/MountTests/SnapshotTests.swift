@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Making, naming and deleting backups through the tree, and that nothing else can change them.
+/// Making, renaming and deleting backups through the tree, and that nothing else can change them.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct SnapshotTests {
     @Test func `mkdir backs up, mv relabels, rmdir deletes, latest follows`() throws {
@@ -183,7 +183,7 @@ struct SnapshotTests {
                 { cat $R/start; cat <&3; } | sha256sum
                 """)
             #expect(try after == "1200\n" + room.sh("cat $R/before"))
-            // Under the old name there is another backup now, and nothing of the old one is shown.
+            // Another backup has the old name now, and nothing of the old one is shown.
             try room.sh("sqlite3 $S/app/database.sqlite 'delete from expenses'; mkdir $M/snapshots/one")
             #expect(
                 try room.sh("cd $M/snapshots/one; jq '.expenses|length' export.json; unzip -p archive.zip data/expenses.json")

@@ -1,11 +1,11 @@
 import TestSupport
 import Testing
 
-/// A mount of a store whose backups another store continues, and one that shares its repository.
+/// A mount of a store whose backups another store continues, and of one that shares its repository.
 @Suite(.enabled(if: !Machine.skipsMountedTests)) struct SuccessorTests {
     private static let notice = "another store, "
 
-    /// Two backups, `a` and `b`, of the store that is mounted, and another store that can continue them.
+    /// Two backups, `a` and `b`, of the mounted store, and another store that can continue them.
     private func room(_ body: (Room) throws -> Void) throws {
         try Room.use { room in
             try room.sh(
@@ -32,7 +32,7 @@ import Testing
             #expect(try room.sh("readlink $M/snapshots/latest; jq -r .successor $M/status.json") == "b\nnull")
             try room.sh(Self.takeOver)
             #expect(try room.sh("ls $M/snapshots | paste -sd' '") == "a b other")
-            // What would be restored may be the other store's: this one has 1200 records, that one none.
+            // The data may be the other store's: this one has 1200 records, that one none.
             for path in ["latest/archive.zip", "latest/export.json"] {
                 try room.fails("cp $M/snapshots/\(path) $M/restore/", saying: "No such file or directory")
             }
@@ -41,11 +41,11 @@ import Testing
             #expect(try countRecords(room) == "1200")
             #expect(try room.sh("jq -r .successor $M/status.json").hasPrefix("\(Self.notice)\(room.path)/new on "))
             #expect(try room.sh("cat $S/mount.log") == "")
-            // What is named is meant.
+            // An explicitly named backup is used.
             try room.sh("sqlite3 $S/app/database.sqlite 'delete from expenses'; cp $M/snapshots/a/export.json $M/restore/")
             #expect(try countRecords(room) == "1200")
             #expect(try room.sh("cat $S/mount.log").hasPrefix("warning: \(Self.notice)"))
-            // With its safety backup the store has begun a line of its own.
+            // With its safety backup the store has begun its own line of backups.
             #expect(
                 try room.sh("mkdir $M/snapshots/mine; readlink $M/snapshots/latest; jq -r .successor $M/status.json")
                     == "mine\nnull")

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// `archive.tar`, read by every program at hand, straight from the mount.
+/// `archive.tar`, read by every available program, straight from the mount.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct TarTests {
     private static let readers = [
@@ -34,10 +34,10 @@ struct TarTests {
         try PhotoDiary.withMount { room in
             try room.sh("\(Self.oddPhotos); mkdir $M/snapshots/one $R/out")
             try room.sh("\(tool) -xpf $M/snapshots/one/archive.tar -C $R/out")
-            // Nothing may lack or be too many, whatever it is called.
+            // No file may be missing or extra, whatever its name.
             try room.sh("diff -r --no-dereference -x 'archive.*' $M/snapshots/one $R/out")
             let describe = PhotoDiary.describe + "; find . -mindepth 1 ! -type l -printf '%P %m\\0' | sort -z"
-            // libarchive takes the fraction of a time before 1970 for one after the second.
+            // libarchive treats the fraction of a time before 1970 as one after the second.
             if tool == "bsdtar" { try room.sh("touch -d '1969-12-31 23:59:58' $P/zeros.bin $R/out/media/zeros.bin") }
             let source = try room.sh("cd $P; { \(describe); } | tr '\\0' '|'")
             #expect(try room.sh("cd $R/out/media; { \(describe); } | tr '\\0' '|'") == source)
@@ -107,7 +107,7 @@ struct TarTests {
 
     @Test func `that of the live data needs no checksum of a file to be read`() throws {
         try PhotoDiary.withMount { room in
-            // Longer than anybody would read to the end; and what keeps the list, which comes last, out of the blocks that tar reads at once.
+            // Too long to read to the end; and enough to keep the list, which comes last, out of the blocks that tar reads in one call.
             try room.sh(
                 "truncate -s 4T $P/huge.raw; head -c 50000 /dev/zero > $P/zeros; sqlite3 $S/app/database.sqlite \"insert into photos values (9,'h','h')\""
             )

@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-/// What the tools of every day do with a backup that has photos, compared with the photos themselves.
+/// What everyday tools do with a backup that has photos, compared with the photos themselves.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ToolTests {
-    /// Runs a test with the backup `one` of the photo diary, which has two larger photos, a link, an empty file and an empty folder more.
+    /// Runs a test with the backup `one` of the photo diary, plus two larger photos, a link, an empty file and an empty folder.
     private func withBackup(_ body: (Room) throws -> Void) throws {
         try PhotoDiary.withMount { room in
             try room.sh(
@@ -35,7 +35,7 @@ struct ToolTests {
             }
             #expect(
                 try room.sh("rsync -aHAXi $M/snapshots/one/ $R/rsync/; rsync -aHAXic --delete $M/snapshots/one/ $R/rsync/") == "")
-            // A file system without attributes of users takes the copies without them.
+            // On a file system without user attributes, the copies lack them.
             guard try room.run("touch $R/can; setfattr -n user.test -v 1 $R/can").exitCode == 0 else { return }
             let sum = try room.sh("sha256sum < $P/big.raw | cut -d' ' -f1")
             for copy in ["cp", "rsync", "tar"] {
@@ -62,7 +62,7 @@ struct ToolTests {
             #expect(
                 try room.sh("find $M -xdev -samefile $M/snapshots/one/export.json -printf '%P\\n'") == "snapshots/one/export.json"
             )
-            // All of it, also behind the link to the newest: no warning, no loop, no two files with one inode.
+            // All of it, including the link to the newest: no warning, no loop, no two files with one inode.
             #expect(try room.run("find $M -ls > $R/all; find -L $M -ls > $R/followed").text == "")
             #expect(try room.sh("find $M -xdev -printf '%i\\n' | sort | uniq -d") == "")
             #expect(
@@ -70,7 +70,7 @@ struct ToolTests {
                     == room.sh("cd $M/snapshots/one; find . -type f -exec cat {} + | wc -c"))
             // Link targets count as well: `one.jpg` has seven bytes.
             #expect(try room.sh("du -sb $M/snapshots/one/media | cut -f1") == "8300013")
-            // In units of 512 bytes: 586 of three.jpg, 9,766 of big.raw, 5,860 of zeros.bin, and one for one.jpg, two.jpg and the link each.
+            // In units of 512 bytes: 586 of three.jpg, 9,766 of big.raw, 5,860 of zeros.bin, and one each for one.jpg, two.jpg and the link.
             #expect(try room.sh("du -s -B 512 $M/snapshots/one/media | cut -f1") == "16215")
             #expect(try room.sh("diff -r --no-dereference $P $M/snapshots/one/media") == "")
             #expect(try room.sh("diff -r --no-dereference $M/live/media $M/snapshots/one/media") == "")

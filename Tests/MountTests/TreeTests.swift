@@ -64,7 +64,7 @@ struct TreeTests {
             let script = "cd $M; find . -printf '%i %p\\n' | sort"
             let before = try room.sh(script)
             #expect(try room.sh("cd $M; find . -printf '%i\\n' | sort | uniq -d") == "")
-            // What readdir says agrees with stat.
+            // readdir and stat agree.
             #expect(
                 try room.sh("cd $M; ls -1Ui snapshots | while read i n; do [ $i = $(stat -c %i snapshots/$n) ] || echo $n; done")
                     == "")

@@ -2,8 +2,8 @@ import SystemIO
 
 /// What a failing disk does to files.
 public enum Damage {
-    /// Turns bits of one byte round.
-    /// - Parameter offset: the byte in the middle, if it is not given.
+    /// Flips bits of one byte.
+    /// - Parameter offset: the byte in the middle if `nil`.
     public static func flip(_ path: String, at offset: Int? = nil, _ change: UInt8 = 1) throws {
         var bytes = try readFile(path)
         bytes[offset ?? bytes.count / 2] ^= change

@@ -1,12 +1,12 @@
 import Testing
 
-/// Tables in the documents that tests make: what stands there must be what the test has seen.
+/// Tables in the documents that tests generate: their contents must match what the test has observed.
 public enum DocumentTable {
     private static let sourceRoot = #filePath.split(separator: "/").dropLast(3).map { "/\($0)" }.joined()
     private static let longestCell = 160
 
     /// A table in Markdown.
-    /// - Parameter isMarkdown: whether the cells are; otherwise they are shown as they are.
+    /// - Parameter isMarkdown: whether the cells are Markdown; otherwise they are shown literally.
     public static func text(_ head: [String], _ rows: [[String]], isMarkdown: Bool = false) -> String {
         let line = { (cells: [String]) in "| \(cells.map { isMarkdown ? $0 : cell($0) }.joined(separator: " | ")) |\n" }
         return line(head) + line(head.map { _ in "---" }) + rows.map(line).joined()
@@ -24,7 +24,7 @@ public enum DocumentTable {
         return output.count > longestCell ? output.prefix(longestCell) + "…" : output
     }
 
-    /// Compares what stands between `<!-- NAME -->` and `<!-- end NAME -->` with `text`; with BACKUPFS_UPDATE_DOCUMENTS=1 writes it there.
+    /// Compares the text between `<!-- NAME -->` and `<!-- end NAME -->` with `text`; with BACKUPFS_UPDATE_DOCUMENTS=1 writes it there.
     public static func check(_ path: String, _ name: String, _ text: String, at place: SourceLocation = #_sourceLocation) throws {
         let path = "\(sourceRoot)/\(path)"
         let document = String(decoding: try readFile(path), as: UTF8.self)

@@ -1,6 +1,6 @@
 import Glibc
 
-// The C library's, so that nothing is compared with what our own code does.
+// The C library's functions, so that nothing is compared with the results of our own code.
 
 public func readFile(_ path: String) throws(Machine.Unusable) -> [UInt8] {
     guard let file = fopen(path, "re") else { throw Machine.Unusable("could not read \(path)") }

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// Lets a change to a file fail as it does when the disk is full. What gives room back, or needs none, always works.
+/// Makes a change to a file fail as on a full disk. Changes that free space, or need none, always work.
 public final class FullDisk: FileObserver {
     public enum Duration: Sendable, CaseIterable { case once, forGood }
 
@@ -11,7 +11,7 @@ public final class FullDisk: FileObserver {
     private let duration: Duration
     private let state = Mutex<(count: Int, failed: FileOperation?)>((0, nil))
 
-    /// - Parameter failing: the first change that fails, counted from 1 among those that need room.
+    /// - Parameter failing: the first change that fails, counted from 1 among those that need space.
     public init(failing: Int, duration: Duration) {
         self.failing = failing
         self.duration = duration
@@ -20,7 +20,7 @@ public final class FullDisk: FileObserver {
     /// Whether a change was made to fail.
     public var wasReached: Bool { state.withLock { $0.count >= failing } }
 
-    /// What failed first.
+    /// The first change that failed.
     public var failed: FileOperation? { state.withLock { $0.failed } }
 
     public func perform(_ operation: FileOperation, _ body: () throws(BackupError) -> Void) throws(BackupError) {
@@ -35,16 +35,16 @@ public final class FullDisk: FileObserver {
         try body()
     }
 
-    /// Whether what failed first was the note of a lock, without which much can be done on a disk of one's own.
+    /// Whether the first failure was the note of a lock, which is not needed for many operations on a local disk.
     public var wasNote: Bool { failed?.path.contains("/locks/") == true }
 
     private static func needsRoom(_ operation: FileOperation) -> Bool {
         switch operation {
         case .open(let path, _): access(path, F_OK) != 0
         case .makeDirectory(let path): access(path, F_OK) != 0
-        // A note that is renewed: its bytes are there.
+        // The renewal of a note: its bytes exist already.
         case .write(let path, _, _) where path.hasSuffix(".lock"): false
-        // Also when a file is synchronized: that is when many file systems look for room.
+        // Also when a file is synchronized: that is when many file systems allocate space.
         case .write, .truncate, .makeLink, .rename, .exchange, .synchronize, .synchronizeFileSystem: true
         case .remove, .removeDirectory: false
         }

@@ -1,18 +1,18 @@
 import Glibc
 import SystemIO
 
-/// A program that was started, in a process group of its own; its output goes to files, so that nobody has to drain a pipe.
+/// A started program, in its own process group. Its output goes to files, so that no pipe has to be drained.
 public final class Job: Sendable {
     /// How a program ended.
     public struct Result: Sendable {
-        /// 128 and the signal's number when a signal ended it, as shells say it.
+        /// 128 plus the signal's number when a signal ended it, as in shells.
         public let exitCode: Int32
         public let output: String
         public let errors: String
 
-        /// Everything it said.
+        /// All of its output.
         public var text: String { output + errors }
-        /// Its output without the newlines at the end.
+        /// Its output without trailing newlines.
         public var trimmed: String {
             var characters = output[...]
             while characters.last == "\n" { characters.removeLast() }
@@ -27,9 +27,9 @@ public final class Job: Sendable {
 
     /// - Parameters:
     ///   - command: a program's name, found in `PATH`, and its arguments.
-    ///   - environment: that of the tests, if it is not given.
-    ///   - scratch: a path that nobody else uses; `.out` and `.err` are added.
-    ///   - mergesErrors: whether its errors come into its output, in the order in which it says both.
+    ///   - environment: that of the tests if `nil`.
+    ///   - scratch: a unique path; `.out` and `.err` are appended.
+    ///   - mergesErrors: whether its errors go to its output, in their original order.
     public init(
         _ command: [String], environment: [String: String]? = nil, inputPath: String = "/dev/null", scratch: String,
         mergesErrors: Bool = false
@@ -85,7 +85,7 @@ public final class Job: Sendable {
             errors: Self.read(errorsPath))
     }
 
-    /// For whoever starts thousands.
+    /// For tests that start thousands.
     public func removeOutput() {
         unlink(outputPath)
         unlink(errorsPath)
@@ -93,7 +93,7 @@ public final class Job: Sendable {
 
     public func send(_ signal: Int32) { kill(process, signal) }
 
-    /// - Returns: nothing for a file that is not there.
+    /// - Returns: an empty text for a missing file.
     public static func read(_ path: String) -> String { String(decoding: (try? readFile(path)) ?? [], as: UTF8.self) }
 
     public static func withStrings<Value>(

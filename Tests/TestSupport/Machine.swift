@@ -1,6 +1,6 @@
 import Glibc
 
-/// What this machine can do, and where the project and the program under test lie.
+/// What this machine supports, and where the project and the program under test are.
 public enum Machine {
     public struct Unusable: Error, CustomStringConvertible {
         public let description: String
@@ -12,7 +12,7 @@ public enum Machine {
     public static let isRoot = geteuid() == 0
     public static let projectPath = folder(of: folder(of: folder(of: #filePath)))
 
-    /// A machine without FUSE fails these tests: whoever wants that otherwise must say so.
+    /// A machine without FUSE fails these tests, unless they are skipped explicitly.
     public static func requireFUSE() throws(Unusable) {
         guard access("/dev/fuse", R_OK | W_OK) == 0 else {
             throw Unusable(

@@ -1,6 +1,6 @@
 import BackupCore
 
-/// Bytes in memory as a source; gives them in small pieces when asked to.
+/// Bytes in memory as a source; returns them in small pieces on request.
 public final class MemorySource: ByteSource {
     private let bytes: [UInt8]
     private let pieceSize: Int

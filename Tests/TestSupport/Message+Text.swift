@@ -1,6 +1,6 @@
 import BackupCore
 
-/// Messages compared with what they should say, in English.
+/// Compares messages with expected English texts.
 extension Message {
     public var isEmpty: Bool { english.isEmpty }
 
@@ -11,5 +11,5 @@ extension Message {
     public static func == (message: Message, text: String) -> Bool { message.english == text }
 }
 
-/// All of them.
+/// Compares all of them.
 public func == (messages: [Message], texts: [String]) -> Bool { messages.map(\.english) == texts }

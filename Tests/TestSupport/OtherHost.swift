@@ -1,7 +1,7 @@
 import SystemIO
 
-/// Runs programs as on another machine: in a mount and a UTS namespace with a boot ID, a machine ID and a name of their own. The files are those of
-/// this machine. For root only.
+/// Runs programs as on another machine: in a mount and a UTS namespace with their own
+/// boot ID, machine ID and host name. The files are those of this machine. For root only.
 public struct OtherHost: Sendable {
     private static let script = """
         mount --make-rprivate /; mount --bind "$0/boot" /proc/sys/kernel/random/boot_id; mount --bind "$0/machine" /etc/machine-id
@@ -11,7 +11,7 @@ public struct OtherHost: Sendable {
     private let name: String
     private let folder: String
 
-    /// - Parameter folder: one that is not there yet, for the host's IDs; the caller removes it.
+    /// - Parameter folder: a folder that does not exist yet, for the host's IDs; the caller removes it.
     public init(_ name: String, folder: String) throws {
         self.name = name
         self.folder = folder

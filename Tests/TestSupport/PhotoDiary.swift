@@ -1,6 +1,6 @@
 /// An app with photos, which exists only as a definition.
 public enum PhotoDiary {
-    /// The same app, whose records are told apart by what `identity` names, with the file as a name in the media folder.
+    /// The same app, whose records are identified by the columns in `identity`, with the file as a name in the media folder.
     public static func definition(identity: String) -> String {
         definition.replacing("key: id\n", with: "key: id\n    identity: [\(identity)]\n")
             .replacing("{name: file, column: file, type: text}", with: "{name: file, column: file, type: text, media: true}")

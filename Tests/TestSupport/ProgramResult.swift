@@ -2,16 +2,16 @@ import Glibc
 
 /// How a program ended, and what it wrote to standard output and standard error.
 public struct ProgramResult {
-    /// 128 and the signal's number when a signal ended it.
+    /// 128 plus the signal's number when a signal ended it.
     public let status: Int32
     public let bytes: [UInt8]
     public var output: String { String(decoding: bytes, as: UTF8.self) }
 }
 
-/// Runs a program to its end, in a UTF-8 locale.
+/// Runs a program to completion, in a UTF-8 locale.
 /// - Parameters:
 ///   - command: a program's name, found in `PATH`, and its arguments.
-///   - input: what it reads; nothing, if it is not given.
+///   - input: its standard input; empty by default.
 @discardableResult
 public func run(_ command: [String], in folder: String = ".", input: [UInt8] = []) throws -> ProgramResult {
     let scratch = try TemporaryFolder()
@@ -23,7 +23,7 @@ public func run(_ command: [String], in folder: String = ".", input: [UInt8] = [
     return ProgramResult(status: status, bytes: try scratch.read("job.out"))
 }
 
-/// Runs a bash script to its end; `$1` and so on are the arguments.
+/// Runs a bash script to completion; `$1` and so on are the arguments.
 @discardableResult
 public func shell(_ script: String, _ arguments: String...) throws -> ProgramResult {
     try run(["bash", "-c", script, "bash"] + arguments)

@@ -1,4 +1,4 @@
-/// An export as the released charging tracker writes it (schema version 9), to the letter.
+/// An export exactly as the released charging tracker writes it (schema version 9).
 public enum ReleasedAppDocument {
     public static let text = """
         {

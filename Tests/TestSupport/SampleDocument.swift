@@ -1,4 +1,4 @@
-/// The app's own example of an export, to the letter.
+/// The app's own example of an export, unchanged.
 public enum SampleDocument {
     public static let text = """
         {
@@ -61,13 +61,13 @@ public enum SampleDocument {
 
         """
 
-    /// The example with one text in place of another, which must occur in it.
+    /// The example with one text replaced, which must occur in it.
     public static func replacing(_ old: String, _ new: String) -> String {
         precondition(text.contains(old), "the example has no \(old)")
         return text.replacing(old, with: new, maxReplacements: 1)
     }
 
-    /// An export of another car and `count` expenses, so that one can be told from another.
+    /// An export of another car and `count` expenses, so that exports can be distinguished.
     public static func variant(_ name: String, expenses count: Int = 1) -> String {
         let expenses = (1...max(1, count)).map { number in
             """

@@ -1,6 +1,6 @@
-/// Asks Python's jsonschema, which is nobody's of ours, what a JSON Schema makes of documents.
+/// Validates documents against a JSON Schema with Python's jsonschema, an independent implementation.
 public enum SchemaCheck {
-    /// YAML as version 1.2 reads it, which editors do: `yes` and dates are texts.
+    /// Reads YAML as version 1.2, as editors do: `yes` and dates are texts.
     private static let script = #"""
         import json, os, re, sys, yaml
         from jsonschema import Draft202012Validator, FormatChecker
@@ -41,16 +41,16 @@ public enum SchemaCheck {
         """#
 
     /// - Parameters:
-    ///   - schema: a JSON Schema's file. It is compared with the schema of schemas.
+    ///   - schema: a JSON Schema's file; it is checked against the meta-schema.
     ///   - documents: JSON files, or YAML if their names say so.
-    /// - Returns: for each of them a line "NAME: valid" or "NAME: " and what is wrong, beginning with the place ("$.cars[0].id: …").
+    /// - Returns: for each of them a line "NAME: valid" or "NAME: " and what is wrong, starting with the place ("$.cars[0].id: …").
     public static func lines(_ documents: [String], by schema: String) throws -> [String] {
         let result = try run(["python3", "-c", script, schema] + documents)
         guard result.status == 0 else { throw Machine.Unusable("jsonschema: \(result.output)") }
         return result.output.split(separator: "\n").map(String.init)
     }
 
-    /// The same for texts of YAML, one after the other.
+    /// The same for texts of YAML.
     /// - Returns: for each of them `nil`, or what is wrong.
     public static func problems(ofYAML texts: [String], by schema: String) throws -> [String?] {
         let folder = try TemporaryFolder()
@@ -60,7 +60,7 @@ public enum SchemaCheck {
             try folder.write(Array(text.utf8), to: name)
             paths.append(folder(name))
         }
-        // The folder goes with its last use.
+        // The folder is removed after its last use.
         let found = try lines(paths, by: schema)
         withExtendedLifetime(folder) {}
         return found.enumerated().map { index, line in

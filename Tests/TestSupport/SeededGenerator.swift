@@ -1,4 +1,4 @@
-/// The same numbers in every run (SplitMix64).
+/// Generates the same numbers in every run (SplitMix64).
 public struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
@@ -12,6 +12,6 @@ public struct SeededGenerator: RandomNumberGenerator {
         return value ^ (value >> 31)
     }
 
-    /// Bytes that do not compress.
+    /// Incompressible bytes.
     public mutating func noise(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) } }
 }

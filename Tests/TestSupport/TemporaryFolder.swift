@@ -2,11 +2,11 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// A folder that is removed with its last holder.
+/// A folder that is removed with its last reference.
 public final class TemporaryFolder: Sendable {
     public let path: String
 
-    /// - Parameter inMemory: for many small files, where there is a file system in memory.
+    /// - Parameter inMemory: for many small files; uses a file system in memory if there is one.
     public init(inMemory: Bool = false) throws(BackupError) {
         let isInMemory = inMemory && access("/dev/shm", W_OK) == 0
         path = (isInMemory ? "/dev/shm" : Machine.environment("TMPDIR") ?? "/tmp") + "/backupfs-test-" + RandomToken.make()
@@ -15,8 +15,8 @@ public final class TemporaryFolder: Sendable {
 
     deinit { try? FileSystem.removeTree(path) }
 
-    /// A folder that nobody else can enter, and that whoever makes it removes.
-    /// - Parameter prefix: what its path begins with.
+    /// A folder that only its creator can access, and has to remove.
+    /// - Parameter prefix: the prefix of its path.
     public static func make(_ prefix: String) throws(Machine.Unusable) -> String {
         var template = Array("\(prefix)-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw Machine.Unusable("no temporary folder") }

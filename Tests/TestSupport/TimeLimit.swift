@@ -3,9 +3,9 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// Work that must come to its end: a test fails when it does not, instead of waiting with it.
+/// Work that must end in time: otherwise the test fails instead of hanging.
 public enum TimeLimit {
-    /// - Returns: what `body` returns; `nil` when it still runs after `seconds`. Its thread is then left behind.
+    /// - Returns: the result of `body`; `nil` when it still runs after `seconds`. Its thread is then left behind.
     public static func run<Result: Sendable>(
         seconds: UInt64, _ body: @escaping @Sendable () throws -> Result
     ) throws -> Result? {

@@ -2,15 +2,15 @@ import BackupCore
 import GRDB
 import Synchronization
 
-/// Chunks that new backups may rely on. SQLite does not notice when pages of a catalog are of two times, as after a torn write, or beside the
-/// write-ahead log of another copy: what a backup relies on is compared with what the pack says of itself.
+/// Chunks that new backups may rely on. SQLite does not notice when the pages of a catalog are from two points in time, as after a torn write or beside the
+/// write-ahead log of another copy. So an entry that a backup relies on is compared with the pack's own index.
 extension Catalog {
-    /// The chunk, if it lies in a pack that new backups may rely on; and its base too, if it needs one.
-    /// - Throws: `repositoryDamaged` when the catalog says something else of a pack than the pack itself.
+    /// The chunk, if it is in a pack that new backups may rely on. If it needs a base, that must be in such a pack too.
+    /// - Throws: `repositoryDamaged` when the catalog disagrees with a pack.
     func findIntact(_ id: ChunkID) throws(BackupError) -> StoredChunk? { try findIntact([id])[0] }
 
-    /// The chunks, in the order of `ids`; `nil` for those that lie in no pack that new backups may rely on.
-    /// - Throws: `repositoryDamaged` when the catalog says something else of a pack than the pack itself.
+    /// The chunks, in the order of `ids`; `nil` for those that are in no pack that new backups may rely on.
+    /// - Throws: `repositoryDamaged` when the catalog disagrees with a pack.
     func findIntact(_ ids: [ChunkID]) throws(BackupError) -> [StoredChunk?] {
         guard !ids.isEmpty else { return [] }
         let damaged = damagedPacks
@@ -62,8 +62,8 @@ extension Repository {
     /// How often the catalog was rebuilt since the repository was opened.
     public var catalogReplacementCount: Int { catalog.replacementCount }
 
-    /// Rebuilds the catalog from the packs if it says something else than they do, or cannot be read.
-    /// - Returns: whether it had to be.
+    /// Rebuilds the catalog from the packs if it disagrees with them or cannot be read.
+    /// - Returns: whether it was rebuilt.
     public func mendCatalog() throws(BackupError) -> Bool {
         guard try isCatalogWrong() else { return false }
         try catalog.rebuild()

@@ -3,29 +3,29 @@ import GRDB
 import Synchronization
 import SystemIO
 
-/// Where every chunk lies. It knows nothing that the packs do not say themselves: a missing, damaged or foreign catalog is made
-/// again from them, and a pack that appears or vanishes is noticed by `reconcile`.
+/// Where every chunk is stored. It holds nothing that the packs do not hold themselves: a missing, damaged or foreign catalog is rebuilt from them, and
+/// `reconcile` notices packs that appear or vanish.
 ///
-/// It is not encrypted. Chunks' names are keyed in an encrypted repository, and their checksums are masked here.
+/// It is not encrypted. In an encrypted repository, the names of chunks are keyed, and their checksums are masked here.
 final class Catalog: Sendable {
     let layout: RepositoryLayout
     private let opening: CatalogOpening
     let protection: RepositoryProtection
     private let opened: Mutex<OpenCatalog>
-    /// Packs that cannot be read as a whole, and why. Their chunks are still found, but no backup relies on them.
+    /// Packs that cannot be read completely, and why. Their chunks are still found, but no backup relies on them.
     private let damaged = Mutex<[PackID: BackupError]>([:])
-    /// What the packs that a writer relies on say of themselves.
+    /// The indexes of the packs that a writer relies on.
     let proofs = PackProofs()
-    /// How often the packs themselves may still be asked for a chunk that the catalog does not know: that reads all of their indexes.
+    /// How often the packs may still be searched for a chunk that the catalog does not know: each search reads all of their indexes.
     private let remainingInquiries = Mutex(16)
-    /// What packs and catalog were like when they were last compared.
+    /// The state of packs and catalog when they were last compared.
     private let lastComparison = Mutex<(folders: PackFolderStamps, table: [Int64])?>(nil)
     private let comparisons = Mutex(0)
     private let replacements = Mutex(0)
-    /// Why the file that was found could not be used; it has been made anew then.
+    /// Why the existing file was unusable; it has been rebuilt in that case.
     private let replacementReason = Mutex<BackupError?>(nil)
 
-    /// Opens the catalog and brings it in line with the packs that are there.
+    /// Opens the catalog and reconciles it with the packs that exist.
     init(
         layout: RepositoryLayout, repositoryID: String, places: CatalogPlaces, protection: RepositoryProtection
     ) throws(BackupError) {
@@ -38,7 +38,7 @@ final class Catalog: Sendable {
         do {
             try reconcile(.names)
         } catch {
-            // Damage shows when tables are read, not when the file is opened.
+            // Damage shows up when tables are read, not when the file is opened.
             guard error.code == .repositoryDamaged, reason == nil else { throw error }
             replacementReason.withLock { $0 = error }
             try replace()
@@ -50,16 +50,16 @@ final class Catalog: Sendable {
     /// How often packs and catalog were compared; for tests.
     var comparisonCount: Int { comparisons.withLock { $0 } }
 
-    /// How often it was thrown away for an empty one.
+    /// How often it was replaced by an empty one.
     var replacementCount: Int { replacements.withLock { $0 } }
 
     /// The catalog's file, for messages.
     var path: String { opened.withLock { $0.path } }
 
-    /// Why the catalog had to be made anew when it was opened; `nil` when it was whole, or not there.
+    /// Why the catalog had to be rebuilt when it was opened; `nil` when it was whole or absent.
     var damage: BackupError? { replacementReason.withLock { $0 } }
 
-    /// Throws away what is in the catalog for an empty one.
+    /// Replaces the catalog by an empty one.
     func replace() throws(BackupError) {
         try layout.requireOpened()
         let fresh = try opening.replace(opened.withLock { $0 })
@@ -67,11 +67,11 @@ final class Catalog: Sendable {
         replacements.withLock { $0 += 1 }
     }
 
-    /// Lets go of a file that somebody removed, or put another in the place of.
+    /// Releases a file that another process has removed or replaced, and opens the one that is there now.
     private func reopenIfMoved() throws(BackupError) {
         let old = opened.withLock { $0 }
         guard try CatalogDatabase.mapErrors(path: old.path, old.hasMoved) else { return }
-        // The disk may have been exchanged: what would be made now would lie in a foreign repository.
+        // The disk may have been exchanged: a new file would be created in a foreign repository.
         try layout.requireOpened()
         let (fresh, _) = try opening.open()
         opened.withLock { $0 = fresh }
@@ -79,13 +79,13 @@ final class Catalog: Sendable {
 
     private var current: OpenCatalog { opened.withLock { $0 } }
 
-    /// Reads with single statements: each sees a consistent state by itself, so no transaction is needed around it.
+    /// Reads with single statements. Each of them sees a consistent state, so no transaction is needed.
     func read<Result>(_ body: (Database) throws -> Result) throws(BackupError) -> Result {
         let catalog = current
         return try CatalogDatabase.mapErrors(path: catalog.path) { try catalog.writer.unsafeRead(body) }
     }
 
-    /// Reads with many statements in one transaction: taking SQLite's locks for each of them would cost as much as the statement.
+    /// Reads with many statements in one transaction: taking SQLite's locks for each statement would cost as much as the statement.
     func readTogether<Result>(_ count: Int, _ body: (Database) throws -> Result) throws(BackupError) -> Result {
         guard count > 2 else { return try read(body) }
         let catalog = current
@@ -111,7 +111,7 @@ final class Catalog: Sendable {
 // MARK: - Finding chunks
 
 extension Catalog {
-    /// Where the chunks lie, in the order of `ids`. A chunk that the catalog does not know is looked for in the packs.
+    /// Where the chunks are, in the order of `ids`. A chunk that the catalog does not know is searched for in the packs.
     /// - Throws: `repositoryDamaged` when a chunk is in no pack.
     func locate(_ ids: [ChunkID]) throws(BackupError) -> [StoredChunk] {
         do {
@@ -121,10 +121,10 @@ extension Catalog {
             guard error.code == .repositoryDamaged else { throw error }
             try replace()
         }
-        // A repository that has lost a pack is asked for each of its chunks.
+        // After the loss of a pack this runs for each of its chunks, so the packs are listed only if something may have changed.
         if try !isInLine() { try reconcile() }
         var found = try lookUpAll(ids)
-        // The catalog claims to know every pack. Most often the snapshot was removed meanwhile; but if it is wrong, believe the packs.
+        // The catalog claims to know every pack. Usually the snapshot has been removed in the meantime; but if the catalog is wrong, believe the packs.
         if try isInAnyPack(Set(zip(ids, found).filter { $0.1 == nil }.map(\.0))) {
             try replace()
             try reconcile()
@@ -137,7 +137,7 @@ extension Catalog {
             remedy: "Copy the missing pack back from another copy of the repository, if there is one.")
     }
 
-    /// Whether all packs may be asked once more.
+    /// Whether all packs may be searched once more.
     func mayInquire() -> Bool {
         remainingInquiries.withLock { remaining in
             remaining -= 1
@@ -145,7 +145,7 @@ extension Catalog {
         }
     }
 
-    /// Whether a pack says that it has one of the chunks.
+    /// Whether the index of a pack lists one of the chunks.
     private func isInAnyPack(_ ids: Set<ChunkID>) throws(BackupError) -> Bool {
         guard !ids.isEmpty, mayInquire() else { return false }
         return try PackFolder.names(layout).contains { pack in
@@ -156,7 +156,7 @@ extension Catalog {
         }
     }
 
-    /// A chunk in several packs is taken from the first that is intact. What is stored whole can be the base of others.
+    /// A chunk in several packs is read from the first intact one. A chunk that is stored whole can be the base of others.
     private static func isBetter(_ chunk: StoredChunk, than other: StoredChunk, _ damaged: [PackID: BackupError]) -> Bool {
         let isIntact = damaged[chunk.pack] == nil
         guard isIntact == (damaged[other.pack] == nil) else { return isIntact }
@@ -182,10 +182,10 @@ extension Catalog {
         }
     }
 
-    /// A chunk as the catalog has it, without a look at the packs; `nil` when it does not know it.
+    /// A chunk as the catalog has it, without reading the packs; `nil` when the catalog does not know it.
     func lookUp(_ id: ChunkID) throws(BackupError) -> StoredChunk? { try lookUpAll([id])[0] }
 
-    /// Every place where a chunk lies.
+    /// Every place where a chunk is stored.
     func locations(of id: ChunkID) throws(BackupError) -> [StoredChunk] {
         try read { database in
             var chunks: [StoredChunk] = []
@@ -194,7 +194,7 @@ extension Catalog {
         }
     }
 
-    /// Tells a filter of every chunk.
+    /// Inserts every chunk into a filter.
     func fill(_ filter: ChunkFilter) throws(BackupError) {
         try read { database in
             try database.cachedStatement(sql: "SELECT id0, id1, id2, id3 FROM chunks").forEachRow { handle in
@@ -203,14 +203,14 @@ extension Catalog {
         }
     }
 
-    /// How many chunks there are, whatever the packs' rows say.
+    /// The number of rows in the table of chunks, independent of the counts in the packs' rows.
     func chunkRowCount() throws(BackupError) -> Int {
         try read { database in
             try Row.fetchOne(database, sql: "SELECT count(*) FROM chunks").map { Int(try $0.integer(0)) } ?? 0
         }
     }
 
-    /// Number of packs, their bytes, and number of different chunks.
+    /// Number of packs, their bytes, and the number of chunks.
     func totals() throws(BackupError) -> RepositoryTotals {
         try read { database in
             guard
@@ -229,7 +229,7 @@ extension Catalog {
 // MARK: - Keeping in line with the packs
 
 extension Catalog {
-    /// Adds a pack that was published. Nothing happens when it is known, or gone again.
+    /// Adds a published pack. A no-op when the pack is known already or has been removed.
     func add(_ pack: PackID, _ index: PackIndex, byteCount: UInt64) throws(BackupError) {
         var rows = CatalogRows()
         rows.append(pack, index, byteCount: byteCount, protection)
@@ -247,14 +247,13 @@ extension Catalog {
         damaged.withLock { damaged in for pack in sorted.packs { damaged.removeValue(forKey: pack.id) } }
     }
 
-    /// - Returns: the pack's number, if it is new and there.
+    /// - Returns: the pack's number, if it is new and exists.
     private func insert(_ pack: CatalogRows.Pack, _ database: Database) throws -> Int64? {
         let key = DigestKey(pack.id.digest)
         let known = try Row.fetchOne(
             database.cachedStatement(
                 sql: "SELECT number FROM packs WHERE id0 = ? AND id1 = ? AND id2 = ? AND id3 = ?"), arguments: key.arguments)
-        // Whoever removes a pack unlinks it first and then deletes its row. A pack that is seen here, inside the
-        // transaction, is therefore either there or its row is deleted after this.
+        // A process that removes a pack unlinks it first, then deletes its row. If the file still exists inside this transaction, the row is deleted later.
         guard known == nil, try FileSystem.exists(layout.packPath(of: pack.id)) else { return nil }
         try database.execute(
             sql: "INSERT INTO packs (id0, id1, id2, id3, kind, size, chunk_count) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -265,7 +264,7 @@ extension Catalog {
         return database.lastInsertedRowID
     }
 
-    /// Forgets packs whose files are gone.
+    /// Removes packs whose files are gone.
     func remove(_ packs: some Sequence<PackID>) throws(BackupError) {
         let keys = packs.map { DigestKey($0.digest) }
         guard !keys.isEmpty else { return }
@@ -278,8 +277,8 @@ extension Catalog {
         }
     }
 
-    /// Compares the list of pack files with the packs the catalog knows; adds and removes what differs. A pack that cannot be
-    /// read is left out and remembered as damaged. Where the catalog cannot be written, it goes on in another place.
+    /// Compares the pack files with the packs that the catalog knows, and adds and removes what differs. A pack that cannot be read is skipped and recorded as
+    /// damaged. If the catalog cannot be written, it continues in another place.
     func reconcile(_ comparison: PackComparison = .lengths) throws(BackupError) {
         while true {
             do {
@@ -294,7 +293,7 @@ extension Catalog {
     private func reconcileOnce(_ comparison: PackComparison) throws(BackupError) {
         comparisons.withLock { $0 += 1 }
         try reopenIfMoved()
-        // Taken before listing: what changes meanwhile is found by the next look.
+        // Taken before listing: the next comparison finds later changes.
         let folders = try PackFolderStamps(layout)
         // The table first: a pack that another process publishes in between is then unknown, not vanished.
         let known = try knownPacks()
@@ -325,7 +324,7 @@ extension Catalog {
         }
     }
 
-    /// Whether nothing can have changed since packs and catalog were last compared: a missing chunk is then missing.
+    /// Whether nothing can have changed since packs and catalog were last compared. If so, a missing chunk is really missing.
     private func isInLine() throws(BackupError) -> Bool {
         guard let last = lastComparison.withLock({ $0 }), last.folders.covers(try PackFolderStamps(layout)) else { return false }
         let catalog = current
@@ -342,7 +341,7 @@ extension Catalog {
         }
     }
 
-    /// Adds packs by what their indexes say.
+    /// Adds packs from their indexes.
     private func index(_ packs: [PackID]) throws(BackupError) {
         var rows = CatalogRows()
         for pack in packs {
@@ -363,7 +362,7 @@ extension Catalog {
             switch error.code {
             case .notFound: return nil
             case .repositoryDamaged, .unsupportedVersion, .inputOutput, .accessDenied:
-                // One pack that cannot be read must not keep the others from being used.
+                // One unreadable pack must not make the others unusable.
                 markDamaged(pack, error)
                 return nil
             default: throw error

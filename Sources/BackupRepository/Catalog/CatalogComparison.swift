@@ -2,10 +2,10 @@ import BackupCore
 import GRDB
 import GRDBSQLite
 
-/// What a catalog says, for whoever compares it with the packs.
+/// The catalog's contents, for comparing it with the packs.
 extension Catalog {
-    /// A sum over the rows of each pack (`CatalogRowSum`), and how many there are. Reads the whole table once, in order.
-    /// - Throws: `repositoryDamaged` when SQLite or a row says so.
+    /// For each pack, a sum over its rows (`CatalogRowSum`) and their number. Reads the whole table once, in order.
+    /// - Throws: `repositoryDamaged` when SQLite reports damage or a row is invalid.
     func sums() throws(BackupError) -> [PackID: (sum: UInt64, rowCount: Int)] {
         try read { database in
             var sums: [PackID: (sum: UInt64, rowCount: Int)] = [:]
@@ -17,7 +17,7 @@ extension Catalog {
                 """
             var last: DigestKey?
             try Self.scan(database, sql) { id, key, handle in
-                // A table that is not in order hides chunks from whoever looks for them.
+                // Lookups miss chunks in a table that is not in order.
                 if let last, key.words < last.words {
                     throw BackupError(.repositoryDamaged, "the catalog's table is not in order")
                 }
@@ -33,7 +33,7 @@ extension Catalog {
         }
     }
 
-    /// The packs of which the catalog says something else than they do themselves.
+    /// The packs whose catalog rows differ from their own indexes.
     /// - Throws: as `sums`.
     func differing(from inventory: PackInventory) throws(BackupError) -> [PackInventory.Pack] {
         func differing() throws(BackupError) -> [PackInventory.Pack] {
@@ -45,12 +45,12 @@ extension Catalog {
         }
         let found = try differing()
         guard !found.isEmpty else { return [] }
-        // A backup may have published packs since the catalog was brought in line.
+        // A backup may have published packs since the catalog was last reconciled.
         try reconcile()
         return try differing()
     }
 
-    /// What the catalog knows of a pack; `nil` when it does not know it.
+    /// What the catalog knows of a pack; `nil` when it does not know the pack.
     func chunks(of pack: PackID) throws(BackupError) -> (kind: PackKind, chunks: [StoredChunk])? {
         try read { database in
             let found = try Row.fetchOne(
@@ -79,7 +79,7 @@ extension Catalog {
         }
     }
 
-    /// Throws the catalog away and makes it again from the packs.
+    /// Discards the catalog and rebuilds it from the packs.
     func rebuild() throws(BackupError) {
         try replace()
         try reconcile()

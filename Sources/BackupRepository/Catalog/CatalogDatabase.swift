@@ -2,10 +2,11 @@ import BackupCore
 import GRDB
 import SystemIO
 
-/// The catalog's SQLite file: opening, its tables, and GRDB's errors as ours.
+/// The catalog's SQLite file: opening it, its tables, and mapping GRDB's errors to ours.
 ///
-/// Table `repository`: whose catalog it is, and a random number that tells one making of it from the next. Table `packs`: one row for each known pack. Table `chunks`: where chunks lie, by name; a chunk may lie in several packs while
-/// they are being rewritten. A digest takes four columns (`DigestKey`). All of it can be made again from the packs.
+/// Table `repository`: the ID of the repository, and a random generation number that changes when the catalog is rebuilt. Table `packs`: one row for each known
+/// pack. Table `chunks`: where each chunk is, by name; while packs are being rewritten, a chunk may be in several. A digest takes four columns (`DigestKey`).
+/// All of it can be rebuilt from the packs.
 enum CatalogDatabase {
     private static let applicationID = 0x6266_7363  // "bfsc"
     private static let schemaVersion = 2
@@ -26,12 +27,12 @@ enum CatalogDatabase {
             PRIMARY KEY (id0, id1, id2, id3, pack)) WITHOUT ROWID;
         """
 
-    /// Opens the file, and makes it if it is not there.
-    /// - Throws: `repositoryDamaged` when the file is not a whole catalog of this repository and version: it has to be made anew.
+    /// Opens the file, and creates it if it does not exist.
+    /// - Throws: `repositoryDamaged` when the file is not a whole catalog of this repository and version, and has to be rebuilt.
     static func open(_ place: CatalogPlace, repositoryID: String) throws(BackupError) -> OpenCatalog {
         let path = place.file
         if try !FileSystem.exists(path) {
-            // Created here, for the mode; SQLite gives its journal files the mode of the database.
+            // Created here to set the mode; SQLite gives its journal files the mode of the database.
             do {
                 _ = try OwnerOnly.createFile(path)
             } catch {
@@ -47,7 +48,7 @@ enum CatalogDatabase {
     }
 
     /// Opens the file without locks and without its write-ahead log, on a medium that is mounted read-only.
-    /// - Throws: `readOnly` when the medium can be written, or there is no file, or a part of it still stands in the log.
+    /// - Throws: `readOnly` when the medium is writable, when there is no file, or when its write-ahead log is not empty.
     static func openImmutable(_ place: CatalogPlace, repositoryID: String) throws(BackupError) -> OpenCatalog {
         let path = place.file
         guard FileSystem.isReadOnly(place.folder), FileSystem.statusIfPresent(path)?.kind == .regular,
@@ -62,7 +63,7 @@ enum CatalogDatabase {
         }
     }
 
-    /// A catalog in memory, where the repository's folder cannot be written.
+    /// A catalog in memory, for a repository whose folder cannot be written.
     static func openInMemory(repositoryID: String) throws(BackupError) -> OpenCatalog {
         try mapErrors(path: ":memory:") {
             let queue = try DatabaseQueue(configuration: configuration())
@@ -71,8 +72,7 @@ enum CatalogDatabase {
         }
     }
 
-    /// Runs `body` and turns what GRDB throws into `BackupError`: `repositoryDamaged` for a damaged file, `noSpace`, `busy`,
-    /// else `inputOutput`.
+    /// Runs `body` and maps what GRDB throws to `BackupError`: `repositoryDamaged` for a damaged file, `noSpace`, `busy`, `readOnly`, else `inputOutput`.
     static func mapErrors<Result>(path: String, _ body: () throws -> Result) throws(BackupError) -> Result {
         do {
             return try body()
@@ -81,7 +81,7 @@ enum CatalogDatabase {
         } catch let error as DatabaseError {
             let code: BackupError.Code
             switch error.resultCode {
-            // What is said when the index of the write-ahead log does not get its room.
+            // SQLite's error when there is no space for the index of the write-ahead log.
             case _ where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE: code = .noSpace
             case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR, .SQLITE_SCHEMA, .SQLITE_MISMATCH: code = .repositoryDamaged
             case .SQLITE_FULL: code = .noSpace
@@ -102,7 +102,7 @@ enum CatalogDatabase {
         configuration.busyMode = .timeout(30)
         configuration.maximumReaderCount = 4
         configuration.prepareDatabase { database in
-            // The catalog can be lost without loss: what matters is that it is never half of something.
+            // Losing the latest changes does no harm, since the catalog can be rebuilt. But it must never be half-written.
             try database.execute(sql: "PRAGMA synchronous = NORMAL")
         }
         return configuration
@@ -130,7 +130,7 @@ enum CatalogDatabase {
         }
     }
 
-    /// Which making of the catalog a file is.
+    /// The generation of a catalog file.
     /// - Throws: `repositoryDamaged` when it is not a catalog of this version and repository.
     private static func generation(_ database: Database, repositoryID: String) throws -> Int64 {
         guard try Int.fetchOne(database, sql: "PRAGMA user_version") == schemaVersion,

@@ -1,25 +1,25 @@
 import BackupCore
 import SystemIO
 
-/// How the catalog is opened, and rebuilt where it cannot be used: nothing that is wrong with it may keep the packs from being read.
+/// How the catalog is opened, and rebuilt where it is unusable: nothing that is wrong with it may prevent reading the packs.
 struct CatalogOpening {
     let repositoryID: String
     let places: CatalogPlaces
 
-    /// Whether the catalog cannot be written where it lies, while the packs may well be readable: another place is taken then. On a
-    /// disk that is full or fails the backups are needed more than ever.
+    /// Whether the catalog cannot be written at its place, although the packs may be readable; another place is used then. On a full or failing disk the
+    /// backups are needed most.
     static func isUnwritable(_ error: BackupError) -> Bool {
         [.readOnly, .accessDenied, .notPermitted, .noSpace, .inputOutput].contains(error.code)
     }
 
-    /// How the catalog may be used, the best way first. In memory it takes 150 bytes for each chunk, and each command reads all indexes.
+    /// The ways to use the catalog, best first. In memory it takes 150 bytes for each chunk, and each command reads all indexes.
     private var ways: [OpenCatalog.Way] {
         var ways = places.all.map { OpenCatalog.Way.file($0) }
         if let first = places.all.first(where: \.isBesidePacks) { ways.insert(.immutable(first), at: 1) }
         return ways + [.memory]
     }
 
-    /// - Returns: the catalog, and why it had to be rebuilt, if it had to.
+    /// - Returns: the catalog, and why it had to be rebuilt, if it was.
     func open() throws(BackupError) -> (catalog: OpenCatalog, reason: BackupError?) { try open(ways) }
 
     /// The catalog in the next best way, when it cannot be written in this one.
@@ -57,7 +57,7 @@ struct CatalogOpening {
         }
     }
 
-    /// An empty catalog, in the place of one that says what is not so.
+    /// An empty catalog in place of a wrong one.
     func replace(_ old: OpenCatalog) throws(BackupError) -> OpenCatalog {
         if case .file(let place) = old.way, let catalog = try emptied(place, unlessIn: old) { return catalog }
         if case .memory = old.way { return try open(.memory) }
@@ -65,8 +65,8 @@ struct CatalogOpening {
         return try open(.memory)
     }
 
-    /// Empties the catalog, unless another process did so while this one waited.
-    /// - Returns: `nil` when it cannot be emptied, or is of no use after it: that is left for another time.
+    /// Empties the catalog, unless another process did so while this one waited for the lock.
+    /// - Returns: `nil` when it cannot be emptied or is unusable afterwards; a later open tries again.
     private func emptied(_ place: CatalogPlace, unlessIn old: OpenCatalog?) throws(BackupError) -> OpenCatalog? {
         do throws(BackupError) {
             let lock = try WaitingLock.acquire(path: place.lock)
@@ -80,8 +80,8 @@ struct CatalogOpening {
         }
     }
 
-    /// Removes the catalog that an older program left beside the packs of an encrypted repository, once there is another. It is a cache: an older
-    /// program makes it again.
+    /// Removes the catalog that an older program left beside the packs of an encrypted
+    /// repository, once there is another. It is a cache: an older program rebuilds it.
     func removeOutdated(_ current: OpenCatalog) {
         guard let outdated = places.outdated, case .file = current.way, current.way.place != outdated else { return }
         for suffix in ["", "-wal", "-shm"] where (try? FileSystem.exists(outdated.file + suffix)) == true {

@@ -11,7 +11,7 @@ package enum CatalogProbe {
         package let files: [FileName: [UInt8]]
     }
 
-    /// Makes a repository with two snapshots.
+    /// Creates a repository with two snapshots.
     package static func make(at path: String) throws(BackupError) -> Ground {
         var files: [FileName: [UInt8]] = [:]
         do {
@@ -33,7 +33,7 @@ package enum CatalogProbe {
         return Ground(path: path, catalog: try FileSystem.readFile(path + "/catalog.sqlite"), files: files)
     }
 
-    /// Puts the right catalog in its place again.
+    /// Restores the correct catalog.
     package static func restore(_ ground: Ground) throws(BackupError) { try replace(ground, with: ground.catalog) }
 
     package static func replace(_ ground: Ground, with bytes: [UInt8]) throws(BackupError) {
@@ -42,14 +42,14 @@ package enum CatalogProbe {
         try FileSystem.writeForReaders(path, bytes)
     }
 
-    /// Runs statements in the catalog; what SQLite refuses is passed over.
+    /// Runs statements in the catalog; those that SQLite rejects are ignored.
     package static func run(_ script: String, in ground: Ground) {
         guard let queue = try? DatabaseQueue(path: ground.path + "/catalog.sqlite") else { return }
         try? queue.writeWithoutTransaction { try $0.execute(sql: script) }
     }
 
     /// Opens the repository and reads everything that is in it.
-    /// - Returns: what is not as it should be; `nil` when all is right.
+    /// - Returns: what is wrong, or `nil`.
     package static func difference(_ ground: Ground) throws(BackupError) -> String? {
         let repository = try Repository.open(at: ground.path, catalogHome: .memory)
         guard repository.snapshots().count == ground.files.count else { return "a snapshot is gone" }
@@ -60,7 +60,7 @@ package enum CatalogProbe {
             else { return "a file is gone" }
             if try repository.bytes(of: entry.content, limitBytes: 1 << 20) != bytes { return "\(name) has other bytes" }
         }
-        // A catalog that says something else than the packs is found and told of, or is as it should be.
+        // The check finds and reports a catalog that disagrees with the packs, or the catalog is correct.
         var check = RepositoryCheck(repository, readData: .all) { _ in }
         _ = try check.run()
         return nil

@@ -1,11 +1,11 @@
 import BackupCore
 import Synchronization
 
-/// Tells at once, for most chunks that are not in the repository, that they are not (a Bloom filter): asking the catalog for each new chunk would
-/// take longer than storing it. A chunk that is there is never denied. For several threads at once.
+/// Rules out most chunks that are not in the repository without asking the catalog (a Bloom filter): a catalog query for each new chunk would take longer than
+/// storing it. It has no false negatives. Several threads may use it concurrently.
 ///
-/// Source: B. Bloom, *Space/Time Trade-offs in Hash Coding with Allowable Errors*, CACM 13 (1970). With 16 bits and four probes for each chunk, one in
-/// 400 chunks that are not there passes.
+/// Source: B. Bloom, *Space/Time Trade-offs in Hash Coding with Allowable Errors*, CACM 13 (1970). With 16 bits and four probes for each chunk, the false
+/// positive rate is one in 400.
 ///
 /// `@unchecked Sendable`: the words are atomic.
 final class ChunkFilter: @unchecked Sendable {
@@ -15,8 +15,7 @@ final class ChunkFilter: @unchecked Sendable {
     private let words: UnsafeMutablePointer<Atomic<UInt64>>
     private let bitCount: Int
 
-    /// - Parameter expectedCount: chunks that it will be told of; more of them make it less useful, not wrong. It takes two bytes for each, 64 MiB
-    ///   at most.
+    /// - Parameter expectedCount: number of chunks to insert; more make the filter less effective, not wrong. It takes two bytes for each, 64 MiB at most.
     init(expectedCount: Int) {
         var bitCount = 1 << 16
         while bitCount < expectedCount * Self.bitsPerChunk, bitCount < Self.largestBitCount { bitCount *= 2 }

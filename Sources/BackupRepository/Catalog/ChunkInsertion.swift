@@ -2,8 +2,8 @@ import BackupCore
 import GRDB
 import GRDBSQLite
 
-/// What the catalog is to say of some packs, in the order of its table: a million chunks that come in the order of their names are put in place at
-/// a fraction of the price of a million at random.
+/// The catalog rows of some packs, in the order of its table: inserting a million chunks
+/// in the order of their names costs a fraction of inserting them in random order.
 struct CatalogRows {
     struct Pack {
         let id: PackID
@@ -15,7 +15,7 @@ struct CatalogRows {
     /// One chunk in one pack, in 72 bytes.
     fileprivate struct Row {
         let key: DigestKey
-        /// Which of `packs`.
+        /// Index into `packs`.
         let pack: Int32
         let base: Int32
         let offset: Int64
@@ -31,7 +31,7 @@ struct CatalogRows {
     }
 
     private static let noBase: Int32 = -1
-    /// So many chunks are put in place in one transaction: about 100 MB of them.
+    /// The number of chunks to insert in one transaction: about 100 MB of rows.
     static let standardLimit = 1 << 20
 
     private(set) var packs: [Pack] = []
@@ -63,7 +63,7 @@ struct CatalogRows {
     mutating func sort() { rows.sort(by: Row.precedes) }
 }
 
-/// Adds chunks to the catalog, many in a row; calls SQLite directly for the reason that `ChunkQuery` does.
+/// Adds many chunks to the catalog; calls SQLite directly for the same reason as `ChunkQuery`.
 struct ChunkInsertion {
     private static let sql = "INSERT OR IGNORE INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
@@ -72,7 +72,7 @@ struct ChunkInsertion {
     /// - Parameter database: in a transaction for as long as this is used.
     init(_ database: Database) throws { statement = try database.cachedStatement(sql: Self.sql) }
 
-    /// - Parameter numbers: the packs' numbers in the catalog; those without one are left out.
+    /// - Parameter numbers: the packs' numbers in the catalog; packs without one are skipped.
     func run(_ rows: CatalogRows, _ numbers: [Int64?]) throws {
         let handle = statement.sqliteStatement
         defer {

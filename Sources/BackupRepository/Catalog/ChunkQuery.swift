@@ -2,15 +2,15 @@ import BackupCore
 import GRDB
 import GRDBSQLite
 
-/// Looks chunks up, many in a row. It calls SQLite directly: there are a hundred thousand of these look-ups in a backup, and wrapping every number
-/// of them takes ten times as long as the look-up.
+/// Looks up many chunks. It calls SQLite directly: a backup makes a hundred thousand of
+/// these lookups, and wrapping each of their numbers takes ten times as long as the lookup.
 struct ChunkQuery {
-    /// What `chunk` reads.
+    /// The columns that `chunk` reads.
     static let columns = """
         c."offset", c.stored_length, c.plain_length, c.codec, c.plain_crc32, c.stored_crc32,
         c.base0, c.base1, c.base2, c.base3, p.id0, p.id1, p.id2, p.id3
         """
-    /// How many columns these are.
+    /// The number of these columns.
     static let columnCount: Int32 = 14
     private static let sql = """
         SELECT \(columns)
@@ -26,7 +26,7 @@ struct ChunkQuery {
         self.protection = protection
     }
 
-    /// Calls `body` for each place where the chunk lies.
+    /// Calls `body` for each place where the chunk is stored.
     func run(_ id: ChunkID, _ body: (StoredChunk) throws -> Void) throws {
         try statement.forEachRow(of: DigestKey(id.digest)) { handle in try body(try Self.chunk(id, handle, protection)) }
     }

@@ -1,7 +1,7 @@
 import BackupCore
 import GRDB
 
-/// A SHA-256 as the catalog keeps it: four big-endian 64-bit integers, which SQLite stores and compares without allocating.
+/// A SHA-256 as the catalog stores it: four big-endian 64-bit integers, which SQLite stores and compares without allocating.
 struct DigestKey {
     let words: (Int64, Int64, Int64, Int64)
 

@@ -1,11 +1,11 @@
 import GRDB
 import GRDBSQLite
 
-/// The connections to a catalog, all of them to the same one.
+/// The connections to a catalog, all to the same file.
 struct OpenCatalog {
     /// How a catalog is used.
     enum Way: Equatable {
-        /// Read and written where it lies.
+        /// Read and written in place.
         case file(CatalogPlace)
         /// Only read, on a read-only medium.
         case immutable(CatalogPlace)
@@ -21,13 +21,13 @@ struct OpenCatalog {
 
     let writer: any DatabaseWriter
     let way: Way
-    /// Which making of the catalog this is; `nil` for one in memory.
+    /// The generation of this catalog; `nil` for one in memory.
     let generation: Int64?
 
     /// For messages.
     var path: String { way.place?.file ?? ":memory:" }
 
-    /// Whether the file is no longer in its place. Connections that are made from now on would be to another file than those that are there.
+    /// Whether the file was moved or removed. New connections would then open another file than the existing ones.
     func hasMoved() throws -> Bool {
         guard case .file = way else { return false }
         return try writer.writeWithoutTransaction { database in

@@ -2,9 +2,9 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// What packs say of themselves, for a writer that is about to rely on what the catalog says of them. Eight bytes for each chunk.
+/// The indexes of packs, for a writer that is about to rely on catalog rows. Eight bytes for each chunk.
 final class PackProofs: Sendable {
-    /// The rows that the catalog must have of a pack.
+    /// The rows that the catalog must have for a pack.
     struct Rows {
         /// `CatalogRowSum` of each, sorted.
         private let sums: [UInt64]
@@ -19,11 +19,11 @@ final class PackProofs: Sendable {
     }
 
     private struct Proof {
-        /// Of the pack when its index was read.
+        /// The pack's status when its index was read.
         let file: FileStatus
         /// `nil` for a pack that cannot be read.
         let rows: Rows?
-        /// When the file was last looked at.
+        /// The round in which the file was last checked.
         var round: Int
     }
 
@@ -38,7 +38,7 @@ final class PackProofs: Sendable {
     /// How many indexes were read; for tests.
     var readCount: Int { state.withLock { $0.readCount } }
 
-    /// From now on each pack's file is looked at again, once. Those that could not be read are read again.
+    /// Starts a new round: each pack's file is checked once more. Packs that could not be read are read again.
     func begin() {
         state.withLock { state in
             state.round += 1
@@ -49,7 +49,7 @@ final class PackProofs: Sendable {
     /// - Parameters:
     ///   - path: of the pack's file.
     ///   - read: reads the pack's index; `nil` when it cannot be read.
-    /// - Returns: `nil` for a pack that is gone, or cannot be read.
+    /// - Returns: `nil` for a pack that is gone or unreadable.
     func rows(
         of pack: PackID, path: String, _ read: () throws(BackupError) -> PackIndex?
     ) throws(BackupError) -> Rows? {

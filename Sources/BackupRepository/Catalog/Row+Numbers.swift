@@ -1,17 +1,17 @@
 import BackupCore
 import GRDB
 
-/// What a row of the catalog holds. The file may come from anybody who can write to the repository's folder, with other types than ours in it: GRDB
-/// ends the process when a value is not of the type that is asked for.
+/// Typed access to a catalog row. Anyone with write access to the repository's folder may have put other types into the file, and GRDB ends the process when a
+/// value does not have the requested type.
 extension Row {
-    /// - Throws: `repositoryDamaged` when there is no whole number.
+    /// - Throws: `repositoryDamaged` when the value is not an integer.
     func integer(_ index: Int) throws -> Int64 {
         guard let number = try integerIfPresent(index) else { throw Self.wrongType }
         return number
     }
 
     /// - Returns: `nil` for NULL.
-    /// - Throws: `repositoryDamaged` for anything else than a whole number.
+    /// - Throws: `repositoryDamaged` for anything but an integer or NULL.
     func integerIfPresent(_ index: Int) throws -> Int64? {
         switch (self[index] as DatabaseValue).storage {
         case .null: nil
@@ -20,7 +20,7 @@ extension Row {
         }
     }
 
-    /// - Returns: `nil` for what is no text.
+    /// - Returns: `nil` when the value is not text.
     func text(_ index: Int) -> String? {
         if case .string(let text) = (self[index] as DatabaseValue).storage { text } else { nil }
     }

@@ -2,9 +2,9 @@ import GRDB
 import GRDBSQLite
 
 extension Statement {
-    /// Runs a query and calls `body` for each row, with SQLite's own calls for the reason that `ChunkQuery` has.
+    /// Runs a query and calls `body` for each row, with SQLite's own calls for the same reason as `ChunkQuery`.
     /// - Parameter key: for the statement's first four parameters.
-    /// - Throws: what SQLite says of the statement; what `body` throws, and then no more rows are read.
+    /// - Throws: SQLite's errors; an error of `body`, which ends the query.
     func forEachRow(of key: DigestKey? = nil, _ body: (OpaquePointer) throws -> Void) throws {
         let handle = sqliteStatement
         sqlite3_reset(handle)

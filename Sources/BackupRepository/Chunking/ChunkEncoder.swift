@@ -2,41 +2,41 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Turns a chunk's plain bytes into what stands in a pack, and proves that they come back from it.
+/// Turns a chunk's plain bytes into its stored form, and verifies that decoding gives them back.
 ///
-/// `@unchecked Sendable`: it is used by one thread at a time, whoever took it out of the `ChunkStore`.
+/// `@unchecked Sendable`: only one thread uses it at a time, the one that took it out of the `ChunkStore`.
 final class ChunkEncoder: @unchecked Sendable {
     /// A stored chunk that another one may be stored against.
     struct Base: Sendable {
         /// Not stored against a base itself.
         let chunk: StoredChunk
-        /// Its last plain bytes, as many as DEFLATE looks back.
+        /// Its last plain bytes, as many as DEFLATE's window holds.
         let dictionary: [UInt8]
     }
 
     enum Compression {
         /// Compress whenever it saves anything.
         case whenSmaller
-        /// Compress only what clearly shrinks; reading stays a plain copy for the rest.
+        /// Compress only what clearly shrinks; reading the rest stays a plain copy.
         case whenClear
     }
 
-    /// Larger chunks are tried on a sample before all of them is compressed.
+    /// Of larger chunks, a sample is compressed first.
     private static let sampledAboveBytes = 64 << 10
     private static let sampleSliceBytes = 4 << 10
     private static let sampleSliceCount = 3
 
     private var deflater = SegmentDeflater()
-    // Nearly all of a difference is found in the base at once, so that looking hardest for the rest costs little.
+    // Most matches are found in the base immediately, so the highest level costs little for the rest.
     private var differenceDeflater = Deflater(level: 9)
     private var inflater = SegmentInflater()
     private var compressed: [UInt8] = []
     private var expanded: [UInt8] = []
-    /// Scratch space for whoever seals what was encoded.
+    /// Scratch space for the caller that seals the encoded chunk.
     var packed: [UInt8] = []
 
     /// Calls `body` with the index entry and the stored bytes, which are valid during the call only.
-    /// - Throws: `repositoryDamaged` when compressed bytes do not expand to the chunk: memory or a library is at fault.
+    /// - Throws: `repositoryDamaged` when the compressed bytes do not expand to the chunk; memory or a library is at fault.
     func encode<Result>(
         _ id: ChunkID, _ plain: UnsafeRawBufferPointer, _ compression: Compression, against base: Base? = nil,
         _ body: (PackEntry, UnsafeRawBufferPointer) throws(BackupError) -> Result
@@ -74,13 +74,13 @@ final class ChunkEncoder: @unchecked Sendable {
         return true
     }
 
-    /// Compresses the difference to a base, if that is clearly less than the chunk itself would take.
+    /// Compresses the delta to a base, if that is clearly smaller than the compressed chunk would be.
     /// - Returns: whether `compressed` now holds it.
     private func compress(_ plain: UnsafeRawBufferPointer, against base: Base) throws(BackupError) -> Bool {
-        // What is longer than the window finds little of its own place in the base.
+        // A chunk longer than the window finds few matches at its own position in the base.
         guard plain.count <= 2 * ChunkReader.dictionaryByteCount else { return false }
         base.dictionary.withUnsafeBytes { differenceDeflater.compress(plain, dictionary: $0, into: &compressed) }
-        // As its neighbour compressed, so would it, nearly.
+        // The chunk would compress about as well as its base.
         let expected = UInt64(plain.count) * UInt64(base.chunk.storedLength) / UInt64(max(1, base.chunk.plainLength))
         guard UInt64(compressed.count) <= expected / 4 * 3 else { return false }
         try proveCompressed(gives: plain, dictionary: base.dictionary)
@@ -117,7 +117,7 @@ final class ChunkEncoder: @unchecked Sendable {
         }
     }
 
-    /// Compresses three slices from the chunk's quarters.
+    /// Compresses three slices of the chunk, at its quarters.
     private func isSampleWorthwhile(_ plain: UnsafeRawBufferPointer, _ compression: Compression) -> Bool {
         var sample: [UInt8] = []
         for index in 1...Self.sampleSliceCount {

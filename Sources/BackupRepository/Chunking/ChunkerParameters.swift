@@ -1,7 +1,6 @@
 import BackupCore
 
-/// How a repository cuts files. It is fixed when the repository is made and stands in its `config`: other cuts would find none
-/// of the chunks that are there already.
+/// How a repository cuts files. It is fixed when the repository is created and is part of its `config`: with other cuts, existing chunks would not be found.
 struct ChunkerParameters: Hashable, Sendable {
     /// Lengths of content-defined chunks in bytes.
     struct Sizes: Hashable, Sendable {
@@ -10,7 +9,7 @@ struct ChunkerParameters: Hashable, Sendable {
         let averageBytes: Int
         let maximumBytes: Int
 
-        /// - Returns: `nil` for lengths that no chunker can work with.
+        /// - Returns: `nil` for lengths that the chunker does not support.
         init?(minimumBytes: Int, averageBytes: Int, maximumBytes: Int) {
             guard minimumBytes >= 64, averageBytes > minimumBytes, maximumBytes > averageBytes,
                 maximumBytes <= ChunkLimits.plainLengthBytes, averageBytes.nonzeroBitCount == 1, averageBytes >= 256
@@ -25,16 +24,16 @@ struct ChunkerParameters: Hashable, Sendable {
         }
     }
 
-    /// `nil` in an encrypted repository, where it comes from the key.
+    /// `nil` in an encrypted repository, where it is derived from the key.
     let gearSeed: UInt64?
     let media: Sizes
     let structuredText: Sizes
     let metadata: Sizes
     let databasePieceBytes: Int
 
-    /// What new repositories get. The seed spells "backupfs".
+    /// For new repositories. The seed spells "backupfs".
     static let standard = standard(gearSeed: 0x6261_636b_7570_6673)
-    /// What new encrypted repositories get.
+    /// For new encrypted repositories.
     static let standardEncrypted = standard(gearSeed: nil)
 
     private static func standard(gearSeed: UInt64?) -> ChunkerParameters {
@@ -54,7 +53,7 @@ struct ChunkerParameters: Hashable, Sendable {
         }
     }
 
-    /// Length of most pieces of a file.
+    /// The length of most pieces of a file.
     func typicalPieceBytes(for policy: ChunkingPolicy) -> Int {
         switch policy {
         case .media: media.averageBytes
@@ -71,10 +70,10 @@ struct ChunkerParameters: Hashable, Sendable {
     }
 }
 
-/// Bounds that every reader insists on before it allocates anything.
+/// Bounds that every reader checks before it allocates anything.
 enum ChunkLimits {
     /// Plain bytes of one chunk.
     static let plainLengthBytes = 16 << 20
-    /// Stored bytes of one chunk: DEFLATE grows data that does not compress by far less than this margin.
+    /// Stored bytes of one chunk: DEFLATE grows incompressible data by far less than this margin.
     static let storedLengthBytes = plainLengthBytes + (64 << 10)
 }

@@ -1,10 +1,10 @@
-/// FastCDC: finds where a chunk ends from the bytes themselves, so that an insertion moves the cuts along with the content.
+/// FastCDC: derives chunk boundaries from the bytes themselves, so that an insertion moves the cuts along with the content.
 ///
-/// A gear hash rolls over the last 64 bytes. The first `minimumBytes` of a chunk are passed over without hashing. After each
-/// further byte the chunk ends if the hash's uppermost bits are all zero: `log2(average) + 2` bits up to the average length,
-/// `log2(average) - 2` bits after it (normalised chunking), and at `maximumBytes` in any case.
+/// A gear hash rolls over the last 64 bytes. The first `minimumBytes` of a chunk are skipped without hashing. After each further byte the chunk ends if the
+/// hash's uppermost bits are all zero: `log2(average) + 2` bits up to the average length, `log2(average) - 2` bits after it (normalised chunking). It always
+/// ends at `maximumBytes`.
 ///
-/// It takes the bytes in pieces of any size; the cuts do not depend on the pieces.
+/// It accepts the bytes in pieces of any size; the cuts do not depend on the pieces.
 struct ContentDefinedCutter {
     private let minimum: Int
     private let average: Int
@@ -25,9 +25,9 @@ struct ContentDefinedCutter {
         self.gear = gear
     }
 
-    /// Goes on over `bytes`.
-    /// - Returns: how many of them belong to the current chunk when it ends among them; it starts the next chunk then.
-    ///   `nil` when all of them belong to it and it goes on.
+    /// Continues with `bytes`.
+    /// - Returns: how many of the bytes belong to the current chunk, if it ends among them; the next call starts the next chunk. `nil` when all of them belong
+    ///   to it and it continues.
     mutating func scan(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard let base = bytes.baseAddress else { return nil }
         let skipped = min(max(0, minimum - position), bytes.count)
@@ -45,7 +45,7 @@ struct ContentDefinedCutter {
     ) -> Bool {
         let end = min(count, index + (limit - position))
         guard index < end else { return false }
-        // Local copies: the loop is the hottest of the program and must keep everything in registers.
+        // Local copies: this is the program's hottest loop and must keep everything in registers.
         let values = gear.values
         var current = hash
         var cursor = index

@@ -1,4 +1,4 @@
-/// Cuts pieces of one length, for databases, whose pages stay where they are.
+/// Cuts pieces of equal length, for databases, whose pages do not move.
 struct FixedCutter {
     private let lengthBytes: Int
     private var position = 0

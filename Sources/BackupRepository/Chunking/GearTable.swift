@@ -1,7 +1,6 @@
-/// 256 random 64-bit numbers, one for each byte value: what the gear hash adds up. They come from SplitMix64, started with the
-/// repository's seed, so that the table need not be stored.
+/// 256 random 64-bit numbers, one for each byte value, that the gear hash adds up. SplitMix64 derives them from the repository's seed, so they are not stored.
 ///
-/// `@unchecked Sendable`: the numbers are written once, in `init`, before anybody else can see them.
+/// `@unchecked Sendable`: the numbers are written once, in `init`, before another thread can see them.
 final class GearTable: @unchecked Sendable {
     let values: UnsafePointer<UInt64>
     private let storage: UnsafeMutablePointer<UInt64>

@@ -1,8 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// `config.copy`: the bytes of `config` once more, with a checksum that `config` itself cannot have (older programs refuse keys that they do not
-/// know), and in an encrypted repository with proof that whoever has the key has written them.
+/// `config.copy`: a copy of the bytes of `config`, with a checksum, which `config` itself cannot have (older programs reject unknown keys). In an encrypted
+/// repository it also has a proof that the writer had the key.
 struct ConfigurationCopy: Equatable, Sendable {
     private static let magic = "backupfs-config-copy"
     private static let formatVersion = "1"
@@ -10,7 +10,7 @@ struct ConfigurationCopy: Equatable, Sendable {
 
     /// The bytes of `config`.
     let bytes: [UInt8]
-    /// HMAC-SHA-256 of them, with the key that is only for that.
+    /// HMAC-SHA-256 of them, with a key used only for that.
     let proof: SHA256Digest?
 
     init(of bytes: [UInt8], keys: RepositoryKeys?) {
@@ -22,7 +22,7 @@ struct ConfigurationCopy: Equatable, Sendable {
         HMACSHA256.authenticate(bytes, key: keys.configuration)
     }
 
-    /// The checksum is that of all that follows it.
+    /// The checksum covers everything after it.
     func encode() -> [UInt8] {
         let rest = Array("format: \(Self.formatVersion)\nproof: \(proof?.hexadecimal ?? "none")\n\n".utf8) + bytes
         let head = "\(Self.magic)\nsha256: \(SHA256Hasher.hash(rest).hexadecimal)\n"
@@ -44,7 +44,7 @@ struct ConfigurationCopy: Equatable, Sendable {
             return String(line.dropFirst(key.count + 2))
         }
         guard try line() == Self.magic else { throw Self.damaged }
-        // First, so that a flipped bit is not taken for a later version.
+        // Checked first, so that a flipped bit is not mistaken for a later version.
         guard try value("sha256") == SHA256Hasher.hash(Array(rest)).hexadecimal else { throw Self.damaged }
         let version = try value("format")
         guard version == Self.formatVersion else {

@@ -1,23 +1,23 @@
 import BackupCore
 import SystemIO
 
-/// `config` and `config.copy`: one flipped bit in either must cost nothing.
+/// `config` and `config.copy`: a single flipped bit in either must do no harm.
 struct ConfigurationFiles: Sendable {
     let layout: RepositoryLayout
 
-    /// What the two files say.
+    /// The contents of the two files.
     struct Reading: Sendable {
         let configuration: RepositoryConfiguration
-        /// Of the file that counts, as it is written.
+        /// Of the file that is used, as stored.
         let bytes: [UInt8]
         let copy: ConfigurationCopy?
-        /// What is wrong with one of the files, if anything is.
+        /// What is wrong with one of the files, if anything.
         let damage: BackupError?
-        /// What `config` says, where the copy counts and not that.
+        /// The contents of `config`, where the copy is used instead.
         fileprivate let other: [UInt8]?
     }
 
-    /// The copy counts where both differ, since it has a checksum; but a `config` of a later version is none of this program's business.
+    /// The copy wins where the two differ, since it has a checksum; but a `config` of a later version is left alone.
     /// - Throws: `noRepository`, `unsupportedVersion`, `repositoryDamaged`.
     func read() throws(BackupError) -> Reading {
         let (copy, copyDamage) = try readCopy()
@@ -71,7 +71,7 @@ struct ConfigurationFiles: Sendable {
         }
     }
 
-    /// Whether a later version may have written the file: more than one bit of it is another.
+    /// Whether a later version may have written the file: it differs in more than one bit.
     private func isOfLaterVersion(_ bytes: [UInt8], _ copy: ConfigurationCopy) -> Bool {
         do {
             _ = try RepositoryConfiguration(decoding: bytes)
@@ -83,8 +83,8 @@ struct ConfigurationFiles: Sendable {
         }
     }
 
-    /// Chooses what the key's owner has written: whoever can write to an encrypted repository must not be able to say how files are cut.
-    /// - Throws: `repositoryDamaged` when neither file is that.
+    /// Selects the file that the key's owner wrote: a user who can write to an encrypted repository must not be able to control how files are cut.
+    /// - Throws: `repositoryDamaged` when the key's owner wrote neither file.
     func authenticated(_ reading: Reading, _ keys: RepositoryKeys) throws(BackupError) -> Reading {
         guard let proof = reading.copy?.proof, proof != ConfigurationCopy.proof(of: reading.bytes, keys) else { return reading }
         if let other = reading.other, proof == ConfigurationCopy.proof(of: other, keys) {
@@ -99,14 +99,14 @@ struct ConfigurationFiles: Sendable {
             remedy: "Copy config and config.copy back from another copy of the repository.")
     }
 
-    /// What the two files say now, to whoever has the keys.
+    /// What the two files say now, for a caller that has the keys.
     func read(_ keys: RepositoryKeys?) throws(BackupError) -> Reading {
         let reading = try read()
         guard let keys else { return reading }
         return try authenticated(reading, keys)
     }
 
-    /// Writes the copy where there is none; for the holder of the writer's lock. Without it everything works as before.
+    /// Writes the copy if there is none; the caller holds the writer's lock. Everything works without a copy as well.
     func addCopy(_ reading: Reading, _ keys: RepositoryKeys?) {
         guard reading.damage == nil, reading.copy == nil, (try? FileSystem.exists(layout.configCopy)) == false else { return }
         try? write(ConfigurationCopy(of: reading.bytes, keys: keys))
@@ -116,7 +116,7 @@ struct ConfigurationFiles: Sendable {
         try OwnerOnly.publish(copy.encode(), to: layout.configCopy, temporaryFolder: layout.temporary)
     }
 
-    /// Makes both files what was read. What is damaged is kept in `damaged/`.
+    /// Writes to both files what was read. Damaged files are kept in `damaged/`.
     func repair(_ reading: Reading, _ keys: RepositoryKeys?) throws(BackupError) {
         for path in [layout.config, layout.configCopy] {
             guard let bytes = try? FileSystem.readFile(path, limitBytes: ConfigurationCopy.byteCountLimit) else { continue }

@@ -11,7 +11,7 @@ struct RepositoryConfiguration: Hashable, Sendable {
 
     /// 32 hexadecimal digits, random.
     let repositoryID: String
-    /// Without a gear seed, the repository is encrypted: the seed then comes from the key.
+    /// Without a gear seed the repository is encrypted, and the seed is derived from the key.
     let chunker: ChunkerParameters
 
     var isEncrypted: Bool { chunker.gearSeed == nil }
@@ -45,7 +45,7 @@ struct RepositoryConfiguration: Hashable, Sendable {
         self.chunker = chunker
     }
 
-    /// - Throws: `unsupportedVersion` for another format version and for keys this version does not have; `repositoryDamaged`.
+    /// - Throws: `unsupportedVersion` for another format version and for unknown keys; `repositoryDamaged`.
     init(decoding bytes: [UInt8]) throws(BackupError) {
         guard let text = String(validating: bytes, as: UTF8.self), text.hasSuffix("\n") else { throw Self.damaged("is cut off") }
         var lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()

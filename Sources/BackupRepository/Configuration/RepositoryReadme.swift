@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// The file that says to people what the folder is: `config` alone tells nothing to who finds the folder in ten years. No program reads it.
+/// A file that explains the folder to people: `config` alone means nothing to a user who finds the folder in ten years. No program reads it.
 enum RepositoryReadme {
     private static let text = """
         This folder is a repository of backupfs, a backup program for the data of one app.
@@ -22,7 +22,7 @@ enum RepositoryReadme {
 
         """
 
-    /// Writes it where it is missing. Nothing depends on it: a disk without room keeps no backup from being made.
+    /// Writes it if it is missing. Nothing depends on it: a full disk does not make a backup fail because of it.
     static func add(_ layout: RepositoryLayout) {
         guard (try? FileSystem.exists(layout.readme)) == false else { return }
         try? OwnerOnly.publish(Array(text.utf8), to: layout.readme, temporaryFolder: layout.temporary)

@@ -1,8 +1,7 @@
 import BackupCore
 
-/// Lines of a checksum listing as GNU `sha256sum` and `md5sum` print and read them:
-/// digest, two spaces, path, newline. When the path has a backslash, a newline or a carriage return, these are written `\\`,
-/// `\n` and `\r`, and the line starts with a backslash.
+/// Lines of a checksum listing in the format of GNU `sha256sum` and `md5sum`: digest, two spaces, path, newline. A backslash, a newline or a carriage return in
+/// the path is written `\\`, `\n` or `\r`, and the line then starts with a backslash.
 public enum ChecksumListing {
     static let separator: [UInt8] = [32, 32]
 

@@ -1,17 +1,16 @@
 import BackupCore
 
-/// Finds what two versions of a file have in common by the names of their chunks alone: none is read. Both are followed side by side, and
-/// where they part, the next chunk that both have within `windowCount` chunks brings them together again. Memory grows with the number of
-/// ranges, and not with the file.
+/// Finds the common ranges of two versions of a file by the names of their chunks alone; no chunk is read. Both are followed side by side. Where they diverge,
+/// the next chunk that both have within `windowCount` chunks aligns them again. Memory grows with the number of ranges, not with the file.
 struct ContentAlignment {
     private static let windowCount = 1024
-    /// Nearly always they come together again within so many.
+    /// They nearly always align again within this many chunks.
     private static let nearCount = 16
 
     /// The chunks of one version that were not passed yet.
     private struct Version {
         private var walk: ContentWalk
-        /// Opened, in order, from `passedCount` on.
+        /// Opened chunks in order, from `passedCount` on.
         private var opened: [FileContent.Element] = []
         private var passedCount = 0
         private(set) var position: UInt64 = 0
@@ -21,7 +20,7 @@ struct ContentAlignment {
             walk = ContentWalk(content, resolver)
         }
 
-        /// What comes next, if nothing was opened that was not passed.
+        /// The next element, if no opened chunk is left to pass.
         var unopened: FileContent.Element? { window.isEmpty ? walk.unopened : nil }
 
         /// Opens lists when the window becomes short, until it is full or the file ends.
@@ -53,7 +52,7 @@ struct ContentAlignment {
         self.new = Version(new, resolver)
     }
 
-    /// - Returns: ranges in ascending order in both versions, none next to another.
+    /// - Returns: ranges in ascending order in both versions; adjacent ones are merged.
     /// - Throws: `repositoryDamaged` when a content list cannot be read.
     static func commonRanges(
         old: FileContent, new: FileContent, resolver: ContentResolver
@@ -65,7 +64,7 @@ struct ContentAlignment {
 
     /// - Returns: false at the end of one of them.
     private mutating func step() throws(BackupError) -> Bool {
-        // Whole lists are compared by their names, too.
+        // Whole lists are compared by name, too.
         if let element = old.unopened, element == new.unopened {
             add(length: element.length)
             old.passUnopened()
@@ -97,7 +96,7 @@ struct ContentAlignment {
                 return
             }
         }
-        // Half a window stays, for chunks that stand much farther on in one of them.
+        // Half a window stays, for chunks that are much farther on in one of the versions.
         old.pass((old.window.count + 1) / 2)
         new.pass((new.window.count + 1) / 2)
     }
@@ -113,7 +112,7 @@ struct ContentAlignment {
 }
 
 extension Repository {
-    /// What two versions of a file have in common, as far as whole chunks tell. Nothing but content lists is read.
+    /// The common ranges of two versions of a file, as far as whole chunks show them. Only content lists are read.
     /// - Returns: ranges in ascending order in both versions.
     /// - Throws: `repositoryDamaged` when a content list cannot be read.
     public func commonRanges(old: FileContent, new: FileContent) throws(BackupError) -> [CommonRange] {

@@ -1,13 +1,12 @@
 import BackupCore
 
-/// A chunk that holds elements of a file's content, for files with many chunks. Equal runs of chunks give equal lists, so
-/// files and versions share them.
+/// A chunk that holds elements of a file's content, for files with many chunks. Equal runs of chunks give equal lists, so files and versions share them.
 enum ContentList {
     private static let magic: [UInt8] = Array("BFSL".utf8)
     private static let version: UInt16 = 1
-    /// Lists may stand in lists; deeper than this nothing writes them.
+    /// Lists may contain lists; the writer never nests them deeper than this.
     static let depthLimit = 8
-    /// So many pieces make up a file at most: 4 TiB of media, or a database of 64 GiB. It guards the memory of whoever opens one.
+    /// The maximum number of pieces of a file: 4 TiB of media, or a database of 64 GiB. It limits the memory needed to open a file.
     static let pieceCountLimit = 4 << 20
 
     static func encode(_ content: FileContent) -> [UInt8] {

@@ -1,9 +1,9 @@
 import BackupCore
 
-/// Goes along a file's elements and opens content lists as it comes to them. Memory grows with the lists that are open, and not with the file.
+/// Iterates over a file's elements and opens content lists on the way. Memory grows with the open lists, not with the file.
 struct ContentWalk {
     private let resolver: ContentResolver
-    /// What was not passed yet, the next one last.
+    /// The elements not passed yet, the next one last.
     private var rest: [FileContent.Element]
 
     init(_ content: FileContent, _ resolver: ContentResolver) {
@@ -12,14 +12,14 @@ struct ContentWalk {
     }
 
     var isAtEnd: Bool { rest.isEmpty }
-    /// The next element, be it a list.
+    /// The next element, which may be a list.
     var unopened: FileContent.Element? { rest.last }
 
-    /// Passes the next element, be it a list with all that is in it.
+    /// Passes the next element; a list is passed with everything in it.
     mutating func passUnopened() { rest.removeLast() }
 
-    /// The next element that is no list.
-    /// - Parameter opened: told of each list that is opened on the way.
+    /// The next element that is not a list.
+    /// - Parameter opened: called with each list that is opened on the way.
     /// - Throws: `repositoryDamaged` when a list cannot be read.
     mutating func next(_ opened: (ChunkID) -> Void = { _ in }) throws(BackupError) -> FileContent.Element? {
         while let element = rest.popLast() {

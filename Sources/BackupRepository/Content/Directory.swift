@@ -1,19 +1,19 @@
 import BackupCore
 
-/// A folder of a snapshot, as its directory object tells it.
+/// A folder of a snapshot, as its directory object records it.
 public struct Directory: Sendable {
     /// Sorted by the bytes of their names, each name once.
     public let entries: [TreeEntry]
     public let totals: DirectoryTotals
 
-    /// A million entries with long names stay below it: it guards the memory of whoever reads a damaged one.
+    /// A million entries with long names stay below it: it limits the memory that reading a damaged object takes.
     static let byteCountLimit = 1 << 30
 
     /// Sorts the entries.
-    /// - Throws: `invalidArgument` for a name that occurs twice or that is not a safe path component.
+    /// - Throws: `invalidArgument` for a name that occurs twice or is not a safe path component.
     public init(entries: some Sequence<TreeEntry>) throws(BackupError) {
         var sorted = Array(entries)
-        // A copy of a million entries is worth the look.
+        // The check is cheaper than sorting a copy of a million entries.
         let isSorted = sorted.indices.dropFirst().allSatisfy { !(sorted[$0].name < sorted[$0 - 1].name) }
         if !isSorted { sorted.sort { $0.name < $1.name } }
         for (index, entry) in sorted.enumerated() {
@@ -32,7 +32,7 @@ public struct Directory: Sendable {
         totals = DirectoryTotals(of: sorted)
     }
 
-    /// Where `name` stands in `entries`.
+    /// The index of `name` in `entries`.
     public func index(named name: FileName) -> Int? {
         let place = entries.partitioningIndex { $0.name >= name }
         return place < entries.count && entries[place].name == name ? place : nil
@@ -41,10 +41,10 @@ public struct Directory: Sendable {
     public func entry(named name: FileName) -> TreeEntry? { index(named: name).map { entries[$0] } }
 }
 
-/// How a folder is written (format document, "Directory object").
+/// The encoding of a folder (format document, "Directory object").
 extension Directory {
     private static let magic: [UInt8] = Array("BFSD".utf8)
-    /// Version 2 may have metadata in its entries. Without any it is written as version 1, which older programs read.
+    /// In version 2, entries may have metadata. A folder without any is written as version 1, which older programs read.
     static let plainVersion: UInt16 = 1
     static let metadataVersion: UInt16 = 2
     /// The shortest entry: kind, flags, a name of one byte, mode, time, an empty content.
@@ -67,8 +67,8 @@ extension Directory {
         self.init(sorted: entries)
     }
 
-    /// Whether `bytes` are read as this folder. Takes no memory for a second one.
-    /// - Throws: as reading.
+    /// Whether `bytes` decode to this folder. Does not allocate a second folder.
+    /// - Throws: as decoding does.
     func isEqual(toEncoded bytes: [UInt8]) throws(BackupError) -> Bool {
         var count = 0
         var isEqual = true

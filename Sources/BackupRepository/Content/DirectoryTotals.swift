@@ -1,19 +1,19 @@
 import BackupCore
 
-/// Sums over everything below a folder, at any depth. Paths are counted relative to that folder. They are stored with each
-/// folder, so that sizes of whole trees and of listings over them are known without walking.
+/// Sums over everything below a folder, at any depth. Paths are relative to that folder. The sums are stored with each folder, so the sizes of whole trees and
+/// their listings are known without a walk.
 ///
-/// Sums wrap around instead of trapping: damaged bytes may say anything.
+/// Sums wrap around instead of trapping: damaged bytes may hold any number.
 public struct DirectoryTotals: Hashable, Sendable {
     public private(set) var fileCount: UInt64 = 0
-    /// Folders below this one, without itself.
+    /// Folders below this one, excluding itself.
     public private(set) var directoryCount: UInt64 = 0
     public private(set) var symbolicLinkCount: UInt64 = 0
     /// Bytes of all files.
     public private(set) var byteCount: UInt64 = 0
     /// Sum of the lengths of the files' paths.
     public private(set) var pathByteCount: UInt64 = 0
-    /// The same with the paths as a checksum listing writes them (`ChecksumListing`), without the leading backslash.
+    /// The same, with paths escaped as in a checksum listing (`ChecksumListing`), without the leading backslash.
     public private(set) var escapedPathByteCount: UInt64 = 0
     /// Files whose path needs escaping in a listing.
     public private(set) var escapedFileCount: UInt64 = 0
@@ -51,7 +51,7 @@ public struct DirectoryTotals: Hashable, Sendable {
         escapedFileCount &+= other.escapedFileCount
     }
 
-    /// The same sums with `prefix` put before every path.
+    /// The same sums with `prefix` prepended to every path.
     func prefixed(by prefix: [UInt8]) -> DirectoryTotals {
         var result = self
         let escapedCount = ChecksumListing.escapedByteCount(prefix)
@@ -61,10 +61,10 @@ public struct DirectoryTotals: Hashable, Sendable {
         return result
     }
 
-    /// Size in bytes of the listing that `sha256sum` or a program like it prints for all files below the folder.
+    /// Size in bytes of the listing that `sha256sum` or a similar program prints for all files below the folder.
     /// - Parameters:
     ///   - digestHexLength: hexadecimal digits of one digest: 64 for SHA-256, 32 for MD5.
-    ///   - pathPrefix: what stands before every path, with its slash.
+    ///   - pathPrefix: the prefix of every path, with its slash.
     public func listingSizeBytes(digestHexLength: Int, pathPrefix: [UInt8] = []) -> UInt64 {
         let totals = prefixed(by: pathPrefix)
         let perLine = UInt64(digestHexLength + ChecksumListing.separator.count + 1)

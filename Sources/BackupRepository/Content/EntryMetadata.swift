@@ -1,8 +1,8 @@
 import BackupCore
 
-/// What is kept of a file or folder beside content, mode and time. Most entries have none of it, and then no such object: a folder may have a million.
+/// What is stored of a file or folder besides content, mode and time. Most entries have none, and then no such object: a folder may have a million entries.
 public final class EntryMetadata: Hashable, Sendable {
-    /// Which file a name stands for: names in one snapshot with the same identity are those of one file.
+    /// The file that a name refers to: names with the same identity in one snapshot are hard links to one file.
     public struct Link: Hashable, Sendable {
         /// 0 is the file system of the media folder.
         public let fileSystem: UInt64
@@ -14,16 +14,16 @@ public final class EntryMetadata: Hashable, Sendable {
         }
     }
 
-    /// `nil` where it is the one that the snapshot's record names.
+    /// `nil` where it is the owner that the snapshot's record names.
     public let owner: FileOwner?
     /// Of a file with several names.
     public let link: Link?
-    /// How many bytes of the file lie in holes; 0 for none.
+    /// The number of bytes of the file that are in holes; 0 for none.
     public let holeBytes: UInt64
     /// Sorted by name, each once.
     public let extendedAttributes: [ExtendedAttribute]
 
-    /// - Returns: `nil` where there is nothing to keep.
+    /// - Returns: `nil` if there is nothing to store.
     public static func of(
         owner: FileOwner? = nil, link: Link? = nil, holeBytes: UInt64 = 0, extendedAttributes: [ExtendedAttribute] = []
     ) -> EntryMetadata? {

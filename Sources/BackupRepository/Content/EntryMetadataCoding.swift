@@ -1,6 +1,6 @@
 import BackupCore
 
-/// How it is written in an entry of a directory object of version 2 (format document, "Directory object").
+/// The encoding in an entry of a directory object of version 2 (format document, "Directory object").
 extension EntryMetadata {
     enum Flag {
         static let owner: UInt8 = 4
@@ -34,7 +34,7 @@ extension EntryMetadata {
         }
     }
 
-    /// - Returns: `nil` where the flags name nothing.
+    /// - Returns: `nil` if no flag is set.
     /// - Throws: `repositoryDamaged`.
     static func decode(flags: UInt8, _ reader: inout ByteReader) throws(BackupError) -> EntryMetadata? {
         var owner: FileOwner?

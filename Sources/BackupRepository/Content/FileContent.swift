@@ -1,15 +1,14 @@
 import BackupCore
 import SystemIO
 
-/// What a file consists of: pieces one after the other. It names chunks by their content, never by where they lie, so it stays
-/// true when packs are rewritten.
+/// The content of a file: a sequence of pieces. It names chunks by their content, never by where they are stored, so it stays valid when packs are rewritten.
 public struct FileContent: Hashable, Sendable {
     public enum Element: Hashable, Sendable {
         /// The bytes themselves.
         case literal([UInt8])
         /// All plain bytes of a chunk.
         case chunk(ChunkID, plainLength: UInt32)
-        /// A chunk that holds further elements (`ContentList`), which make up `plainLength` bytes together.
+        /// A chunk that holds further elements (`ContentList`), which together make up `plainLength` bytes.
         case list(ChunkID, plainLength: UInt64)
 
         /// Length of the plain bytes.
@@ -28,7 +27,7 @@ public struct FileContent: Hashable, Sendable {
 
     public static let empty = FileContent(elements: [])
 
-    /// Empty elements are dropped, and neighbouring literals become one.
+    /// Drops empty elements and merges adjacent literals.
     public init(elements: some Sequence<Element>) {
         var merged: [Element] = []
         var size: UInt64 = 0
@@ -46,7 +45,7 @@ public struct FileContent: Hashable, Sendable {
 
     public init(literal bytes: [UInt8]) { self.init(elements: [.literal(bytes)]) }
 
-    /// Several contents one after the other. Chunks and lists are taken over as they are: nothing is read or hashed.
+    /// Concatenates several contents. Chunks and lists are reused unchanged: nothing is read or hashed.
     public static func concatenating(_ contents: some Sequence<FileContent>) -> FileContent {
         FileContent(elements: contents.flatMap(\.elements))
     }
@@ -56,21 +55,21 @@ public struct FileContent: Hashable, Sendable {
         elements.contains { if case .list = $0 { true } else { false } }
     }
 
-    /// The bytes, when they all lie in this value.
+    /// The bytes, if all of them are in this value.
     public var literalBytes: [UInt8]? {
         if elements.isEmpty { return [] }
         guard elements.count == 1, case .literal(let bytes) = elements[0] else { return nil }
         return bytes
     }
 
-    /// A digest that other contents do not have; two cuts of the same bytes may have two.
+    /// A digest that differs for different bytes; two ways to cut the same bytes may have different digests.
     public var fingerprint: SHA256Digest {
         var writer = ByteWriter()
         encode(into: &writer)
         return SHA256Hasher.hash(writer.bytes)
     }
 
-    /// One chunk or list is enough to tell contents apart in a hash table.
+    /// The first chunk or list is enough to distinguish contents in a hash table.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(size)
         if let first = elements.first { hasher.combine(first) }

@@ -1,6 +1,6 @@
 import BackupCore
 
-/// How a file's content is written (format document, "Content").
+/// The encoding of a file's content (format document, "Content").
 extension FileContent {
     private enum Tag {
         static let literal: UInt8 = 0
@@ -30,7 +30,7 @@ extension FileContent {
     /// - Throws: `repositoryDamaged` for anything that `encode` would not write.
     init(decoding reader: inout ByteReader) throws(BackupError) {
         let count = Int(try reader.read(UInt32.self))
-        // The shortest element has 6 bytes: a count that cannot be true is found before anything is allocated for it.
+        // The shortest element has 6 bytes. An impossible count is rejected before anything is allocated for it.
         guard count <= reader.remainingCount / 6 else {
             throw BackupError(.repositoryDamaged, "a content has more elements than bytes")
         }
@@ -40,7 +40,7 @@ extension FileContent {
         for _ in 0..<count {
             let element = try Self.decodeElement(&reader)
             let (sum, overflow) = size.addingReportingOverflow(element.length)
-            // Found here: putting a million of them together takes hours.
+            // Rejected here: merging a million of them takes hours.
             if case .literal = element, case .literal = elements.last {
                 throw BackupError(.repositoryDamaged, "a content is not in its shortest form")
             }

@@ -1,7 +1,6 @@
 import BackupCore
 
-/// What tells, besides size and modification time, that a file of the app is still the one that was backed up: then it
-/// need not be read again.
+/// What identifies, besides size and modification time, a file of the app as unchanged since its backup, so that it need not be read again.
 public struct SourceIdentity: Hashable, Sendable {
     public let inode: UInt64
     public let changeTime: Timestamp

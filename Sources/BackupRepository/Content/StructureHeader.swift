@@ -1,9 +1,9 @@
 import BackupCore
 import SystemIO
 
-/// What most of the repository's structures start with: a magic, a 16-bit version and 16 bits of zero.
+/// The start of most of the repository's structures: a magic number, a 16-bit version and 16 zero bits.
 enum StructureHeader {
-    /// - Throws: `repositoryDamaged` for another magic, `unsupportedVersion` for another version.
+    /// - Throws: `repositoryDamaged` for another magic number, `unsupportedVersion` for another version.
     static func read(
         _ reader: inout ByteReader, magic: [UInt8], version: UInt16, name: Message
     ) throws(BackupError) {
@@ -25,13 +25,13 @@ enum StructureHeader {
         return found
     }
 
-    /// For a kind or a flag that this version does not have. It stands in bytes that a name or checksum proves, so a later version wrote it: it is never
-    /// damage, which a repair would set aside.
+    /// The error for a kind or flag that this version does not know. A name or checksum proves the bytes around it, so a later version wrote it. It must not be
+    /// treated as damage, which a repair would set aside.
     static func unknown(_ what: Message) -> BackupError {
         BackupError(.unsupportedVersion, what, remedy: "Use a newer version of backupfs.")
     }
 
-    /// Whether the last four bytes are the CRC-32 of all before them, as in labels, source documents and the register.
+    /// Whether the last four bytes are the CRC-32 of everything before them, as in labels, source documents and the register.
     static func endsWithChecksum(_ bytes: [UInt8]) -> Bool {
         guard bytes.count >= 4 else { return false }
         var reader = ByteReader(bytes[(bytes.count - 4)...])

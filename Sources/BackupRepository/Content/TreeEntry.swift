@@ -14,18 +14,18 @@ public struct TreeEntry: Hashable, Sendable {
     /// Permission bits and file type, as in `st_mode`.
     public let mode: UInt32
     public let modificationTime: Timestamp
-    /// A file's bytes; a symbolic link's target; for a folder the bytes of its directory object.
+    /// A file's bytes, a symbolic link's target, or the bytes of a folder's directory object.
     public let content: FileContent
     /// For files only.
     public let checksums: Checksums?
     /// For folders only.
     public let totals: DirectoryTotals?
-    /// Where the file came from, for files that were read from a folder of the app.
+    /// The inode and change time of the original, for files that were read from a folder of the app.
     public let sourceIdentity: SourceIdentity?
-    /// Owner, extended attributes and the like; `nil` for none.
+    /// Owner, extended attributes and similar; `nil` for none.
     public let metadata: EntryMetadata?
 
-    /// The folder; `nil` for what is none.
+    /// The stored folder; `nil` for a file or link.
     public var storedDirectory: StoredDirectory? { totals.map { StoredDirectory(content: content, totals: $0) } }
 
     init(
@@ -72,7 +72,7 @@ public struct TreeEntry: Hashable, Sendable {
             content: stored.content, checksums: nil, totals: stored.totals, sourceIdentity: nil, metadata: metadata)
     }
 
-    /// - Parameter target: what the link points to, as bytes.
+    /// - Parameter target: the path that the link contains, as bytes.
     public static func symbolicLink(
         name: FileName, target: [UInt8], modificationTime: Timestamp, metadata: EntryMetadata? = nil
     ) -> TreeEntry {
@@ -81,16 +81,16 @@ public struct TreeEntry: Hashable, Sendable {
             content: FileContent(literal: target), checksums: nil, totals: nil, sourceIdentity: nil, metadata: metadata)
     }
 
-    /// Size in bytes as stat(2) tells it: of a file, or of a link's target; 0 for folders.
+    /// Size in bytes, as in stat(2): of a file, or of a link's target; 0 for folders.
     public var size: UInt64 { kind == .directory ? 0 : content.size }
 
-    /// The permission bits of a copy. Not set-user-ID and set-group-ID: a copy that root makes, where owners are not restored, would run as root.
+    /// The permission bits of a copy. They exclude set-user-ID and set-group-ID: a copy that root creates without restoring owners would run as root.
     public var restoredPermissions: UInt32 { mode & 0o1777 }
 
-    /// Where a symbolic link points to.
+    /// The target of a symbolic link.
     public var linkTarget: [UInt8]? { kind == .symbolicLink ? content.literalBytes : nil }
 
-    /// Whether two names can be those of one file: all that is kept of it is the same.
+    /// Whether two names can be hard links to one file: everything stored about them is equal.
     public func isSameFile(as other: TreeEntry) -> Bool {
         kind == .file && other.kind == .file && mode == other.mode && modificationTime == other.modificationTime
             && size == other.size && checksums == other.checksums && metadata == other.metadata

@@ -1,6 +1,6 @@
 import BackupCore
 
-/// How an entry is written in a directory object (format document, "Directory object").
+/// The encoding of an entry in a directory object (format document, "Directory object").
 extension TreeEntry {
     private enum Flag {
         static let checksums: UInt8 = 1

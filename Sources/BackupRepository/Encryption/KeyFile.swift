@@ -1,8 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// The file that holds an encrypted repository's master key, wrapped by a key that comes from the password (format document, "The key file").
-/// A new password wraps the same master key anew; nothing else changes.
+/// The file with an encrypted repository's master key, wrapped by a key derived from the password (format document, "The key file"). A new password only wraps
+/// the same master key again.
 struct KeyFile: Hashable, Sendable {
     private static let magic = "backupfs-key"
     private static let formatVersion = 1
@@ -10,13 +10,13 @@ struct KeyFile: Hashable, Sendable {
     static let masterKeyByteCount = 32
     static let byteCountLimit = 4096
 
-    /// Everything before the wrapped key, which the wrapping is bound to.
+    /// Everything before the wrapped key; it is authenticated with the key.
     private let header: [UInt8]
     private let parameters: Scrypt
     private let salt: [UInt8]
     private let wrapped: [UInt8]
 
-    /// Wraps a master key under a new salt.
+    /// Wraps a master key with a new salt.
     init(wrapping masterKey: SecretBytes, password: SecretBytes, repositoryID: String, cost: Scrypt) throws(BackupError) {
         parameters = cost
         salt = try SecureRandom.bytes(count: Self.saltByteCount)

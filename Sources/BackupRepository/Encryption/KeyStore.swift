@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// The key file in its place, and a second copy beside it: one damaged sector must not cost every backup.
+/// The key file and a second copy beside it: one damaged sector must not make every backup unreadable.
 struct KeyStore {
     private let layout: RepositoryLayout
     private let repositoryID: String
@@ -11,7 +11,7 @@ struct KeyStore {
         self.repositoryID = repositoryID
     }
 
-    /// The key file; from its copy if the file itself is missing or damaged.
+    /// The key file, or its copy if the file itself is missing or damaged.
     /// - Throws: `repositoryDamaged`, `unsupportedVersion`.
     func read() throws(BackupError) -> KeyFile {
         do throws(BackupError) {
@@ -27,7 +27,7 @@ struct KeyStore {
         }
     }
 
-    /// The master key. Where the file and its copy are both whole and differ, either may be the newer one: the one that the password opens counts.
+    /// The master key. If the file and its copy are both whole but differ, either may be the newer one. The one that the password opens is used.
     /// - Throws: `wrongPassword`; as `read`.
     func masterKey(password: SecretBytes) throws(BackupError) -> SecretBytes {
         let key = try read()
@@ -54,16 +54,15 @@ struct KeyStore {
 
     // MARK: Both files
 
-    /// Makes both files of a new repository, durably.
+    /// Creates both files of a new repository, durably.
     func create(_ key: KeyFile) throws(BackupError) {
         try publish(key, to: layout.keyCopy)
         try publish(key, to: layout.key)
     }
 
-    /// Puts another key file in place, durably: the copy first, and then the file itself, which counts until then. So a crash leaves the old password,
-    /// both or the new one, after an error the old one is valid, and after success nothing is left that the old one opens. For the holder of the lock on
-    /// names.
-    /// - Throws: what writing throws. Where even the old key cannot be put back, the message says that either password may be the right one.
+    /// Replaces the key file, durably: first the copy, then the file itself, which counts until then. So after a crash the old password, both or the new one
+    /// are valid; after an error the old one is valid; after success the old one opens nothing. The caller holds the lock on names.
+    /// - Throws: errors of writing. If not even the old key can be restored, the message says that either password may be valid.
     func replace(by key: KeyFile) throws(BackupError) {
         let old = try beginReplacement()
         do throws(BackupError) {
@@ -72,20 +71,20 @@ struct KeyStore {
             try publish(key, to: layout.key)
             try FaultInjection.reached("password.key-replaced")
         } catch {
-            // Where there was no key file that could be read, the new one is all that there is.
+            // If there was no readable key file, the new one is the only one.
             guard let old else { throw error }
             throw putBack(old, after: error)
         }
     }
 
-    /// What the two files held, to be put back after an error.
+    /// The previous contents of the two files, to be restored after an error.
     private struct Files {
         let key: KeyFile
         let copy: KeyFile
     }
 
-    /// - Returns: the key that counts, which then is in the file itself, since its copy goes first, and what the copy held; `nil` where neither file can
-    ///   be read, as under a mount that has the master key in its memory.
+    /// - Returns: the valid key, which then is in the file itself, since its copy is replaced first, and the key in the copy; `nil` if neither file can be
+    ///   read, as under a mount that has the master key in memory.
     private func beginReplacement() throws(BackupError) -> Files? {
         let key: KeyFile
         do throws(BackupError) {
@@ -98,12 +97,12 @@ struct KeyStore {
         return Files(key: key, copy: (try? read(layout.keyCopy)) ?? key)
     }
 
-    /// - Returns: what to say of it.
+    /// - Returns: the error to report.
     private func putBack(_ old: Files, after error: BackupError) -> BackupError {
         do throws(BackupError) {
-            // It may have been renamed, and only the folder not be durable.
+            // The file may have been renamed without its folder being durable.
             if !holds(old.key, layout.key) { try publish(old.key, to: layout.key) }
-            // The repository may have been opened by this one.
+            // The copy may be the one that opened the repository.
             if old.copy != old.key, !holds(old.copy, layout.keyCopy) { try publish(old.copy, to: layout.keyCopy) }
         } catch {
             return BackupError(
@@ -112,7 +111,7 @@ struct KeyStore {
                     "Keep both passwords. When the disk works again, see which one opens the repository, and run backupfs passwd again."
             )
         }
-        // Without that the new password opens it, too; a check says so.
+        // Otherwise the new password opens it, too; a check reports that.
         if !holds(old.copy, layout.keyCopy) { try? publish(old.copy, to: layout.keyCopy) }
         return BackupError(
             error.code, "the password has not been changed: \(error.message)", path: error.path, remedy: error.remedy)
@@ -122,7 +121,7 @@ struct KeyStore {
 
     // MARK: Damage
 
-    /// - Returns: `nil` for a file that is missing or damaged. One of a later version is neither.
+    /// - Returns: `nil` for a file that is missing or damaged. A file of a later version is neither.
     private func whole(_ path: String) throws(BackupError) -> KeyFile? {
         do throws(BackupError) {
             return try read(path)
@@ -132,7 +131,7 @@ struct KeyStore {
         }
     }
 
-    /// What is wrong with the files, if anything is.
+    /// What is wrong with the files, if anything.
     func damage() -> BackupError? {
         if let path = damagedPath() {
             return BackupError(
@@ -146,7 +145,7 @@ struct KeyStore {
             remedy: "Open it with the password that is to count, and set it again with: backupfs passwd")
     }
 
-    /// The file that is missing or damaged, while the other one is whole.
+    /// The missing or damaged file, when the other one is whole.
     private func damagedPath() -> String? {
         do throws(BackupError) {
             let isKeyWhole = try whole(layout.key) != nil
@@ -157,14 +156,13 @@ struct KeyStore {
         }
     }
 
-    /// Puts the whole one of the files in place of the other, if that is missing or damaged. Of two that are whole and differ none replaces the other:
-    /// it is not known which password is to count.
-    /// - Returns: whether it had to be.
+    /// Replaces a missing or damaged file by the other, whole one. If both are whole but differ, neither is replaced: the right password is unknown.
+    /// - Returns: whether a file was replaced.
     func repair() throws(BackupError) -> Bool {
         guard damagedPath() != nil else { return false }
         let lock = try WaitingLock.acquire(path: layout.namesLock)
         defer { withExtendedLifetime(lock) {} }
-        // Looked at again: another process may have set another password just now.
+        // Checked again: another process may just have set another password.
         guard let path = damagedPath() else { return false }
         try publish(try read(), to: path)
         return true

@@ -4,14 +4,13 @@ import SystemIO
 extension Repository {
     public var isEncrypted: Bool { configuration.isEncrypted }
 
-    /// What opens the repository without its password, for another process of the same user that is to go on with it; `nil` in a plain
-    /// repository. To be kept in memory only.
+    /// The key that opens the repository without its password, for another process of the
+    /// same user that continues with it; `nil` in a plain repository. Keep it in memory only.
     public var masterKey: SecretBytes? { protection.masterKey }
 
-    /// Wraps the master key with another password. No data is written again. A crash leaves the old password, both or the new one valid, and an error the
-    /// old one.
+    /// Wraps the master key with another password. No data is rewritten. After a crash the old password, the new one or both are valid; after an error the old.
     ///
-    /// Whoever has a copy of the old key file and the old password can still open the repository: the master key stays the same.
+    /// With a copy of the old key file and the old password, the repository can still be opened: the master key stays the same.
     /// - Throws: `notSupported` in a plain repository; `noSpace`, `inputOutput`.
     public func changePassword(to password: SecretBytes) throws(BackupError) {
         try changePassword(to: password, cost: .standard)
@@ -53,7 +52,7 @@ extension Repository {
             } catch {
                 throw error.at(layout.path)
             }
-            // Where nothing can be written, it stays a finding of the check.
+            // If nothing can be written, the check goes on reporting it.
             _ = try? store.repair()
         }
         return try RepositoryKeys(master: masterKey, repositoryID: configuration.repositoryID)

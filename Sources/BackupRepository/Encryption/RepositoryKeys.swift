@@ -1,10 +1,10 @@
 import BackupCore
 import SystemIO
 
-/// The keys of an encrypted repository. All come from its master key, so that none says anything about another.
+/// The keys of an encrypted repository. All are derived from its master key, so that none reveals anything about another.
 final class RepositoryKeys: Sendable {
     let master: SecretBytes
-    /// Each chunk is sealed with a key of its own, which comes from this one and the chunk's name.
+    /// Each chunk is sealed with its own key, derived from this one and the chunk's name.
     let chunks: SecretBytes
     /// Seals indexes, snapshot records and labels.
     let structures: SecretBytes
@@ -14,7 +14,7 @@ final class RepositoryKeys: Sendable {
     let catalog: SecretBytes
     /// Proves who wrote the config.
     let configuration: SecretBytes
-    /// Where files are cut must not be foreseeable, or the lengths of a file's chunks would tell which file it is.
+    /// Cut positions must be unpredictable, or the lengths of a file's chunks would reveal which file it is.
     let gearSeed: UInt64
 
     /// - Parameter repositoryID: 32 hexadecimal digits.

@@ -1,13 +1,12 @@
 import BackupCore
 import SystemIO
 
-/// How a repository names its chunks and what it writes instead of their stored bytes and of its structures: in a plain repository SHA-256 and
-/// the bytes themselves, in an encrypted one keyed names and sealed bytes. Everything that goes to packs, records and labels or comes from them
-/// passes through here. For any number of threads.
+/// How a repository names its chunks and encodes their stored bytes and its structures: in a plain repository SHA-256 and the bytes themselves, in an encrypted
+/// one keyed names and sealed bytes. Everything written to or read from packs, records and labels passes through here. Any number of threads may use it.
 struct RepositoryProtection: Sendable {
     let keys: RepositoryKeys?
 
-    /// That of a plain repository.
+    /// For a plain repository.
     static let none = RepositoryProtection(keys: nil)
 
     init(keys: RepositoryKeys?) { self.keys = keys }
@@ -30,11 +29,11 @@ extension RepositoryProtection {
     /// How many bytes a chunk takes in a pack beyond its stored bytes.
     static func overheadByteCount(isSealed: Bool) -> Int { isSealed ? AESGCM.overheadByteCount : 0 }
 
-    /// The chunk's bytes as they lie in a pack. Sealing takes a key of the chunk's own, so that random nonces never run out, and binds the chunk's
-    /// name, codec, lengths and base, but not the pack: whoever rewrites packs copies sealed chunks as they are.
+    /// The chunk's bytes as stored in a pack. Each chunk is sealed with its own key, so that random nonces never run out. Its name, codec, lengths and base are
+    /// authenticated, but not the pack, so that sealed chunks can be copied to another pack unchanged.
     /// - Parameters:
-    ///   - buffer: scratch space; what it held is replaced.
-    ///   - body: given the bytes, which are valid during the call only.
+    ///   - buffer: scratch space; its contents are replaced.
+    ///   - body: receives the bytes, which are valid during the call only.
     func withPackedBytes<Result>(
         of entry: PackEntry, stored: UnsafeRawBufferPointer, buffer: inout [UInt8],
         _ body: (UnsafeRawBufferPointer) throws(BackupError) -> Result
@@ -53,7 +52,7 @@ extension RepositoryProtection {
         return try buffer.withUnsafeBytesThrowing(count: count, body)
     }
 
-    /// Opens a chunk where it lies.
+    /// Opens a chunk in place.
     /// - Parameters:
     ///   - stored: the chunk's bytes between nonce and tag; afterwards its stored bytes.
     ///   - frame: nonce and tag, one after the other.
@@ -94,8 +93,8 @@ extension RepositoryProtection {
         return writer.bytes
     }
 
-    /// The chunk with its checksums masked, as they stand in the catalog, or from there with the masks taken off again: they would tell whether a
-    /// chunk is one that somebody knows.
+    /// The chunk with its checksums masked, as in the catalog; applied again, it removes
+    /// the masks. Plain checksums would reveal whether the repository has a known chunk.
     func maskingChecksums(_ chunk: StoredChunk) -> StoredChunk {
         guard let keys else { return chunk }
         var writer = ByteWriter()
@@ -114,7 +113,7 @@ extension RepositoryProtection {
 // MARK: - Structures
 
 extension RepositoryProtection {
-    /// A structure's bytes as they are written to disk.
+    /// A structure's bytes as written to disk.
     func seal(_ bytes: [UInt8], as structure: SealedStructure) throws(BackupError) -> [UInt8] {
         guard let keys else { return bytes }
         var sealed = structure.magic + [UInt8](repeating: 0, count: bytes.count + AESGCM.overheadByteCount)
@@ -131,7 +130,7 @@ extension RepositoryProtection {
         return sealed
     }
 
-    /// What `seal` was given.
+    /// Reverses `seal`.
     /// - Throws: `repositoryDamaged`.
     func open(_ sealed: [UInt8], as structure: SealedStructure) throws(BackupError) -> [UInt8] {
         guard let keys else { return sealed }

@@ -1,6 +1,6 @@
 import BackupCore
 
-/// What a sealed structure is for. It is bound to the sealed bytes, so that none can stand in another's place.
+/// The purpose of a sealed structure. It is authenticated with the sealed bytes, so that none can be used in another's place.
 enum SealedStructure {
     case packIndex(header: [UInt8])
     case snapshotRecord
@@ -8,7 +8,7 @@ enum SealedStructure {
     case source(SourceID)
     case register
 
-    /// Sealed files start with it; an index lies within a pack, whose header says that it is sealed.
+    /// Sealed files start with it. An index is inside a pack, whose header says that it is sealed.
     static let fileMagic: [UInt8] = Array("bfsseal\n".utf8)
 
     var name: String {

@@ -1,25 +1,25 @@
 import BackupCore
 import SystemIO
 
-/// Reads whole chunks in the order in which they will be written, as fast as the disk gives them: chunks that are neighbours in a pack come with
-/// one read, and a long one goes through in pieces that stay in the processor's cache. Used by one thread.
+/// Reads whole chunks in the order in which they will be written, at disk speed: chunks that are neighbours in a pack take one read, and a long chunk is read
+/// in pieces that fit into the processor's cache. One thread uses it.
 ///
-/// What is not as it should be is left to `ChunkReader`, which knows other places where a chunk may lie, and how to say what is wrong.
+/// `ChunkReader` handles every error: it knows other places where a chunk may be stored, and can report what is wrong.
 struct ChunkRunReader: ~Copyable {
     private static let windowByteCount = 1 << 20
-    /// Chunks between two that are wanted cost less to read than another call.
+    /// Reading the gap between two wanted chunks costs less than another call.
     private static let gapLimitBytes: UInt64 = 32 << 10
-    /// Chunks from this length on are not read together with others.
+    /// Chunks of this length or more are not read together with others.
     private static let longByteCount = 256 << 10
 
     private let reader: ChunkReader
     private let chunks: [StoredChunk]
     private var next = 0
     private let window: UnsafeMutableRawBufferPointer
-    /// How much longer a chunk is in a pack than its stored bytes: when it is sealed, there is a nonce before and a tag behind them.
+    /// How much longer a sealed chunk is in a pack than its stored bytes: a nonce precedes them and a tag follows.
     private let overhead: Int
     private var plain: UnsafeMutableRawBufferPointer
-    /// What the window holds: bytes of `windowPack` from `windowStart` on.
+    /// The window's contents: bytes of `windowPack` from `windowStart` on.
     private var windowPack: PackID?
     private var windowStart: UInt64 = 0
     private var windowCount = 0
@@ -40,7 +40,7 @@ struct ChunkRunReader: ~Copyable {
         plain.deallocate()
     }
 
-    /// Gives the next chunk's plain bytes, in one piece or several. A chunk may turn out to be damaged after some of it was given.
+    /// Passes the next chunk's plain bytes to `body`, in one or more pieces. Damage may be found after some of them were passed.
     /// - Returns: the chunk, or `nil` after the last one.
     mutating func readNext(
         _ body: (UnsafeRawBufferPointer) throws(ExtractionFailure) -> Void
@@ -73,7 +73,7 @@ struct ChunkRunReader: ~Copyable {
         try bytes.withUnsafeBytesThrowing { (bytes) throws(ExtractionFailure) in try body(bytes) }
     }
 
-    /// The chunk's stored bytes, from the window; it is filled anew when they are not in it.
+    /// The chunk's stored bytes, from the window, which is refilled if they are not in it.
     private mutating func storedBytes(_ index: Int, _ file: SharedFile) -> UnsafeRawBufferPointer? {
         let chunk = chunks[index]
         let length = Int(chunk.storedLength) + overhead
@@ -95,7 +95,7 @@ struct ChunkRunReader: ~Copyable {
         return overhead == 0 ? UnsafeRawBufferPointer(packed) : opened(chunk, packed)
     }
 
-    /// Opens a sealed chunk where it lies in the window; `nil` when it is not what was sealed, or was opened there before.
+    /// Opens a sealed chunk in the window, in place; `nil` when it is not genuine, or was already opened there.
     private func opened(_ chunk: StoredChunk, _ packed: UnsafeMutableRawBufferPointer) -> UnsafeRawBufferPointer? {
         let stored = UnsafeMutableRawBufferPointer(
             rebasing: packed[AESGCM.nonceByteCount..<packed.count - AESGCM.tagByteCount])
@@ -104,7 +104,7 @@ struct ChunkRunReader: ~Copyable {
         return isGenuine ? UnsafeRawBufferPointer(stored) : nil
     }
 
-    /// How many bytes hold this chunk and those after it that lie behind it in the same pack.
+    /// The number of bytes that hold this chunk and the chunks that follow it closely in the same pack.
     private func runLength(from index: Int) -> Int {
         let start = chunks[index].packOffset
         var end = start + UInt64(Int(chunks[index].storedLength) + overhead)
@@ -118,7 +118,7 @@ struct ChunkRunReader: ~Copyable {
         return Int(end - start)
     }
 
-    /// The plain bytes of a chunk, checked; `nil` when they are not those that were stored.
+    /// The verified plain bytes of a chunk; `nil` when they are not those that were stored.
     private mutating func expanded(_ chunk: StoredChunk, _ stored: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         let bytes: UnsafeRawBufferPointer
         if chunk.codec == .raw {

@@ -3,11 +3,11 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// A file that is being extracted in one part or several, by one thread or several. It gets its time with its last reference. A file that could not be
-/// written as a whole is removed then.
+/// A file that is being extracted in one or more parts, by one or more threads. When the last reference is released, it gets its time, or is removed if it
+/// could not be written completely.
 final class ExtractedFile: Sendable {
     private struct State {
-        /// Checksum and length of each part that is written, by its number.
+        /// Checksum and length of each written part, by its number.
         var parts: [Int: (crc32: UInt32, length: UInt64)] = [:]
         var hasFailed = false
     }
@@ -40,7 +40,7 @@ final class ExtractedFile: Sendable {
 
     private var hasHoles: Bool { entry.metadata?.holeBytes ?? 0 > 0 }
 
-    /// What is kept of the file beside its bytes. Where it cannot be had the file stays, and that is noted.
+    /// Restores what is stored of the file besides its bytes. If that fails, the file stays and the failure is recorded.
     private func restoreMetadata() {
         var problem: BackupError?
         if let owner = folder.owner(of: entry) {
@@ -53,10 +53,10 @@ final class ExtractedFile: Sendable {
         if let problem { ledger.addIncomplete(problem, path: folder.path + entry.name.bytes) }
     }
 
-    /// Notes that a part lies in the file.
+    /// Records that a part has been written.
     func finish(part: Int, crc32: UInt32, length: UInt64) { state.withLock { $0.parts[part] = (crc32, length) } }
 
-    /// Notes that the file cannot be read from the repository. The first reason counts.
+    /// Records that the file cannot be read from the repository. Only the first reason is reported.
     func fail(_ error: BackupError) {
         let isFirst = state.withLock { state in
             defer { state.hasFailed = true }
@@ -73,7 +73,7 @@ final class ExtractedFile: Sendable {
             crc32 = size == 0 ? part.crc32 : CRC32.combine(crc32, part.crc32, secondLength: part.length)
             size += part.length
         }
-        // The chunks were whole; whether they are this file's is told by its own checksum.
+        // The chunks were whole; only the file's own checksum shows whether they are this file's.
         if !state.hasFailed, size != entry.size || crc32 != entry.checksums?.crc32 {
             fail(BackupError(.repositoryDamaged, "the file's content is not what was backed up"))
         }

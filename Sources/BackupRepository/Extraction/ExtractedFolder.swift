@@ -2,22 +2,22 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// A folder that is being extracted. It gets its mode and time when nobody fills it any more: with its last reference, which its files hold while
-/// they are written, and its folders until they are finished themselves.
+/// A folder that is being extracted. It gets its mode and time when its last reference is released, that is, when nothing more is written into it. Its files
+/// hold a reference while they are written, and its subfolders until they are finished.
 final class ExtractedFolder: Sendable {
     let handle: FolderHandle
-    /// Seen from the folder that is extracted, with a slash at its end; empty for that folder itself.
+    /// Relative to the extracted folder, with a slash at its end; empty for that folder itself.
     let path: [UInt8]
     private let parent: ExtractedFolder?
-    /// `nil` for the folder that is extracted into.
+    /// `nil` for the target folder of the extraction.
     private let entry: TreeEntry?
-    /// Of what lies in it and names no other.
+    /// The owner of entries below it that name none.
     private let ownerInside: FileOwner?
     private let permissions: UInt32?
     private let modificationTime: Timestamp
     private let ledger: ExtractionLedger
 
-    /// The folder that is extracted into, which is left as it is.
+    /// The target folder of the extraction; its own attributes are not changed.
     init(_ handle: FolderHandle, _ ledger: ExtractionLedger) {
         self.handle = handle
         self.ledger = ledger
@@ -29,7 +29,7 @@ final class ExtractedFolder: Sendable {
         modificationTime = Timestamp(seconds: 0)
     }
 
-    /// Makes the folder.
+    /// Creates the folder.
     init(_ entry: TreeEntry, in parent: ExtractedFolder) throws(BackupError) {
         handle = try parent.handle.makeFolder(entry.name)
         path = parent.path + entry.name.bytes + [UInt8(ascii: "/")]
@@ -44,15 +44,15 @@ final class ExtractedFolder: Sendable {
 
     private static let mediaName: FileName = "media"
 
-    /// Whom a file, folder or link in it is to be given to; `nil` for nobody but who makes it.
+    /// The owner to set for an entry in this folder; `nil` to leave it with the user who runs the extraction.
     func owner(of entry: TreeEntry) -> FileOwner? {
         ledger.restoresOwners ? entry.metadata?.owner ?? ownerInside : nil
     }
 
-    /// The folder's own. Where it cannot be had the folder stays, and that is noted.
+    /// Restores the folder's own metadata. If that fails, the folder stays and the failure is recorded.
     private func restoreMetadata(_ entry: TreeEntry) {
         var problem: BackupError?
-        // The media folder's own owner is that of what lies in it.
+        // The media folder has the same owner as its contents.
         if let owner = entry.metadata?.owner ?? ownerInside, ledger.restoresOwners {
             do throws(BackupError) { try handle.setOwner(owner) } catch { problem = error }
         }

@@ -1,7 +1,6 @@
 import BackupCore
 
-/// Why a file could not be extracted: because the repository could not be read, which concerns this file alone, or because nothing can be
-/// written any more.
+/// Why a file could not be extracted: because the repository could not be read, which concerns this file alone, or because nothing can be written any more.
 enum ExtractionFailure: Error {
     case content(BackupError)
     case target(BackupError)

@@ -2,15 +2,15 @@ import BackupCore
 import Glibc
 import Synchronization
 
-/// What all threads of an extraction have done so far.
+/// The progress and results of all threads of an extraction.
 final class ExtractionLedger: Sendable {
     private let state = Mutex(ExtractionReport())
     private let totals: DirectoryTotals
     private let phase: Message
     private let progress: ProgressHandler?
-    /// Of what lies in the media folder and names no other; `nil` where it is not known, or only root could give it.
+    /// The owner of entries in the media folder that name none; `nil` if unknown, or if only root could set it.
     let mediaOwner: FileOwner?
-    /// Only root can give files to others.
+    /// Only root can change the owner of files.
     let restoresOwners = geteuid() == 0
 
     init(_ totals: DirectoryTotals, mediaOwner: FileOwner?, phase: Message, _ progress: ProgressHandler?) {
@@ -42,7 +42,7 @@ final class ExtractionLedger: Sendable {
         }
     }
 
-    /// Notes a file that is there, but not with all that is kept of it.
+    /// Records a file that was extracted without all of its metadata.
     func addIncomplete(_ error: BackupError, path: [UInt8]) {
         state.withLock { state in
             state.incompleteCount += 1

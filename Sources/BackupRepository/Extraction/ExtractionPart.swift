@@ -1,17 +1,17 @@
 import BackupCore
 import SystemIO
 
-/// A run of a file's elements, without lists: so much is extracted in one go.
+/// A run of a file's elements, without lists: the unit of extraction.
 struct ExtractionPart: Sendable {
     let file: ExtractedFile
-    /// Which part of its file it is, from 0 on.
+    /// The part's number in its file, from 0 on.
     let number: Int
-    /// Where it begins in the file, in bytes.
+    /// The part's offset in the file, in bytes.
     let offset: UInt64
     let elements: [FileContent.Element]
 
-    /// - Parameter chunks: gives the plain bytes of the part's chunks, in their order.
-    /// - Throws: when nothing can be written any more. What cannot be read is noted in the file.
+    /// - Parameter chunks: provides the plain bytes of the part's chunks, in order.
+    /// - Throws: when nothing can be written any more. Read errors are recorded in the file.
     func write(_ chunks: inout ChunkRunReader, _ repository: Repository) throws(BackupError) {
         var readCount = 0
         do {
@@ -23,13 +23,13 @@ struct ExtractionPart: Sendable {
             chunks.skip(elements.chunkIDs.count - readCount)
             switch error {
             case .target(let error): throw error
-            // Written over from its beginning, by a way that knows every place where a chunk may lie.
+            // Rewritten from its beginning, in a way that tries every place where a chunk is stored.
             case .content: try writeSlowly(repository)
             }
         }
     }
 
-    /// Looks each chunk up by itself.
+    /// Looks up each chunk separately.
     func writeSlowly(_ repository: Repository) throws(BackupError) {
         var ids = elements.chunkIDs[...]
         do {
@@ -50,7 +50,7 @@ struct ExtractionPart: Sendable {
         }
     }
 
-    /// Small chunks are gathered, so that a file of many costs few calls.
+    /// Small chunks are gathered, so that a file with many of them takes few calls.
     private static let gatheredByteCount = 256 << 10
 
     private func write(
@@ -101,6 +101,6 @@ struct ExtractionPart: Sendable {
 }
 
 extension [FileContent.Element] {
-    /// Of the chunks among them, in order.
+    /// The IDs of the chunks among them, in order.
     var chunkIDs: [ChunkID] { compactMap { if case .chunk(let id, _) = $0 { id } else { nil } } }
 }

@@ -1,13 +1,13 @@
 import BackupCore
 
-/// What an extraction wrote, and what it could not.
+/// What an extraction wrote, and what it could not write.
 public struct ExtractionReport: Sendable {
-    /// So many of the failures are told; all are counted.
+    /// At most this many failures are listed; all are counted.
     public static let failureLimit = 1_000
 
-    /// A file or folder that could not be read from the repository; it is not there.
+    /// A file or folder that could not be read from the repository; it was not created.
     public struct Failure: Sendable {
-        /// Seen from the folder that was extracted.
+        /// Relative to the extracted folder.
         public let path: FileName
         public let error: BackupError
     }
@@ -18,15 +18,14 @@ public struct ExtractionReport: Sendable {
     public internal(set) var failureCount = 0
     /// The first ones, sorted by path.
     public internal(set) var failures: [Failure] = []
-    /// How many files and folders are there without all of their extended attributes, or with another owner: the file system, or this user's rights, do
-    /// not allow them.
+    /// The number of files and folders that lack some extended attributes or have another owner: the file system or the user's rights do not allow them.
     public internal(set) var incompleteCount = 0
     /// The first of these.
     public internal(set) var firstIncomplete: Failure?
 }
 
 extension ExtractionReport.Failure {
-    /// What is to be said of files that are there without all that is kept of them; this is the first.
+    /// The message about files that were extracted without all of their metadata; this is the first of them.
     public func note(count: Int) -> Message {
         .plural(
             count, one: "\(count) file or folder lacks extended attributes, or its owner: \(path): \(error.message)",

@@ -1,12 +1,12 @@
 import BackupCore
 import SystemIO
 
-/// Writes a stored folder as files. One thread walks the folders, all processors read, check and write: small files in batches that are looked up,
-/// and mostly read, in one go; large ones in parts.
+/// Writes a stored folder as files. One thread walks the folders, all processors read, verify and write. Small files go in batches, which are looked up and
+/// mostly read in one call; large ones go in parts.
 struct TreeExtraction {
     private enum Limit {
         static let filesInBatch = 256
-        /// Each keeps a descriptor.
+        /// Each folder keeps a descriptor open.
         static let foldersInBatch = 16
         static let batchBytes: UInt64 = 4 << 20
         static let partBytes: UInt64 = 16 << 20
@@ -20,10 +20,10 @@ struct TreeExtraction {
         let folder: ExtractedFolder
     }
 
-    /// The first name of a file that may have others.
+    /// The first name of a file that may have more.
     private struct LinkedFile {
         let entry: TreeEntry
-        /// From the folder that is extracted into.
+        /// Relative to the target folder of the extraction.
         let folder: [UInt8]
     }
 
@@ -36,7 +36,7 @@ struct TreeExtraction {
     private var batchBytes: UInt64 = 0
     private var batchFolders = 0
 
-    /// - Parameter root: what is extracted into.
+    /// - Parameter root: the target folder.
     init(_ repository: Repository, into root: FolderHandle, _ ledger: ExtractionLedger, _ pool: WorkerPool) {
         self.repository = repository
         self.root = root
@@ -93,8 +93,7 @@ struct TreeExtraction {
 
     // MARK: Hard links
 
-    /// A file with several names. It is written by the thread that walks, whole, before another name is made for it: a name of a file that could not be
-    /// read would be one of half a file.
+    /// A file with several names. The walking thread writes it completely before it creates another name: otherwise that name could refer to half a file.
     private mutating func extractLinked(_ entry: TreeEntry, _ folder: ExtractedFolder) throws(BackupError) {
         guard let link = entry.metadata?.link else { return }
         if let first = linked[link], first.entry.isSameFile(as: entry), makeName(for: first, entry, folder) {
@@ -106,7 +105,7 @@ struct TreeExtraction {
         linked[link] = LinkedFile(entry: entry, folder: folder.path)
     }
 
-    /// - Returns: false where the file system has no hard links, or no more of this file, or the first name cannot be reached.
+    /// - Returns: false when the file system does not support hard links or no more of this file, or when the first name cannot be reached.
     private func makeName(for first: LinkedFile, _ entry: TreeEntry, _ folder: ExtractedFolder) -> Bool {
         var source: FolderHandle? = root
         for component in first.folder.split(separator: UInt8(ascii: "/")) {
@@ -119,7 +118,7 @@ struct TreeExtraction {
     private func writeWhole(_ entry: TreeEntry, _ folder: ExtractedFolder) throws(BackupError) {
         let file = try ExtractedFile(entry, in: folder, ledger)
         var cutter = PartCutter(file: file)
-        // When nothing can be written any more, the extraction ends; a list that cannot be read concerns this file alone.
+        // A write error ends the extraction; an unreadable list concerns this file alone.
         var failure: BackupError?
         do {
             try walk(entry.content, &cutter, depth: 0) { (part) throws(BackupError) in
@@ -155,11 +154,11 @@ struct TreeExtraction {
                     ledger.add(error, path: file.folder.path + file.entry.name.bytes)
                 }
             }
-            // When one of the chunks is nowhere, the files are looked up one by one.
+            // If a chunk is missing, the files are looked up one by one.
             let chunks = try? repository.catalog.locate(found.flatMap { $0.elements.chunkIDs })
             var reader = ChunkRunReader(chunks ?? [], repository.chunkReader)
             for (file, elements) in found {
-                // Created only now: a batch has more files than there may be descriptors.
+                // Not created earlier: a batch has more files than there may be descriptors.
                 let target = try ExtractedFile(file.entry, in: file.folder, ledger)
                 let part = ExtractionPart(file: target, number: 0, offset: 0, elements: elements)
                 if chunks == nil { try part.writeSlowly(repository) } else { try part.write(&reader, repository) }
@@ -176,7 +175,7 @@ struct TreeExtraction {
         do {
             try walk(entry.content, &cutter, depth: 0, submit)
         } catch {
-            // A list that cannot be read; what was handed in before is written in vain.
+            // A list cannot be read. The parts submitted before are written, but the file is removed in the end.
             file.fail(error)
             return
         }
@@ -242,13 +241,13 @@ struct TreeExtraction {
 }
 
 extension Repository {
-    /// Writes a stored folder as files, with their modes, times, extended attributes and hard links, and as root their owners, into an empty folder. Each file is checked while it is written: every chunk
-    /// against its checksum, and the file against its own. What cannot be read from the repository is left out and told; the rest is written.
-    /// Nothing is made durable: `FolderHandle.synchronizeFileSystem` does that for all of it.
+    /// Writes a stored folder as files into an empty folder, with modes, times, extended attributes, hard links and, as root, owners. Each file is verified
+    /// while it is written: every chunk against its checksum, and the file against its own. What cannot be read from the repository is left out and reported;
+    /// the rest is written. Nothing is made durable: `FolderHandle.synchronizeFileSystem` does that for all of it.
     /// - Parameters:
-    ///   - mediaOwner: of what lies in `media` and names no other owner (`Snapshot.mediaOwner`).
-    ///   - phase: what to call it in `progress`, which is told from several threads.
-    /// - Throws: when nothing can be written any more (`noSpace`, …); an unknown part of the files is there then.
+    ///   - mediaOwner: the owner of entries in `media` that name none (`Snapshot.mediaOwner`).
+    ///   - phase: the name of this phase in `progress`, which is called from several threads.
+    /// - Throws: when nothing can be written any more (`noSpace`, …); some of the files may exist then.
     public func extract(
         _ root: Directory, into path: String, mediaOwner: FileOwner? = nil, phase: Message, progress: ProgressHandler? = nil
     ) throws(BackupError) -> ExtractionReport {
@@ -257,7 +256,7 @@ extension Repository {
         let pool = TreeExtraction.makePool()
         var extraction = TreeExtraction(self, into: handle, ledger, pool)
         let outcome = Result { () throws(BackupError) in try extraction.run(root) }
-        // Files and folders are finished with their last reference, which the work of a thread may hold a moment longer than the work takes.
+        // Files and folders are finished with their last reference, which a thread may hold a moment longer than its work takes.
         pool.end()
         try outcome.get()
         return ledger.report()

@@ -1,18 +1,18 @@
 import BackupCore
 import SystemIO
 
-/// The notes of those who hold locks: a file for each in `locks/`, whose time of change says when its holder was last known to be there.
+/// The notes of lock holders: one file for each in `locks/`. Its modification time says when the holder was last known to be alive.
 ///
-/// Where the kernel's locks reach, they decide: the kernel drops them with their holder, and the notes only say who it is. Between hosts that share
-/// a folder, and between two mounts of it, they may not reach: there the notes decide.
+/// Where the kernel's locks work, they decide: the kernel drops them when the holder ends, and the notes only name the holder. Between hosts that share a
+/// folder, or between two mounts of it, they may not work. There the notes decide.
 struct LockFolder {
-    /// Notes are renewed so often.
+    /// The interval at which notes are renewed.
     static let refreshSeconds: Int64 = 30
-    /// A note of another host that was not renewed for so long is that of a holder who is gone.
+    /// A note of another host that was not renewed for this long is considered stale.
     static let expirySeconds: Int64 = 600
-    /// The same for the lock on names, which is held for moments.
+    /// The same for the lock on names, which is only held for moments.
     static let namesExpirySeconds: Int64 = 60
-    /// As long as a machine that was just started may be one of two that call themselves the same.
+    /// Two machines may have the same identity. After this time without a renewal, the holder does not run on the other one.
     private static let rebootMarginSeconds: Int64 = 45
 
     private static let noteExtension = ".lock"
@@ -20,7 +20,7 @@ struct LockFolder {
 
     struct Note {
         let path: String
-        /// `nil` when it is no whole note. Notes appear whole, so a power cut left it.
+        /// `nil` when the note is incomplete. Notes appear atomically, so a power cut caused that.
         let holder: LockHolder?
         /// When it was last renewed, by the clock of the file system.
         let refreshedAt: Timestamp
@@ -28,13 +28,13 @@ struct LockFolder {
 
     let layout: RepositoryLayout
 
-    /// Writes a note. It is not made durable: after a power cut nobody holds anything.
+    /// Writes a note. It need not be durable: after a power cut there are no lock holders.
     func write(_ holder: LockHolder) throws(BackupError) -> Note {
         try OwnerOnly.makeFolder(layout.locks)
         let name = "\(layout.locks)/\(RandomToken.make())"
         let draft = name + Self.draftExtension
         do {
-            // Closed before it is renamed: on a network share others see it whole or not at all.
+            // Closed before the rename: on a network share, other hosts see the whole note or none.
             try Self.writeDraft(holder, draft)
             try FileSystem.rename(draft, to: name + Self.noteExtension)
             let status = try FileSystem.status(name + Self.noteExtension)
@@ -50,22 +50,22 @@ struct LockFolder {
         try OwnerOnly.createFile(path).writeAll(holder.encode())
     }
 
-    /// Renews a note by writing the same bytes over it: the time of a write is the server's, while that of utimensat(2) is the client's over SMB
-    /// and sshfs, and a host with a slow clock would be taken for gone while it works.
-    /// - Throws: `notFound` when it is gone.
+    /// Renews a note by overwriting it with the same bytes. The time of a write comes from the server, while over SMB and sshfs the time of utimensat(2) comes
+    /// from the client: a working host with a slow clock would be considered gone.
+    /// - Throws: `notFound` when the note is gone.
     static func renew(_ path: String, _ bytes: [UInt8]) throws(BackupError) {
         do {
             try FileSystem.writeOver(path, bytes)
         } catch {
-            // A full btrfs or ZFS has no room for that either, and whoever is about to give room back must not fail for it.
+            // A full btrfs or ZFS cannot even overwrite, and an operation that is about to free space must not fail because of it.
             guard error.code == .noSpace else { throw error }
             try FileSystem.touch(path)
         }
     }
 
-    /// Removes drafts that crashes left.
+    /// Removes drafts left by crashes.
     func sweepDrafts(now: Timestamp) throws(BackupError) {
-        // Where there was no room for the folder there are none.
+        // If there was no space to create the folder, there are no drafts.
         guard try FileSystem.exists(layout.locks) else { return }
         for name in try DirectoryReader(path: layout.locks).names() where name.description.hasSuffix(Self.draftExtension) {
             let path = "\(layout.locks)/\(name)"
@@ -74,7 +74,7 @@ struct LockFolder {
         }
     }
 
-    /// All notes that are there.
+    /// All existing notes.
     func notes() throws(BackupError) -> [Note] {
         guard try FileSystem.exists(layout.locks) else { return [] }
         var notes: [Note] = []
@@ -89,7 +89,7 @@ struct LockFolder {
                 switch error.code {
                 case .notFound: continue
                 case .tooLarge: notes.append(Note(path: path, holder: nil, refreshedAt: status.modificationTime))
-                // A note that cannot be read now may be that of a holder who works.
+                // A note that cannot be read now may belong to a working holder.
                 default: throw error
                 }
             }
@@ -97,16 +97,16 @@ struct LockFolder {
         return notes
     }
 
-    /// What is known of the kernel's lock that a note is about.
+    /// What is known about the kernel lock that a note belongs to.
     enum KernelLock {
-        /// This process has just been given it.
+        /// This process has just acquired it.
         case isOurs
-        /// It can be asked about.
+        /// It can be queried.
         case isUnknown
     }
 
     /// Whether a note's holder is gone.
-    /// - Parameter now: by the clock of the file system that holds the notes; those of hosts differ.
+    /// - Parameter now: by the clock of the file system that holds the notes; the clocks of hosts differ.
     func isStale(_ note: Note, now: Timestamp, kernelLock: KernelLock = .isUnknown) throws(BackupError) -> Bool {
         guard let holder = note.holder else { return true }
         let age = now.secondsSince(note.refreshedAt)
@@ -117,21 +117,21 @@ struct LockFolder {
         }
         let path = "\(layout.path)/\(holder.lock)"
         if let volume = holder.volume, try volume == LockHolder.volume(of: path) {
-            // The very file that it has locked: the kernel knows, whatever container the holder runs in.
+            // It is the same file that the holder has locked, so the kernel knows, whatever container the holder runs in.
             if kernelLock == .isOurs { return true }
             return try !AdvisoryLock.isHeld(path: path)
         }
         if holder.canSeeProcess {
             guard holder.hasEnded || holder.isLeftByThisProcess(at: note.path) || age > expiry else { return false }
-            // Of an older program that did not note on which file its lock is.
+            // An older program did not record which file its lock is on.
             guard holder.volume == nil, kernelLock == .isUnknown else { return true }
             return try !AdvisoryLock.isHeld(path: path)
         }
-        // In another container, on another mount: as if it were another host.
+        // In another container or on another mount: treated like another host.
         return age > expiry
     }
 
-    /// Whoever holds a lock in a way that excludes another holder, as far as the notes tell.
+    /// The holder of a lock that conflicts with another holder, as far as the notes show.
     func holder(of lock: String, excluding isExclusive: Bool) -> LockHolder? {
         let holders = ((try? notes()) ?? []).compactMap(\.holder).filter { $0.lock == lock && ($0.isExclusive || isExclusive) }
         return holders.first { !$0.isOfThisKernel || !$0.canSeeProcess || !$0.hasEnded }

@@ -1,30 +1,30 @@
 import BackupCore
 import SystemIO
 
-/// Who holds a lock and since when, as it stands in a lock's note: lines of text, `key: value`.
+/// The holder of a lock and when it was acquired, as written in a lock's note: lines of text, `key: value`.
 public struct LockHolder: Hashable, Sendable {
     private static let magic = "backupfs-lock"
     static let byteCountLimit = 4096
 
-    /// The file that is locked: `lock` or `packs.lock`.
+    /// The locked file: `lock`, `packs.lock` or `names.lock`.
     public let lock: String
     public let isExclusive: Bool
-    /// What it is held for.
+    /// The operation it is held for.
     public private(set) var operation: String
     public let host: String
     public let machineID: String
     public let bootID: String
     public let process: Int32
-    /// When the process started, in ticks since the kernel did.
+    /// When the process started, in ticks since boot.
     public let processStart: UInt64
     public let since: Timestamp
-    /// The PID namespace (the container) in which `process` is this number; `nil` in notes of older programs.
+    /// The PID namespace (the container) in which `process` has this number; `nil` in notes of older programs.
     let namespace: String?
-    /// On which file the lock is: its device and inode. Who sees the same is reached by the kernel's locks. `nil` in notes of older programs.
+    /// The device and inode of the locked file. The kernel's locks work for a process that sees the same ones. `nil` in notes of older programs.
     let volume: String?
 
     /// This process, from now on.
-    /// - Parameter path: of the file that is locked.
+    /// - Parameter path: of the locked file.
     public init(lock: String, isExclusive: Bool, operation: String, path: String? = nil) {
         self.lock = lock
         self.isExclusive = isExclusive
@@ -50,13 +50,13 @@ public struct LockHolder: Hashable, Sendable {
             "host: \(host)",
             "machine: \(machineID)", "boot: \(bootID)", "pid: \(process)", "started: \(processStart)", "since: \(since.seconds)",
         ]
-        // Older programs pass over what they do not know.
+        // Older programs ignore unknown keys.
         if let namespace { lines.append("namespace: \(namespace)") }
         if let volume { lines.append("volume: \(volume)") }
         return Array((lines.joined(separator: "\n") + "\n").utf8)
     }
 
-    /// - Returns: `nil` for what is no note, or was not written to its end.
+    /// - Returns: `nil` for anything but a complete note.
     public init?(decoding bytes: [UInt8]) {
         guard let text = String(validating: bytes, as: UTF8.self), text.hasSuffix("\n") else { return nil }
         var lines = text.split(separator: "\n")[...]
@@ -70,7 +70,7 @@ public struct LockHolder: Hashable, Sendable {
             let host = values["host"],
             let machineID = values["machine"], let bootID = values["boot"], let process = values["pid"].flatMap({ Int32($0) }),
             let processStart = values["started"].flatMap({ UInt64($0) }), let since = values["since"].flatMap({ Int64($0) }),
-            // It is asked about by its path.
+            // It becomes part of a path.
             !lock.isEmpty, !lock.contains("/")
         else { return nil }
         self.lock = lock
@@ -86,36 +86,36 @@ public struct LockHolder: Hashable, Sendable {
         volume = values["volume"]
     }
 
-    /// Whether the holder runs, or ran, under the kernel that this process runs under.
+    /// Whether the holder runs, or ran, under the same kernel as this process.
     var isOfThisKernel: Bool { !bootID.isEmpty && bootID == HostIdentity.bootID }
 
-    /// Whether the holder ran on this machine before it was started anew.
+    /// Whether the holder ran on this machine before its last boot.
     var isOfEarlierKernel: Bool {
         !isOfThisKernel && !machineID.isEmpty && machineID == HostIdentity.machineID && host == HostIdentity.hostName
     }
 
-    /// Whether its process has the same number here as there, for a holder of this kernel. Notes of older programs do not tell.
+    /// Whether the process has the same number here as there, for a holder of this kernel. Notes of older programs do not record it; true is assumed.
     var canSeeProcess: Bool { namespace.map { $0 == HostIdentity.processNamespace } ?? true }
 
-    /// Whether its process has ended, for a holder of this kernel. A process of another container may not be seen from here.
+    /// Whether its process has ended, for a holder of this kernel. A process in another container may not be visible from here.
     var hasEnded: Bool { HostIdentity.hasEnded(process, startTicks: processStart) }
 
-    /// Whether it is this process, which does not hold it any more: the note could not be removed.
+    /// Whether the holder is this process, which has released the lock but could not remove the note.
     func isLeftByThisProcess(at notePath: String) -> Bool {
         process == HostIdentity.processID && !hasEnded && !LockRefresher.shared.isRenewing(notePath)
     }
 
-    /// Whether its process runs, and can be sent a signal from here.
+    /// Whether its process runs and can be signalled from here.
     public var runsHere: Bool { isOfThisKernel && canSeeProcess && !hasEnded }
 
-    /// The same holder, said to do something else.
+    /// The same holder with another operation.
     public func renamed(_ operation: String) -> LockHolder {
         var holder = self
         holder.operation = operation
         return holder
     }
 
-    /// `backup, by process 123 on fileserver, since 2026-01-11 14:30:00`, local time. Whoever may write to the repository may write anything into a note.
+    /// `backup, by process 123 on fileserver, since 2026-01-11 14:30:00`, local time. A user who can write to the repository can put anything into a note.
     public var text: Message {
         let place: Message = host.isEmpty ? "an unnamed host" : .verbatim(MessageText.shortened(host))
         return "\(MessageText.shortened(operation)), by process \(process) on \(place), since \(SystemClock.localTime(since))"

@@ -2,12 +2,12 @@ import Dispatch
 import Synchronization
 import SystemIO
 
-/// Renews the notes of all locks that this process holds, every half a minute, while there are any.
+/// Renews the notes of all locks that this process holds, every 30 seconds while there are any.
 final class LockRefresher: Sendable {
     static let shared = LockRefresher()
 
     private struct State {
-        /// What stands in them, by their paths.
+        /// The notes' contents, by path.
         var notes: [String: [UInt8]] = [:]
         var isScheduled = false
     }
@@ -25,7 +25,7 @@ final class LockRefresher: Sendable {
 
     func remove(_ path: String) { state.withLock { _ = $0.notes.removeValue(forKey: path) } }
 
-    /// Whether the note is that of a lock which this process holds.
+    /// Whether the note belongs to a lock that this process holds.
     func isRenewing(_ path: String) -> Bool { state.withLock { $0.notes[path] != nil } }
 
     private func schedule() {
@@ -41,7 +41,7 @@ final class LockRefresher: Sendable {
     }
 
     func refresh() {
-        // A note that is gone is found by whoever relies on it (`requireHeld`).
+        // A missing note is found when the lock is relied on (`requireHeld`).
         for (path, bytes) in state.withLock({ $0.notes }) { try? LockFolder.renew(path, bytes) }
     }
 }

@@ -2,21 +2,21 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// The lock on the names and labels of snapshots, which is held for moments, so that it pays to wait for it: between processes of this machine, and
-/// by its note between hosts, of which two would otherwise write one label and lose a pin.
+/// The lock on the names and labels of snapshots. It is held for moments, so that waiting for it pays. It works between processes of this machine, and by its
+/// note between hosts: otherwise two of them could write the same label and lose a pin.
 struct NamesLock: ~Copyable {
-    /// The file that is locked.
+    /// The locked file.
     static let name = "names.lock"
-    /// Longer than a note counts whose holder is gone.
+    /// Longer than it takes for a note to become stale.
     private static let waitSeconds = UInt64(LockFolder.namesExpirySeconds) + 20
-    /// Doubled with each attempt. A part of it is left to chance: two hosts that see each other at once would go on to do so.
+    /// Doubled with each attempt, with a random part: two hosts that collide would otherwise go on colliding.
     private static let shortestPauseMicroseconds: UInt32 = 5_000
     private static let longestPauseMicroseconds: UInt32 = 250_000
 
     private let lock: RepositoryLock
 
     /// Waits a good minute.
-    /// - Throws: `busy` when it is still taken then.
+    /// - Throws: `busy` when the lock is still held then.
     init(_ layout: RepositoryLayout) throws(BackupError) {
         let start = SystemClock.monotonicNanoseconds()
         var pause = Self.shortestPauseMicroseconds
@@ -34,6 +34,6 @@ struct NamesLock: ~Copyable {
         }
     }
 
-    /// - Throws: `locked` when another host has taken this one for gone.
+    /// - Throws: `locked` when another host has considered this one gone.
     borrowing func requireHeld() throws(BackupError) { try lock.requireHeld() }
 }

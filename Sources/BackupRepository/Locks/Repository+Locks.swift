@@ -2,12 +2,12 @@ import BackupCore
 import SystemIO
 
 extension Repository {
-    /// Who holds locks of the repository now, and whose notes were left by holders that are gone.
+    /// The current holders of locks of the repository, and the holders whose notes are stale.
     public func lockHolders() throws(BackupError) -> (present: [LockHolder], stale: [LockHolder]) {
         try sortNotes { _ in }
     }
 
-    /// Removes the notes of holders that are gone; those of others stay. They would expire by themselves.
+    /// Removes stale notes; others stay. Stale notes would expire by themselves.
     /// - Returns: the holders that stay, and those whose notes were removed.
     public func unlock() throws(BackupError) -> (present: [LockHolder], stale: [LockHolder]) {
         try sortNotes { (note) throws(BackupError) in try FileSystem.removeFile(note.path) }

@@ -1,17 +1,17 @@
 import BackupCore
 import SystemIO
 
-/// A lock of a repository, shared or exclusive, for as long as this value lives.
+/// A lock of a repository, shared or exclusive, held for as long as this value lives.
 ///
-/// It is two things: a lock of the kernel on a file, for everybody on this machine, and a note in `locks/` with who holds it, which is renewed
-/// while it is held, for other hosts on a network share. A lock whose holder is gone gets in nobody's way.
+/// It consists of two parts: a kernel lock on a file, for the processes of this machine, and a note in `locks/`, for other hosts on a network share. The note
+/// names the holder and is renewed while the lock is held. A stale lock does not block anything.
 final class RepositoryLock: Sendable {
     enum Mode: Sendable {
         /// Writes packs: one at a time.
         case writing
-        /// Needs all packs to stay where they are; any number may.
+        /// Needs all packs to stay where they are; any number of holders.
         case keepingPacks
-        /// Removes packs: nobody may write, or need them.
+        /// Removes packs: excludes writers and `keepingPacks`.
         case removingPacks
         /// Gives names to snapshots and changes their labels. Held for moments only: see `NamesLock`.
         case naming
@@ -19,12 +19,12 @@ final class RepositoryLock: Sendable {
 
     private let locks: [SingleLock]
 
-    /// - Parameter operation: what it is for, as others are told.
-    /// - Throws: `busy`, saying who holds it since when; `notPermitted` when another repository lies there now.
+    /// - Parameter operation: what the lock is for, as shown to other processes.
+    /// - Throws: `busy`, naming the holder and since when; `notPermitted` when another repository is there now.
     init(_ layout: RepositoryLayout, _ mode: Mode, operation: String) throws(BackupError) {
-        // Nothing is written where it does not belong, be it the file of a lock; and what is locked may be another disk by then.
+        // Nothing may be written to a foreign repository, not even a lock file; and by the time the lock is held, the disk may be another one.
         try layout.requireOpened()
-        // Of two locks that one needs, none is kept while it waits for the other.
+        // With two locks to take, none is held while waiting for the other.
         locks = try LockPatience.waiting { () throws(BackupError) in try Self.take(layout, mode, operation) }
         try layout.requireOpened()
     }
@@ -42,24 +42,24 @@ final class RepositoryLock: Sendable {
         }
     }
 
-    /// Makes the files that other locks are on, where they are not there yet: operations that give room back need them when no more files can be made.
+    /// Creates the files of other locks in advance: operations that free space need them when no more files can be created.
     static func prepareFiles(_ layout: RepositoryLayout) {
         for path in [layout.packsLock, layout.namesLock] where (try? FileSystem.exists(path)) == false {
             _ = try? OwnerOnly.createFile(path)
         }
     }
 
-    /// To be asked before something that nobody else's view survives: another host may have taken this one for gone, after it slept.
+    /// Call it before a step that would break another holder's work: after a suspend, another host may have considered this one gone.
     /// - Throws: `locked` when that happened.
     func requireHeld() throws(BackupError) {
         for lock in locks { try lock.requireHeld() }
     }
 }
 
-/// One file that is locked, and the note of it.
+/// A locked file and its note.
 private final class SingleLock: Sendable {
     private let lock: AdvisoryLock
-    /// `nil` where none can be written.
+    /// `nil` where no note can be written.
     private let notePath: String?
     private let noteBytes: [UInt8]
 
@@ -96,8 +96,8 @@ private final class SingleLock: Sendable {
         LockRefresher.shared.add(note.path, noteBytes)
     }
 
-    /// Whether the kernel's lock must do. Where nothing can be written, nothing can be removed either. Where there is no room, whoever gives room back
-    /// needs a lock: on a disk of this machine the kernel's is enough, and one on names is held for moments.
+    /// Whether the kernel's lock alone is enough. Where nothing can be written, nothing can be removed either. On a full disk, an operation that frees space
+    /// needs a lock: on a local disk the kernel's is enough, and a lock on names is held for moments.
     private static func canDoWithoutNote(
         _ error: BackupError, _ isExclusive: Bool, _ name: String, _ layout: RepositoryLayout
     ) -> Bool {
@@ -108,7 +108,7 @@ private final class SingleLock: Sendable {
         }
     }
 
-    /// Looks after the own note is there: of two that come at the same time at least one sees the other.
+    /// Checks after its own note exists: of two simultaneous holders at least one sees the other.
     private static func requireNoOther(
         _ own: LockFolder.Note, _ isExclusive: Bool, _ folder: LockFolder, _ layout: RepositoryLayout, lock: String
     ) throws(BackupError) {
@@ -143,7 +143,7 @@ private final class SingleLock: Sendable {
     deinit {
         guard let notePath else { return }
         LockRefresher.shared.remove(notePath)
-        // Before the lock itself goes: whoever gets it next finds no note.
+        // Before the lock itself is released, so that the next holder finds no note.
         try? FileSystem.removeFile(notePath)
     }
 }

@@ -5,21 +5,21 @@ public struct CheckFinding: Sendable {
     public enum Kind: String, Sendable {
         /// `config`, the key file, or the copy of one of them.
         case config
-        /// A snapshot's record is missing or cannot be read: the snapshot is not listed.
+        /// A snapshot's record is missing or unreadable: the snapshot is not listed.
         case record
-        /// A snapshot's label is missing or cannot be read: it has its first name, and counts as pinned.
+        /// A snapshot's label is missing or unreadable: the snapshot has its first name, and counts as pinned.
         case label
-        /// The document of a source: which store continues it, with the app's definition and the store's settings.
+        /// A source document: which store continues the source, with the app's definition and the store's settings.
         case source
         /// A pack's header, index or end.
         case pack
         /// A chunk in a pack.
         case chunk
-        /// The catalog says something else than the packs.
+        /// The catalog disagrees with the packs.
         case catalog
         /// A chunk that a snapshot needs is in no pack.
         case missing
-        /// A folder or a content list of a snapshot does not fit together.
+        /// A folder or a content list of a snapshot is inconsistent.
         case structure
     }
 
@@ -27,7 +27,7 @@ public struct CheckFinding: Sendable {
     public let error: BackupError
     public let pack: PackID?
     public let chunk: ChunkID?
-    /// Whether it has been put right already.
+    /// Whether it has already been repaired.
     public let isRepaired: Bool
 
     init(_ kind: Kind, _ error: BackupError, pack: PackID? = nil, chunk: ChunkID? = nil, isRepaired: Bool = false) {
@@ -39,16 +39,16 @@ public struct CheckFinding: Sendable {
     }
 }
 
-/// A file or folder of a snapshot that cannot be read, or not all of it.
+/// A file or folder of a snapshot that cannot be read, or not completely.
 public struct HurtFile: Sendable {
     public let snapshot: Snapshot
-    /// Seen from the snapshot's folder; empty for that folder itself.
+    /// Relative to the snapshot's folder; empty for that folder itself.
     public let path: FileName
-    /// A folder of which nothing is known any more.
+    /// A folder whose contents are unknown.
     public let isFolder: Bool
 }
 
-/// What a check tells while it runs, from the thread that called it.
+/// What a check reports while it runs, on the thread that called it.
 public enum CheckEvent: Sendable {
     case finding(CheckFinding)
     case hurt(HurtFile)
@@ -63,18 +63,18 @@ public struct CheckSummary: Sendable {
     public var snapshotCount = 0
     public var packCount = 0
     public var chunkCount = 0
-    /// Packs of which all bytes were read.
+    /// Packs that were read completely.
     public var readPackCount = 0
     /// Bytes of chunks that were read and compared.
     public var readByteCount: UInt64 = 0
-    /// What is damaged or missing.
+    /// Damaged or missing parts.
     public var findingCount = 0
-    /// What a later version of this program has written, and this one cannot check.
+    /// Parts that a later version of this program has written, and this one cannot check.
     public var newerCount = 0
     public var hurtFileCount = 0
     public var hurtSnapshotCount = 0
 
-    /// Whether nothing is wrong, or nothing any more, and everything could be checked.
+    /// Whether nothing is wrong, or everything was repaired, and everything could be checked.
     public var isSound: Bool { !isDamaged && newerCount == 0 }
     public var isDamaged: Bool { findingCount > 0 || hurtFileCount > 0 }
 }

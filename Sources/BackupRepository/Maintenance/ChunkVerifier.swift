@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// Proves that stored bytes are the chunk they are said to be. For one thread at a time.
+/// Verifies that stored bytes are the chunk with the given name. For one thread at a time.
 final class ChunkVerifier {
     private let repository: Repository
     private var inflater = SegmentInflater()
@@ -14,23 +14,23 @@ final class ChunkVerifier {
     enum Verdict {
         case sound
         case damaged(BackupError)
-        /// Its own bytes are as they were written, but without its base they say nothing.
+        /// Its own bytes are unchanged, but cannot be expanded without its base.
         case withoutBase(BackupError)
     }
 
     /// Compares the stored bytes with their CRC-32, and the plain bytes with theirs and with the chunk's name.
-    /// - Parameter packed: the chunk's bytes as they lie in the pack.
+    /// - Parameter packed: the chunk's bytes as stored in the pack.
     /// - Returns: errors that name chunk and pack.
     func verify(_ chunk: StoredChunk, _ packed: UnsafeRawBufferPointer) -> Verdict {
         guard repository.protection.isSealing else { return verifyStored(chunk, packed) }
         guard open(chunk, packed) else { return damaged(chunk, "it does not open with the repository's key") }
-        // Taken out for the moment: it is not written to meanwhile.
+        // A copy of the reference: `opened` is not written to meanwhile.
         let bytes = opened
         return bytes.withUnsafeBytes { verifyStored(chunk, UnsafeRawBufferPointer(rebasing: $0[..<Int(chunk.storedLength)])) }
     }
 
-    /// Reads a chunk's bytes where it is said to lie, past all caches, and verifies them.
-    /// - Throws: `repositoryDamaged` naming chunk and pack, also when its base cannot be read; what opening the pack throws.
+    /// Reads a chunk's bytes from its recorded place, bypassing all caches, and verifies them.
+    /// - Throws: `repositoryDamaged` naming chunk and pack, also when its base cannot be read; errors of opening the pack.
     func requireSound(_ chunk: StoredChunk) throws(BackupError) {
         let reader = repository.chunkReader
         let overhead = RepositoryProtection.overheadByteCount(isSealed: repository.protection.isSealing)
@@ -92,7 +92,7 @@ final class ChunkVerifier {
         if repository.protection.isSealing {
             id = repository.protection.chunkID(of: bytes)
         } else {
-            // As `chunkID` has it, without a new digest context for each chunk.
+            // As `chunkID` does it, without a new digest context for each chunk.
             hasher.update(bytes)
             id = ChunkID(hasher.finish())
         }

@@ -1,10 +1,10 @@
 import BackupCore
 import SystemIO
 
-/// `damaged/` of a repository, where is set aside what a repair puts something better in place of, and what cannot be saved.
+/// `damaged/` of a repository: holds files that a repair replaces, and files that cannot be saved.
 struct DamagedFolder {
     let layout: RepositoryLayout
-    /// Asked before anything is moved or written, whether the locks are still held; throws if not.
+    /// Called before anything is moved or written; throws if the locks are no longer held.
     let requireHeld: () throws(BackupError) -> Void
 
     func path(of original: String) -> String { "\(layout.damaged)/\(FileSystem.lastComponent(original))" }
@@ -25,13 +25,13 @@ struct DamagedFolder {
         try FileSystem.synchronizeDirectory(FileSystem.parentPath(old))
     }
 
-    /// Keeps a copy of what a file was.
+    /// Keeps a copy of a file's previous contents.
     func keepCopy(_ bytes: [UInt8], of original: String) throws(BackupError) {
         try OwnerOnly.makeFolder(layout.damaged)
         try publish(bytes, to: path(of: original))
     }
 
-    /// Puts something better in place of a file.
+    /// Replaces a file by a better one.
     func publish(_ bytes: [UInt8], to path: String, modificationTime: Timestamp? = nil) throws(BackupError) {
         try OwnerOnly.publish(
             bytes, to: path, temporaryFolder: layout.temporary, modificationTime: modificationTime, beforeRename: requireHeld)

@@ -5,10 +5,10 @@ public enum DataSubset: Sendable, Equatable {
     case all
     /// This share of the packs, chosen at random for each check; at least one pack.
     case percent(Double)
-    /// The first, second, … of so many parts, always the same packs: all parts together are all packs.
+    /// The first, second, … of a number of parts. A part always has the same packs, and all parts together cover all packs.
     case part(Int, of: Int)
 
-    /// `10%`, `2.5%` or `1/5`, as restic takes it.
+    /// `10%`, `2.5%` or `1/5`, as in restic.
     /// - Throws: `usage`.
     public init(parsing text: String) throws(BackupError) {
         if text.hasSuffix("%"), let percent = Double(text.dropLast()), percent > 0, percent <= 100 {
@@ -33,7 +33,7 @@ public enum DataSubset: Sendable, Equatable {
             return Array(packs.shuffled().prefix(count)).sorted { $0.id < $1.id }
         case .part(let part, let count):
             return packs.filter { pack in
-                // The name is a digest: its first bytes are as good as a dice.
+                // The name is a digest, so its first bytes are evenly distributed.
                 let number = pack.id.digest.withUnsafeBytes { UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) }
                 return number % UInt64(count) == UInt64(part - 1)
             }

@@ -1,8 +1,8 @@
 import BackupCore
 import SystemIO
 
-/// Compares the CRC-32 that a folder has of each file with what follows from the CRC-32 of the file's chunks, without reading the file: chunks that are
-/// whole may still make up another file than the one that was hashed, where a writer was wrong. Folders and lists that snapshots share are looked at once.
+/// Compares the CRC-32 that a folder records for each file with the one computed from the CRC-32 of the file's chunks, without reading the file. After an error
+/// of the writer, whole chunks may still make up another file than the one that was hashed. Folders and lists that snapshots share are checked once.
 struct FileChecksumCheck {
     private struct Part {
         var crc32: UInt32 = 0
@@ -19,13 +19,13 @@ struct FileChecksumCheck {
     private var lists: [ChunkID: Part] = [:]
     private var directories: Set<StoredDirectory> = []
 
-    /// - Parameter onProblem: told of each file whose checksum is another one.
+    /// - Parameter onProblem: called for each file with a wrong checksum, and for each link without a path.
     init(_ repository: Repository, onProblem: @escaping (BackupError) -> Void) {
         self.repository = repository
         self.onProblem = onProblem
     }
 
-    /// What cannot be read is passed over: other parts of a check tell of it.
+    /// Unreadable parts are skipped: other parts of a check report them.
     mutating func check(_ snapshot: Snapshot) throws(BackupError) {
         try check(snapshot.record.root, at: "\(snapshot.name)")
     }
@@ -33,7 +33,7 @@ struct FileChecksumCheck {
     private mutating func check(_ stored: StoredDirectory, at path: String) throws(BackupError) {
         guard directories.insert(stored).inserted, let directory = try? repository.directory(stored) else { return }
         try Cancellation.check()
-        // One look-up for all small files of the folder.
+        // One lookup for all small files of the folder.
         let ids = directory.entries.filter { $0.kind == .file }.flatMap { $0.content.elements.chunkIDs }
         let known = Self.checksums(ids, in: repository)
         for entry in directory.entries {
@@ -79,7 +79,7 @@ struct FileChecksumCheck {
         if let chunks = try? repository.catalog.locate(ids) {
             return Dictionary(chunks.map { ($0.id, $0.plainCRC32) }) { first, _ in first }
         }
-        // One of them is nowhere.
+        // One of them is missing.
         var found: [ChunkID: UInt32] = [:]
         for id in ids where found[id] == nil { found[id] = (try? repository.catalog.lookUp(id))?.plainCRC32 }
         return found

@@ -1,6 +1,6 @@
 import BackupCore
 
-/// What is said of a snapshot that the register names and that is not there.
+/// The finding for a snapshot that the register names and that is missing.
 struct MissingFinding {
     let kind: CheckFinding.Kind
     let error: BackupError

@@ -4,7 +4,7 @@ import SystemIO
 
 /// Reads packs from start to end and compares every chunk with its name, on all cores.
 struct PackDataCheck {
-    /// What was found in a pack.
+    /// The results for a pack.
     struct Outcome: Sendable {
         let pack: PackID
         /// Chunks whose own bytes are damaged, by their number in the index.
@@ -23,7 +23,7 @@ struct PackDataCheck {
         var byteCount: UInt64 = 0
     }
 
-    /// More would only wait for the disk.
+    /// More threads would only wait for the disk.
     private static let threadLimit = 8
 
     let repository: Repository
@@ -34,7 +34,7 @@ struct PackDataCheck {
     func run(_ packs: [PackID], progress: ProgressHandler?, _ body: @escaping @Sendable (Outcome) -> Void) {
         let state = Mutex(State())
         let threadCount = max(1, min(WorkerPool.processorCount, Self.threadLimit, packs.count))
-        // Each goes on to the next pack until there is none: a thread then keeps its buffers. The calling thread is one of them.
+        // Each thread takes the next pack until there is none, and so keeps its buffers. The calling thread is one of them.
         let work: WorkerPool.Work = { [repository] in
             let reader = PackDataReader(repository)
             let verifier = ChunkVerifier(repository)
@@ -92,7 +92,7 @@ struct PackDataCheck {
 }
 
 extension Repository {
-    /// What a pack says of itself.
+    /// A pack's own index.
     func packIndex(of pack: PackID) throws(BackupError) -> PackIndex {
         try PackIndex.read(try SharedFile(path: layout.packPath(of: pack)), pack: pack, protection: protection)
     }

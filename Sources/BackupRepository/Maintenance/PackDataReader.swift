@@ -2,13 +2,13 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Reads the chunks of whole packs, from start to end and many at once: as fast as the disk gives them. For one thread at a time.
+/// Reads the chunks of whole packs from start to end, many in one call, at disk speed. For one thread at a time.
 final class PackDataReader {
-    /// So much is read at once. A larger chunk is read alone.
+    /// The number of bytes to read in one call. A larger chunk is read alone.
     private static let runByteCount = 8 << 20
 
     private let layout: RepositoryLayout
-    /// How many bytes of a pack a chunk takes beyond its stored bytes.
+    /// How many bytes a chunk takes in a pack beyond its stored bytes.
     private let overheadByteCount: Int
     private var buffer: [UInt8] = []
 
@@ -17,9 +17,9 @@ final class PackDataReader {
         overheadByteCount = RepositoryProtection.overheadByteCount(isSealed: repository.protection.isSealing)
     }
 
-    /// Calls `body` with each of the chunks and its bytes as they lie in the pack (sealed, in an encrypted repository), or with the error that kept them from being read.
-    /// - Parameter chunks: of one pack, by their offsets. Those of a damaged pack may overlap, or end behind its end: of these an error is given on.
-    /// - Throws: what opening the pack throws, and what `body` throws; `interrupted`, which says nothing of the chunk.
+    /// Calls `body` with each chunk and its bytes as stored in the pack (sealed, in an encrypted repository), or with the error that prevented reading them.
+    /// - Parameter chunks: of one pack, sorted by offset. In a damaged pack they may overlap or extend beyond its end; the latter get an error.
+    /// - Throws: errors of opening the pack, and those of `body`; `interrupted`, which says nothing about the chunk.
     func read(
         _ chunks: [StoredChunk], of pack: PackID,
         _ body: (StoredChunk, Result<UnsafeRawBufferPointer, BackupError>) throws(BackupError) -> Void
@@ -30,7 +30,7 @@ final class PackDataReader {
         while first < chunks.count {
             let end = endOfRun(chunks, from: first)
             if end < chunks.count {
-                // While this run is looked at, the disk brings the next one.
+                // While this run is processed, the disk reads the next one ahead.
                 let next = chunks[end]
                 _ = posix_fadvise(file.rawDescriptor, off_t(next.packOffset), off_t(Self.runByteCount), POSIX_FADV_WILLNEED)
             }
@@ -43,7 +43,7 @@ final class PackDataReader {
         chunk.packOffset + UInt64(chunk.storedLength) + UInt64(overheadByteCount)
     }
 
-    /// As many chunks as lie close together and fit. The first one alone may be longer.
+    /// As many chunks as are close together and fit. The first one alone may be longer.
     private func endOfRun(_ chunks: [StoredChunk], from first: Int) -> Int {
         let start = chunks[first].packOffset
         var end = first + 1
@@ -58,12 +58,12 @@ final class PackDataReader {
         _ body: (StoredChunk, Result<UnsafeRawBufferPointer, BackupError>) throws(BackupError) -> Void
     ) throws(BackupError) {
         guard let start = run.first?.packOffset, let runEnd = run.lazy.map(end(of:)).max() else { return }
-        // Where chunks overlap, the last one need not end last.
+        // If chunks overlap, the last one need not have the highest end.
         let count = Int(runEnd - start)
         if buffer.count < count { buffer = [UInt8](repeating: 0, count: max(count, Self.runByteCount)) }
         try buffer.withUnsafeMutableBytesThrowing { (bytes) throws(BackupError) in
             let all = UnsafeMutableRawBufferPointer(rebasing: bytes[..<count])
-            // Where a part of the disk cannot be read, the chunks around it still can, one by one.
+            // If a part of the disk cannot be read, the chunks around it may still be readable one by one.
             let isWhole = (try? file.read(at: start, into: all)) == count
             for chunk in run {
                 let offset = Int(chunk.packOffset - start)

@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// All packs that are there, by what their own indexes say.
+/// All existing packs, according to their own indexes.
 struct PackInventory {
     struct Pack {
         let id: PackID
@@ -9,22 +9,22 @@ struct PackInventory {
         /// Length of the file in bytes.
         let byteCount: UInt64
         let chunkCount: Int
-        /// Where its chunks begin in the table; they stand there in the order of the index.
+        /// The index of its first chunk's row in the table; the rows are in the order of the index.
         let firstRow: Int
-        /// A sum over all that the catalog must say of its chunks.
+        /// A sum over everything that the catalog must hold about its chunks.
         let catalogSum: UInt64
     }
 
-    /// Those whose index could be read.
+    /// Packs with a readable index.
     private(set) var packs: [Pack] = []
-    /// Those that could not be, and why.
+    /// Packs without one, and why.
     private(set) var unreadable: [(pack: PackID, byteCount: UInt64, error: BackupError)] = []
     var table: PackedChunkTable
 
     /// Reads the index of every pack. Packs that vanish meanwhile are left out.
     init(_ repository: Repository, progress: ProgressHandler? = nil) throws(BackupError) {
         let present = try PackFolder.list(repository.layout).sorted { $0.key < $1.key }
-        // Only to make room at once: what a catalog says may be anything. An entry of an index has 49 bytes.
+        // Only used to reserve memory, since a catalog's numbers may be wrong. An entry of an index has at least 49 bytes.
         let mostChunks = present.reduce(UInt64(0)) { $0 &+ $1.value } / 49
         let claimed = (try? repository.catalog.totals())?.chunkCount ?? 0
         table = PackedChunkTable(capacity: Int(clamping: min(claimed, mostChunks)))
@@ -50,18 +50,17 @@ struct PackInventory {
                 catalogSum: sum))
     }
 
-    /// Bytes of all packs that could be read.
+    /// Bytes of all readable packs.
     var byteCount: UInt64 { packs.reduce(0) { $0 + $1.byteCount } }
     var chunkCount: Int { table.rows.count }
 
     func pack(ofRow row: Int) -> Pack { packs[packNumber(ofRow: row)] }
 
-    /// Packs without chunks begin where the next one does: the last one is meant.
+    /// A pack without chunks begins where the next one does, so the last such pack is the right one.
     func packNumber(ofRow row: Int) -> Int { packs.partitioningIndex { $0.firstRow > row } - 1 }
 }
 
-/// One number for everything the catalog says of a chunk in a pack. Numbers of all chunks of a pack are added up, so that the order in which
-/// they come does not matter.
+/// One number for everything that the catalog holds about a chunk in a pack. The numbers of all chunks of a pack are added, so their order does not matter.
 enum CatalogRowSum {
     static func of(_ chunk: StoredChunk) -> UInt64 {
         var sum: UInt64 = 0

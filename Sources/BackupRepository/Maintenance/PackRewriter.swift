@@ -1,16 +1,16 @@
 import BackupCore
 
-/// Copies chunks to new packs, their stored bytes as they are. A new pack is durable, published and in the catalog when `append` or `finish`
-/// says so; only then may the packs it was copied from go. For one thread at a time, and for the holder of the writer's lock.
+/// Copies chunks to new packs, with their stored bytes unchanged. A new pack is durable, published and in the catalog once `append` or `finish` has reported
+/// so; only then may the packs it was copied from be removed. For one thread at a time; the caller holds the writer's lock.
 final class PackRewriter {
     private let repository: Repository
     private let lock: RepositoryLock
     private let dataPack: OpenPack
     private let metadataPack: OpenPack
-    /// Chunks in the packs that are open.
+    /// Chunks in the open packs.
     private var contained: Set<ChunkID> = []
     private(set) var published: Set<PackID> = []
-    /// Bytes of the packs that were published.
+    /// Bytes of the published packs.
     private(set) var publishedByteCount: UInt64 = 0
 
     /// - Parameter lock: the writer's.
@@ -21,8 +21,8 @@ final class PackRewriter {
         metadataPack = OpenPack(kind: .metadata, in: repository.layout, repository.protection)
     }
 
-    /// - Parameter packed: the chunk's bytes as they lie in a pack.
-    /// - Returns: whether packs were published, so that everything given so far of this kind is safe.
+    /// - Parameter packed: the chunk's bytes as stored in a pack.
+    /// - Returns: whether packs were published, so that all chunks of this kind passed so far are safe.
     @discardableResult
     func append(_ chunk: StoredChunk, _ packed: UnsafeRawBufferPointer, kind: PackKind) throws(BackupError) -> Bool {
         guard contained.insert(chunk.id).inserted else { return false }
@@ -32,14 +32,14 @@ final class PackRewriter {
         return true
     }
 
-    /// Publishes what is open.
+    /// Publishes the open packs.
     func finish() throws(BackupError) {
         for pack in [dataPack, metadataPack] {
             if let writer = pack.take() { try publish(writer) }
         }
     }
 
-    /// Removes what is not published. Errors are passed over: the next writer sweeps.
+    /// Removes the unpublished packs. Errors are ignored: the next writer sweeps.
     func discard() {
         for pack in [dataPack, metadataPack] { pack.take()?.discard(requireHeld: lock.requireHeld) }
     }

@@ -1,20 +1,20 @@
 import BackupCore
 import SystemIO
 
-/// What can still be found of a pack whose header, index or end is damaged.
+/// Finds what is left in a pack whose header, index or footer is damaged.
 struct PackSalvage {
-    /// No pack of this program has a longer index.
+    /// The longest index that this program writes.
     private static let indexByteCountLimit = OpenPack.chunkCountLimit * 81 + 8
     private static let packByteCountLimit: UInt64 = 512 << 20
 
     let repository: Repository
 
-    /// What was found of a pack.
+    /// What was found in a pack.
     struct Found {
         let kind: PackKind
-        /// Chunks that lie in the pack, or may do so, by their offsets: each has to be verified.
+        /// Chunks that are, or may be, in the pack, sorted by offset. Each of them has to be verified.
         let chunks: [StoredChunk]
-        /// The pack whose index lies in the file, if it is another one: the file has its bytes.
+        /// The pack that the index in the file belongs to, if it is another one: the file has that pack's bytes.
         var otherPack: PackID?
     }
 
@@ -25,11 +25,11 @@ struct PackSalvage {
         var otherPack: PackID?
         if file.size <= Self.packByteCountLimit {
             let bytes = try file.readExactly(at: 0, count: Int(file.size))
-            // A sealed index looks like anything else: only the end or the catalog can say where it begins.
+            // A sealed index cannot be recognised: only the footer or the catalog can say where it begins.
             if !repository.protection.isSealing, let index = findIndex(in: bytes, of: pack) {
                 return Found(kind: index.kind, chunks: index.storedChunks(in: pack))
             }
-            // An index with an error in it is right about most of its chunks.
+            // A damaged index is right about most of its chunks.
             if let index = damagedIndex(in: bytes, of: pack) {
                 kind = index.kind
                 chunks = index.storedChunks(in: pack)
@@ -53,7 +53,7 @@ struct PackSalvage {
             otherPack: otherPack)
     }
 
-    /// What the pack in a file says of itself, where its name proves that.
+    /// The index of the pack in a file, if the pack's name proves it.
     func provenIndex(of pack: PackID, in path: String) throws(BackupError) -> PackIndex? {
         let file = try SharedFile(path: path)
         if let index = try? PackIndex.read(file, pack: pack, protection: repository.protection) { return index }
@@ -61,7 +61,7 @@ struct PackSalvage {
         return findIndex(in: try file.readExactly(at: 0, count: Int(file.size)), of: pack)
     }
 
-    /// The index, by the pack's name, wherever it begins: the end that tells it may be damaged or gone.
+    /// Searches for the index by the pack's name, since the footer with its position may be damaged or gone.
     private func findIndex(in bytes: [UInt8], of pack: PackID) -> PackIndex? {
         for missing in 0...PackIndex.footerByteCount {
             let end = bytes.count - PackIndex.footerByteCount + missing
@@ -78,7 +78,7 @@ struct PackSalvage {
         return nil
     }
 
-    /// What stands where the end says the index is: put right if one bit of it flipped, else as it is.
+    /// The bytes at the position that the footer gives: corrected if a single bit flipped, else unchanged.
     private func damagedIndex(in bytes: [UInt8], of pack: PackID) -> PackIndex? {
         guard bytes.count >= PackIndex.headerByteCount + PackIndex.footerByteCount else { return nil }
         var footer = ByteReader(Array(bytes.suffix(PackIndex.footerByteCount)))

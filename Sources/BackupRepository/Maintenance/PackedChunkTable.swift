@@ -1,9 +1,9 @@
 import BackupCore
 
-/// Every chunk that the indexes of a repository's packs name, small enough to hold all of them in memory: about 29 bytes for each, so that
-/// 100 GB of databases or 6 TB of photos take 200 MB. A chunk that lies in several packs has a row for each.
+/// Every chunk that the indexes of a repository's packs list, compact enough to hold all of them in memory: about 29 bytes for each, so that 100 GB of
+/// databases or 6 TB of photos take 200 MB. A chunk that is in several packs has a row for each.
 ///
-/// A chunk is known by the first 16 bytes of its name here: two that share them would need 2^64 tries to be made.
+/// A chunk is identified by the first 16 bytes of its name here: finding two that share them would take 2^64 tries.
 struct PackedChunkTable {
     struct Key: Hashable {
         let high: UInt64
@@ -25,7 +25,7 @@ struct PackedChunkTable {
         private static let lengthBitCount: UInt64 = 28
 
         let key: Key
-        /// From the lowest bit: flags, the stored length, the length.
+        /// From the lowest bit: flags, the stored length, the plain length.
         var bits: UInt64
 
         fileprivate init(_ entry: PackEntry) {
@@ -39,15 +39,15 @@ struct PackedChunkTable {
     }
 
     private(set) var rows: [Row] = []
-    /// The bases of those that have one, in the order of their rows.
+    /// The bases of the rows that have one, in row order.
     private var bases: [(row: UInt32, key: Key)] = []
-    /// A hash table with the first row of each chunk, as its number plus one; 0 is free. At most four fifths are taken.
+    /// A hash table with the first row of each chunk, stored as its number plus one; 0 is a free slot. At most four fifths are used.
     private var slots: [UInt32]
     private var chunkCount = 0
-    /// The other rows of chunks that have several.
+    /// The further rows of chunks that have several.
     private var duplicates: [UInt32: [UInt32]] = [:]
 
-    /// - Parameter capacity: how many chunks to make room for at once.
+    /// - Parameter capacity: the number of chunks to reserve memory for.
     init(capacity: Int) {
         slots = [UInt32](repeating: 0, count: max(1024, capacity / 4 * 5 + 5))
         rows.reserveCapacity(capacity)
@@ -73,10 +73,10 @@ struct PackedChunkTable {
         for number in old where number != 0 { slots[slot(of: rows[Int(number) - 1].key)] = number }
     }
 
-    /// Where the key stands, or the free place where it belongs.
+    /// The slot of the key, or the free slot where it belongs.
     private func slot(of key: Key) -> Int {
-        // A digest is spread evenly already; the first multiplication is for names that were made to meet in one place. The second takes the product's
-        // share of the table, whose size need not be a power of two.
+        // A digest is evenly distributed already; the first multiplication protects against names crafted to collide. The second scales the product to the
+        // table's size, which need not be a power of two.
         var position = Int((key.high &* 0x9e37_79b9_7f4a_7c15).multipliedFullWidth(by: UInt64(slots.count)).high)
         while slots[position] != 0, rows[Int(slots[position]) - 1].key != key {
             position += 1
@@ -91,7 +91,7 @@ struct PackedChunkTable {
         return number == 0 ? nil : Int(number) - 1
     }
 
-    /// All rows of a chunk; none when no pack has it.
+    /// All rows of a chunk; empty when no pack has it.
     func allRows(of key: Key) -> [Int] {
         guard let first = firstRow(of: key) else { return [] }
         return [first] + (duplicates[UInt32(first)] ?? []).map { Int($0) }
@@ -102,7 +102,7 @@ struct PackedChunkTable {
 
     func hasDuplicates(_ firstRow: Int) -> Bool { !duplicates.isEmpty && duplicates[UInt32(firstRow)] != nil }
 
-    /// The base that the row's bytes need to be expanded; `nil` for a chunk that is stored whole.
+    /// The base needed to expand the row's bytes; `nil` for a chunk that is stored whole.
     func base(ofRow row: Int) -> Key? {
         guard rows[row].bits & Row.differenceFlag != 0 else { return nil }
         let place = bases.partitioningIndex { $0.row >= row }
@@ -117,7 +117,7 @@ struct PackedChunkTable {
         if isNeeded { rows[row].bits |= Row.neededFlag } else { rows[row].bits &= ~Row.neededFlag }
     }
 
-    /// Marks all rows of a chunk as needed, with everything that their bytes are made from. What is marked already is so with its bases.
+    /// Marks all rows of a chunk as needed, with all bases that they depend on. The bases of rows marked before are marked already.
     mutating func need(_ chunk: Key) {
         var waiting = [chunk]
         while let key = waiting.popLast() {
@@ -128,7 +128,7 @@ struct PackedChunkTable {
         }
     }
 
-    /// Whether the row gives the chunk's bytes: it is whole itself, and so is its base if it has one.
+    /// Whether the row can provide the chunk's bytes: it is whole itself, and so is its base if it has one.
     func isUsable(_ row: Int) -> Bool {
         guard !isDamaged(row) else { return false }
         guard let base = base(ofRow: row) else { return true }

@@ -1,15 +1,15 @@
 import BackupCore
 
-/// Refuses to prune a repository of which a part is not there: copied halfway, or with a record that was lost. What those backups need would go
-/// for good, and they would be hurt when the rest is copied. It is asked before anything is given up.
+/// Refuses to prune an incomplete repository, such as one that was half copied or has lost a record. Data that the missing backups need would be removed for
+/// good, and they would be damaged even when the rest is copied later. It is asked before anything is given up.
 struct PruneGuard {
     private let repository: Repository
     private let allowsEmpty: Bool
     private let forgetsMissing: Bool
 
     /// - Parameters:
-    ///   - allowsEmpty: whether everything may go when there is no backup.
-    ///   - forgetsMissing: whether backups whose records are missing are given up, and packs that cannot be read are no hindrance.
+    ///   - allowsEmpty: whether everything may be removed when there is no backup.
+    ///   - forgetsMissing: whether backups with missing records are given up and unreadable packs are ignored.
     init(_ repository: Repository, allowsEmpty: Bool, forgetsMissing: Bool) {
         self.repository = repository
         self.allowsEmpty = allowsEmpty
@@ -35,9 +35,9 @@ struct PruneGuard {
     }
 
     /// The chunks of a pack that cannot be read may need others as their bases.
-    /// - Throws: `repositoryDamaged`, or the reason why a pack cannot be read, unless what is missing is given up.
+    /// - Throws: `repositoryDamaged`, or the reason why a pack cannot be read, unless missing data is given up.
     func requireReadable(_ inventory: PackInventory) throws(BackupError) {
-        // What a later version has written is neither damaged nor missing: nobody can give it up here.
+        // Data that a later version has written is neither damaged nor missing, so it cannot be given up here.
         let newer = inventory.unreadable.first { $0.error.code == .unsupportedVersion }
         guard let damage = newer ?? (forgetsMissing ? nil : inventory.unreadable.first) else { return }
         throw BackupError(
@@ -49,10 +49,10 @@ struct PruneGuard {
     }
 
     /// - Parameters:
-    ///   - visible: all snapshots that are there.
-    ///   - removed: those that can be brought back, and those whose time is over.
-    /// - Throws: `repositoryDamaged` when something that a backup needs may be taken for unused.
-    /// - Returns: the snapshots that are missing and are to be given up.
+    ///   - visible: all existing snapshots.
+    ///   - removed: those that can be undeleted, and those that have expired.
+    /// - Throws: `repositoryDamaged` when data that a backup needs may be mistaken for unused.
+    /// - Returns: the missing snapshots to give up.
     func check(visible: [Snapshot], removed: [RemovedSnapshot]) throws(BackupError) -> [SnapshotID] {
         guard visible.isEmpty else {
             let missing = try missing()
@@ -60,7 +60,7 @@ struct PruneGuard {
             return missing
         }
         if allowsEmpty { return (try? missing()) ?? [] }
-        // It is known that all were removed, and none lost, when the register, which names those that were not, is there and names none.
+        // The register names all snapshots that were not removed. If it exists and names none, all were removed and none was lost.
         if !removed.isEmpty, try repository.snapshotStore.isComplete() { return [] }
         guard try repository.packs().contains(where: { (try? repository.packIndex(of: $0).kind) == .metadata }) else { return [] }
         throw BackupError(
@@ -78,7 +78,7 @@ struct PruneGuard {
             }
             return try repository.snapshotStore.missingSnapshots().records
         } catch {
-            // A later version's register says nothing to this one.
+            // This version cannot read a later version's register.
             if error.code == .unsupportedVersion { return [] }
             guard error.code == .repositoryDamaged else { throw error }
             throw BackupError(

@@ -1,25 +1,25 @@
 import BackupCore
 
-/// Which packs go, which are rewritten, and which chunks of those stay.
+/// Which packs are removed, which are rewritten, and which chunks of those stay.
 struct PrunePlan {
     private(set) var inventory: PackInventory
-    /// Packs of which nothing is needed, by their number in the inventory.
+    /// Packs without any needed chunk, by their number in the inventory.
     private(set) var unused: [Int] = []
-    /// Packs of which a part is needed and the rest is too much.
+    /// Packs that are partly needed and have too much unused data.
     private(set) var rewritten: [Int] = []
     private(set) var summary = PruneSummary()
 
     private let repository: Repository
-    /// Bytes of the chunks in each pack, and how many of them are needed.
+    /// Bytes of the chunks in each pack, and bytes of the needed ones.
     private var totalBytes: [UInt64] = []
     private var neededBytes: [UInt64] = []
 
-    /// Marks everything that a snapshot reaches.
+    /// Marks everything that is reachable from a snapshot.
     /// - Parameters:
-    ///   - snapshots: all that are there, and those that can still be brought back.
-    ///   - young: packs that are left as they are.
-    ///   - forgetsMissing: whether chunks are given up that lie in no pack.
-    /// - Throws: `repositoryDamaged` when a folder or list cannot be read, or a chunk is missing: it is not known what it needs.
+    ///   - snapshots: all existing ones, and those that can still be undeleted.
+    ///   - young: packs that are left alone.
+    ///   - forgetsMissing: whether chunks that are in no pack are given up.
+    /// - Throws: `repositoryDamaged` when a folder or list cannot be read or a chunk is missing: what it needs is unknown.
     init(
         _ repository: Repository, _ snapshots: [Snapshot], _ inventory: consuming PackInventory, maxUnused: UnusedLimit,
         young: YoungPacks, forgetsMissing: Bool, progress: ProgressHandler?
@@ -76,7 +76,7 @@ struct PrunePlan {
         )
     }
 
-    /// What the chunks of packs that cannot be read are stored against, as far as the catalog knows.
+    /// The bases of chunks in unreadable packs, as far as the catalog knows them.
     private static func bases(inUnreadable inventory: borrowing PackInventory, _ repository: Repository) -> [ChunkID] {
         inventory.unreadable.flatMap { damage in
             ((try? repository.catalog.chunks(of: damage.pack))?.chunks ?? []).compactMap(\.base)
@@ -99,8 +99,7 @@ struct PrunePlan {
         }
     }
 
-    /// Of a chunk that lies in several packs one is kept, once it is proved that it is whole: preferably one that is stored whole, in a pack
-    /// of which most is needed.
+    /// Keeps one copy of each chunk that is in several packs, after verifying it: preferably one that is stored whole, in a pack of which most is needed.
     private mutating func keepOneOfEach() {
         func share(_ row: Int) -> Double {
             let pack = inventory.packNumber(ofRow: row)
@@ -115,7 +114,7 @@ struct PrunePlan {
         func rows(like row: Int) -> [Int] { inventory.table.allRows(of: inventory.table.rows[row].key) }
         let verifier = ChunkVerifier(repository)
         var index: (pack: PackID, chunks: [StoredChunk])?
-        // The best copies in the order in which they lie, so that each pack's index is read once, and not once for each of its chunks.
+        // The best copies in storage order, so that each pack's index is read once, and not once for each of its chunks.
         let needed = inventory.table.duplicated.filter { inventory.table.isNeeded($0) }
         let best = needed.compactMap { rows(like: $0).min(by: isBetter) }.sorted()
         for row in best {
@@ -130,7 +129,7 @@ struct PrunePlan {
                 return (try? verifier.requireSound(index.chunks[row - pack.firstRow])) != nil
             }
             guard let kept else { continue }
-            // Only a chunk that is stored whole can be the base of others. While none of those can be read, a repair may still mend one.
+            // Only a chunk that is stored whole can be the base of others. While none of those can be read, a repair may still fix one.
             let isKeptWhole = inventory.table.base(ofRow: kept) == nil
             for row in rows where row != kept && (isKeptWhole || inventory.table.base(ofRow: row) != nil) {
                 inventory.table.setNeeded(row, false)
@@ -161,7 +160,7 @@ struct PrunePlan {
         summary.unusedChunkCount = inventory.chunkCount - neededCount
         var remaining = partly.reduce(UInt64(0)) { $0 + unusedBytes(in: $1) }
         let limit = maxUnused.byteCount(used: summary.neededByteCount)
-        // Where most is unused, most is won for each byte that is copied.
+        // Packs with the most unused data first: they free the most for each copied byte.
         for number in partly.sorted(by: { emptiness($0) > emptiness($1) }) {
             guard remaining > limit else { break }
             remaining -= unusedBytes(in: number)
@@ -170,7 +169,7 @@ struct PrunePlan {
         summary.removedPackCount = unused.count
         summary.rewrittenPackCount = rewritten.count
         summary.remainingUnusedByteCount = remaining + youngBytes
-        // Without the indexes of the packs that will be written.
+        // Does not count the indexes of the packs that will be written.
         summary.freedByteCount =
             unused.reduce(0) { $0 + inventory.packs[$1].byteCount } + rewritten.reduce(0) { $0 + unusedBytes(in: $1) }
     }

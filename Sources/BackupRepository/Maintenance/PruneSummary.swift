@@ -1,15 +1,15 @@
 import BackupCore
 
-/// How much of what no snapshot needs may stay, so that not every pack has to be rewritten.
+/// How much unused data may stay, so that not every pack has to be rewritten.
 public enum UnusedLimit: Sendable, Equatable {
-    /// So many of a hundred bytes of the repository.
+    /// A percentage of the repository's bytes.
     case percent(Double)
     case bytes(UInt64)
     case unlimited
 
     public static let standard = UnusedLimit.percent(5)
 
-    /// `5%`, `100M` (also K, G and T, powers of 1,024) or `unlimited`, as restic takes it.
+    /// `5%`, `100M` (also K, G and T, powers of 1,024) or `unlimited`, as in restic.
     /// - Throws: `usage`.
     public init(parsing text: String) throws(BackupError) {
         if text == "unlimited" {
@@ -26,7 +26,7 @@ public enum UnusedLimit: Sendable, Equatable {
             let shift = text.last.flatMap { units[Character($0.lowercased())] }
             let digits = shift == nil ? text[...] : text.dropLast()
             if let number = UInt64(digits) {
-                // More than there can be is all the same.
+                // Saturate: a limit larger than any repository has the same effect.
                 self = .bytes(number.multipliedSaturating(by: 1 << (shift ?? 0)))
                 return
             }
@@ -36,7 +36,7 @@ public enum UnusedLimit: Sendable, Equatable {
             remedy: "Give a percentage such as 5%, a size such as 100M, or unlimited.")
     }
 
-    /// - Parameter used: bytes of all chunks that are needed.
+    /// - Parameter used: bytes of all needed chunks.
     func byteCount(used: UInt64) -> UInt64 {
         switch self {
         case .percent(let percent): Self.wholeNumber(percent / (100 - percent) * Double(used))
@@ -50,35 +50,35 @@ public enum UnusedLimit: Sendable, Equatable {
 
 /// What a prune did, or would do.
 public struct PruneSummary: Sendable {
-    /// Packs and their bytes before.
+    /// Packs and their bytes before the prune.
     public internal(set) var packCount = 0
     public internal(set) var byteCount: UInt64 = 0
-    /// Chunks that some snapshot needs, and those that none does, with their bytes in packs.
+    /// Chunks that a snapshot needs and chunks that none needs, with their bytes in packs.
     public internal(set) var neededChunkCount = 0
     public internal(set) var neededByteCount: UInt64 = 0
     public internal(set) var unusedChunkCount = 0
     public internal(set) var unusedByteCount: UInt64 = 0
-    /// Packs that nothing needs.
+    /// Packs without any needed chunk.
     public internal(set) var removedPackCount = 0
-    /// Packs of which a part is needed, and is copied.
+    /// Packs with some needed chunks, which are copied.
     public internal(set) var rewrittenPackCount = 0
-    /// Packs that were left as they are since they are younger than an hour, on storage that other hosts may write to.
+    /// Packs that were left alone because they are less than an hour old, on storage that other hosts may write to.
     public internal(set) var youngPackCount = 0
-    /// Packs that were written for them.
+    /// Packs that were written to replace the rewritten ones.
     public internal(set) var newPackCount = 0
-    /// By how much the packs get smaller.
+    /// The number of bytes by which the packs shrink.
     public internal(set) var freedByteCount: UInt64 = 0
-    /// What stays although nothing needs it.
+    /// Unused bytes that stay.
     public internal(set) var remainingUnusedByteCount: UInt64 = 0
-    /// Removed snapshots that stay since it is not known when they were removed; `nil` when there are none.
+    /// Removed snapshots that stay because their time of removal is unknown; `nil` when there are none.
     public internal(set) var untimedRemovals: UntimedRemovals?
-    /// Removed snapshots that stay since the clock may have jumped ahead: by it alone they could no longer be brought back.
+    /// Removed snapshots that stay because the clock may have jumped ahead: by the clock alone they would have expired.
     public internal(set) var clockHeldRemovalCount = 0
-    /// Packs that were left as they are since something in them is damaged, and damaged documents of sources, whose removed snapshots stay for the longest
-    /// time of grace that there is: what is damaged.
+    /// The damage that kept data in place: damaged packs are left alone, and the removed
+    /// snapshots of a source whose document is damaged stay for the longest grace period.
     public internal(set) var leftAlone: [BackupError] = []
 
-    /// While a snapshot is dated later than the clock says, one of the two is wrong, and no time of grace can begin.
+    /// While a snapshot is dated later than the current time, one of the two is wrong, and no grace period can begin.
     public struct UntimedRemovals: Sendable {
         public let count: Int
         /// The snapshot with the latest date.

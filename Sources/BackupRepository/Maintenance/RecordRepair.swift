@@ -1,14 +1,14 @@
 import BackupCore
 import SystemIO
 
-/// Repairs the register, and the records and labels of snapshots. A record that is lost is expected until a prune gives its backup up for the user: the
-/// check after the repair finds that it is missing.
+/// Repairs the register, and the records and labels of snapshots. A lost record stays in the register until the user has a prune give its backup up; the check
+/// after the repair reports it as missing.
 struct RecordRepair {
     private let repository: Repository
     private let store: SnapshotStore
     private let damaged: DamagedFolder
     private let report: (CheckEvent) -> Void
-    /// How many labels were lost, which a check after this does not find.
+    /// The number of lost labels, which a later check does not find.
     private(set) var lostLabelCount = 0
 
     init(_ repository: Repository, _ damaged: DamagedFolder, report: @escaping (CheckEvent) -> Void) {
@@ -20,7 +20,7 @@ struct RecordRepair {
 
     mutating func run() throws(BackupError) {
         try repairRegister()
-        // The repository was opened hours ago, perhaps: what was wrong then may have been put right by a copy, or was misread.
+        // The repository may have been opened hours ago. Since then a file may have been restored by a copy, or the first read may have failed.
         try store.rescan()
         for damage in store.list.damages where damage.code == .repositoryDamaged {
             guard let path = damage.path else { continue }
@@ -37,7 +37,7 @@ struct RecordRepair {
             let path = repository.layout.removedPath(of: removed.id)
             try repairRecord(removed.id, at: path, removed.error, modificationTime: FileSystem.status(path).modificationTime)
         }
-        // With the records that were put right.
+        // Includes the repaired records.
         try replaceMissingLabels()
     }
 
@@ -61,7 +61,7 @@ struct RecordRepair {
 
     // MARK: Records
 
-    /// - Parameter modificationTime: of a removed snapshot, the time of the removal, which stays.
+    /// - Parameter modificationTime: of a removed snapshot, the time of the removal, which is kept.
     private func repairRecord(
         _ id: SnapshotID, at path: String, _ damage: BackupError, modificationTime: Timestamp? = nil
     ) throws(BackupError) {
@@ -77,17 +77,17 @@ struct RecordRepair {
         do throws(BackupError) {
             try store.expect(id)
         } catch {
-            // No prune goes on while it lies where it is. By a later version's register this program could not say that it is missing.
+            // No prune runs while the file stays where it is. With the register of a later version, this program could not report the record as missing.
             if error.code == .unsupportedVersion { return }
             throw error
         }
         try damaged.setAside(path)
-        // The right record may have been copied back in that moment.
+        // The right record may have been copied back at that moment.
         guard try damagedBytes(of: id, at: damaged.path(of: path)) != nil else { return try damaged.putBack(path) }
         report(.repaired("Snapshot record \(id): lost; it lies in damaged/ now. The backup's data stays."))
     }
 
-    /// - Returns: `nil` when it is right, or no longer there.
+    /// - Returns: `nil` when the record is valid or no longer exists.
     private func damagedBytes(of id: SnapshotID, at path: String) throws(BackupError) -> [UInt8]? {
         do throws(BackupError) {
             _ = try store.readRecord(id, at: path)
@@ -111,7 +111,7 @@ struct RecordRepair {
             try damaged.publish(right, to: path)
             report(.repaired("Label of snapshot \(id): a flipped bit was turned back."))
         } else {
-            // Writes what is shown for it: its first name, and pinned, since it may have been.
+            // Writes the default: its first name, and pinned, since it may have been.
             try store.changeLabel(id) { _ in }
             lostLabelCount += 1
             report(.repaired("Label of snapshot \(id): rewritten; its name is its first one, and it is pinned."))
@@ -119,13 +119,13 @@ struct RecordRepair {
         report(.finding(CheckFinding(.label, damage, isRepaired: right != nil)))
     }
 
-    /// A label that is missing is reported once: it is there again then, and pins its backup.
+    /// A missing label is reported once: afterwards it exists again and pins its backup.
     private mutating func replaceMissingLabels() throws(BackupError) {
         let missing: [SnapshotID]
         do throws(BackupError) {
             missing = try store.missingSnapshots().labels
         } catch {
-            // Of a later version's register this program knows nothing.
+            // This program cannot read a later version's register.
             if error.code == .unsupportedVersion { return }
             throw error
         }

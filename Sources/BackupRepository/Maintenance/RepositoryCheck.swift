@@ -2,9 +2,9 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// Looks for damage: in snapshot records and labels, packs, the catalog, and in everything the snapshots reach. Changes nothing.
+/// Looks for damage in snapshot records and labels, packs, the catalog, and everything that the snapshots reach. Changes nothing.
 ///
-/// A backup may be made meanwhile: what it adds is not looked at.
+/// A backup may be made meanwhile: what it adds is not checked.
 public struct RepositoryCheck {
     private let repository: Repository
     private let readData: DataSubset?
@@ -13,8 +13,8 @@ public struct RepositoryCheck {
     private var summary = CheckSummary()
 
     /// - Parameters:
-    ///   - readData: of which packs every byte is to be read; `nil` for none.
-    ///   - report: called for everything that is found.
+    ///   - readData: the packs to read completely; `nil` for none.
+    ///   - report: called for every finding.
     public init(
         _ repository: Repository, readData: DataSubset?, progress: ProgressHandler? = nil,
         report: @escaping (CheckEvent) -> Void
@@ -25,14 +25,14 @@ public struct RepositoryCheck {
         self.report = report
     }
 
-    /// - Throws: what keeps it from looking; damage is reported.
+    /// - Throws: errors that prevent the check; damage is reported instead.
     public mutating func run() throws(BackupError) -> CheckSummary {
         summary = CheckSummary()
-        // A backup may go on meanwhile; a prune would take packs away under the check.
+        // A backup may run meanwhile; a prune would remove packs during the check.
         let lock = try Self.lock(repository)
         defer { withExtendedLifetime(lock) {} }
         try repository.refresh()
-        // In this order: all packs of the snapshots that are seen were published before them.
+        // In this order: all packs of the listed snapshots were published before them.
         let snapshots = repository.snapshots()
         checkRecords()
         var inventory = try PackInventory(repository, progress: progress)
@@ -41,17 +41,17 @@ public struct RepositoryCheck {
         }
         checkCatalog(inventory)
         if let readData { readPacks(readData.select(inventory.packs), &inventory) }
-        // What was not read for that reason is no damage.
+        // Chunks that were not read because of a cancellation are not damaged.
         try Cancellation.check()
         let baseless = withoutBase(inventory)
         summary.packCount = inventory.packs.count + inventory.unreadable.count
         summary.chunkCount = inventory.chunkCount
-        // Marking what is needed would copy the whole table otherwise.
+        // Consumed, since marking needed chunks would copy the whole table otherwise.
         try checkTrees(snapshots, consume inventory, baseless)
         return summary
     }
 
-    /// - Returns: `nil` where nothing can be locked since nothing can be written; then packs cannot be removed either.
+    /// - Returns: `nil` where nothing can be locked because nothing can be written; then packs cannot be removed either.
     private static func lock(_ repository: Repository) throws(BackupError) -> RepositoryLock? {
         do {
             return try RepositoryLock(repository.layout, .keepingPacks, operation: "check")
@@ -82,7 +82,7 @@ public struct RepositoryCheck {
         for damage in repository.sourceProblems() { find(.source, damage) }
     }
 
-    /// Records of removed snapshots that cannot be read: these cannot be brought back.
+    /// Unreadable records of removed snapshots: these snapshots cannot be undeleted.
     private mutating func checkRemoved() {
         do throws(BackupError) {
             for damage in try repository.snapshotStore.readRemoved().damages { find(.record, damage.error) }
@@ -91,7 +91,7 @@ public struct RepositoryCheck {
         }
     }
 
-    /// A file that another program deleted is no damage that can be seen in what is left.
+    /// Only the register shows that another program has deleted a file.
     private mutating func checkRegister() {
         let missing: SnapshotStore.MissingSnapshots
         do throws(BackupError) {
@@ -100,14 +100,14 @@ public struct RepositoryCheck {
             }
             missing = try repository.snapshotStore.missingSnapshots()
         } catch {
-            // A later version's register says nothing to this one.
+            // This version cannot read a later version's register.
             if error.code != .unsupportedVersion { find(.record, error) }
             return
         }
         for finding in MissingFinding.all(missing, repository.layout) { find(finding.kind, finding.error) }
     }
 
-    /// Whether there is data, and neither a register nor a record: a copy that is not complete.
+    /// Whether there is data, but neither a register nor a record: an incomplete copy.
     private func isWithoutRecords() throws(BackupError) -> Bool {
         guard repository.snapshotStore.list.recorded.isEmpty, try repository.snapshotStore.readRegister() == nil else {
             return false
@@ -115,7 +115,7 @@ public struct RepositoryCheck {
         return try !repository.packs().isEmpty
     }
 
-    /// Compares what the catalog says with what the packs say of themselves.
+    /// Compares the catalog with the packs' own indexes.
     private mutating func checkCatalog(_ inventory: PackInventory) {
         let path = repository.catalog.path
         let remedy: Message = "No data is affected: backupfs check --repair rebuilds it from the packs."
@@ -150,7 +150,7 @@ public struct RepositoryCheck {
         let firstRows = Dictionary(uniqueKeysWithValues: packs.map { ($0.id, $0.firstRow) })
         for outcome in outcomes.values.sorted(by: { $0.pack < $1.pack }) {
             guard let firstRow = firstRows[outcome.pack] else { continue }
-            // A pack that a failed backup took back meanwhile is no damage; if a snapshot needs it, that is found below.
+            // A failed backup may have removed its pack meanwhile, which is not damage. If a snapshot needs the pack, that is found below.
             if let failure = outcome.failure, failure.code != .notFound, failure.code != .interrupted {
                 find(.pack, failure.at(repository.layout.packPath(of: outcome.pack)), pack: outcome.pack)
             }
@@ -159,15 +159,15 @@ public struct RepositoryCheck {
                 find(.chunk, damage.error, pack: outcome.pack, chunk: damage.chunk)
             }
             for damage in outcome.withoutBase where inventory.table.isUsable(firstRow + damage.number) {
-                // The base looked whole by its index: what is wrong with it was found in reading it.
+                // By its index the base looked whole: its damage was found while reading it.
                 inventory.table.setDamaged(firstRow + damage.number)
                 find(.chunk, damage.error, pack: outcome.pack, chunk: damage.chunk)
             }
         }
     }
 
-    /// Every chunk that is stored against a base needs it, and needs it whole.
-    /// - Returns: those that do not have it.
+    /// Checks that every chunk stored against a base has that base, stored whole.
+    /// - Returns: the chunks without a usable base.
     private func withoutBase(_ inventory: PackInventory) -> [(row: Int, chunk: PackEntry, pack: PackID)] {
         var found: [(row: Int, chunk: PackEntry, pack: PackID)] = []
         var lastRead: (pack: PackID, entries: [PackEntry])?
@@ -175,10 +175,10 @@ public struct RepositoryCheck {
             guard inventory.table.base(ofRow: row) != nil, !inventory.table.isDamaged(row), !inventory.table.isUsable(row) else {
                 continue
             }
-            // Stored again since: this one is no longer needed, and the next prune takes it away.
+            // The chunk has been stored again since; this copy is not needed any more, and the next prune removes it.
             if inventory.table.allRows(of: inventory.table.rows[row].key).contains(where: inventory.table.isUsable) { continue }
             let pack = inventory.pack(ofRow: row)
-            // The table has no whole names: the index has.
+            // The table has only parts of the names; the index has them whole.
             if lastRead?.pack != pack.id { lastRead = (try? repository.packIndex(of: pack.id).entries).map { (pack.id, $0) } }
             guard let entry = lastRead?.entries[row - pack.firstRow] else { continue }
             found.append((row, entry, pack.id))
@@ -200,7 +200,7 @@ public struct RepositoryCheck {
     ) throws(BackupError) {
         var problems: [TreeWalk.Problem] = []
         let walk = TreeWalk(repository, inventory) { problems.append($0) }
-        // What they hold is not known: what is nowhere else may lie there.
+        // Their contents are unknown: chunks that are in no other pack may be there.
         let hasNewerPacks = walk.inventory.unreadable.contains { $0.error.code == .unsupportedVersion }
         var hurt: [Snapshot] = []
         for (number, snapshot) in snapshots.enumerated() {
@@ -210,7 +210,7 @@ public struct RepositoryCheck {
             if try walk.visit(snapshot) { hurt.append(snapshot) }
         }
         summary.snapshotCount = snapshots.count
-        // A prune leaves a little of what is unused where it lies, and takes the bases that only such chunks have: that is no damage.
+        // A prune leaves some unused chunks in place, and may remove bases that only such chunks have. That is not damage.
         for (row, chunk, pack) in baseless where walk.inventory.table.isNeeded(row) { tell(chunk, of: pack) }
         for problem in problems {
             switch problem {
@@ -229,7 +229,7 @@ public struct RepositoryCheck {
             }
         }
         if readData == .all { try checkFileChecksums(snapshots) }
-        // Where nothing is damaged, it is a later version's.
+        // If nothing is damaged, a later version wrote what cannot be read.
         let isDamaged = summary.findingCount > 0
         if isDamaged { summary.hurtSnapshotCount = hurt.count }
         for snapshot in hurt {

@@ -1,11 +1,11 @@
 import BackupCore
 import SystemIO
 
-/// Gives back the room of what no snapshot needs.
+/// Frees the space of data that no snapshot needs.
 ///
-/// Packs of which nothing is needed are removed. Of those with too much that is not, the rest is copied to new packs first, as it is; these are
-/// durable, published and in the catalog before the old ones are unlinked, so at each moment every needed chunk lies in a published pack. It
-/// may be killed at any point; the next prune goes on from there. A reader finds chunks in their new places meanwhile.
+/// Packs without any needed chunk are removed. From packs with too much unused data, the needed chunks are first copied to new packs, unchanged. The new packs
+/// are durable, published and in the catalog before the old ones are unlinked, so every needed chunk is in a published pack at all times. A prune may be killed
+/// at any point; the next one continues from there. A reader finds chunks in their new places meanwhile.
 public struct RepositoryPrune {
     private let repository: Repository
     private let maxUnused: UnusedLimit
@@ -16,9 +16,9 @@ public struct RepositoryPrune {
     private let youngPacks: YoungPacks.Rule
 
     /// - Parameters:
-    ///   - grace: which removed snapshots can still be brought back; what those need stays.
-    ///   - allowsEmpty: whether everything goes when there are packs but no snapshot at all. A repository that was copied in part looks like that.
-    ///   - forgetsMissing: whether snapshots whose records are missing are given up, and chunks whose packs are missing or cannot be read.
+    ///   - grace: which removed snapshots can still be undeleted; their data stays.
+    ///   - allowsEmpty: whether everything is removed when there are packs but no snapshot. A partly copied repository looks like that.
+    ///   - forgetsMissing: whether snapshots with missing records are given up, and chunks whose packs are missing or unreadable.
     public init(
         _ repository: Repository, maxUnused: UnusedLimit = .standard, grace: RemovalGrace = RemovalGrace(now: SystemClock.now()),
         allowsEmpty: Bool = false, forgetsMissing: Bool = false, progress: ProgressHandler? = nil
@@ -28,7 +28,7 @@ public struct RepositoryPrune {
             youngPacks: .onSharedStorage, progress: progress)
     }
 
-    /// - Parameter youngPacks: which packs are left alone for their age.
+    /// - Parameter youngPacks: which packs are left alone because of their age.
     init(
         _ repository: Repository, maxUnused: UnusedLimit, grace: RemovalGrace = RemovalGrace(now: SystemClock.now()),
         allowsEmpty: Bool = false, forgetsMissing: Bool = false, youngPacks: YoungPacks.Rule, progress: ProgressHandler? = nil
@@ -42,8 +42,8 @@ public struct RepositoryPrune {
         self.progress = progress
     }
 
-    /// What would be done. Changes nothing.
-    /// - Throws: `repositoryDamaged` when it is not known which data is needed.
+    /// What a prune would do. Changes nothing.
+    /// - Throws: `repositoryDamaged` when it is unknown which data is needed.
     public func plan() throws(BackupError) -> PruneSummary {
         let lock = try RepositoryLock(repository.layout, .keepingPacks, operation: "prune --dry-run")
         defer { withExtendedLifetime(lock) {} }
@@ -59,11 +59,11 @@ public struct RepositoryPrune {
         return summary
     }
 
-    /// Why removed snapshots stay for longer than a user may expect.
+    /// Records why removed snapshots stay longer than a user may expect.
     private func noteWhatKeeps(_ removed: [RemovedSnapshot], _ summary: inout PruneSummary) {
         summary.clockHeldRemovalCount = removed.count(where: grace.isHeldByClock)
         summary.untimedRemovals = repository.snapshotStore.untimedRemovals(among: removed, at: grace.now)
-        // The time of grace of a source whose document is missing or cannot be read is not known, and is the longest that there is.
+        // If the document of a source is missing or unreadable, its grace period is unknown, and the longest one is assumed.
         if !removed.isEmpty { summary.leftAlone += repository.sourceProblems() }
     }
 
@@ -82,21 +82,21 @@ public struct RepositoryPrune {
             forgetsMissing: forgetsMissing, progress: progress)
     }
 
-    /// - Throws: `busy` while another process writes or checks; `repositoryDamaged` as `plan`; `noSpace`, … : what is done by then stays done.
+    /// - Throws: `busy` while another process writes or checks; `repositoryDamaged` as `plan`; `noSpace`, …: what is done by then stays done.
     public func run() throws(BackupError) -> PruneSummary {
         let lock = try RepositoryLock(repository.layout, .removingPacks, operation: "prune")
         defer { withExtendedLifetime(lock) {} }
         try repository.snapshotStore.sweep(requireHeld: lock.requireHeld)
         try repository.catalog.reconcile()
-        // No pack comes or goes while the lock is held.
+        // No pack appears or disappears while the lock is held.
         let inventory = try PackInventory(repository, progress: progress)
         try pruneGuard.requireReadable(inventory)
         try refuseOrForget()
-        // Records go before the packs that only they need.
+        // Records are removed before the packs that only they need.
         try repository.snapshotStore.giveUpRemoved(grace, requireHeld: lock.requireHeld)
         try FaultInjection.reached("prune.removed-given-up")
-        // What was published before the lock was taken is seen; nothing is published while it is held. In this order a snapshot that another process
-        // removes right now is in one of the lists at least.
+        // Everything published before the lock was taken is seen; nothing is published while it is held. In this order, a snapshot that another process is just
+        // removing is in at least one of the lists.
         try repository.snapshotStore.rescan()
         let visible = repository.snapshots()
         let removed = try repository.snapshotStore.readRemoved()
@@ -127,8 +127,8 @@ public struct RepositoryPrune {
         if !missing.isEmpty { try store.forgetMissing(missing) }
     }
 
-    /// What the plan takes for granted must not change by a power cut when packs are gone: a process that was killed may have left snapshots
-    /// unlinked, and packs renamed, whose folders were not fsynced.
+    /// The state that the plan relies on must survive a power cut once packs are gone: a killed process may have unlinked snapshots and renamed packs without
+    /// fsyncing their folders.
     private func makeDurable(_ plan: PrunePlan) throws(BackupError) {
         try repository.snapshotStore.synchronizeRemoved()
         try FileSystem.synchronizeDirectory(repository.layout.snapshots)
@@ -145,7 +145,7 @@ public struct RepositoryPrune {
         var summary: PruneSummary
         private var removed: [PackID] = []
         private var removedByteCount: UInt64 = 0
-        /// Packs of which everything that is needed has been copied, but not published yet.
+        /// Packs whose needed chunks have all been copied, but not published yet.
         private var copied: [PackKind: [PackInventory.Pack]] = [:]
 
         init(repository: Repository, lock: RepositoryLock, plan: PrunePlan, progress: ProgressHandler?) {
@@ -160,7 +160,7 @@ public struct RepositoryPrune {
             summary.rewrittenPackCount = 0
         }
 
-        /// First, since it makes room for what is to be copied.
+        /// Runs first, since it frees space for the copies.
         mutating func removeUnused() throws(BackupError) {
             var waiting: [PackInventory.Pack] = []
             for number in plan.unused {
@@ -168,12 +168,12 @@ public struct RepositoryPrune {
                 do throws(BackupError) {
                     try removeUnused(pack)
                 } catch {
-                    // Others may make room for it.
+                    // Removing other packs may free space for it.
                     guard error.code == .noSpace else { throw error }
                     waiting.append(pack)
                 }
             }
-            // None made any, and a full disk must not keep a prune from making room for ever.
+            // None of them freed any, and a full disk must not prevent every prune from freeing space.
             if summary.removedPackCount == 0, !waiting.isEmpty { try removeUnused(waiting.removeFirst(), inPlace: true) }
             for pack in waiting { try removeUnused(pack) }
         }
@@ -216,7 +216,7 @@ public struct RepositoryPrune {
                     }
                 }
             }
-            // What was given to the rewriter before this pack is published with it; this pack itself only in part perhaps.
+            // Chunks passed to the rewriter before this pack are now published; those of this pack perhaps only in part.
             if wasPublished { try unlinkCopied(pack.kind) }
             if let damage {
                 // A repair may be able to rescue more of it than a copy would keep.
@@ -229,7 +229,7 @@ public struct RepositoryPrune {
         private mutating func unlinkCopied(_ kind: PackKind) throws(BackupError) {
             for pack in copied.removeValue(forKey: kind) ?? [] {
                 try FaultInjection.reached("prune.pack-rewritten")
-                // All of it was needed after all, or is again in a pack of the same name.
+                // All of its chunks were needed after all, or a new pack has the same name.
                 guard !rewriter.published.contains(pack.id) else { continue }
                 try unlink(pack)
                 summary.rewrittenPackCount += 1

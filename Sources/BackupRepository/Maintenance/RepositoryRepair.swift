@@ -2,26 +2,25 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Puts right what can be: damaged packs are replaced by packs of what is whole in them, the catalog is rebuilt, labels and records of which
-/// one bit flipped are written again. What was damaged is set aside in `damaged/`, unless all of it was rescued.
+/// Repairs what can be repaired: damaged packs are replaced by packs with their intact chunks, the catalog is rebuilt, and labels and records with one flipped
+/// bit are rewritten. Damaged files are set aside in `damaged/`, unless all of their data was rescued.
 ///
-/// What is lost stays lost: a check afterwards names the files. The next backup of the same data stores it again, and older snapshots that
-/// need it are whole again.
+/// Lost data stays lost: a later check names the files. The next backup of the same data stores it again, which makes older snapshots with it whole again.
 public struct RepositoryRepair {
     private let repository: Repository
     private let report: (CheckEvent) -> Void
     private let progress: ProgressHandler?
 
-    /// - Parameter report: called for what was found and done.
+    /// - Parameter report: called for each finding and each repair.
     public init(_ repository: Repository, progress: ProgressHandler? = nil, report: @escaping (CheckEvent) -> Void) {
         self.repository = repository
         self.progress = progress
         self.report = report
     }
 
-    /// - Throws: `busy` while a backup is written; what keeps it from reading or writing; `locked` when another host has taken it for gone. It may be
-    ///   interrupted at any point and run again.
-    /// - Returns: how many labels were lost. All else that was, a check afterwards finds.
+    /// - Throws: `busy` while a backup is written; errors of reading or writing; `locked` when another host has considered this one gone. It may be interrupted
+    ///   at any point and run again.
+    /// - Returns: the number of lost labels. A check afterwards finds all other losses.
     @discardableResult
     public func run() throws(BackupError) -> Int {
         let lock = try RepositoryLock(repository.layout, .removingPacks, operation: "check --repair")
@@ -32,7 +31,7 @@ public struct RepositoryRepair {
     }
 }
 
-/// A repair that holds its locks. Each file is moved and written only after the question whether they are still held.
+/// A repair that holds its locks. Before each move or write of a file it verifies that they are still held.
 private struct Execution {
     let repository: Repository
     let lock: RepositoryLock
@@ -78,11 +77,11 @@ private struct Execution {
 
     private func repairPacks() throws(BackupError) {
         let inventory = try PackInventory(repository, progress: progress)
-        // Packs of a later version, or that only cannot be read now, are left as they are.
+        // Packs of a later version, or that are only temporarily unreadable, are left alone.
         let damaged = inventory.unreadable.filter { $0.error.code == .repositoryDamaged }
         for damage in damaged {
             let salvage = try PackSalvage(repository: repository).candidates(damage.pack)
-            // The new pack must not take the place of a damaged one that holds something else and has not had its turn.
+            // The new pack must not replace a damaged one that holds something else and has not been processed yet.
             if let other = salvage.otherPack, damaged.contains(where: { $0.pack == other }) { try appendFiller(salvage.kind) }
             try replace(damage.pack, salvage.chunks, salvage.kind, damage.error)
         }
@@ -94,7 +93,7 @@ private struct Execution {
         }
     }
 
-    /// Gives the next pack a name that no other one has, by a chunk that nothing refers to: a name follows from the chunks. A prune removes it.
+    /// Gives the next pack a unique name by adding an unreferenced chunk: the name is derived from the chunks. A prune removes that chunk.
     private func appendFiller(_ kind: PackKind) throws(BackupError) {
         // The names of sealed packs are random anyway.
         guard !repository.protection.isSealing else { return }
@@ -117,7 +116,7 @@ private struct Execution {
         return damaged.values.sorted { $0.pack < $1.pack }
     }
 
-    /// Copies all of a pack that is whole to new packs and sets the pack aside.
+    /// Copies all intact chunks of a pack to new packs and sets the pack aside.
     private func replace(
         _ pack: PackID, _ chunks: [StoredChunk], _ kind: PackKind, _ damage: BackupError
     ) throws(BackupError) {
@@ -126,7 +125,7 @@ private struct Execution {
         var copied: Set<ChunkID> = []
         var corrected = 0
         var lost: Set<ChunkID> = []
-        // A pack of which nothing can be read may be whole, on a disk or a share that is gone for the moment.
+        // A completely unreadable pack may be intact, on a disk or share that is temporarily unavailable.
         var isAnyRead = false
         var unreadable: BackupError?
         try reader.read(chunks, of: pack) { (chunk, packed) throws(BackupError) in
@@ -140,7 +139,7 @@ private struct Execution {
                 switch verifier.verify(chunk, found) {
                 case .sound, .withoutBase: isSound = true
                 case .damaged:
-                    // In a sealed chunk the checksum is that of bytes which cannot be had any more.
+                    // For a sealed chunk, the checksum is that of bytes that are not available any more.
                     if !repository.protection.isSealing, let place = SingleBitRepair.position(in: found, crc32: chunk.storedCRC32)
                     {
                         bytes[place.offset] ^= 1 << place.bit
@@ -165,10 +164,10 @@ private struct Execution {
         let lostCount = lost.count
         try rewriter.finish()
         try FaultInjection.reached("repair.pack-rewritten")
-        // If nothing was lost, the new pack is the old one as it was, and lies in its place.
+        // If nothing was lost, the new pack is identical to the old one before the damage, and has replaced it.
         let isWhole = rewriter.published.contains(pack)
         if !isWhole {
-            // The catalog is rebuilt at the end: removing a pack from it looks at every chunk.
+            // The catalog is rebuilt at the end: removing a single pack from it scans every chunk.
             try damaged.setAside(repository.layout.packPath(of: pack))
         }
         repository.chunkReader.forget(pack)

@@ -1,18 +1,18 @@
 import BackupCore
 import SystemIO
 
-/// The chunks of packs that a repair set aside in `damaged/`: those of them that could not be rescued are missing, and may come back with an intact
-/// copy of the pack. For one thread at a time; the folder is read once, when it is first asked.
+/// The chunks of packs that a repair set aside in `damaged/`. Those that could not be rescued are missing, and may come back with an intact copy of the pack.
+/// For one thread at a time; the folder is read once, at the first query.
 final class SetAsidePacks {
     private let repository: Repository
     private lazy var chunks = read()
 
     init(_ repository: Repository) { self.repository = repository }
 
-    /// What a chunk is stored against in these packs; `nil` when none of them has it.
+    /// The bases of a chunk in these packs; `nil` when none of them has the chunk.
     func bases(of chunk: ChunkID) -> [ChunkID]? { chunks[chunk] }
 
-    /// An index that cannot be read says nothing: its chunks are not known then.
+    /// An unreadable index is skipped: its chunks are unknown.
     private func read() -> [ChunkID: [ChunkID]] {
         var chunks: [ChunkID: [ChunkID]] = [:]
         let salvage = PackSalvage(repository: repository)

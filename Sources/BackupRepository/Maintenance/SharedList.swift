@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Values that several threads collect.
+/// A list that several threads append to.
 final class SharedList<Value: Sendable>: Sendable {
     private let list = Mutex<[Value]>([])
 

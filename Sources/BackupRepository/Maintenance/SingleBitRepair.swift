@@ -1,14 +1,14 @@
 import BackupCore
 import SystemIO
 
-/// Finds the one bit that flipped, where only one did: what ageing disks and memory do most often. A checksum that was right before the
-/// damage tells which one it is; the caller compares the result with its name as well.
+/// Finds a single flipped bit, which is the most frequent damage by ageing disks and memory. A checksum from before the damage shows which bit it is; the
+/// caller compares the result with its name as well.
 enum SingleBitRepair {
-    /// Trying every bit takes a digest of everything for each: beyond this it takes too long.
+    /// Trying every bit takes a digest of all bytes each time: beyond this size it takes too long.
     private static let triedByteCountLimit = 48 << 10
 
-    /// By CRC-32: a flipped bit changes it by a value that depends on its distance from the end alone.
-    /// - Returns: the offset of the byte and which of its bits, or `nil` when it is not one bit.
+    /// By CRC-32: a flipped bit changes it by a value that depends only on its distance from the end.
+    /// - Returns: the offset of the byte and the bit in it, or `nil` when it was not a single bit.
     static func position(in bytes: UnsafeRawBufferPointer, crc32 expected: UInt32) -> (offset: Int, bit: UInt8)? {
         let difference = CRC32.of(bytes) ^ expected
         guard difference != 0, bytes.count < 1 << 28 else { return nil }
@@ -20,7 +20,7 @@ enum SingleBitRepair {
         return nil
     }
 
-    /// Of a structure that ends in the CRC-32 of all before it, of any length; the bit may be one of the checksum's own.
+    /// For a structure of any length that ends in the CRC-32 of everything before it. The bit may be in the checksum itself.
     static func repaired(endingInCRC32 bytes: [UInt8]) -> [UInt8]? {
         guard bytes.count > 4 else { return nil }
         let checkedCount = bytes.count - 4
@@ -42,7 +42,7 @@ enum SingleBitRepair {
         (0..<8).reduce(UInt32(number)) { value, _ in value & 1 == 0 ? value >> 1 : value >> 1 ^ 0xEDB8_8320 }
     }
 
-    /// Tries each bit of a small structure until `isRight` says so.
+    /// Tries each bit of a small structure until `isRight` returns true.
     static func repaired(_ bytes: [UInt8], _ isRight: ([UInt8]) -> Bool) -> [UInt8]? {
         guard bytes.count <= triedByteCountLimit else { return nil }
         var candidate = bytes
@@ -56,7 +56,7 @@ enum SingleBitRepair {
         return nil
     }
 
-    /// The same with the SHA-256 that the bytes had.
+    /// The same, by the SHA-256 of the original bytes.
     static func repaired(_ bytes: [UInt8], sha256: SHA256Digest) -> [UInt8]? {
         repaired(bytes) { SHA256Hasher.hash($0) == sha256 }
     }

@@ -1,31 +1,31 @@
 import BackupCore
 import SystemIO
 
-/// Walks what snapshots reach: folders, content lists and the chunks of files. What is shared is looked at once.
+/// Walks everything that snapshots reach: folders, content lists and the chunks of files. Shared parts are visited once.
 ///
-/// Marks the chunks it comes by as needed in the inventory's table, and says of each folder and file whether all of it can be read.
+/// Marks the chunks on the way as needed in the inventory's table, and says of each folder and file whether all of it can be read.
 final class TreeWalk {
-    /// What is wrong with a tree itself.
+    /// A problem with a tree itself.
     enum Problem {
-        /// A chunk that something refers to lies in no pack that can be used. `path`: of the first file or folder that needs it.
+        /// A referenced chunk is in no usable pack. `path`: the first file or folder that needs it.
         case missing(ChunkID, path: String)
-        /// A folder, a list or a length does not fit; what is below it is not known. `isReported`: a chunk of it was reported before.
+        /// A folder, a list or a length is inconsistent; what is below it is unknown. `isReported`: a chunk of it was reported before.
         case structure(BackupError, isReported: Bool)
     }
 
     private let repository: Repository
     private(set) var inventory: PackInventory
-    /// Told of each problem once. What it throws ends the walk.
+    /// Called once for each problem. An error it throws ends the walk.
     private let onProblem: (Problem) throws(BackupError) -> Void
-    /// Folders and lists that were looked at, and whether something in them is hurt.
+    /// The visited folders and lists, and whether something in them is damaged.
     private var directories: [SHA256Digest: Bool] = [:]
     private var lists: [ChunkID: Bool] = [:]
     private var missing: Set<ChunkID> = []
-    /// Chunks outside of all readable packs that could be read all the same.
+    /// Chunks that are in no readable pack, but could still be read.
     private var rescued: Set<ChunkID> = []
     private lazy var verifier = ChunkVerifier(repository)
-    /// Whether the packs were looked through for a chunk that the catalog does not know. No pack can come or go during a walk that a snapshot needs:
-    /// once is enough, be a pack with 65,536 chunks lost.
+    /// Whether the packs were already searched for a chunk that the catalog does not know. No pack that a snapshot needs can appear or disappear during a walk,
+    /// so one search is enough, even if a pack with 65,536 chunks is lost.
     private var hasLookedThroughPacks = false
 
     init(
@@ -123,8 +123,8 @@ final class TreeWalk {
             error.code, "\(path): \(error.message)", path: error.path, remedy: error.remedy, findings: error.findings)
     }
 
-    /// Notes that a chunk is needed, with its base, the base of that, and so on: a chunk that only is a base somewhere may itself be stored against another.
-    /// - Returns: whether its bytes can be had.
+    /// Marks a chunk as needed, with its base, the base of that, and so on: a chunk that is used only as a base may itself be stored against another.
+    /// - Returns: whether its bytes can be read.
     private func use(_ id: ChunkID, plainLength: UInt32?, at path: String) throws(BackupError) -> Bool {
         let key = PackedChunkTable.Key(id)
         inventory.table.need(key)
@@ -136,9 +136,9 @@ final class TreeWalk {
             if try use(row: row, id, plainLength: plainLength, at: path) { isUsable = true }
         }
         if isUsable || rescued.contains(id) { return true }
-        // Known to be gone, or to be damaged wherever it lies: that has been reported.
+        // Known to be missing, or damaged in every pack: already reported.
         if missing.contains(id) || inventory.table.firstRow(of: key) != nil { return false }
-        // The catalog may know more than a pack with a damaged index says.
+        // The catalog may know chunks of a pack with a damaged index.
         if let chunk = chunkInCatalog(id), (try? verifier.requireSound(chunk)) != nil {
             if let base = chunk.base { inventory.table.need(PackedChunkTable.Key(base)) }
             rescued.insert(id)
@@ -170,7 +170,7 @@ final class TreeWalk {
 // MARK: - Naming what is hurt
 
 extension TreeWalk {
-    /// Tells of every file and folder of a visited snapshot that cannot be read whole.
+    /// Calls `body` for every file and folder of a visited snapshot that cannot be read completely.
     func hurtFiles(of snapshot: Snapshot, _ body: (HurtFile) -> Void) throws(BackupError) {
         try hurtFiles(of: snapshot, snapshot.record.root, prefix: [], body)
     }

@@ -1,15 +1,15 @@
 import BackupCore
 import SystemIO
 
-/// Packs that a prune leaves alone since they were written just now, on storage that several hosts share.
+/// Packs that a prune leaves alone because they were written recently, on storage that several hosts share.
 ///
-/// Where the kernel's locks reach every process, none writes while a prune runs, and none is young. But sshfs and rclone show another host's files only
-/// seconds or minutes later, its notes and its newest record among them: what no record here needs may be what that record needs.
+/// Where the kernel's locks reach every process, no process writes while a prune runs, and no pack counts as young. But sshfs and rclone show another host's
+/// files only seconds or minutes later, including its notes and its newest record. A pack that no visible record needs may be one that this record needs.
 struct YoungPacks {
-    /// Longer than any file system keeps an old listing. restic and borg have learned the same.
+    /// Longer than any file system caches a listing. restic and borg use similar limits.
     static let ageLimitSeconds: Int64 = 3_600
 
-    /// Whom a prune spares.
+    /// Which packs a prune spares.
     enum Rule: Sendable {
         /// Packs on storage that other hosts may write to.
         case onSharedStorage
@@ -18,7 +18,7 @@ struct YoungPacks {
     }
 
     private let layout: RepositoryLayout
-    /// By the storage's own clock; `nil` when none is young.
+    /// By the storage's own clock; `nil` when no pack counts as young.
     private let now: Timestamp?
 
     init(_ layout: RepositoryLayout, _ rule: Rule) throws(BackupError) {
@@ -32,7 +32,7 @@ struct YoungPacks {
         now = applies ? try Self.clock(layout) : nil
     }
 
-    /// Where nothing can be written, nothing is removed either: it is only shown what would be.
+    /// Where nothing can be written, nothing is removed either: this is a dry run.
     private static func clock(_ layout: RepositoryLayout) throws(BackupError) -> Timestamp {
         do {
             return try StorageClock.now(layout)
@@ -41,7 +41,7 @@ struct YoungPacks {
         }
     }
 
-    /// Whether the pack is left alone. One from the future is: then one of the clocks is wrong, and it is not known how old it is.
+    /// Whether the pack is left alone. That includes a pack dated in the future: one of the clocks is wrong, and its age is unknown.
     func contains(_ pack: PackID) throws(BackupError) -> Bool {
         guard let now, let status = try FileSystem.look(layout.packPath(of: pack)) else { return false }
         return now.secondsSince(status.modificationTime) < Self.ageLimitSeconds

@@ -1,6 +1,6 @@
 import BackupCore
 
-/// One chunk in a pack's index. Where it lies follows from the lengths of those before it.
+/// One chunk in a pack's index. Its offset follows from the lengths of the chunks before it.
 struct PackEntry: Hashable, Sendable {
     let id: ChunkID
     let codec: ChunkCodec
@@ -21,7 +21,7 @@ struct PackEntry: Hashable, Sendable {
         if let base { writer.append(base.digest) }
     }
 
-    /// What the pack's index says of a chunk.
+    /// The index entry of a chunk.
     init(_ chunk: StoredChunk) {
         self.init(
             id: chunk.id, codec: chunk.codec, storedLength: chunk.storedLength, plainLength: chunk.plainLength,

@@ -1,9 +1,9 @@
 import BackupCore
 import SystemIO
 
-/// The pack files that are there.
+/// The existing pack files.
 enum PackFolder {
-    /// Every pack's length in bytes. Files with other names are none of the repository's business.
+    /// Every pack's length in bytes. Files with other names are ignored.
     static func list(_ layout: RepositoryLayout) throws(BackupError) -> [PackID: UInt64] {
         var packs: [PackID: UInt64] = [:]
         try visit(layout) { (pack, name, folder) throws(BackupError) in
@@ -18,7 +18,7 @@ enum PackFolder {
         return packs
     }
 
-    /// Every pack, without a look at the files themselves: of a hundred thousand that takes a while.
+    /// Every pack, without a stat(2) of the files: for a hundred thousand of them that takes a while.
     static func names(_ layout: RepositoryLayout) throws(BackupError) -> Set<PackID> {
         var packs: Set<PackID> = []
         try visit(layout) { (pack, _, _) throws(BackupError) in packs.insert(pack) }
@@ -43,13 +43,13 @@ enum PackFolder {
 
 /// How thoroughly a catalog is compared with the packs.
 enum PackComparison: Sendable {
-    /// Which packs are there: what every command needs.
+    /// Which packs exist: every command needs this.
     case names
-    /// And how long they are: before something relies on them.
+    /// Their lengths as well: before an operation relies on them.
     case lengths
 }
 
-/// Tells whether packs may have come or gone, at the price of one stat(2) for each of their 256 folders.
+/// Shows whether packs may have been added or removed, at the cost of one stat(2) for each of their 256 folders.
 struct PackFolderStamps: Sendable {
     private let stamps: [FolderStamp]
 
@@ -61,7 +61,7 @@ struct PackFolderStamps: Sendable {
         self.stamps = stamps
     }
 
-    /// Whether what was listed when these were taken still stands when `later` were taken.
+    /// Whether the listing made when these stamps were taken was still valid when `later` was taken.
     func covers(_ later: PackFolderStamps) -> Bool {
         stamps.count == later.stamps.count && zip(stamps, later.stamps).allSatisfy { $0.covers($1) }
     }

@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// What a pack says of itself: every chunk in it, in the order in which they lie. Its SHA-256 is the pack's name.
+/// A pack's own index: every chunk in it, in storage order. Its SHA-256 is the pack's name.
 struct PackIndex: Sendable {
     static let headerMagic: [UInt8] = Array("bfspack\n".utf8)
     static let footerMagic: [UInt8] = Array("bfsindex".utf8)
@@ -9,12 +9,12 @@ struct PackIndex: Sendable {
     static let headerByteCount = 16
     static let footerByteCount = 24
     private static let shortestEntryByteCount = 49
-    /// No pack gets near it: it guards the memory of whoever reads a damaged one.
+    /// No pack gets near it: it limits the memory that reading a damaged one takes.
     private static let indexByteCountLimit = 256 << 20
 
     let kind: PackKind
     let entries: [PackEntry]
-    /// Whether the chunks are sealed, and take more room in the pack than their stored bytes.
+    /// Whether the chunks are sealed, and take more space in the pack than their stored bytes.
     let isSealed: Bool
 
     static func header(kind: PackKind, isSealed: Bool) -> [UInt8] {
@@ -27,7 +27,7 @@ struct PackIndex: Sendable {
         return writer.bytes
     }
 
-    /// The bytes that name the pack, if it is not sealed.
+    /// The bytes whose hash names the pack, if it is not sealed.
     func encode() -> [UInt8] {
         var writer = ByteWriter()
         writer.append(kind.rawValue)
@@ -37,7 +37,7 @@ struct PackIndex: Sendable {
         return writer.bytes
     }
 
-    /// What follows the index at the end of the file.
+    /// The bytes that follow the index at the end of the file.
     static func footer(chunkByteCount: UInt64, indexByteCount: Int) -> [UInt8] {
         var writer = ByteWriter()
         writer.append(chunkByteCount)
@@ -74,7 +74,7 @@ struct PackIndex: Sendable {
         self.init(kind: kind, entries: entries, isSealed: isSealed)
     }
 
-    /// Reads the index of a pack file and checks it against the pack's name and length.
+    /// Reads the index of a pack file and verifies it against the pack's name and length.
     /// - Throws: `repositoryDamaged` naming the pack, `unsupportedVersion`.
     static func read(
         _ file: SharedFile, pack: PackID, protection: RepositoryProtection
@@ -82,7 +82,7 @@ struct PackIndex: Sendable {
         do {
             return try readUnnamed(file, pack: pack, protection)
         } catch {
-            // A file that is too short is damage here, whatever it is elsewhere.
+            // A file that is too short is a damaged pack here.
             let code: BackupError.Code = error.code == .damagedContent ? .repositoryDamaged : error.code
             throw BackupError(
                 code, error.message, path: error.path ?? file.path,
@@ -117,7 +117,7 @@ struct PackIndex: Sendable {
         do throws(BackupError) {
             index = try PackIndex(decoding: plainBytes, isSealed: protection.isSealing)
         } catch {
-            // The index of a later version may be made otherwise; its name proves it.
+            // The index of a later version may have another form; its name proves it.
             try checkVersion(headerBytes)
             throw error
         }
@@ -142,12 +142,12 @@ struct PackIndex: Sendable {
         if found != version { throw StructureHeader.unsupported(found, name: "pack") }
     }
 
-    /// How many bytes a chunk takes in the pack.
+    /// The number of bytes that a chunk takes in the pack.
     func packedLength(of entry: PackEntry) -> Int {
         Int(entry.storedLength) + RepositoryProtection.overheadByteCount(isSealed: isSealed)
     }
 
-    /// Where each chunk lies, in the order of `entries`.
+    /// The place of each chunk, in the order of `entries`.
     func storedChunks(in pack: PackID) -> [StoredChunk] {
         var offset = UInt64(Self.headerByteCount)
         return entries.map { entry in

@@ -1,18 +1,17 @@
 import BackupCore
 import SystemIO
 
-/// Removes packs that nothing needs, for the holder of the writer's lock.
+/// Removes packs that are not needed; the caller holds the writer's lock.
 ///
-/// On storage that other hosts share, a holder may sleep between the question whether it still holds the lock and the unlink, and another host may
-/// back up in that time and rely on the pack. So there a pack first leaves its place for `tmp/`, in one step that can be undone, and is unlinked
-/// when the lock is found held after that: a host that takes the lock later has not seen the pack. On storage of this machine the kernel keeps the
-/// lock of a process that sleeps.
+/// On storage shared with other hosts, the holder may be suspended between verifying the lock and the unlink. In that time another host may make a backup that
+/// relies on the pack. So on such storage a pack is first renamed to `tmp/`, which can be undone, and unlinked only if the lock is still held after that: a
+/// host that takes the lock later has not seen the pack. On local storage the kernel keeps the lock of a suspended process.
 struct PackRemoval {
     private let temporaryFolder: String
     private let isShared: Bool
 
     /// - Parameters:
-    ///   - packsFolder: where the packs lie.
+    ///   - packsFolder: the folder with the packs.
     ///   - temporaryFolder: on the same file system.
     init(packsFolder: String, temporaryFolder: String) {
         self.temporaryFolder = temporaryFolder
@@ -21,12 +20,12 @@ struct PackRemoval {
 
     init(_ layout: RepositoryLayout) { self.init(packsFolder: layout.packs, temporaryFolder: layout.temporary) }
 
-    /// Nothing happens when the pack is not there.
+    /// A no-op when the pack does not exist.
     /// - Parameters:
-    ///   - inPlace: whether it is unlinked where it lies on shared storage as well: for one pack on a full disk where nothing else makes room for
-    ///     names in `tmp/`. A holder that sleeps right before that does harm.
-    ///   - requireHeld: whether the lock is still held; when it throws, the pack stays.
-    /// - Throws: `noSpace` when `tmp/` has no room for the name: the pack stays, too.
+    ///   - inPlace: whether to unlink it directly on shared storage, too: for a single pack on a full disk without space for names in `tmp/`. A holder that is
+    ///     suspended right before that does harm.
+    ///   - requireHeld: verifies that the lock is still held; when it throws, the pack stays.
+    /// - Throws: `noSpace` when `tmp/` has no space for the name; the pack stays then, too.
     func remove(
         _ path: String, inPlace: Bool = false, requireHeld: () throws(BackupError) -> Void
     ) throws(BackupError) {
@@ -49,9 +48,9 @@ struct PackRemoval {
         try FileSystem.removeFile(aside)
     }
 
-    /// Moves a pack back whose removal was interrupted: another host may have relied on it before it left its place.
+    /// Moves back a pack whose removal was interrupted: another host may have relied on it before it was moved.
     /// - Parameter name: of a file in `tmp/`.
-    /// - Returns: false for a file that is no such pack.
+    /// - Returns: false for a file that is not such a pack.
     static func bringBack(_ name: FileName, _ layout: RepositoryLayout) throws(BackupError) -> Bool {
         guard let digest = RepositoryLayout.digest(in: name, extension: RepositoryLayout.packExtension) else { return false }
         let pack = PackID(digest)

@@ -1,12 +1,12 @@
 import BackupCore
 import SystemIO
 
-/// Writes one pack: chunks to a temporary file as they come, then the index, then publication by rename. After an error it
-/// refuses everything but `discard`, with that error: of several threads any may be the one whose error is reported.
+/// Writes one pack: first the chunks to a temporary file as they come, then the index, then it publishes the pack by a rename. After an error every call but
+/// `discard` fails with the same error: of several threads, any may be the one whose error is reported.
 ///
-/// `@unchecked Sendable`: it is used by one thread at a time, whoever took it out of its `OpenPack`.
+/// `@unchecked Sendable`: only one thread uses it at a time, the one that took it out of its `OpenPack`.
 final class PackWriter: @unchecked Sendable {
-    /// Small chunks are gathered to writes of this size.
+    /// Small chunks are gathered into writes of this size.
     private static let bufferByteCount = 1 << 20
 
     let kind: PackKind
@@ -15,11 +15,11 @@ final class PackWriter: @unchecked Sendable {
     private let descriptor: OwnedDescriptor
     private var entries: [PackEntry] = []
     private var buffer: [UInt8] = []
-    /// Length of the pack so far, with what is still in `buffer`.
+    /// Length of the pack so far, including the contents of `buffer`.
     private(set) var byteCount: UInt64
-    /// Why it is of no further use; `nil` while it is.
+    /// Why it cannot be used any more; `nil` while it can.
     private var refusal: BackupError?
-    /// Set when the pack has got its name and was not there before.
+    /// Set once the pack has its name, if no pack had that name before.
     private var publishedPath: String?
 
     /// - Parameter temporaryFolder: on the same file system as the packs.
@@ -35,8 +35,8 @@ final class PackWriter: @unchecked Sendable {
 
     var chunkCount: Int { entries.count }
 
-    /// Adds a chunk that is not there yet.
-    /// - Parameter packed: its bytes as they are to lie in the pack: sealed, if the repository is encrypted.
+    /// Adds a chunk that is not in the pack yet.
+    /// - Parameter packed: its bytes as stored in the pack; sealed if the repository is encrypted.
     func append(_ entry: PackEntry, _ packed: UnsafeRawBufferPointer) throws(BackupError) {
         try usable { () throws(BackupError) in
             if buffer.count + packed.count > Self.bufferByteCount { try flush() }
@@ -51,7 +51,7 @@ final class PackWriter: @unchecked Sendable {
     }
 
     /// Completes the pack, makes it durable and publishes it under its name.
-    /// - Parameter requireHeld: asked just before the pack gets its name, whether it still may; throws if not.
+    /// - Parameter requireHeld: called just before the pack gets its name; throws if the lock is no longer held.
     func finish(
         packsFolder: String, requireHeld: () throws(BackupError) -> Void = {}
     ) throws(BackupError) -> FinishedPack {
@@ -68,7 +68,7 @@ final class PackWriter: @unchecked Sendable {
             try descriptor.writeAll(footer)
             byteCount += UInt64(indexBytes.count + footer.count)
             try descriptor.synchronize()
-            // What a reader will see must be what was meant, before anybody can see it.
+            // Verify the written file before other processes can see it.
             let file = try SharedFile(path: temporaryPath)
             guard file.size == byteCount, try PackIndex.read(file, pack: id, protection: protection).entries == entries else {
                 throw BackupError(.repositoryDamaged, "a pack did not come back as it was written", path: temporaryPath)
@@ -82,7 +82,7 @@ final class PackWriter: @unchecked Sendable {
             try FileSystem.rename(temporaryPath, to: path)
             if isNew { publishedPath = path }
             try FileSystem.synchronizeDirectory(folder)
-            // Also when the folder was there: whoever made it may have died before its name was durable.
+            // Also if the folder existed: the process that created it may have died before its name was durable.
             try FileSystem.synchronizeDirectory(packsFolder)
         }
         refusal = Self.finished
@@ -90,9 +90,8 @@ final class PackWriter: @unchecked Sendable {
         return FinishedPack(id: id, index: index, byteCount: byteCount, isNew: isNew)
     }
 
-    /// Completes the pack, publishes it and tells the catalog. If that fails, nothing of it stays, unless the lock was lost: then another may rely
-    /// on it.
-    /// - Parameter requireHeld: whether the writer's lock is still held; throws if not.
+    /// Completes the pack, publishes it and adds it to the catalog. If that fails, the pack is removed, unless the lock was lost: another host may rely on it.
+    /// - Parameter requireHeld: verifies that the writer's lock is still held; throws if not.
     func publish(
         in layout: RepositoryLayout, _ catalog: Catalog, requireHeld: () throws(BackupError) -> Void
     ) throws(BackupError) -> FinishedPack {
@@ -102,15 +101,14 @@ final class PackWriter: @unchecked Sendable {
             return finished
         } catch {
             discard(requireHeld: requireHeld)
-            // The process that has taken over the lock has removed this writer's temporary files as well.
+            // The process that took over the lock also removed this writer's temporary files.
             if error.code == .notFound { try requireHeld() }
             throw error
         }
     }
 
-    /// Removes the file, also when its publication failed after it had got its name.
-    /// - Parameter requireHeld: if it throws, a published pack stays: a prune takes it when nothing needs it. The temporary file has a name that
-    ///   nobody else uses.
+    /// Removes the file, even if its publication failed after it had got its name.
+    /// - Parameter requireHeld: if it throws, a published pack stays, and a prune removes it when it is not needed. The temporary file has a unique name.
     func discard(requireHeld: () throws(BackupError) -> Void) {
         refusal = refusal ?? Self.finished
         if let publishedPath {

@@ -1,4 +1,4 @@
-/// Keeps the values used last, up to a total cost. Not safe for several threads by itself.
+/// An LRU cache with a limited total cost. Not thread-safe by itself.
 struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Slot: Sendable {
         var key: Key
@@ -13,7 +13,7 @@ struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private var slots: [Slot?] = []
     private var freeSlots: [Int] = []
     private var positions: [Key: Int] = [:]
-    /// Ends of the list from the value used last to the one used longest ago; -1 when it is empty.
+    /// Ends of the list from the most to the least recently used value; -1 when it is empty.
     private var newest = -1
     private var oldest = -1
 
@@ -21,7 +21,7 @@ struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     var count: Int { positions.count }
 
-    /// Finds a value and notes its use.
+    /// Finds a value and marks it as recently used.
     mutating func value(for key: Key) -> Value? {
         guard let position = positions[key] else { return nil }
         if position != newest {
@@ -31,8 +31,8 @@ struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return slots[position]?.value
     }
 
-    /// Adds or replaces a value and drops those used longest ago until the limit holds. The value itself always stays, even if it
-    /// costs more than all of the limit: somebody is about to use it.
+    /// Adds or replaces a value, and evicts the least recently used ones until the limit holds. The new value always stays, even if it costs more than the
+    /// limit: the caller is about to use it.
     mutating func insert(_ value: Value, for key: Key, cost: Int) {
         remove(key)
         let slot = Slot(key: key, value: value, cost: cost, newer: -1, older: -1)

@@ -1,19 +1,19 @@
 import BackupCore
 import SystemIO
 
-/// Remembers whose stored bytes have been compared with their CRC-32, so that each chunk is checked once, when it is first touched.
+/// Remembers the chunks whose stored bytes have been compared with their CRC-32, so that each is checked only at its first use.
 final class CheckedChunks: Sendable {
     private final class Shard: Sendable {
         let keys = Monitor<Set<UInt64>>([])
     }
 
     private static let shardCount = 16
-    /// When a part is full it starts again, and its chunks are checked once more: 512 Ki chunks are remembered in about 10 MB.
+    /// A full shard is emptied, and its chunks are checked once more: 512 Ki chunks are remembered in about 10 MB.
     private static let shardLimit = 32 << 10
 
     private let shards = (0..<shardCount).map { _ in Shard() }
 
-    /// A chunk in its place, as one number. Two that happen to share a number cost one check.
+    /// A chunk in its place, as one number. If two collide, the second one is not checked.
     private static func key(_ chunk: StoredChunk) -> UInt64 {
         let id = chunk.id.digest.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
         let pack = chunk.pack.digest.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }

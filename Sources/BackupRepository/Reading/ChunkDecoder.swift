@@ -4,7 +4,7 @@ import SystemIO
 /// Turns stored bytes into plain bytes.
 enum ChunkDecoder {
     /// - Parameter dictionary: the last plain bytes of the base, or empty.
-    /// - Returns: `nil` when the stored bytes are not DEFLATE that gives exactly `plainLength` bytes.
+    /// - Returns: `nil` unless the stored bytes are DEFLATE data of exactly `plainLength` bytes.
     static func expand(_ stored: [UInt8], plainLength: Int, dictionary: [UInt8] = []) -> [UInt8]? {
         var inflater = SegmentInflater()
         var isWhole = false
@@ -13,7 +13,7 @@ enum ChunkDecoder {
             isWhole = stored.withUnsafeBytes { input in
                 dictionary.withUnsafeBytes { inflater.expand(input, dictionary: $0, into: output) }
             }
-            // Only a whole result is ever looked at.
+            // A partial result is never used.
             count = isWhole ? plainLength : 0
         }
         return isWhole ? plain : nil

@@ -1,9 +1,9 @@
 import BackupCore
 import SystemIO
 
-/// Reading sealed chunks: any part of one can only be had by opening all of it.
+/// Reading sealed chunks: any part of one requires opening all of it.
 extension ChunkReader {
-    /// As `readStored`. Whoever wants all of a chunk gets it without a detour; parts come from a cache, since more of them will be asked for.
+    /// As `readStored`. A whole chunk is read directly; parts come from a cache, since further parts are usually read next.
     func readSealed(
         _ chunk: StoredChunk, at offset: Int, into buffer: UnsafeMutableRawBufferPointer
     ) throws(BackupError) {
@@ -24,7 +24,7 @@ extension ChunkReader {
         return bytes
     }
 
-    /// All stored bytes of a chunk, past all caches; opened if they are sealed, otherwise not checked.
+    /// All stored bytes of a chunk, bypassing all caches; opened if they are sealed, otherwise not verified.
     func storedBytes(_ chunk: StoredChunk) throws(BackupError) -> [UInt8] {
         var stored = [UInt8](repeating: 0, count: Int(chunk.storedLength))
         try stored.withUnsafeMutableBytesThrowing { (buffer) throws(BackupError) in try readStoredBytes(chunk, into: buffer) }
@@ -41,7 +41,7 @@ extension ChunkReader {
             let nonce = UnsafeMutableRawBufferPointer(rebasing: frame[..<AESGCM.nonceByteCount])
             let tag = UnsafeMutableRawBufferPointer(rebasing: frame[AESGCM.nonceByteCount...])
             try read(chunk, file, at: 0, into: nonce)
-            // Opened where it comes to lie: the bytes are copied once.
+            // Opened in the destination: the bytes are copied once.
             try read(chunk, file, at: nonce.count, into: buffer)
             try read(chunk, file, at: nonce.count + buffer.count, into: tag)
             return protection.open(PackEntry(chunk), buffer, frame: UnsafeRawBufferPointer(frame))

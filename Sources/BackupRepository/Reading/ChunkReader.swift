@@ -1,21 +1,20 @@
 import BackupCore
 import SystemIO
 
-/// Reads chunks from packs, whole or in part, and never gives out a byte that has not been checked. For several threads at once;
-/// no lock is held while something is read, expanded or checked.
+/// Reads chunks from packs, whole or in part, and never returns an unverified byte. Thread-safe; no lock is held while it reads, expands or checks.
 final class ChunkReader: Sendable {
     private static let expandedCacheBytes = 16 << 20
     private static let openedCacheBytes = 16 << 20
     /// Stored bytes are checked in pieces of this size, which stay in the processor's cache.
     private static let checkPieceBytes = 128 << 10
-    /// DEFLATE looks back no further: so much of a base is its dictionary.
+    /// The size of DEFLATE's window: only this much of a base is useful as a dictionary.
     static let dictionaryByteCount = 32 << 10
 
     let packs: PackFiles
     private let catalog: Catalog
     let protection: RepositoryProtection
     private let checked = CheckedChunks()
-    /// Stored bytes of sealed chunks that are read in parts; those of raw ones are in `expanded`.
+    /// Stored bytes of sealed chunks that are read in parts; raw chunks are in `expanded`.
     let opened = ShardedCache<SealedPlace, [UInt8]>(shardCount: 4, costLimit: openedCacheBytes)
     private let expanded = ShardedCache<ChunkID, [UInt8]>(shardCount: 8, costLimit: expandedCacheBytes)
 
@@ -43,13 +42,13 @@ final class ChunkReader: Sendable {
         return bytes
     }
 
-    /// All plain bytes of a chunk that will hardly be asked for again: they go into no cache.
+    /// All plain bytes of a chunk that is unlikely to be read again soon: they bypass the cache.
     func plainBytesOnce(_ chunk: StoredChunk) throws(BackupError) -> [UInt8] {
         if chunk.codec == .raw, !protection.isSealing { return try plainBytes(chunk) }
         return try withWorkingPlace(chunk) { (place) throws(BackupError) in try expand(place) }
     }
 
-    /// Fills `buffer` with a chunk's plain bytes from `offset` on; they must be there.
+    /// Fills `buffer` with a chunk's plain bytes from `offset` on; the range must be inside the chunk.
     func readPlain(
         _ chunk: StoredChunk, at offset: Int, into buffer: UnsafeMutableRawBufferPointer
     ) throws(BackupError) {
@@ -66,7 +65,7 @@ final class ChunkReader: Sendable {
         }
     }
 
-    /// Fills `buffer` with a chunk's stored bytes from `offset` on; they must be there.
+    /// Fills `buffer` with a chunk's stored bytes from `offset` on; the range must be inside the chunk.
     func readStored(
         _ chunk: StoredChunk, at offset: Int, into buffer: UnsafeMutableRawBufferPointer
     ) throws(BackupError) {
@@ -85,7 +84,7 @@ final class ChunkReader: Sendable {
         }
     }
 
-    /// Lets the system read the chunk's stored bytes into its cache, while others are served.
+    /// Makes the kernel read the chunk's stored bytes into its cache in the background.
     func expectReading(_ chunk: StoredChunk) {
         (try? packs.open(chunk.pack))?.expectReading(at: chunk.packOffset, count: UInt64(chunk.storedLength))
     }
@@ -98,7 +97,7 @@ final class ChunkReader: Sendable {
 // MARK: - Checking and expanding
 
 extension ChunkReader {
-    /// Reads all stored bytes and compares them with their CRC-32; those from `offset` on that fit come to lie in `buffer`.
+    /// Reads all stored bytes and compares them with their CRC-32; copies those from `offset` on that fit into `buffer`.
     private func checkStored(
         _ chunk: StoredChunk, _ file: SharedFile, copying offset: Int, into buffer: UnsafeMutableRawBufferPointer
     ) throws(BackupError) {
@@ -115,7 +114,7 @@ extension ChunkReader {
         var crc: UInt32 = 0
         var position = 0
         while position < total {
-            // What is wanted is read where it is wanted, in pieces that are still in the processor's cache when they are checked.
+            // Requested bytes are read directly into the buffer, in pieces that are still in the processor's cache when they are checked.
             let part: UnsafeMutableRawBufferPointer
             if position >= offset, position < wantedEnd {
                 let start = position - offset
@@ -146,7 +145,7 @@ extension ChunkReader {
         return bytes
     }
 
-    /// Expands a compressed chunk from its stored bytes, past all caches.
+    /// Expands a compressed chunk from its stored bytes, bypassing all caches.
     private func expand(_ chunk: StoredChunk) throws(BackupError) -> [UInt8] {
         let stored = try storedBytes(chunk)
         if chunk.codec == .raw { return stored }
@@ -158,7 +157,7 @@ extension ChunkReader {
         return plain
     }
 
-    /// The plain bytes that a chunk was compressed against; empty for one that is stored whole.
+    /// The plain bytes that a chunk was compressed against; empty for a chunk that is stored whole.
     func dictionary(for chunk: StoredChunk) throws(BackupError) -> [UInt8] {
         guard let base = chunk.base else { return [] }
         let located = try catalog.locate([base])
@@ -183,8 +182,8 @@ extension ChunkReader {
 // MARK: - Finding another place
 
 extension ChunkReader {
-    /// Runs `body` with the chunk, and if its pack is gone or its bytes are damaged, again with every other place where the same
-    /// stored bytes are said to lie. Packs are rewritten while files are open, and a catalog may be wrong.
+    /// Runs `body` with the chunk. If its pack is gone or its bytes are damaged, retries with every other place where the same stored bytes should be: packs
+    /// are rewritten while files are open, and a catalog may be wrong.
     func withWorkingPlace<Result>(
         _ chunk: StoredChunk, _ body: (StoredChunk) throws(BackupError) -> Result
     ) throws(BackupError) -> Result {
@@ -197,7 +196,7 @@ extension ChunkReader {
                 if let result = try? body(place) { return result }
             }
             guard error.code == .notFound else { throw error }
-            // Only now is the folder listed: files that were open before their pack was rewritten come by here for every read.
+            // The folder is listed only now: files opened before their pack was rewritten get here on every read.
             try? catalog.reconcile()
             for place in otherPacks(with: chunk) {
                 if let result = try? body(place) { return result }
@@ -208,7 +207,7 @@ extension ChunkReader {
 
     private func otherPlaces(of chunk: StoredChunk, after error: BackupError) -> [StoredChunk] {
         var places: [StoredChunk] = []
-        // What the pack says of itself, in case the catalog was wrong.
+        // The pack's own index, in case the catalog was wrong.
         if error.code == .repositoryDamaged, let file = try? packs.open(chunk.pack),
             let index = try? PackIndex.read(file, pack: chunk.pack, protection: protection)
         {
@@ -217,20 +216,20 @@ extension ChunkReader {
         return places + otherPacks(with: chunk)
     }
 
-    /// Where else the same stored bytes are said to lie.
+    /// The other packs that should have the same stored bytes.
     private func otherPacks(with chunk: StoredChunk) -> [StoredChunk] {
         let places = (try? catalog.locations(of: chunk.id)) ?? []
         return places.filter { $0.pack != chunk.pack && Self.isSame($0, chunk) }
     }
 
-    /// The caller counts on the lengths it was told.
+    /// The caller relies on the lengths it already has.
     private static func isSame(_ place: StoredChunk, _ chunk: StoredChunk) -> Bool {
         place.id == chunk.id && place.codec == chunk.codec && place.storedLength == chunk.storedLength
             && place.plainLength == chunk.plainLength && place.base == chunk.base
     }
 
-    /// Runs `body` with the chunk, and if nothing with its stored bytes is left, with every place where it is stored in another form: whoever
-    /// wants plain bytes does not mind.
+    /// Runs `body` with the chunk. If no copy of its stored bytes is left, retries with every
+    /// place where it is stored in another form: for plain bytes the form does not matter.
     private func withAnyForm<Result>(
         _ chunk: StoredChunk, _ body: (StoredChunk) throws(BackupError) -> Result
     ) throws(BackupError) -> Result {

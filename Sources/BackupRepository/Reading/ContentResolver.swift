@@ -1,6 +1,6 @@
 import BackupCore
 
-/// Follows the lists of a file's content down to its chunks.
+/// Resolves the lists of a file's content down to its chunks.
 struct ContentResolver {
     /// Reads a chunk's plain bytes; used for lists, which are small.
     private let readChunk: (ChunkID) throws(BackupError) -> [UInt8]
@@ -15,7 +15,7 @@ struct ContentResolver {
     }
 
     /// A content without lists.
-    /// - Throws: `repositoryDamaged` when a list does not give as many bytes as it should.
+    /// - Throws: `repositoryDamaged` when a list has a wrong length.
     func flatten(_ content: FileContent) throws(BackupError) -> [FileContent.Element] {
         var elements: [FileContent.Element] = []
         elements.reserveCapacity(content.elements.count)
@@ -41,8 +41,8 @@ struct ContentResolver {
         }
     }
 
-    /// What a list holds; another element itself.
-    /// - Throws: `repositoryDamaged` when a list does not give as many bytes as it should.
+    /// The contents of a list; any other element unchanged.
+    /// - Throws: `repositoryDamaged` when a list has a wrong length.
     func open(_ element: FileContent.Element) throws(BackupError) -> FileContent {
         guard case .list(let id, let plainLength) = element else { return FileContent(elements: [element]) }
         let list = try ContentList.decode(try readChunk(id))
@@ -54,7 +54,7 @@ struct ContentResolver {
 }
 
 extension Repository {
-    /// Follows lists that lie in the repository.
+    /// Resolves lists that are stored in the repository.
     var resolver: ContentResolver {
         ContentResolver { (id) throws(BackupError) in try self.plainBytes(of: id) }
     }

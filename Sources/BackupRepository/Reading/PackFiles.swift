@@ -1,9 +1,9 @@
 import BackupCore
 import SystemIO
 
-/// Pack files open for reading: the ones used last stay open, whoever is reading one keeps it open beyond that.
+/// Pack files open for reading. The most recently used ones stay open; a reader keeps its file open beyond that.
 final class PackFiles: Sendable {
-    /// Descriptors are scarce; packs are used one after the other.
+    /// Descriptors are scarce, and packs are used one after the other.
     private static let openFileLimit = 64
 
     private let layout: RepositoryLayout
@@ -18,13 +18,13 @@ final class PackFiles: Sendable {
         if let file = cache.withLock({ $0.value(for: pack) }) { return file }
         let file = try SharedFile(path: path(of: pack))
         cache.withLock { cache in
-            // A pack that was removed takes room on the disk for as long as somebody has it open.
+            // A removed pack takes disk space as long as it is open.
             cache.removeAll { (try? $0.status().linkCount) == 0 }
             cache.insert(file, for: pack, cost: 1)
         }
         return file
     }
 
-    /// Closes the pack for whoever asks next: the file may have been replaced.
+    /// Closes the pack for later readers: the file may have been replaced.
     func forget(_ pack: PackID) { cache.withLock { $0.remove(pack) } }
 }

@@ -5,7 +5,7 @@ import SystemIO
 extension Repository {
     /// Reads a served file. Safe from any number of threads.
     /// - Returns: the number of bytes read; less than `buffer.count` only at the end of the file.
-    /// - Throws: `repositoryDamaged` naming chunk and pack; what a source throws. `buffer` then holds nothing of use.
+    /// - Throws: `repositoryDamaged` naming chunk and pack; errors of a source. The contents of `buffer` are undefined then.
     public func read(
         _ table: ExtentTable, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
     ) throws(BackupError) -> Int {
@@ -41,7 +41,7 @@ extension Repository {
         }
     }
 
-    /// Tells the system that these bytes of a served file will be read soon.
+    /// Announces to the kernel that these bytes of a served file will be read soon.
     public func expectReading(_ table: ExtentTable, _ range: Range<UInt64>) {
         for slice in table.slices(in: range) {
             switch slice.extent {

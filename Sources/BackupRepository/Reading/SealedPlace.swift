@@ -1,6 +1,6 @@
 import BackupCore
 
-/// Names the stored bytes of a sealed chunk in a cache. The same chunk may be stored in different forms at different places.
+/// The cache key for the stored bytes of a sealed chunk. A chunk may be stored in different forms at different places.
 struct SealedPlace: Hashable {
     let pack: PackID
     let offset: UInt64

@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// A bounded cache for several threads: each key belongs to one of a few parts with a lock of their own.
+/// A bounded, thread-safe cache: its keys are spread over shards, each with its own lock.
 final class ShardedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private final class Shard: Sendable {
         let cache: Monitor<BoundedCache<Key, Value>>
@@ -10,7 +10,7 @@ final class ShardedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     private let shards: [Shard]
 
-    /// - Parameter costLimit: of all parts together.
+    /// - Parameter costLimit: of all shards together.
     init(shardCount: Int, costLimit: Int) {
         shards = (0..<shardCount).map { _ in Shard(costLimit: costLimit / shardCount) }
     }

@@ -1,14 +1,14 @@
 import BackupCore
 
-/// A snapshot that was removed and can be brought back until a prune gives it up.
+/// A removed snapshot that can be undeleted until a prune gives it up.
 public struct RemovedSnapshot: Hashable, Sendable {
     public let snapshot: Snapshot
-    /// When it was removed, by the clock of the machine that did it; `nil` when that clock was known to be wrong. The time of grace begins with the next
-    /// prune then.
+    /// When it was removed, by the clock of the machine that removed it; `nil` when that
+    /// clock was known to be wrong. The grace period then begins with the next prune.
     public let removalTime: Timestamp?
 }
 
-/// How long removed snapshots can be brought back.
+/// How long removed snapshots can be undeleted.
 public struct RemovalGrace: Sendable {
     /// Seven days.
     public static let standardSeconds: Int64 = 7 * 86_400
@@ -17,35 +17,35 @@ public struct RemovalGrace: Sendable {
     private var seconds: @Sendable (Snapshot?) -> Int64
     private var seenTime: SeenTime?
 
-    /// - Parameter seconds: how long a snapshot can be brought back after it was removed; asked with `nil` for one whose record is damaged:
-    ///   then it is the longest time of all.
+    /// - Parameter seconds: how long a snapshot can be undeleted after its removal; called with
+    ///   `nil` for one with a damaged record, and returns the longest of all periods then.
     public init(now: Timestamp, seconds: @escaping @Sendable (Snapshot?) -> Int64 = { _ in Self.standardSeconds }) {
         self.now = now
         self.seconds = seconds
     }
 
-    /// The same, but over for some snapshots. One whose record cannot be read may be any other.
+    /// The same, but expired for some snapshots. A snapshot with an unreadable record is not affected.
     public func over(for isOver: @escaping @Sendable (Snapshot) -> Bool) -> RemovalGrace {
         var grace = self
         grace.seconds = { [seconds] snapshot in snapshot.map(isOver) ?? false ? .min : seconds(snapshot) }
         return grace
     }
 
-    /// The same, but a clock that jumps ahead does not end it at once: of a stretch in which the clock was not seen, a quarter of the time of grace
-    /// counts at most, or two days.
+    /// The same, but a clock that jumps ahead does not end the period immediately: an interval in which the clock was not seen counts for at most a quarter of
+    /// the grace period, or two days, whichever is longer.
     /// - Parameters:
     ///   - times: when the clock was seen, in any order.
-    ///   - believedStepSeconds: how long a stretch may be that counts as a whole all the same.
+    ///   - believedStepSeconds: intervals up to this length always count in full.
     public func counting(clockSeenAt times: [Timestamp], believedStepSeconds: Int64 = 0) -> RemovalGrace {
         var grace = self
         grace.seenTime = SeenTime(times, now: now, believedStepSeconds: believedStepSeconds)
         return grace
     }
 
-    /// Whether the time is over by the clock, and not by when the clock was seen.
+    /// Whether the period is over by the clock, but not by the times at which the clock was seen.
     func isHeldByClock(_ removed: RemovedSnapshot) -> Bool { end(of: removed) <= now && !isOver(for: removed) }
 
-    /// Until when it can be brought back; when the time of the removal is not known, if a prune ran now.
+    /// The end of the grace period; if the time of the removal is unknown, as if a prune ran now.
     public func end(of removed: RemovedSnapshot) -> Timestamp { end(removed.removalTime, removed.snapshot) }
 
     private func end(_ removalTime: Timestamp?, _ snapshot: Snapshot?) -> Timestamp {
@@ -54,10 +54,10 @@ public struct RemovalGrace: Sendable {
         return Timestamp(seconds: hasOverflown ? (seconds < 0 ? .min : .max) : sum)
     }
 
-    /// A removal in the future, by a clock that was wrong then or is wrong now, is not over.
+    /// Whether the period is over. It is not over if the removal is dated in the future, by a clock that was wrong then or is wrong now.
     public func isOver(for removed: RemovedSnapshot) -> Bool { isOver(removed.removalTime, removed.snapshot) }
 
-    /// What cannot be read for another reason than damage can be read another time.
+    /// A record that is unreadable for another reason than damage may become readable later.
     func isOver(for damage: RemovedDamage) -> Bool {
         damage.error.code == .repositoryDamaged && isOver(damage.removalTime, nil)
     }

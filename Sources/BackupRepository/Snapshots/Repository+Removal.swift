@@ -1,13 +1,13 @@
 import BackupCore
 
-/// Removing snapshots, and bringing them back.
+/// Removing snapshots, and undeleting them.
 extension Repository {
-    /// Takes snapshots out of sight. Until a prune after the time of grace gives them up, they can be brought back.
+    /// Removes snapshots from the list. They can be undeleted until a prune after the grace period gives them up.
     /// - Parameters:
-    ///   - ids: those that are pinned or not there any more are passed over.
+    ///   - ids: pinned and missing snapshots are skipped.
     ///   - time: the time of the removal.
-    ///   - willRemove: called before each; what it throws ends the removal.
-    ///   - didRemove: called when one has durably gone.
+    ///   - willRemove: called before each; an error it throws ends the removal.
+    ///   - didRemove: called when one is durably removed.
     public func withdrawSnapshots(
         _ ids: [SnapshotID], at time: Timestamp, willRemove: (SnapshotID) throws(BackupError) -> Void = { _ in },
         didRemove: (SnapshotID) throws(BackupError) -> Void = { _ in }
@@ -15,11 +15,11 @@ extension Repository {
         try snapshotStore.withdraw(ids, at: time, willRemove: willRemove, didRemove: didRemove)
     }
 
-    /// Removes snapshots for good: they cannot be brought back.
+    /// Removes snapshots permanently: they cannot be undeleted.
     /// - Parameters:
-    ///   - ids: those that are pinned or not there any more are passed over.
-    ///   - willRemove: called before each; what it throws ends the removal.
-    ///   - didRemove: called when one has durably gone.
+    ///   - ids: pinned and missing snapshots are skipped.
+    ///   - willRemove: called before each; an error it throws ends the removal.
+    ///   - didRemove: called when one is durably removed.
     public func removeSnapshotsForGood(
         _ ids: [SnapshotID], willRemove: (SnapshotID) throws(BackupError) -> Void,
         didRemove: (SnapshotID) throws(BackupError) -> Void
@@ -27,7 +27,7 @@ extension Repository {
         try snapshotStore.removeForGood(ids, willRemove: willRemove, didRemove: didRemove)
     }
 
-    /// Gives removed snapshots up: they cannot be brought back. The parameters are those of `removeSnapshotsForGood`.
+    /// Gives up removed snapshots: they cannot be undeleted any more. The parameters are those of `removeSnapshotsForGood`.
     public func giveUpSnapshots(
         _ ids: [SnapshotID], willRemove: (SnapshotID) throws(BackupError) -> Void,
         didRemove: (SnapshotID) throws(BackupError) -> Void
@@ -35,24 +35,23 @@ extension Repository {
         try snapshotStore.giveUpRemoved(ids, willRemove: willRemove, didRemove: didRemove)
     }
 
-    /// Whether no snapshot is left when these are removed. A snapshot that is missing, or of which nothing can be known without a register, may be left.
+    /// Whether no snapshot is left once these are removed. False if a snapshot is missing, or if there is no register to exclude that.
     public func hasOnly(_ ids: [SnapshotID]) -> Bool {
         Set(snapshots().map(\.id)).isSubset(of: ids) && (try? snapshotStore.isComplete()) == true
     }
 
-    /// The snapshots that can be brought back, in the order in which they were removed.
+    /// The snapshots that can be undeleted, in the order in which they were removed.
     public func removedSnapshots() throws(BackupError) -> [RemovedSnapshot] { try snapshotStore.removedSnapshots() }
 
-    /// Why records of removed snapshots cannot be read: these cannot be brought back.
+    /// Why records of removed snapshots cannot be read; these snapshots cannot be undeleted.
     public func removedDamages() throws(BackupError) -> [BackupError] { try snapshotStore.readRemoved().damages.map(\.error) }
 
-    /// Brings a removed snapshot back.
+    /// Undeletes a removed snapshot.
     /// - Parameters:
-    ///   - name: what it is called from now on; `nil` for what it was called.
-    ///   - isPinned: whether it is pinned when it is back, from the first moment on.
+    ///   - name: its new name; `nil` to keep the old one.
+    ///   - isPinned: whether it is pinned from the first moment on.
     /// - Throws: `busy` while a prune runs; `notFound`; `alreadyExists` when another snapshot has the name.
-    /// - Returns: the snapshot, and what of it is no longer in the repository: an older program, which does not know of removed snapshots, may have
-    ///   pruned it.
+    /// - Returns: the snapshot, and what the repository has lost of it: an older program, which does not know removed snapshots, may have pruned its data.
     public func bringBackSnapshot(
         _ id: SnapshotID, as name: FileName? = nil, pinned isPinned: Bool = false
     ) throws(BackupError) -> (snapshot: Snapshot, problems: [BackupError]) {

@@ -1,6 +1,6 @@
 import BackupCore
 
-/// How much time has passed as far as the clock was seen to go on: a machine that was off for a week, and a clock that jumped a week ahead, look the same.
+/// How much time has passed, judging by the times at which the clock was seen. A machine that was off for a week looks like a clock that jumped a week ahead.
 struct SeenTime: Sendable {
     /// Two days.
     private static let shortestStepSeconds: Int64 = 2 * 86_400
@@ -9,13 +9,13 @@ struct SeenTime: Sendable {
     private let times: [Timestamp]
     private let believedStepSeconds: Int64
 
-    /// - Parameter believedStepSeconds: how long a step between two times may be to count as a whole, whatever is asked for.
+    /// - Parameter believedStepSeconds: intervals up to this length always count in full.
     init(_ times: [Timestamp], now: Timestamp, believedStepSeconds: Int64) {
         self.times = times.filter { $0 < now }.sorted() + [now]
         self.believedStepSeconds = believedStepSeconds
     }
 
-    /// - Returns: whether so many seconds have passed, of each longer step between two times at most a quarter of them, or two days.
+    /// - Returns: whether `seconds` have passed, where each longer interval counts for at most a quarter of them, or two days.
     func isPast(_ seconds: Int64, after start: Timestamp) -> Bool {
         let longestStep = max(Self.shortestStepSeconds, seconds / 4)
         var rest = seconds

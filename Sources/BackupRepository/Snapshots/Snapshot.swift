@@ -1,20 +1,20 @@
 import BackupCore
 
-/// A snapshot as it stands now: its record, and what has been said about it since.
+/// The current state of a snapshot: its record, and the later changes from its label.
 public struct Snapshot: Hashable, Sendable {
     public let id: SnapshotID
     public let record: SnapshotRecord
-    /// What it is called now; unique in its repository.
+    /// Its current name; unique in its repository.
     public let name: FileName
     /// Retention leaves it alone.
     public let isPinned: Bool
-    /// When somebody last proved that it can be restored.
+    /// When it was last proved to be restorable.
     public let verifiedAt: Timestamp?
-    /// Words to find it by, sorted by their bytes, each once: the one it was made with, until somebody changes them.
+    /// Words to find it by, sorted by their bytes, without duplicates: initially the tag it was created with.
     public let tags: [String]
-    /// Which line of backups it belongs to; `nil` for a snapshot of a program that did not note it.
+    /// The line of backups it belongs to; `nil` for a snapshot of a program that did not record it.
     public let source: SourceID?
-    /// Its place in that line; 0 where it was not noted.
+    /// Its position in that line; 0 where it was not recorded.
     public let sequence: UInt64
     private let changedTags: [String]?
 
@@ -41,39 +41,36 @@ public struct Snapshot: Hashable, Sendable {
         sequence = record.attributes[Self.sequenceAttribute].flatMap { UInt64($0) } ?? 0
     }
 
-    /// The attribute of the record that holds the time stamp of the snapshot's flat file names.
+    /// The attribute of the record with the time stamp of the snapshot's flat file names.
     public static let stampAttribute = "stamp"
-    /// The attribute that says by which version of the archive layout `archiveSizeBytes` was computed, so that a later version can still
-    /// lay out the same bytes.
+    /// The attribute with the version of the archive layout that `archiveSizeBytes` was computed with, so that later versions can lay out the same bytes.
     public static let archiveVersionAttribute = "archive-version"
-    /// The attributes that hold the exact size of archive.tar in bytes, and by which version of its layout it was computed. Snapshots that were
-    /// made before there was an archive.tar lack them.
+    /// The attributes with the exact size of archive.tar in bytes, and with the version of its layout. Snapshots from before archive.tar existed lack them.
     public static let tarSizeAttribute = "tar-size"
     public static let tarVersionAttribute = "tar-version"
 
-    /// The attribute that says which state of the app's database was backed up, so that the same state need not be read again.
+    /// The attribute that identifies the state of the app's database that was backed up, so that the same state need not be read again.
     public static let databaseStateAttribute = "database-state"
-    /// The attribute that says where in the snapshot it is written what its media are called in its archives; missing where they are called as
-    /// they lie.
+    /// The attribute with the place in the snapshot where the names of its media in its archives are recorded; missing where they follow from the paths.
     public static let archiveNamesAttribute = "archive-names"
     /// The attribute that names the app.
     public static let appAttribute = "app"
     /// The attribute that names the snapshot's source, 32 hexadecimal digits. Snapshots of older programs lack it.
     public static let sourceAttribute = "source"
-    /// The attribute that counts the snapshots of a source, from 1 on: clocks go back, this does not.
+    /// The attribute that numbers the snapshots of a source, from 1 on: unlike clocks, it never goes back.
     public static let sequenceAttribute = "sequence"
-    /// The attribute that says on which file system the media folder lay, as statvfs(2) has it.
+    /// The attribute with the file system of the media folder, as in statvfs(2).
     public static let mediaFileSystemAttribute = "media-file-system"
-    /// The attribute that says when all media files were last read that lie on file systems without change times; missing where there are none.
+    /// The attribute with the time when all media files on file systems without change times were last read; missing where there are none.
     public static let mediaReadAttribute = "media-read-at"
 
     /// The attributes that count the files of the media folder and their bytes. Snapshots of older programs lack them.
     public static let mediaFilesAttribute = "media-files"
     public static let mediaBytesAttribute = "media-bytes"
 
-    /// The attribute that says that all media files were asked for extended attributes, owners, links and holes: "1". Snapshots of older programs lack it.
+    /// The attribute that records that extended attributes, owners, links and holes were read for all media files: "1". Snapshots of older programs lack it.
     public static let mediaMetadataAttribute = "media-metadata"
-    /// The attribute that names the owner of media files whose entries name none: user and group, as numbers with a colon between them.
+    /// The attribute with the owner of media files whose entries name none: user and group IDs, separated by a colon.
     public static let mediaOwnerAttribute = "media-owner"
 
     private static let ownAttributes: Set = [
@@ -83,25 +80,25 @@ public struct Snapshot: Hashable, Sendable {
         databaseStateAttribute,
     ]
 
-    /// The attribute of the record that holds the tag a snapshot was made with.
+    /// The attribute of the record with the tag that a snapshot was created with.
     public static let tagAttribute = "tag"
 
-    /// The attributes that say something to people; the others of the record are this program's own. `tag` is the tags of now, with commas
-    /// between them, and missing when there are none.
+    /// The attributes that are meant for users; the others of the record are internal.
+    /// `tag` has the current tags, separated by commas, and is missing when there are none.
     public var publicAttributes: [String: String] {
         var attributes = record.attributes.filter { !Self.ownAttributes.contains($0.key) }
         attributes[Self.tagAttribute] = tags.isEmpty ? nil : tags.joined(separator: ",")
         return attributes
     }
 
-    /// The owner of media files whose entries name none; `nil` where that is not known.
+    /// The owner of media files whose entries name none; `nil` where it is unknown.
     public var mediaOwner: FileOwner? {
         let numbers = record.attributes[Self.mediaOwnerAttribute]?.split(separator: ":").map { UInt32($0) }
         guard let numbers, numbers.count == 2, let user = numbers[0], let group = numbers[1] else { return nil }
         return FileOwner(user: user, group: group)
     }
 
-    /// Exact size of archive.tar in bytes, if the record has it by this version of the layout.
+    /// Exact size of archive.tar in bytes, if the record has it for this version of the layout.
     public func tarSizeBytes(layoutVersion: UInt32) -> UInt64? {
         guard record.attributes[Self.tarVersionAttribute] == String(layoutVersion) else { return nil }
         return record.attributes[Self.tarSizeAttribute].flatMap { UInt64($0) }
@@ -114,18 +111,18 @@ public struct Snapshot: Hashable, Sendable {
 
     var label: SnapshotLabel { SnapshotLabel(name: name, isPinned: isPinned, verifiedAt: verifiedAt, tags: changedTags) }
 
-    /// In the order in which the snapshots of one source were made, whatever the clock said then.
+    /// The order in which the snapshots of one source were made, independent of the clock.
     public static func wasMadeBefore(_ left: Snapshot, _ right: Snapshot) -> Bool {
         left.sequence == right.sequence ? precedes(left, right) : left.sequence < right.sequence
     }
 
-    /// Oldest first; those of one moment by name.
+    /// Oldest first; those with equal times by name.
     static func precedes(_ left: Snapshot, _ right: Snapshot) -> Bool {
         (left.creationTime, left.name, left.id) < (right.creationTime, right.name, right.id)
     }
 }
 
 extension SnapshotRecord {
-    /// What it was tagged with when it was made.
+    /// The tag it was created with.
     var tags: [String] { attributes[Snapshot.tagAttribute].map { [$0] } ?? [] }
 }

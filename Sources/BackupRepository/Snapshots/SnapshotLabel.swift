@@ -1,10 +1,10 @@
 import BackupCore
 import SystemIO
 
-/// What may change about a snapshot. A snapshot without a label file has its record's name and nothing else.
+/// The changeable properties of a snapshot. A snapshot without a label file has its record's name and nothing else.
 struct SnapshotLabel: Hashable, Sendable {
     private static let magic: [UInt8] = Array("bfslabl\n".utf8)
-    /// Version 2 has tags after the time of verification. What has none is written as version 1, which older programs read.
+    /// Version 2 has tags after the time of verification. A label without tags is written as version 1, which older programs read.
     private static let plainVersion: UInt16 = 1
     private static let taggedVersion: UInt16 = 2
     private enum Flag {
@@ -17,7 +17,7 @@ struct SnapshotLabel: Hashable, Sendable {
     var name: FileName
     var isPinned: Bool
     var verifiedAt: Timestamp?
-    /// `nil` as long as nobody has changed them: then the snapshot has the tag it was made with.
+    /// `nil` until the tags are changed: the snapshot then has the tag it was created with.
     var tags: [String]?
 
     func encode(for snapshot: SnapshotID) -> [UInt8] {

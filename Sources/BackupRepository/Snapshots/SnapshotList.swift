@@ -1,23 +1,23 @@
 import BackupCore
 
-/// All snapshots that can be seen at one moment.
+/// All snapshots that are visible at one moment.
 struct SnapshotList: Sendable {
     /// Oldest first.
     let snapshots: [Snapshot]
-    /// Records and labels that could not be read, and why.
+    /// The errors of unreadable records and labels.
     let damages: [BackupError]
-    /// Snapshots without the label that the register names. They count as pinned, and have their first name.
+    /// Snapshots that lack the label that the register names. They count as pinned, and have their first name.
     let missingLabels: [SnapshotID]
-    /// Why it is not known which labels are missing: the register cannot be read.
+    /// Why it is unknown which labels are missing: the register cannot be read.
     let registerError: BackupError?
-    /// With the names that their records and labels have, in no order.
+    /// With the names that their records and labels have, in no particular order.
     let recorded: [Snapshot]
     private let byName: [FileName: Int]
     private let byID: [SnapshotID: Int]
 
     static let empty = SnapshotList([], damages: [])
 
-    /// Names that are taken already get a part of the snapshot's ID added: nothing may hide a snapshot.
+    /// A name that is already in use gets a part of the snapshot's ID appended, so that no snapshot is hidden.
     init(
         _ unsorted: [Snapshot], damages: [BackupError], missingLabels: [SnapshotID] = [], registerError: BackupError? = nil
     ) {

@@ -1,24 +1,24 @@
 import BackupCore
 import SystemIO
 
-/// What a snapshot is, for ever: written once, never changed. Its bytes' SHA-256 is the snapshot's name in the repository.
+/// The immutable part of a snapshot: written once, never changed. Its SHA-256 is the snapshot's name in the repository.
 public struct SnapshotRecord: Hashable, Sendable {
     public let kind: SnapshotKind
-    /// The name it was given when it was made; `Snapshot.name` is what it is called now.
+    /// Its name at creation; `Snapshot.name` is the current one.
     public let name: FileName
     public let creationTime: Timestamp
-    /// The snapshot before it, of which it may share most.
+    /// The previous snapshot, with which it may share most of its data.
     public let parent: SnapshotID?
     /// The tree: its root's directory object and the totals over it.
     public let root: StoredDirectory
     /// Exact size of archive.zip in bytes.
     public let archiveSizeBytes: UInt64
-    /// How archive.zip is laid out. The repository keeps it; what it means is up to whoever lays out archives. It stands here so
-    /// that an old snapshot's archive keeps its bytes when an app's layout changes.
+    /// The layout of archive.zip. The repository only stores it; the archive code interprets it. It is part of the record so that an old snapshot's archive
+    /// keeps its bytes when an app's layout changes.
     public let archiveLayout: ArchivePathMap
-    /// What else is known: app, versions, device, counts.
+    /// Further information: app, versions, device, counts.
     public let attributes: [String: String]
-    /// 16 random bytes: two snapshots are never the same, even of the same data with the same name and time.
+    /// 16 random bytes that make each snapshot unique, even with the same data, name and time.
     public let token: [UInt8]
 
     public init(
@@ -46,7 +46,7 @@ public struct SnapshotRecord: Hashable, Sendable {
         self.token = token
     }
 
-    /// The same snapshot, made under another name.
+    /// The same snapshot with another name.
     func renamed(_ name: FileName) -> SnapshotRecord {
         SnapshotRecord(
             kind: kind, name: name, creationTime: creationTime, parent: parent, root: root, archiveSizeBytes: archiveSizeBytes,
@@ -54,7 +54,7 @@ public struct SnapshotRecord: Hashable, Sendable {
     }
 }
 
-/// How a record is written (format document, "Snapshot record").
+/// The encoding of a record (format document, "Snapshot record").
 extension SnapshotRecord {
     private static let magic: [UInt8] = Array("bfssnap\n".utf8)
     private static let version: UInt16 = 1
@@ -91,7 +91,7 @@ extension SnapshotRecord {
         let name = FileName(bytes: Array(try reader.readLengthPrefixed()))
         guard name.isSafeComponent else { throw BackupError(.repositoryDamaged, "a snapshot has an unsafe name") }
         let creationTime = try reader.readTimestamp()
-        // Nothing writes another one, and all that retention and the schedule do hangs on it.
+        // The writer never stores any other time, and retention and the schedule depend on it.
         guard creationTime.isWithinCalendar else {
             throw BackupError(.repositoryDamaged, "a snapshot record has a time that is no date")
         }

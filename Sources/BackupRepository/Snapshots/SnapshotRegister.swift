@@ -1,11 +1,11 @@
 import BackupCore
 import SystemIO
 
-/// Which snapshots a repository should have, and which of them have a label: so that a record or label that gets lost is noticed. It says nothing
-/// about what may be removed, and nothing is ever removed because of it.
+/// Lists the snapshots that a repository should have, and which of them have a label, so that a lost record or label is noticed. It does not decide what may be
+/// removed, and nothing is ever removed because of it.
 ///
-/// A snapshot is entered after it appeared, and struck out before it is removed for good: what dies in between leaves a snapshot that is not in the
-/// register, which is no finding, and never one that is missing.
+/// A snapshot is added after it appeared, and deleted before it is removed permanently. A crash in between leaves a snapshot that is not in the register, which
+/// is not a finding, and never one that is missing.
 struct SnapshotRegister: Equatable, Sendable {
     private static let magic: [UInt8] = Array("bfsregi\n".utf8)
     private static let version: UInt16 = 1

@@ -1,10 +1,10 @@
 import BackupCore
 import SystemIO
 
-/// Keeping the register, and asking it what is missing. It is changed under `names.lock`.
+/// Maintaining the register, and finding what is missing according to it. It is changed under `names.lock`.
 extension SnapshotStore {
-    /// - Returns: `nil` where there is none: older programs made none.
-    /// - Throws: `repositoryDamaged`, `unsupportedVersion`; what reading throws.
+    /// - Returns: `nil` if there is none: older programs did not create one.
+    /// - Throws: `repositoryDamaged`, `unsupportedVersion`; errors of reading.
     func readRegister() throws(BackupError) -> SnapshotRegister? {
         do throws(BackupError) {
             guard let bytes = try registerBytes() else { return nil }
@@ -14,25 +14,25 @@ extension SnapshotStore {
         }
     }
 
-    /// Changes the register. An error is passed over: a register that is behind costs a finding at worst, and must not keep a snapshot from being
-    /// made, or from being removed on a full disk. One that is damaged is left to a repair, and one of a later version as it is.
-    /// - Parameter published: a snapshot that has just appeared: it may be the first one, before which there was no register.
+    /// Changes the register. Errors are ignored: an outdated register causes a finding at worst, and must not prevent making a snapshot, or removing one on a
+    /// full disk. A damaged register is left to a repair, and one of a later version is left alone.
+    /// - Parameter published: a snapshot that has just appeared; it may be the first one, without a register before it.
     func changeRegister(published: SnapshotID? = nil, _ change: (inout SnapshotRegister) -> Void) {
         try? writeRegister(published: published, change)
     }
 
-    /// Whether the register is missing: programs that name the source of a snapshot keep one. A copy of the repository may not be complete then, and a
-    /// register of what is there would say that it is.
+    /// Whether the register is missing: programs that record the source of a snapshot keep one. The repository may then be an incomplete copy, and a register
+    /// of the existing files would claim that it is complete.
     func isRegisterMissing() throws(BackupError) -> Bool {
         guard try readRegister() == nil else { return false }
         return Self.haveRegister(list.recorded)
     }
 
-    /// Makes the register of a repository that has no snapshot yet: another process that saw the first one without it would take the register for
-    /// missing. One that is damaged is left as it is.
-    /// - Parameter isNew: asked where there are neither records nor a register, whether there have never been any: in a copy that is not complete they
-    ///   may come later, and a register of what is there would let a prune take their data.
-    /// - Throws: `locked`, `noSpace`, …: without a register there must be no first snapshot.
+    /// Creates the register of a repository that has no snapshot yet: otherwise another process that sees the first snapshot would consider the register
+    /// missing. A damaged register is left alone.
+    /// - Parameter isNew: called when there are neither records nor a register; returns whether there have never been any. In an incomplete copy they may
+    ///   arrive later, and a register of the existing files would let a prune remove their data.
+    /// - Throws: `locked`, `noSpace`, …: without a register there must not be a first snapshot.
     func makeFirstRegister(isNew: () throws(BackupError) -> Bool) throws(BackupError) {
         guard list.recorded.isEmpty, FileSystem.statusIfPresent(layout.register) == nil, try isNew() else { return }
         let lock = try NamesLock(layout)
@@ -42,26 +42,26 @@ extension SnapshotStore {
         try writeRegister { _ in }
     }
 
-    /// Whether there must be a register with these snapshots.
+    /// Whether a register must exist, given these snapshots.
     static func haveRegister(_ snapshots: [Snapshot]) -> Bool { snapshots.contains { $0.source != nil } }
 
-    /// Writes nothing where the register is missing.
-    /// - Throws: `repositoryDamaged` and `unsupportedVersion` for the register that is there; what writing throws.
+    /// A no-op where the register is missing.
+    /// - Throws: `repositoryDamaged` and `unsupportedVersion` for the existing register; errors of writing.
     private func writeRegister(
         published: SnapshotID? = nil, _ change: (inout SnapshotRegister) -> Void
     ) throws(BackupError) {
         let register = try readRegister()
         if register == nil {
             let others = list.recorded.filter { $0.id != published }
-            // A new repository has had one from the start. Without one, this may be the first snapshot in a copy that is not complete.
+            // A new repository has a register from the start. Without one, this may be the first snapshot in an incomplete copy.
             if Self.haveRegister(others) || others.isEmpty && published != nil { return }
         }
         var changed: SnapshotRegister
         if let register { changed = register } else { changed = try registerOfWhatIsThere() }
-        // Those of older programs are entered with the first of this one; and what they removed, which they struck out.
+        // The snapshots of older programs are added at the first write of this one, including removed ones, which older programs deleted from the register.
         changed.enter(list.recorded.map(\.id))
         changed.enter(try ids(in: layout.removed, RepositoryLayout.snapshotExtension))
-        // There may have been no room for the register when they were removed.
+        // There may have been no space to write the register when they were removed.
         changed.strikeOut(removedForGood.filter { list[$0] == nil })
         change(&changed)
         guard changed != register else { return }
@@ -69,8 +69,8 @@ extension SnapshotStore {
             protection.seal(changed.encode(), as: .register), to: layout.register, temporaryFolder: layout.temporary)
     }
 
-    /// Names every snapshot of which there is a trace: a record that can be read or not, a label, or a record that a repair has set aside. A snapshot
-    /// whose record was not copied yet, or was lost, may have left a label.
+    /// Lists every snapshot with a trace: a record, readable or not, a label, or a record that a repair has set aside. A snapshot whose record is lost or not
+    /// copied yet may have left a label.
     private func registerOfWhatIsThere() throws(BackupError) -> SnapshotRegister {
         var register = SnapshotRegister()
         for folder in [layout.snapshots, layout.removed, layout.damaged] {
@@ -80,8 +80,8 @@ extension SnapshotStore {
         return register
     }
 
-    /// Puts right a register that is damaged or missing: turns back a flipped bit, or else makes one of what is there. For a repair.
-    /// - Returns: whether it is as it was before the damage. Where it is not, what left no trace is not expected any more.
+    /// Repairs a damaged or missing register: corrects a flipped bit, or else rebuilds it from the existing files. For a repair.
+    /// - Returns: whether it is the same as before the damage. If not, snapshots without a trace are not expected any more.
     func repairRegister(_ damaged: DamagedFolder) throws(BackupError) -> Bool {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
@@ -105,17 +105,17 @@ extension SnapshotStore {
         }
     }
 
-    /// The register that is there, put right by turning back one flipped bit; `nil` where that does not do it.
+    /// The register with one flipped bit corrected; `nil` if that does not repair it.
     private func repairedRegister(_ bytes: [UInt8]) -> [UInt8]? {
         func isRight(_ bytes: [UInt8]) -> Bool { (try? SnapshotRegister(decoding: protection.open(bytes, as: .register))) != nil }
         if isRight(bytes) { return bytes }
-        // In a sealed one the checksum is that of bytes which cannot be had: each bit is tried.
+        // In a sealed register the checksum is that of unavailable bytes, so each bit is tried.
         if protection.isSealing { return SingleBitRepair.repaired(bytes, isRight) }
         return SingleBitRepair.repaired(endingInCRC32: bytes).flatMap { isRight($0) ? $0 : nil }
     }
 
-    /// Enters a snapshot whose record is about to be set aside: what it needs must stay until the user gives it up.
-    /// - Throws: `repositoryDamaged` and `unsupportedVersion` for the register that is there; what writing throws.
+    /// Adds a snapshot whose record is about to be set aside: its data must stay until the user gives it up.
+    /// - Throws: `repositoryDamaged` and `unsupportedVersion` for the existing register; errors of writing.
     func expect(_ id: SnapshotID) throws(BackupError) {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
@@ -123,16 +123,16 @@ extension SnapshotStore {
         try writeRegister { $0.enter([id]) }
     }
 
-    /// Strikes out what was removed for good when there was no room for the register.
+    /// Deletes snapshots from the register that were permanently removed when there was no space to write it.
     func strikeOutRemoved() {
         guard !removedForGood.isEmpty, let lock = try? NamesLock(layout) else { return }
         defer { withExtendedLifetime(lock) {} }
-        // Another store may have removed one since the last look: it must not be entered again.
+        // Another store may have removed a snapshot since the last scan: it must not be added again.
         guard (try? scan()) != nil else { return }
         changeRegister { _ in }
     }
 
-    /// What is missing of what the register names.
+    /// What the register names but does not exist.
     struct MissingSnapshots: Equatable {
         var records: [SnapshotID] = []
         var labels: [SnapshotID] = []
@@ -140,17 +140,17 @@ extension SnapshotStore {
         var isEmpty: Bool { records.isEmpty && labels.isEmpty }
     }
 
-    /// - Throws: what reading register and folders throws.
+    /// - Throws: errors of reading the register and the folders.
     func missingSnapshots() throws(BackupError) -> MissingSnapshots {
         let found = try compareWithRegister()
         guard !found.isEmpty else { return found }
-        // A snapshot may just have been removed: looked at once more while nothing is. Where nothing can be locked, nothing is removed either.
+        // A snapshot may just have been removed, so compare again under the lock. Where nothing can be locked, nothing is removed either.
         guard let lock = try? WaitingLock.acquire(path: layout.namesLock) else { return found }
         defer { withExtendedLifetime(lock) {} }
         return try compareWithRegister()
     }
 
-    /// Whether there is a register, and no snapshot of those that it names is missing.
+    /// Whether there is a register, and none of the snapshots that it names is missing.
     func isComplete() throws(BackupError) -> Bool {
         do throws(BackupError) {
             guard try readRegister() != nil else { return false }
@@ -161,12 +161,12 @@ extension SnapshotStore {
         }
     }
 
-    /// A file that is there but cannot be read is another finding.
+    /// A file that exists but is unreadable is another finding.
     private func compareWithRegister() throws(BackupError) -> MissingSnapshots {
         guard let register = try readRegister() else { return MissingSnapshots() }
         var records = try ids(in: layout.snapshots, RepositoryLayout.snapshotExtension)
         records.formUnion(try ids(in: layout.removed, RepositoryLayout.snapshotExtension))
-        // There may have been no room for the register when they were.
+        // There may have been no space to write the register when they were removed.
         records.formUnion(removedForGood)
         let labels = try ids(in: layout.labels, RepositoryLayout.labelExtension)
         var missing = MissingSnapshots()
@@ -180,7 +180,7 @@ extension SnapshotStore {
         return missing
     }
 
-    /// - Returns: nothing for a folder that is not there: some are made when they are needed.
+    /// - Returns: an empty set for a missing folder: some are created only when needed.
     private func ids(in folder: String, _ suffix: String) throws(BackupError) -> Set<SnapshotID> {
         do throws(BackupError) {
             return Set(
@@ -193,7 +193,7 @@ extension SnapshotStore {
         }
     }
 
-    /// No longer expects records that are missing.
+    /// Deletes missing records from the register.
     func forgetMissing(_ records: [SnapshotID]) throws(BackupError) {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }

@@ -2,19 +2,19 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// Removing snapshots so that they can be brought back: the record moves to `removed/`, with the time of the removal as its modification time. The
-/// label stays where it is. A snapshot that has a record in `snapshots/` as well, as after copying a repository, counts as not removed. The register
-/// names it until it is removed for good: a copy of the repository without `removed/` is not whole.
+/// Removing snapshots so that they can be undeleted: the record moves to `removed/`, with the time of the removal as its modification time. The label stays in
+/// place. A snapshot that also has a record in `snapshots/`, as after copying a repository, counts as not removed. The register names it until it is removed
+/// permanently: a copy of the repository without `removed/` is incomplete.
 extension SnapshotStore {
-    /// How many are removed under one lock.
+    /// The number of snapshots to remove under one lock.
     private static let batchCount = 500
-    /// The modification time of a record in `removed/` whose removal was made by a clock that was wrong.
+    /// The modification time of a record in `removed/` whose time of removal is unknown, because the clock was wrong.
     static let unknownRemovalTime = Timestamp(seconds: 0)
 
-    /// Moves the records of snapshots to `removed/`, in the order given, each durably before `didRemove` is called for it. Those that are pinned, or
-    /// not there any more, are passed over. A clock that is behind the newest snapshot is wrong: the time of the removal is not known then, and a later
-    /// prune sets it. It would end the time of grace at once otherwise.
-    /// - Parameter willRemove: called before each; what it throws ends the removal.
+    /// Moves the records of snapshots to `removed/`, in the given order, each durably before `didRemove` is called for it. Pinned and missing snapshots are
+    /// skipped. If the clock is behind the newest snapshot, it is wrong: the time of the removal is then recorded as unknown, and a later prune sets it.
+    /// Otherwise the grace period could end immediately.
+    /// - Parameter willRemove: called before each; an error it throws ends the removal.
     func withdraw(
         _ ids: [SnapshotID], at time: Timestamp, willRemove: (SnapshotID) throws(BackupError) -> Void,
         didRemove: (SnapshotID) throws(BackupError) -> Void
@@ -27,12 +27,12 @@ extension SnapshotStore {
         }
     }
 
-    /// The snapshot with the latest date, if the clock is behind that.
+    /// The snapshot with the latest date, if that is later than the current time.
     private func snapshotAhead(of time: Timestamp) -> Snapshot? {
         list.snapshots.last.flatMap { time < $0.creationTime ? $0 : nil }
     }
 
-    /// How many of the removed snapshots stay since the time of their removal is not known and cannot be set, and the snapshot that says that the clock is
+    /// The number of removed snapshots that stay because their time of removal is unknown and cannot be set, and the snapshot that shows that the clock is
     /// behind.
     func untimedRemovals(among removed: [RemovedSnapshot], at now: Timestamp) -> PruneSummary.UntimedRemovals? {
         let count = removed.count { $0.removalTime == nil }
@@ -40,8 +40,8 @@ extension SnapshotStore {
         return PruneSummary.UntimedRemovals(count: count, latest: latest)
     }
 
-    /// Removes snapshots and their labels for good, in the order given, each durably before `didRemove` is called for it. Those that are pinned, or not
-    /// there any more, are passed over.
+    /// Removes snapshots and their labels permanently, in the given order, each durably
+    /// before `didRemove` is called for it. Pinned and missing snapshots are skipped.
     func removeForGood(
         _ ids: [SnapshotID], willRemove: (SnapshotID) throws(BackupError) -> Void,
         didRemove: (SnapshotID) throws(BackupError) -> Void
@@ -49,7 +49,7 @@ extension SnapshotStore {
         try synchronizeRemoved()
         try takeOut(ids, isForGood: true, willRemove, didRemove) { (id, lock) throws(BackupError) in
             try lock.requireHeld()
-            // There is such a copy when a removal was interrupted.
+            // Such a copy exists after an interrupted removal.
             try FileSystem.removeFile(layout.removedPath(of: id))
             try FileSystem.removeFile(layout.snapshotPath(of: id))
             noteRemovedForGood(id)
@@ -59,8 +59,8 @@ extension SnapshotStore {
     }
 
     /// - Parameters:
-    ///   - isForGood: whether the register must not name them any more.
-    ///   - remove: takes one out, durably.
+    ///   - isForGood: whether to delete them from the register.
+    ///   - remove: removes one snapshot, durably.
     private func takeOut(
         _ ids: [SnapshotID], isForGood: Bool, _ willRemove: (SnapshotID) throws(BackupError) -> Void,
         _ didRemove: (SnapshotID) throws(BackupError) -> Void,
@@ -70,14 +70,14 @@ extension SnapshotStore {
         while !rest.isEmpty {
             let batch = rest.prefix(Self.batchCount)
             rest = rest.dropFirst(Self.batchCount)
-            // Pins and names are written under the same lock: what the scan finds stays true.
+            // Pins and names are written under the same lock, so the result of the scan stays valid.
             let lock = try NamesLock(layout)
             defer { withExtendedLifetime(lock) {} }
             try scan()
             let going = batch.filter { list[$0]?.isPinned == false }
-            // Those that an older program made are entered.
+            // This also adds the snapshots of older programs.
             changeRegister { if isForGood { $0.strikeOut(going) } }
-            // What is gone must be seen to be gone, also when a later one fails; and what stayed is entered again.
+            // Removed snapshots must disappear from the list even if a later removal fails; and those that stayed are added again.
             defer {
                 _ = try? scan()
                 changeRegister { register in
@@ -96,8 +96,8 @@ extension SnapshotStore {
         }
     }
 
-    /// Moves a record from one folder to the other by a copy: a rename between folders may be torn by a power cut, and the record would have no name at
-    /// all. One that is in both folders counts as not removed. A full disk leaves no way but the rename.
+    /// Moves a record to the other folder by a copy: a power cut may tear a rename between folders and leave the record without a name. A record in both
+    /// folders counts as not removed. On a full disk, a rename is the only way.
     private func move(
         _ id: SnapshotID, _ old: String, _ new: String, _ time: Timestamp, _ lock: borrowing NamesLock
     ) throws(BackupError) {
@@ -110,7 +110,7 @@ extension SnapshotStore {
             try FileSystem.removeFile(old)
         } catch {
             guard error.code == .noSpace else { throw error }
-            // The time comes first: a record in `removed/` must not look as if it had been removed when it was made.
+            // The time is set first: a record in `removed/` must not look as if it had been removed when it was created.
             let descriptor = try OwnedDescriptor.open(old, O_RDONLY)
             try descriptor.setModificationTime(time)
             try lock.requireHeld()
@@ -120,8 +120,8 @@ extension SnapshotStore {
         try FileSystem.synchronizeDirectory(FileSystem.parentPath(old))
     }
 
-    /// Makes the names in `removed/` durable. To be called before `snapshots/` is synchronized: a process that moved a record may have died before it
-    /// did that, and then the record would have no name left after a power cut.
+    /// Makes the names in `removed/` durable. Call it before `snapshots/` is synchronized: a process that moved a record may have died before doing so, and
+    /// after a power cut the record would have no name left.
     func synchronizeRemoved() throws(BackupError) {
         do {
             try FileSystem.synchronizeDirectory(layout.removed)
@@ -133,9 +133,9 @@ extension SnapshotStore {
 
     /// Moves a record back to `snapshots/`, durably.
     /// - Parameters:
-    ///   - name: what it is called from now on; `nil` for what it was called.
-    ///   - isPinned: whether it is pinned, which it is before it is back: a rule would remove it again otherwise.
-    /// - Throws: `notFound`; `alreadyExists` when another snapshot has its name; `invalidArgument` for a name that cannot be one.
+    ///   - name: its new name; `nil` to keep the old one.
+    ///   - isPinned: whether it is pinned, before it appears: otherwise a retention rule could remove it again.
+    /// - Throws: `notFound`; `alreadyExists` when another snapshot has its name; `invalidArgument` for an invalid name.
     func bringBack(_ id: SnapshotID, as name: FileName?, pinned isPinned: Bool) throws(BackupError) {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
@@ -154,10 +154,10 @@ extension SnapshotStore {
         changeRegister(published: id) { if isLabelled { $0.enterLabel(of: id) } }
     }
 
-    /// Removes records of removed snapshots, and their labels, for good. Those that are damaged are set aside.
+    /// Permanently removes records of removed snapshots and their labels. Damaged records are set aside.
     /// - Parameters:
-    ///   - grace: those for which it is over are given up.
-    ///   - requireHeld: asked before each file is unlinked or moved.
+    ///   - grace: snapshots whose grace period is over are given up.
+    ///   - requireHeld: called before each file is unlinked or moved.
     func giveUpRemoved(
         _ grace: RemovalGrace, requireHeld: @escaping () throws(BackupError) -> Void
     ) throws(BackupError) {
@@ -169,7 +169,7 @@ extension SnapshotStore {
         let ids = all.snapshots.filter { grace.isOver(for: $0) }.map(\.snapshot.id)
         let damaged = all.damages.filter { grace.isOver(for: $0) }.map(\.id)
         if !(ids + damaged).isEmpty { changeRegister { $0.strikeOut(ids + damaged) } }
-        // On a full disk there may be room for the register only afterwards.
+        // On a full disk there may be space for the register only afterwards.
         defer { changeRegister { _ in } }
         for id in ids {
             try requireHeld()
@@ -187,18 +187,18 @@ extension SnapshotStore {
         try setRemovalTime(of: undated.filter { !known.contains($0) }, to: grace.now)
     }
 
-    /// Begins the time of grace of what was removed by a clock that was wrong; not while it still is.
+    /// Starts the grace period of snapshots that were removed with a wrong clock, unless the clock is still wrong.
     private func setRemovalTime(of ids: [SnapshotID], to now: Timestamp) throws(BackupError) {
         guard !ids.isEmpty, snapshotAhead(of: now) == nil else { return }
         for id in ids {
             let descriptor = try OwnedDescriptor.open(layout.removedPath(of: id), O_RDONLY)
             try descriptor.setModificationTime(now)
         }
-        // So that each process reads the times again. It would show old ones otherwise, no more.
+        // Makes every process read the times again. If this fails, they show old times, nothing worse.
         try? OwnedDescriptor.open(layout.removed, O_RDONLY | O_DIRECTORY).setModificationTime(SystemClock.now())
     }
 
-    /// Removes from `removed/` what is in `snapshots/` as well: a removal, or bringing back, was interrupted between both.
+    /// Removes records from `removed/` that are in `snapshots/` as well: a removal or an undelete was interrupted between the two.
     private func sweepRemoved(
         _ requireHeld: () throws(BackupError) -> Void, _ lock: borrowing NamesLock
     ) throws(BackupError) {
@@ -207,14 +207,13 @@ extension SnapshotStore {
             guard try FileSystem.exists(path) else { continue }
             try requireHeld()
             try lock.requireHeld()
-            // Its other name must be durable first.
+            // The record's other name must be durable first.
             try FileSystem.synchronizeDirectory(layout.snapshots)
             try FileSystem.removeFile(path)
         }
     }
 
-    /// Removes records of removed snapshots for good, in the order given, each durably before `didRemove` is called for it. Those that are not there are
-    /// passed over.
+    /// Permanently removes records of removed snapshots, in the given order, each durably before `didRemove` is called for it. Missing ones are skipped.
     func giveUpRemoved(
         _ ids: [SnapshotID], willRemove: (SnapshotID) throws(BackupError) -> Void,
         didRemove: (SnapshotID) throws(BackupError) -> Void
@@ -235,7 +234,7 @@ extension SnapshotStore {
     private func unlinkRemoved(_ id: SnapshotID, _ lock: borrowing NamesLock) throws(BackupError) {
         try lock.requireHeld()
         try FileSystem.removeFile(layout.removedPath(of: id))
-        // This process may have slept before the unlink, and another host may have brought the snapshot back: the label is in use again then.
+        // This process may have been suspended before the unlink, and another host may have undeleted the snapshot: the label is in use again then.
         try lock.requireHeld()
         guard try !FileSystem.exists(layout.snapshotPath(of: id)) else { return }
         noteRemovedForGood(id)

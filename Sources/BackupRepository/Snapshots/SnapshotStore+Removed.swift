@@ -2,9 +2,9 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// Looking at the removed snapshots that can be brought back.
+/// Listing the removed snapshots that can be undeleted.
 extension SnapshotStore {
-    /// What can be brought back, in the order in which it was removed, and the records that cannot be read.
+    /// The snapshots that can be undeleted, in the order of their removal, and the records that cannot be read.
     func readRemoved() throws(BackupError) -> (snapshots: [RemovedSnapshot], damages: [RemovedDamage]) {
         let now = SystemClock.now()
         let names: [FileName]
@@ -28,7 +28,7 @@ extension SnapshotStore {
                 do throws(BackupError) {
                     let record = try readRecord(id, at: path)
                     let label = try readLabel(id, record, &labelDamages)
-                    // What was removed before it was made was removed by a clock that was wrong. One that was made in the future says nothing of that.
+                    // A removal dated before the creation was made with a wrong clock. That does not hold if the creation is dated in the future.
                     if modificationTime < record.creationTime, record.creationTime <= now { time = nil }
                     snapshots.append(
                         RemovedSnapshot(snapshot: Snapshot(id: id, record: record, label: label), removalTime: time))
@@ -37,7 +37,7 @@ extension SnapshotStore {
                     damages.append(RemovedDamage(id: id, removalTime: time, error: error))
                 }
             } catch {
-                // Brought back or given up since the folder was listed.
+                // Undeleted or given up since the folder was listed.
                 if error.code != .notFound { throw error }
             }
         }
@@ -51,8 +51,8 @@ extension SnapshotStore {
         return (snapshots, damages)
     }
 
-    /// What can be brought back, in the order in which it was removed. The records are read again only when names came or went: the state of a mount asks
-    /// again and again, and there may be thousands.
+    /// The snapshots that can be undeleted, in the order of their removal. The records are read again only when entries of the folders have changed: the state
+    /// of a mount queries them again and again, and there may be thousands.
     func removedSnapshots() throws(BackupError) -> [RemovedSnapshot] {
         try refresh()
         let stamps: [FolderStamp]
@@ -74,7 +74,7 @@ extension SnapshotStore {
     }
 }
 
-/// What could be brought back when folders had these stamps.
+/// The snapshots that could be undeleted when the folders had these stamps.
 struct KnownRemoved: Sendable {
     let snapshots: [RemovedSnapshot]
     let stamps: [FolderStamp]
@@ -83,7 +83,7 @@ struct KnownRemoved: Sendable {
 /// A record in `removed/` that cannot be read.
 struct RemovedDamage {
     let id: SnapshotID
-    /// `nil` when it is not known.
+    /// `nil` when it is unknown.
     let removalTime: Timestamp?
     let error: BackupError
 }

@@ -1,11 +1,11 @@
 import BackupCore
 import SystemIO
 
-/// Tidying up after crashes.
+/// Cleaning up after crashes.
 extension SnapshotStore {
-    /// Removes what crashes left: labels of snapshots that are known to be gone and cannot be brought back, and all temporary files
-    /// but packs that were being removed. Only for the holder of the writer's lock, since packs are written in the same folder.
-    /// - Parameter requireHeld: whether the writer's lock is still held, asked before anything is removed; throws if not.
+    /// Removes what crashes left: labels of snapshots that are certainly gone and cannot be undeleted, and all temporary files except packs whose removal was
+    /// interrupted. The caller must hold the writer's lock, since packs are written in the same folder.
+    /// - Parameter requireHeld: called before each removal; throws if the writer's lock is no longer held.
     func sweep(requireHeld: () throws(BackupError) -> Void) throws(BackupError) {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
@@ -23,7 +23,7 @@ extension SnapshotStore {
         }
     }
 
-    /// A link in its place would have the files of any folder removed that another program can name.
+    /// Does not follow a link: with a link in its place, another program could have the files of any folder removed.
     /// - Throws: `notPermitted` for a link.
     private func openTemporary() throws(BackupError) -> DirectoryReader {
         guard try FileSystem.status(layout.temporary).kind != .symbolicLink else {
@@ -34,13 +34,13 @@ extension SnapshotStore {
         return try DirectoryReader(path: layout.temporary, followsLink: false)
     }
 
-    /// Whether this program makes temporary files of such names: a random token, with an ending or without. Everything else was put there by others.
+    /// Whether this program creates temporary files with such names: a random token, with or without an extension. Other programs created all other files.
     private static func isTemporary(_ name: FileName) -> Bool {
         RandomToken.isToken(name.bytes.prefix { $0 != UInt8(ascii: ".") })
     }
 
-    /// Labels of snapshots that have no record and that the register does not name. One that it names may be copied back, with its name, pin and tags;
-    /// and without a register nothing is known: a label that is not needed costs a few bytes.
+    /// Labels of snapshots that have no record and are not in the register. If the register names a snapshot, it may be copied back, with its name, pin and
+    /// tags. Without a register nothing is known, and an unneeded label only takes a few bytes.
     private func uselessLabels() throws(BackupError) -> [SnapshotID] {
         guard let register = try? readRegister() else { return [] }
         var useless: [SnapshotID] = []

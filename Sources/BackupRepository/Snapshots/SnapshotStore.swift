@@ -2,19 +2,19 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// The snapshots of a repository: reads their records and labels, notices what other processes add and remove, and changes names.
+/// The snapshots of a repository: reads their records and labels, notices additions and removals by other processes, and changes names.
 final class SnapshotStore: Sendable {
     private struct State: Sendable {
         var list = SnapshotList.empty
         var labels: [SnapshotID: ReadLabel] = [:]
         var stamps: [FolderStamp] = []
-        /// The register's file as it was when nothing was learnt from it; `nil` where it was not there.
+        /// The status of the register's file at the last scan; `nil` if it did not exist.
         var unusableRegister: FileStatus?
-        /// Which scan made it: a slow scan must not replace the result of a later one.
+        /// The number of the scan that produced it: a slow scan must not replace the result of a later one.
         var scanNumber = 0
     }
 
-    /// A label as it was read, and the file it was read from.
+    /// A label, and the status of the file it was read from.
     private struct ReadLabel: Sendable {
         let label: SnapshotLabel
         let file: FileStatus
@@ -23,7 +23,7 @@ final class SnapshotStore: Sendable {
     let layout: RepositoryLayout
     let protection: RepositoryProtection
     private let state = Mutex(State())
-    /// What could be brought back at the last look.
+    /// The snapshots that could be undeleted at the last query.
     let lastRemoved = Mutex<KnownRemoved?>(nil)
     let lastExpectedLabels = Mutex<ExpectedLabels?>(nil)
     private let removedIDs = Mutex<Set<SnapshotID>>([])
@@ -37,25 +37,25 @@ final class SnapshotStore: Sendable {
 
     var list: SnapshotList { state.withLock { $0.list } }
 
-    /// What this process has removed for good: the register names it still when there was no room to write it.
+    /// Snapshots that this process has permanently removed: the register still names them if there was no space to write it.
     var removedForGood: Set<SnapshotID> { removedIDs.withLock { $0 } }
 
     func noteRemovedForGood(_ id: SnapshotID) { removedIDs.withLock { _ = $0.insert(id) } }
 
-    /// Looks whether snapshots came, went or changed their label since the last look.
-    /// - Returns: whether the list differs now.
+    /// Checks whether snapshots were added, removed or relabelled since the last scan.
+    /// - Returns: whether the list has changed.
     @discardableResult
     func refresh() throws(BackupError) -> Bool {
         let now = try stamps()
         let isCovered = state.withLock { state in
             guard state.stamps.count == now.count, zip(state.stamps, now).allSatisfy({ $0.covers($1) }) else { return false }
-            // A register that is copied back changes none of the folders.
+            // Copying the register back changes none of the folders.
             return state.list.registerError == nil || state.unusableRegister == FileSystem.statusIfPresent(layout.register)
         }
         return isCovered ? false : try scan()
     }
 
-    /// Looks again, whatever the folders' times say.
+    /// Scans again, independent of the folders' times.
     func rescan() throws(BackupError) { try scan() }
 
     private func stamps() throws(BackupError) -> [FolderStamp] {
@@ -69,15 +69,15 @@ final class SnapshotStore: Sendable {
         }
     }
 
-    /// Reads the records and labels that are not known yet, or are not as they were.
-    /// - Returns: whether the list differs now.
+    /// Reads new records, and new or changed labels.
+    /// - Returns: whether the list has changed.
     @discardableResult
     func scan() throws(BackupError) -> Bool {
         let number = nextScanNumber()
-        // Taken before reading: what changes while it is read is found by the next look.
+        // Taken before reading: the next refresh finds changes made during the scan.
         let stamps = try stamps()
         let (known, knownLabels) = state.withLock { ($0.list, $0.labels) }
-        // The register is read before the labels are listed, since a label comes before it is entered, and goes after it was struck out.
+        // The register is read before the labels are listed: a label is written before it is added to the register, and removed after it is deleted there.
         let register = FileSystem.statusIfPresent(layout.register)
         var registerError: BackupError?
         var expectedLabels: Set<SnapshotID>?
@@ -110,23 +110,23 @@ final class SnapshotStore: Sendable {
                 }
                 let damageCount = damages.count
                 let label = try readLabel(id, record, &damages)
-                // A damaged one is reported by each scan, and one that has just changed may change again without a trace.
+                // A damaged label is reported by each scan, and one that has just changed may change again without a visible difference.
                 if let label, let file, file.isSettled, damages.count == damageCount {
                     labels[id] = ReadLabel(label: label, file: file)
                 }
                 snapshots.append(Snapshot(id: id, record: record, label: label))
             } catch {
-                // Removed since the folder was listed, or damaged: the others are as good as before.
+                // Removed since the folder was listed, or damaged. The others are not affected.
                 if error.code != .notFound { damages.append(error) }
             }
         }
-        // The first snapshot of all may have come, after its register, since that was looked for.
+        // The register and the very first snapshot may have been created since the register was looked up.
         if expectedLabels == nil, registerError == nil, Self.haveRegister(snapshots),
             FileSystem.statusIfPresent(layout.register) == nil
         {
             registerError = MissingFinding.register(layout)
         }
-        // Without the register it is not known whether they have labels that are still to be copied, and pins in them.
+        // Without the register, these snapshots may have labels with pins that are still to be copied.
         if registerError != nil {
             snapshots = snapshots.map { snapshot in
                 guard unlabelled.contains(snapshot.id) else { return snapshot }
@@ -161,8 +161,7 @@ final class SnapshotStore: Sendable {
         }
     }
 
-    /// A label that cannot be read leaves the record's name and pins the snapshot: retention must not remove what may have been
-    /// pinned.
+    /// If a label cannot be read, the snapshot has the record's name and is pinned: retention must not remove a snapshot that may have been pinned.
     func readLabel(
         _ id: SnapshotID, _ record: SnapshotRecord, _ damages: inout [BackupError]
     ) throws(BackupError) -> SnapshotLabel? {
@@ -182,7 +181,7 @@ final class SnapshotStore: Sendable {
         }
     }
 
-    /// In place of a label that cannot be read, is missing, or may be missing.
+    /// Replaces a label that is unreadable, missing, or possibly missing.
     static func substitute(for record: SnapshotRecord) -> SnapshotLabel {
         SnapshotLabel(name: record.name, isPinned: true, verifiedAt: nil)
     }
@@ -193,11 +192,11 @@ final class SnapshotStore: Sendable {
 extension SnapshotStore {
     /// Makes a snapshot visible. Everything it refers to must be durable.
     /// - Parameters:
-    ///   - requireHeld: asked just before the record gets its name, whether the writer's lock is still held; throws if not.
-    ///   - willAppear: called just before the record gets its place, with the snapshot's name; returns whether it is to be pinned. An error before that
-    ///     leaves nothing; an error after it may, if the file system fails, leave the snapshot.
-    /// - Returns: the snapshot, under the next free name where another visible one has its name: work of hours is not thrown away for a name. It is pinned
-    ///   from its first moment, unless the label could not be written.
+    ///   - requireHeld: called just before the record gets its name; throws if the writer's lock is no longer held.
+    ///   - willAppear: called just before the record gets its name, with the snapshot's name; returns whether to pin it. An error before that leaves nothing;
+    ///     an error after it may leave the snapshot, if the file system fails.
+    /// - Returns: the snapshot, with the next free name if another visible one has its name: hours of work must not be lost for a name. It is pinned from the
+    ///   first moment, unless the label could not be written.
     func publish(
         _ record: SnapshotRecord, requireHeld: () throws(BackupError) -> Void, willAppear: (FileName) -> Bool
     ) throws(BackupError) -> Snapshot {
@@ -214,8 +213,8 @@ extension SnapshotStore {
         let id = SnapshotID(SHA256Hasher.hash(bytes))
         let path = layout.snapshotPath(of: id)
         try synchronizeRemoved()
-        // Where only older programs have made snapshots. Another process that saw the record before the register, or the next one after a crash, would
-        // take a register that is not there yet for a missing one.
+        // For a repository with snapshots of older programs only: another process that saw the record before the register, or the next process after a crash,
+        // would mistake a register that does not exist yet for a missing one.
         if !list.recorded.isEmpty, !Self.haveRegister(list.recorded) { changeRegister { _ in } }
         var mayBeThere = false
         var label: SnapshotLabel?
@@ -227,27 +226,27 @@ extension SnapshotStore {
                 let isPinned = willAppear(record.name)
                 mayBeThere = true
                 guard isPinned else { return }
-                // Before the record: a crash between the two leaves a label of nothing, which the next writer clears away.
+                // Before the record: a crash between the two leaves an orphaned label, which the next writer removes.
                 let pinned = SnapshotLabel(name: record.name, isPinned: true, verifiedAt: nil)
                 if (try? write(pinned, of: id, lock)) != nil { label = pinned }
                 try lock.requireHeld()
             }
         } catch {
-            // It was perhaps renamed but not made durable: a backup that is reported as failed should not be seen.
+            // It may have been renamed but not made durable: a backup that is reported as failed must not be visible.
             if mayBeThere, (try? requireHeld()) != nil { try? FileSystem.removeFile(path) }
             throw error
         }
         show(Snapshot(id: id, record: record, label: label))
         changeRegister(published: id) { register in if label != nil { register.enterLabel(of: id) } }
-        // From now on it is known that the register is missing.
+        // From now on the missing register is noticed.
         if FileSystem.statusIfPresent(layout.register) == nil { _ = try? scan() }
         try FaultInjection.reached("backup.published")
         return Snapshot(id: id, record: record, label: label)
     }
 
-    /// Replaces a snapshot's label. One that is damaged is repaired first where that is possible, and set aside in `damaged/` where it is not.
-    /// - Throws: `notFound`; `alreadyExists` when another visible snapshot has the new name; `unsupportedVersion` and what reading throws for a label
-    ///   that cannot be read now: it is not replaced.
+    /// Replaces a snapshot's label. A damaged label is repaired first if possible, and otherwise set aside in `damaged/`.
+    /// - Throws: `notFound`; `alreadyExists` when another visible snapshot has the new name; `unsupportedVersion` and errors of reading for a label that is
+    ///   currently unreadable, which is not replaced.
     func changeLabel(_ id: SnapshotID, _ change: (inout SnapshotLabel) throws(BackupError) -> Void) throws(BackupError) {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
@@ -262,28 +261,28 @@ extension SnapshotStore {
         changeRegister { $0.enterLabel(of: id) }
     }
 
-    /// Writes a label while the names are locked.
+    /// Writes a label under the lock on names.
     func write(_ label: SnapshotLabel, of id: SnapshotID, _ lock: borrowing NamesLock) throws(BackupError) {
         let bytes = try protection.seal(label.encode(for: id), as: .snapshotLabel(id))
-        // Another host may have changed it while this one slept, be it during the writing.
+        // Another host may have changed it while this one was suspended, even during the write.
         try OwnerOnly.publish(bytes, to: layout.labelPath(of: id), temporaryFolder: layout.temporary) { () throws(BackupError) in
             try lock.requireHeld()
         }
     }
 
-    /// Removes a snapshot's record durably, and then its label: it cannot be brought back.
+    /// Removes a snapshot's record durably, and then its label: it cannot be undeleted.
     /// - Throws: `notFound`.
     func remove(_ id: SnapshotID) throws(BackupError) { try remove([id]) }
 
-    /// Removes snapshots under one lock and with one look at the folders: of ten thousand that is the difference between seconds and hours.
-    /// - Throws: `notFound` when one is not there: none is removed then. What was removed before another error stays removed.
+    /// Removes snapshots under one lock and with one scan: for ten thousand of them this takes seconds instead of hours.
+    /// - Throws: `notFound` when one does not exist; none is removed then. Snapshots removed before another error stay removed.
     func remove(_ ids: [SnapshotID]) throws(BackupError) {
         let lock = try NamesLock(layout)
         defer { withExtendedLifetime(lock) {} }
         try scan()
         for id in ids { _ = try require(id) }
         defer { _ = try? scan() }
-        // On a full disk there may be room for it only afterwards.
+        // On a full disk there may be space for it only afterwards.
         changeRegister { $0.strikeOut(ids) }
         defer {
             changeRegister { register in
@@ -300,9 +299,9 @@ extension SnapshotStore {
         for id in ids { try FileSystem.removeFile(layout.labelPath(of: id)) }
     }
 
-    /// Puts what was just written into the list. The next look reads the folders again, since their times have changed.
+    /// Adds a snapshot that was just written to the list. The next refresh scans the folders again, since their times have changed.
     private func show(_ snapshot: Snapshot) {
-        // A scan that began before this one's turn does not know it: its result is passed over.
+        // The result of a scan that began earlier does not include it and is discarded.
         let number = nextScanNumber()
         state.withLock { state in
             let others = state.list.recorded.filter { $0.id != snapshot.id }
@@ -328,7 +327,7 @@ extension SnapshotStore {
         }
     }
 
-    /// The name, or the next one that no snapshot has: `NAME_2`, `NAME_3`, … .
+    /// The name, or the next free one: `NAME_2`, `NAME_3`, ….
     /// - Throws: `invalidArgument`.
     private func freeName(_ name: FileName, in list: SnapshotList) throws(BackupError) -> FileName {
         if list[name] == nil {

@@ -1,13 +1,13 @@
 import BackupCore
 
-/// What may be a tag: a word that can stand in a list with commas and in an extended attribute.
+/// Validates tags: a tag is a word that can be part of a comma-separated list and of an extended attribute.
 public enum SnapshotTag {
-    /// So many one snapshot has at most.
+    /// The maximum number of tags of a snapshot.
     public static let countLimit = 64
     /// In bytes.
     public static let lengthLimit = 255
 
-    /// - Throws: `invalidArgument` for what cannot be a tag.
+    /// - Throws: `invalidArgument` for an invalid tag.
     public static func check(_ tag: String) throws(BackupError) {
         let isClean = !tag.utf8.contains { $0 < 32 || $0 == 127 || $0 == UInt8(ascii: ",") }
         guard !tag.isEmpty, tag.utf8.count <= lengthLimit, isClean else {

@@ -2,7 +2,7 @@ import BackupCore
 import SystemIO
 
 extension Repository {
-    /// What is wrong with the documents of sources. One that a later version wrote says nothing to this one, and is no damage.
+    /// What is wrong with the source documents. This version cannot read those of a later version, which is not damage.
     func sourceProblems() -> [BackupError] {
         do throws(BackupError) {
             let damaged = try readSources().failures.filter { $0.error.code != .unsupportedVersion }

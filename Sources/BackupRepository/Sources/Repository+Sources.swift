@@ -2,9 +2,9 @@ import BackupCore
 import SystemIO
 
 extension Repository {
-    /// What is known of a source.
+    /// The document of a source.
     /// - Returns: `nil` when the repository has no document of it.
-    /// - Throws: `repositoryDamaged`, `unsupportedVersion`; what reading throws.
+    /// - Throws: `repositoryDamaged`, `unsupportedVersion`; errors of reading.
     public func source(_ id: SourceID) throws(BackupError) -> SourceDocument? {
         let path = layout.sourcePath(of: id)
         do throws(BackupError) {
@@ -16,15 +16,15 @@ extension Repository {
         }
     }
 
-    /// When the document of a source was written last.
+    /// When the document of a source was last written.
     public func sourceTime(_ id: SourceID) -> Timestamp? {
         FileSystem.statusIfPresent(layout.sourcePath(of: id))?.modificationTime
     }
 
-    /// All sources that have a document, sorted by their IDs. One that cannot be read is passed over: its snapshots are there all the same.
+    /// All sources that have a document, sorted by their IDs. Unreadable ones are skipped: their snapshots exist all the same.
     public func sources() throws(BackupError) -> [SourceDocument] { try readSources().documents }
 
-    /// The documents of all sources, and why some cannot be read, each sorted by the IDs.
+    /// The documents of all sources, and why some cannot be read, each sorted by ID.
     public func readSources() throws(BackupError) -> (documents: [SourceDocument], failures: [(id: SourceID, error: BackupError)])
     {
         var documents: [SourceDocument] = []
@@ -39,25 +39,25 @@ extension Repository {
         return (documents, failures)
     }
 
-    /// The IDs of those that have a document, readable or not, sorted.
+    /// The IDs of all sources with a document, readable or not, sorted.
     private func sourceIDs() throws(BackupError) -> [SourceID] {
         do throws(BackupError) {
             return try DirectoryReader(path: layout.sources).names().compactMap { RepositoryLayout.source(in: $0) }.sorted()
         } catch {
-            // Older programs made no such folder.
+            // Older programs did not create such a folder.
             if error.code == .notFound { return [] }
             throw error
         }
     }
 
-    /// Sources of snapshots, removed ones too, that have no document, sorted. A writer of a snapshot with a source writes its document first.
+    /// Sources of snapshots, including removed ones, that have no document, sorted. A writer of a snapshot with a source writes its document first.
     public func sourcesWithoutDocument() throws(BackupError) -> [SourceID] {
         let named = Set((snapshots() + (try removedSnapshots().map(\.snapshot))).compactMap(\.source))
         return named.subtracting(try sourceIDs()).sorted()
     }
 
-    /// Writes what is known of a source, in one step and durably. A damaged document is kept in `damaged/`: something of it may still be read there.
-    /// - Parameter isWanted: given what is there now; writes nothing and returns `false` when it says no.
+    /// Writes the document of a source, atomically and durably. A damaged document is kept in `damaged/`: some of it may still be readable.
+    /// - Parameter isWanted: receives the current document; if it returns false, nothing is written, and `false` is returned.
     @discardableResult
     public func write(
         _ document: SourceDocument, ifWanted isWanted: (SourceDocument?) -> Bool = { _ in true }
@@ -77,7 +77,7 @@ extension Repository {
         do throws(BackupError) {
             current = try source(document.id)
         } catch {
-            // A damaged document is replaced; one that a later version wrote, or that cannot be read now, is not.
+            // A damaged document is replaced; one of a later version, or one that is currently unreadable, is not.
             guard error.code == .repositoryDamaged else { throw error }
             damaged = try FileSystem.readFile(
                 layout.sourcePath(of: document.id), limitBytes: SourceDocument.byteCountLimit)

@@ -1,18 +1,17 @@
 import BackupCore
 import SystemIO
 
-/// What a repository knows of one of its sources besides the snapshots: who continues it, and what a new machine needs to go on with it (the app's
-/// definition and the store's settings). Replaced as a whole whenever that changes.
+/// What a repository knows about one of its sources besides the snapshots: which store continues it, and what a new machine needs to continue it (the app's
+/// definition and the store's settings). It is replaced as a whole when any of this changes.
 public struct SourceDocument: Hashable, Sendable {
     public let id: SourceID
-    /// The store that makes this source's backups now; another one takes a source over by writing its own ID here.
+    /// The store that currently makes this source's backups; another store takes over a source by writing its own ID here.
     public var storeID: String
-    /// The definition's name, and what people call the app.
+    /// The definition's name, and the app's display name.
     public var app: String
     public var title: String
     public var hostName: String
-    /// Of the machine's installation (machine-id(5)); empty where it has none, or where an older program wrote the document. Many machines have the
-    /// same name.
+    /// The machine's installation ID (machine-id(5)); empty if it has none, or if an older program wrote the document. Host names alone are not unique.
     public var machineID: String
     public var storePath: String
     /// The text of the definition file, for an app that is not built in.
@@ -35,11 +34,11 @@ public struct SourceDocument: Hashable, Sendable {
         self.settings = settings
     }
 
-    /// Whether the store is, or was, on this machine. Where neither has a machine ID, the name decides; where one has none, it is another machine.
+    /// Whether the store is, or was, on this machine. If neither has a machine ID, the host name decides; if only one has none, it is another machine.
     public var isOfThisMachine: Bool { hostName == HostIdentity.hostName && machineID == HostIdentity.machineID }
 }
 
-/// How it is written (format document, "Source").
+/// The encoding (format document, "Source").
 extension SourceDocument {
     private static let magic: [UInt8] = Array("bfssrce\n".utf8)
     private static let version: UInt16 = 1
@@ -66,7 +65,7 @@ extension SourceDocument {
         return writer.bytes
     }
 
-    /// Keys that are not known are passed over: a later version may add some.
+    /// Unknown keys are ignored: a later version may add some.
     /// - Throws: `repositoryDamaged`, also for the document of another source; `unsupportedVersion`.
     init(decoding bytes: [UInt8], for id: SourceID) throws(BackupError) {
         var reader = ByteReader(bytes)

@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// Names where snapshots come from: the line of backups of one store. 16 random bytes, so that two stores never have the same one by chance.
+/// Identifies the origin of snapshots: the line of backups of one store. 16 random bytes, so that two stores never have the same one by chance.
 public struct SourceID: Hashable, Sendable, Comparable, CustomStringConvertible {
     private static let digitCount = 32
 
@@ -20,7 +20,7 @@ public struct SourceID: Hashable, Sendable, Comparable, CustomStringConvertible 
 
     public static func random() -> SourceID { SourceID(token: RandomToken.make()) }
 
-    /// Enough of it to tell a repository's sources apart by eye.
+    /// Enough of it for a user to distinguish a repository's sources.
     public var short: String { String(hexadecimal.prefix(8)) }
 
     public var description: String { hexadecimal }

@@ -1,22 +1,22 @@
 import BackupCore
 import GRDB
 
-/// Every chunk of the repository by a number, and how long it is: 25 bytes each, so that millions of chunks can be counted.
+/// Every chunk of the repository by number, with its lengths: 25 bytes each, so that millions of chunks can be counted.
 ///
-/// A chunk is found by the first eight bytes of its name. Two that share them (one pair is to be expected among six billion) would be
-/// counted as one, which statistics can bear.
+/// A chunk is found by the first eight bytes of its name. Two chunks that share them (one pair is to be expected among six billion) are counted as one, which
+/// is acceptable for statistics.
 struct ChunkTable {
-    /// First eight bytes of the names, as the catalog orders them.
+    /// The first eight bytes of the names, in the catalog's order.
     private var keys: [Int64] = []
     private(set) var plainLengths: [UInt32] = []
     private(set) var storedLengths: [UInt32] = []
     private(set) var codecs: [UInt8] = []
-    /// For differences the number of the base and 1, else 0.
+    /// For a chunk stored as a delta, the number of its base plus 1, else 0.
     private var bases: [UInt32] = []
 
     var count: Int { keys.count }
 
-    /// - Throws: what the catalog throws; `tooLarge` beyond four billion chunks.
+    /// - Throws: errors of the catalog; `tooLarge` beyond four billion chunks.
     init(_ catalog: Catalog) throws(BackupError) {
         var table = Self.Columns()
         try catalog.read { database in
@@ -44,7 +44,7 @@ struct ChunkTable {
 
         mutating func append(_ row: Row) throws {
             let key = try row.integer(0)
-            // A chunk lies in several packs while they are being rewritten.
+            // A chunk is in several packs while they are being rewritten.
             if keys.last == key { return }
             guard keys.count < Int(UInt32.max) - 2 else {
                 throw BackupError(.tooLarge, "the repository has more chunks than can be counted")

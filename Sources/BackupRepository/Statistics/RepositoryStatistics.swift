@@ -1,8 +1,8 @@
 import BackupCore
 
-/// How much snapshots hold, how much of that is different, and how much room it takes.
+/// The amount of data in snapshots, how much of it is unique, and how much space it takes.
 public struct RepositoryStatistics: Sendable {
-    /// Different chunks.
+    /// An amount of distinct chunks.
     public struct Amount: Sendable, Equatable {
         public var chunkCount: UInt64 = 0
         /// Their length before compression, in bytes.
@@ -25,30 +25,30 @@ public struct RepositoryStatistics: Sendable {
 
     public struct OfSnapshot: Sendable {
         public let snapshot: Snapshot
-        /// Of files: what it needs and none of those told before it.
+        /// Of files: what it needs and no snapshot listed before it needs.
         public internal(set) var added = Amount()
-        /// The same of folders and of the lists that name files' chunks.
+        /// The same for folders and for the lists that name files' chunks.
         public internal(set) var addedStructures = Amount()
-        /// What no other snapshot of the repository needs: so much room its removal gives back.
+        /// What no other snapshot of the repository needs: the space that its removal frees.
         public internal(set) var exclusive = Amount()
 
-        /// What it added to the repository, in bytes.
+        /// The bytes that it added to the repository.
         public var addedStoredBytes: UInt64 { added.storedBytes + addedStructures.storedBytes }
 
         /// The files' sizes in bytes.
         public var logicalBytes: UInt64 { snapshot.record.root.totals.byteCount }
     }
 
-    /// Those that were asked for, oldest first.
+    /// The requested snapshots, oldest first.
     public internal(set) var snapshots: [OfSnapshot]
-    /// What their files need together, each chunk once.
+    /// The data of their files, each chunk counted once.
     public internal(set) var total = Amount()
-    /// What their folders and lists need.
+    /// The data of their folders and lists.
     public internal(set) var structures = Amount()
-    /// Both by the way they are stored.
+    /// Both, by codec.
     public internal(set) var byCodec: [ChunkCodec: Amount] = [:]
 
-    /// What they take in the repository, in bytes.
+    /// The bytes that they take in the repository.
     public var storedBytes: UInt64 { total.storedBytes + structures.storedBytes }
 
     /// The sizes of all their files in bytes.
@@ -56,9 +56,9 @@ public struct RepositoryStatistics: Sendable {
 }
 
 extension Repository {
-    /// Counts what snapshots need. Reads every directory object and content list twice at most, however many snapshots share it; no file's
-    /// bytes are read. Takes 30 bytes of memory for each chunk of the repository.
-    /// - Parameter chosen: of this repository, oldest first.
+    /// Counts the data of snapshots. Reads every directory object and content list at most twice, however many snapshots share it; file contents are not read.
+    /// Takes 30 bytes of memory for each chunk of the repository.
+    /// - Parameter chosen: snapshots of this repository, oldest first.
     /// - Throws: `repositoryDamaged` when a folder or list of any snapshot cannot be read.
     public func statistics(of chosen: [Snapshot]) throws(BackupError) -> RepositoryStatistics {
         let ids = Set(chosen.map(\.id))

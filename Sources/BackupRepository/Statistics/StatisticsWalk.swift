@@ -1,12 +1,12 @@
 import BackupCore
 import SystemIO
 
-/// Finds for every chunk which snapshot needs it first, and whether it is the only one.
+/// Finds for every chunk the first snapshot that needs it, and whether it is the only one.
 ///
-/// The first pass goes through the snapshots in turn and stops at every folder and content list that was gone through before: what is below
-/// is shared, and a second pass says so of all of it.
+/// The first pass visits the snapshots in turn and stops at every folder and content list that it has visited before. What is below those is shared, and a
+/// second pass marks all of it as shared.
 struct StatisticsWalk {
-    /// Whose a chunk or a folder is: the number of its only snapshot and 1, or one of these.
+    /// The owner of a chunk or folder: the number of its only snapshot plus 1, or one of these.
     private enum Owner {
         static let none: UInt32 = 0
         static let several = UInt32.max
@@ -17,7 +17,7 @@ struct StatisticsWalk {
         var isPropagated = false
     }
 
-    /// Half of a SHA-256 is enough to tell folders apart.
+    /// Half of a SHA-256 is enough to distinguish folders.
     private struct FolderKey: Hashable {
         let high: UInt64
         let low: UInt64
@@ -31,7 +31,7 @@ struct StatisticsWalk {
     private var owners: [UInt32]
     private var folders: [FolderKey: Folder] = [:]
     private var walkedLists: NumberSet
-    /// In the second pass: lists of one snapshot, and lists of several.
+    /// In the second pass: the visited lists of a single snapshot, and those of several.
     private var passedLists: NumberSet
     private var propagatedLists: NumberSet
 
@@ -102,7 +102,7 @@ extension StatisticsWalk {
         }
     }
 
-    /// - Parameter isStructure: whether the chunks are those of a folder; lists are structures in any case.
+    /// - Parameter isStructure: whether the chunks are those of a folder; lists always count as structures.
     private mutating func claim(_ content: FileContent, for owner: UInt32, isStructure: Bool) throws(BackupError) {
         for element in content.elements {
             switch element {
@@ -144,7 +144,7 @@ extension StatisticsWalk {
 // MARK: - Second pass
 
 extension StatisticsWalk {
-    /// - Parameter isShared: whether something above belongs to several snapshots; then all below does.
+    /// - Parameter isShared: whether something above belongs to several snapshots; then everything below does.
     private mutating func propagate(_ stored: StoredDirectory, isShared: Bool) throws(BackupError) {
         let key = Self.key(of: stored)
         guard let folder = folders[key] else { return }
@@ -171,7 +171,7 @@ extension StatisticsWalk {
                 let number = try number(of: id)
                 if isShared { share(number) }
                 let isShared = owners[number] == Owner.several
-                // A list of one snapshot may hold one that others have as well.
+                // A list of one snapshot may contain one that other snapshots share.
                 if isShared ? propagatedLists.insert(number) : passedLists.insert(number) {
                     try propagate(resolver.open(element), isShared: isShared)
                 }

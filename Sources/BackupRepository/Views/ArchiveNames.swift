@@ -1,11 +1,11 @@
-/// What some files of a snapshot are called in its archive, where that is not told by their paths: an app may name photos by the keys of
-/// their records. A file may be there several times.
+/// The names of some files of a snapshot in its archive, where they do not follow from the
+/// paths: an app may name photos by the keys of their records. A file may have several.
 public struct ArchiveNames: Sendable {
     public static let none = ArchiveNames([:], listsFilledFolders: true)
 
-    /// Whether folders have entries of their own. Some apps take no archive that has any; an empty folder needs one in any case.
+    /// Whether non-empty folders have entries of their own. Some apps reject archives that contain any; an empty folder always needs one.
     public let listsFilledFolders: Bool
-    /// Paths in the snapshot, and those in the archive.
+    /// Paths in the snapshot, and the corresponding ones in the archive.
     private let named: [[UInt8]: [[UInt8]]]
     private let taken: Set<[UInt8]>
 
@@ -15,7 +15,7 @@ public struct ArchiveNames: Sendable {
         taken = Set(named.values.joined())
     }
 
-    /// - Parameter usual: where a file without a name of its own lies. If another one has that name it gets a number: `beach_2.jpg`.
+    /// - Parameter usual: the path of a file without a name of its own. If another file has that path, it gets a number: `beach_2.jpg`.
     public func paths(of path: [UInt8], usual: [UInt8]) -> [[UInt8]] {
         if let names = named[path] { return names }
         guard taken.contains(usual) else { return [usual] }

@@ -21,18 +21,18 @@ extension ChecksumListing {
         }
     }
 
-    /// The listing's size in bytes, from the folder's totals alone.
+    /// The listing's size in bytes, computed only from the folder's totals.
     public static func sizeBytes(of root: Directory, _ algorithm: Algorithm) -> UInt64 {
         root.totals.listingSizeBytes(digestHexLength: algorithm.digestHexLength)
     }
 
-    /// The listing itself; reads the directory objects, no file.
+    /// The listing itself; reads the directory objects, but no files.
     /// - Throws: `repositoryDamaged`.
     public static func text(
         of root: Directory, _ algorithm: Algorithm, in repository: Repository
     ) throws(BackupError) -> [UInt8] {
         var text: [UInt8] = []
-        // What a hostile repository claims is no reason to ask for as much memory.
+        // A hostile repository may claim any size, so the reservation is limited.
         text.reserveCapacity(Int(min(sizeBytes(of: root, algorithm), reservedByteLimit)))
         try append(root, prefix: [], algorithm, repository, to: &text)
         return text

@@ -2,8 +2,7 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// A checksum listing as a part of an archive: written when it is read, and let go when it has been read to its end. That of 100,000 files has
-/// nine megabytes.
+/// A checksum listing as a member of an archive: computed when it is read, and released at its end. For 100,000 files it takes nine megabytes.
 final class ListingSource: ByteSource {
     private let root: Directory
     private let algorithm: ChecksumListing.Algorithm

@@ -1,23 +1,22 @@
 import BackupCore
 import SystemIO
 
-/// The members of a snapshot's archive, in their fixed order.
+/// The members of a snapshot's archive, in a fixed order.
 ///
-/// Without a layout the archive is the snapshot's folder as it lies, with `SHA256SUMS` and `MD5SUMS`, so that unpacking it gives
-/// the same folder. A layout maps prefixes of paths in the snapshot to prefixes in the archive (the longest that fits counts), and leaves
-/// out what none fits: an app's own archive layout.
+/// Without a layout, the archive is the snapshot's folder unchanged, with `SHA256SUMS` and `MD5SUMS`, so that unpacking it gives the same folder. A layout maps
+/// path prefixes in the snapshot to prefixes in the archive (the longest match wins) and leaves out paths without a match: an app's own archive layout.
 public enum SnapshotArchive {
-    /// What is wanted of the members.
+    /// How much of the members to provide.
     public enum Detail: Sendable {
         /// Everything, to lay them out.
         case whole
-        /// Sizes and pieces, for `measure`: the listings are not written, and have no CRC-32.
+        /// Sizes and pieces, for `measure`: the listings are not computed, and have no CRC-32.
         case measured
-        /// Sizes and the targets of links: then nothing but the folders is read.
+        /// Sizes and the targets of links: only the folders are read.
         case sizes
     }
 
-    /// Gives the members one by one: a hundred thousand at once would take more memory than the archive's table.
+    /// Passes the members to `body` one by one: a hundred thousand at a time would take more memory than the archive's table.
     /// - Throws: `repositoryDamaged`.
     public static func visit(
         _ snapshot: Snapshot, in repository: Repository, detail: Detail = .whole, names: ArchiveNames = .none,
@@ -29,8 +28,8 @@ public enum SnapshotArchive {
     }
 
     /// - Parameters:
-    ///   - time: when the snapshot was made; the time of the listings.
-    ///   - names: of files that lie in the archive under other names than the layout says.
+    ///   - time: when the snapshot was made; used as the time of the listings.
+    ///   - names: of files that have other names in the archive than the layout gives.
     public static func visit(
         _ root: Directory, layout: ArchivePathMap, time: Timestamp, in repository: Repository, detail: Detail = .whole,
         names: ArchiveNames = .none, _ body: (ArchiveMember) throws(BackupError) -> Void
@@ -38,8 +37,8 @@ public enum SnapshotArchive {
         try visit(root, layout, time, repository, detail, names) { (member, _) throws(BackupError) in try body(member) }
     }
 
-    /// Gives the members with their sizes and pieces. The pieces of a large file, which would take gigabytes of memory, are left out.
-    /// - Parameter body: given a member, and the content of a large file: `Repository.visitPieces` gives its pieces one by one.
+    /// Passes the members with their sizes and pieces. The pieces of a large file, which would take gigabytes of memory, are left out.
+    /// - Parameter body: receives a member, and the content of a large file, whose pieces `Repository.visitPieces` provides one by one.
     public static func measure(
         _ root: Directory, layout: ArchivePathMap, time: Timestamp, in repository: Repository, names: ArchiveNames = .none,
         _ body: (ArchiveMember, FileContent?) throws(BackupError) -> Void
@@ -67,14 +66,14 @@ public enum SnapshotArchive {
 
     private static let listings = [("MD5SUMS", ChecksumListing.Algorithm.md5), ("SHA256SUMS", .sha256)]
 
-    /// So many files, and so many bytes of them, are looked up at once.
+    /// The numbers of files and of their bytes to look up in one call.
     private static let batchCount = 1_024
     private static let batchBytes: UInt64 = 256 << 20
 
-    /// Whether a file's pieces are left out when it is measured.
+    /// Whether a file's pieces are left out by `measure`.
     static func isLarge(_ entry: TreeEntry) -> Bool { entry.size > batchBytes }
 
-    /// The contents of the next files, as many as are looked up at once: all of a folder's pieces would take gigabytes of memory.
+    /// The contents of the next files to look up in one call: all pieces of a folder would take gigabytes of memory.
     private static func nextContents(_ entries: ArraySlice<TreeEntry>, _ detail: Detail) -> [FileContent] {
         var contents: [FileContent] = []
         var byteCount: UInt64 = 0

@@ -1,7 +1,7 @@
 import BackupCore
 import SystemIO
 
-/// A served file as a byte source: for reading stored content with what reads files.
+/// A served file as a byte source: for passing stored content to code that reads files.
 public final class StoredSource: ByteSource {
     private let table: ExtentTable
     private let repository: Repository
@@ -20,14 +20,14 @@ public final class StoredSource: ByteSource {
 }
 
 extension Repository {
-    /// All checksums of a served file, by reading it through in bounded memory.
+    /// All checksums of a served file, computed by reading it in bounded memory.
     public func checksums(of table: ExtentTable) throws(BackupError) -> Checksums {
         var hasher = ContentHasher()
         try copy(table) { bytes in hasher.update(bytes) }
         return hasher.finish()
     }
 
-    /// Gives all bytes of a served file, or its first `limit`, to `sink`, in order, in bounded memory.
+    /// Passes all bytes of a served file, or the first `limit`, to `sink`, in order and in bounded memory.
     public func copy(
         _ table: ExtentTable, upTo limit: UInt64 = .max, to sink: (UnsafeRawBufferPointer) throws(BackupError) -> Void
     ) throws(BackupError) {

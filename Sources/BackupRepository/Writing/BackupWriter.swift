@@ -2,17 +2,15 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// One backup being written. Nothing of it can be seen until `commit`, which makes all of it visible in one step. Files and folders may be
-/// stored by several threads at once.
+/// A backup that is being written. It is invisible until `commit`, which makes it visible atomically. Several threads may store files and folders concurrently.
 ///
-/// A writer that is let go without `commit`, and one that failed, leaves nothing behind; after a crash the packs that were complete
-/// stay and are found again by the next backup.
+/// A writer that fails or is released without `commit` leaves nothing behind. After a crash, completed packs stay, and the next backup reuses them.
 public final class BackupWriter: Sendable {
     private let repository: Repository
     private let store: ChunkStore
-    /// Work of the backup that can be done side by side. A short queue: what waits in it takes memory.
+    /// Parallel work of the backup. The queue is short, since waiting work takes memory.
     public let workers = WorkerPool(queueLimit: 16)
-    /// Kept for as long as packs may be written.
+    /// Held as long as packs may be written.
     private let lock: Mutex<RepositoryLock?>
     /// Of the operation that makes the backup: other threads work for it as well.
     private let cancellation = Cancellation.current
@@ -24,7 +22,7 @@ public final class BackupWriter: Sendable {
         store = ChunkStore(
             layout: repository.layout, catalog: repository.catalog, reader: repository.chunkReader, packSizeBytes: packSizeBytes
         ) { [weak held] () throws(BackupError) in
-            // Nothing is written after the lock was given back.
+            // Nothing is written after the lock was released.
             guard let held else { throw BackupError(.locked, "the backup has ended") }
             try held.requireHeld()
         }
@@ -32,7 +30,7 @@ public final class BackupWriter: Sendable {
         RepositoryLock.prepareFiles(repository.layout)
         ConfigurationFiles(layout: repository.layout).addCopy(repository.configurationReading, repository.protection.keys)
         RepositoryReadme.add(repository.layout)
-        // What is no longer there must not be taken for stored, nor be taken over from a snapshot that was removed since the last look.
+        // Chunks and snapshots that were removed since the last scan must not be treated as stored or reused.
         try repository.catalog.reconcile()
         try repository.snapshotStore.rescan()
         try repository.snapshotStore.makeFirstRegister { () throws(BackupError) in
@@ -42,11 +40,11 @@ public final class BackupWriter: Sendable {
 
     deinit { abandon() }
 
-    /// Stored bytes of all chunks that were new: what the backup adds to the repository, but for the packs' indexes.
+    /// Stored bytes of all new chunks: the size that the backup adds to the repository, without the packs' indexes.
     public var storedByteCount: UInt64 { store.storedByteCount }
 
-    /// For a file that is read by the calling thread, a small one best.
-    /// - Parameter earlier: the same file in an earlier snapshot, of which it may share most.
+    /// For a file that the calling thread reads, preferably a small one.
+    /// - Parameter earlier: the same file in an earlier snapshot, with which it may share most of its data.
     public func makeContentWriter(_ policy: ChunkingPolicy, earlier: FileContent? = nil) -> ContentWriter {
         ContentWriter(store: store, cutter: makeCutter(policy), policy: policy, base: makeMatcher(policy, earlier))
     }
@@ -61,7 +59,7 @@ public final class BackupWriter: Sendable {
         return BaseMatcher(earlier: earlier, policy: policy, catalog: repository.catalog, resolver: repository.resolver)
     }
 
-    /// A file of more pieces than any reader takes is refused before it is read, and not after hours.
+    /// Rejects a file with more pieces than readers accept before it is read, instead of after hours.
     /// - Throws: `tooLarge`.
     public func requireStorable(byteCount: UInt64, policy: ChunkingPolicy) throws(BackupError) {
         let pieceBytes = UInt64(repository.configuration.chunker.typicalPieceBytes(for: policy))
@@ -79,9 +77,9 @@ public final class BackupWriter: Sendable {
 
     /// Stores a file from `source` up to its end.
     /// - Parameters:
-    ///   - earlier: the same file in an earlier snapshot, of which it may share most. Chunks that are new but nearly as before are then
-    ///     stored as their differences.
-    ///   - progress: told of the bytes read with each piece.
+    ///   - earlier: the same file in an earlier snapshot, with which it may share most of
+    ///     its data. New chunks that are similar to old ones are then stored as deltas.
+    ///   - progress: called with the number of bytes of each piece read.
     public func store(
         _ source: any ByteSource, policy: ChunkingPolicy, earlier: FileContent? = nil,
         progress: (UInt64) throws(BackupError) -> Void = { _ in }
@@ -107,10 +105,8 @@ public final class BackupWriter: Sendable {
         }
     }
 
-    /// Stores a folder's directory object. Its files and folders must have been stored by this writer, or be taken from a snapshot
-    /// that was there when the writer was made.
-    /// - Throws: `invalidArgument` for names that occur twice or cannot be stored; `repositoryDamaged` when what was taken over is
-    ///   not in the repository.
+    /// Stores a folder's directory object. Its files and folders must have been stored by this writer, or come from a snapshot that is older than the writer.
+    /// - Throws: `invalidArgument` for names that occur twice or cannot be stored; `repositoryDamaged` when reused content is not in the repository.
     public func store(_ entries: some Sequence<TreeEntry>) throws(BackupError) -> StoredDirectory {
         try cancellation?.check()
         var entries = Array(entries)
@@ -119,18 +115,18 @@ public final class BackupWriter: Sendable {
             if let content = try compact(entries[index]) { entries[index] = entries[index].replacing(content: content) }
         }
         let directory = try Directory(entries: entries)
-        // There may be a million of them.
+        // Frees the memory: there may be a million of them.
         entries = []
         let bytes = directory.encode()
-        // What is stored must be readable before anything refers to it.
+        // A stored object must be readable before anything refers to it.
         guard try directory.isEqual(toEncoded: bytes) else {
             throw BackupError(.invalidArgument, "a folder does not survive being written")
         }
         return StoredDirectory(content: try store(bytes, policy: .metadata).content, totals: directory.totals)
     }
 
-    /// A snapshot that refers to what is not there would be lost from the start. What stands in lists is not followed: it was stored with its list, or
-    /// looked for by `takeOver`.
+    /// A snapshot with a reference to a missing chunk would be damaged from the start. Chunks
+    /// in lists are not checked: they were stored with their list, or checked by `takeOver`.
     private func requireStored(_ contents: some Sequence<FileContent>) throws(BackupError) {
         var ids: [ChunkID] = []
         for content in contents {
@@ -145,8 +141,7 @@ public final class BackupWriter: Sendable {
         try store.require(ids)
     }
 
-    /// Looks whether contents of an earlier snapshot can be relied on: all of their chunks lie in intact packs. Nothing but the catalog is read for that,
-    /// and content lists.
+    /// Checks which contents of an earlier snapshot can be reused, because all of their chunks are in intact packs. Reads only the catalog and content lists.
     /// - Returns: the answers, in the order of `contents`.
     public func takeOver(_ contents: [FileContent]) throws(BackupError) -> [Bool] {
         let resolver = repository.resolver
@@ -177,8 +172,8 @@ public final class BackupWriter: Sendable {
         }
     }
 
-    /// Contents that were composed of many elements go to lists, as if they had been stored in one piece.
-    /// - Returns: `nil` where nothing has to change.
+    /// Moves contents composed of many elements to lists, as if they had been stored in one piece.
+    /// - Returns: `nil` if nothing has to change.
     private func compact(_ entry: TreeEntry) throws(BackupError) -> FileContent? {
         let content = entry.content
         guard entry.kind == .file else { return nil }
@@ -202,19 +197,19 @@ public final class BackupWriter: Sendable {
         return false
     }
 
-    /// Makes everything stored so far durable and readable through the repository, without a snapshot: for laying out what is
-    /// computed from stored files. Each call ends the packs that are open, so one call in a backup is good and many are not.
+    /// Makes everything stored so far durable and readable through the repository, without a snapshot: for laying out archives that are computed from stored
+    /// files. Each call ends the open packs, so call it once in a backup, not often.
     public func publishChunks() throws(BackupError) {
         guard isOpen else { throw BackupError(.invalidArgument, "a backup is written to after it was finished") }
         try store.publishAll()
         try cancellation?.check()
     }
 
-    /// Makes the backup durable and then visible: data packs, metadata packs, catalog, record, each complete before the next begins.
-    /// The writer is of no further use.
-    /// - Parameter willAppear: called just before it becomes visible, with its name; returns whether it is to be pinned.
-    /// - Returns: the snapshot, under the next free name (`NAME_2`, …) where another one has the record's name.
-    /// - Throws: an error leaves no snapshot.
+    /// Makes the backup durable and then visible: data packs, metadata packs, catalog,
+    /// record, each complete before the next begins. The writer cannot be used afterwards.
+    /// - Parameter willAppear: called with its name just before it becomes visible; returns whether to pin it.
+    /// - Returns: the snapshot, with the next free name (`NAME_2`, …) if another one has the record's name.
+    /// - Throws: any error; no snapshot is left then.
     public func commit(
         _ record: SnapshotRecord, willAppear: (FileName) -> Bool = { _ in false }
     ) throws(BackupError) -> Snapshot {
@@ -239,7 +234,7 @@ public final class BackupWriter: Sendable {
         }
     }
 
-    /// Gives the backup up and removes what it wrote.
+    /// Abandons the backup and removes what it wrote.
     public func abandon() {
         guard isOpen else { return }
         workers.end()
@@ -252,9 +247,8 @@ public final class BackupWriter: Sendable {
 
 extension Repository {
     /// Starts a backup.
-    /// - Parameter expectsSnapshots: whether there must be snapshots, removed ones included: a repository that has none is then no new one, but one that
-    ///   is not complete.
-    /// - Throws: `busy` when another is being written, by whatever process.
+    /// - Parameter expectsSnapshots: whether there should be snapshots, including removed ones; a repository without any is then not new, but incomplete.
+    /// - Throws: `busy` when this or another process is writing a backup.
     public func makeWriter(expectsSnapshots: Bool = false) throws(BackupError) -> BackupWriter {
         try makeWriter(packSizeBytes: OpenPack.standardSizeBytes, expectsSnapshots: expectsSnapshots)
     }

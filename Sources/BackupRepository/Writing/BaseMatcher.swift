@@ -1,32 +1,32 @@
 import BackupCore
 
-/// Goes along an earlier version of a file while the new one is being cut: tells for each new chunk whether it stands there too, and if not,
-/// which old chunk is in its place and may be nearly the same. For one thread at a time; memory does not grow with the file.
+/// Walks an earlier version of a file while the new one is being cut. For each new chunk it reports whether the earlier version has it too, and if not, which
+/// old chunk is in its place and may be similar. For one thread at a time; memory does not grow with the file.
 struct BaseMatcher {
     enum Match {
         /// The earlier version has this chunk, in an intact pack.
         case same(StoredChunk)
-        /// This chunk is in its place in the earlier version, or near it.
+        /// This chunk is at or near its place in the earlier version.
         case similar(StoredChunk)
         case nothing
     }
 
-    /// So many of the earlier version's chunks are looked at ahead of the place where the new version is, and remembered behind it.
+    /// The number of the earlier version's chunks to read ahead; some multiples of it are remembered.
     private static let lookAheadCount = 256
-    /// So many chunks behind the earlier version's end are told to be like its last one: new rows are made of the same names and words as
-    /// those before them. No more, since it takes ten times as long to look for words as to compress without.
+    /// This many chunks beyond the earlier version's end are reported as similar to its last one: new rows use the same names and words as the rows before
+    /// them. It is limited, since compressing against a base takes ten times as long as without one.
     private static let countBehindEnd = 512
 
     private let catalog: Catalog
-    /// Pieces keep their places, so an old chunk's number alone tells it: databases.
+    /// Pieces keep their places, so an old chunk is identified by its number alone: databases.
     private let isPositional: Bool
-    /// What was not looked at yet.
+    /// The chunks not read yet.
     private var rest: ContentWalk
     private var window: [StoredChunk?] = []
     /// The number of `window`'s first chunk in the earlier version.
     private var windowStart = 0
     private var numbers: [ChunkID: Int] = [:]
-    /// The content lists in which the window's chunks stand, each with the number of its first.
+    /// The content lists that the window's chunks are in, each with the number of its first chunk.
     private var lists: [(first: Int, id: ChunkID)] = []
     private var cursor = 0
 
@@ -52,10 +52,10 @@ struct BaseMatcher {
         return .similar(chunk)
     }
 
-    /// The earlier version's content list in which the chunk stands that was last observed, or that stood in its place.
+    /// The earlier version's content list that contains the chunk last observed, or the one in its place.
     var list: ChunkID? { lists.last { $0.first < cursor }?.id }
 
-    /// Reads on in the earlier version, several chunks at a time, and forgets what lies far behind.
+    /// Reads ahead in the earlier version, several chunks at a time, and drops chunks far behind.
     private mutating func fill() throws(BackupError) {
         guard cursor + 1 > windowStart + window.count, !rest.isAtEnd else { return }
         var ids: [ChunkID] = []

@@ -2,33 +2,33 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// The bottom of a backup: takes chunks from several threads, stores those that are new, publishes packs as they fill.
+/// The lowest layer of a backup: takes chunks from several threads, stores the new ones, and publishes packs as they fill.
 ///
-/// After an error it refuses further chunks, with that error: what was lost cannot be told from what was stored.
+/// After an error it rejects further chunks with that error, since it is unknown which chunks were stored and which were lost.
 final class ChunkStore: Sendable {
     private struct State {
-        /// Chunks that are being stored, or lie in packs that the catalog does not know yet.
+        /// Chunks that are being stored, or are in packs that the catalog does not know yet.
         var claimed: Set<ChunkID> = []
-        /// Packs that are on their way to being published.
+        /// Packs that wait for being published.
         var full: [PackWriter] = []
-        /// Packs that were new with this backup: removed again if it is abandoned.
+        /// Packs that this backup created, to be removed if it is abandoned.
         var published: [PackID] = []
         /// Packs of earlier backups that this one relies on.
         var reliedOn: Set<PackID> = []
         var failure: BackupError?
         var storedByteCount: UInt64 = 0
-        /// Look-ups in the catalog so far, until there is a filter.
+        /// Lookups in the catalog so far, until there is a filter.
         var lookUpCount = 0
-        /// Tells which chunks are new; filled aside.
+        /// Recognises new chunks; it is filled in the background.
         var filter: ChunkFilter?
         var isFilterFilled = false
-        /// Encoders that nobody uses at the moment.
+        /// Encoders that are currently unused.
         var encoders: [ChunkEncoder] = []
     }
 
-    /// A backup that looks up more chunks than this makes a filter first; for the others it would not pay.
+    /// A backup with more lookups than this builds a filter; for smaller ones that would not pay.
     private static let filterThreshold = 512
-    /// The filter has room for so many chunks that are new.
+    /// The number of new chunks that the filter has space for.
     private static let expectedNewCount = 1 << 20
 
     private let layout: RepositoryLayout
@@ -38,12 +38,12 @@ final class ChunkStore: Sendable {
     private let dataPack: OpenPack
     private let metadataPack: OpenPack
     private let state = Mutex(State())
-    // Packs are made durable while the next ones fill: a thread of their own waits for the disk.
+    // Packs are made durable while the next ones fill: a separate thread waits for the disk.
     private let publisher = WorkerPool(threadCount: 1, queueLimit: 2)
     private let publishing: WorkGroup
     private let requireHeld: @Sendable () throws(BackupError) -> Void
 
-    /// - Parameter requireHeld: whether the writer's lock is still held, asked before a pack is published or removed; throws if not.
+    /// - Parameter requireHeld: called before a pack is published or removed; throws if the writer's lock is no longer held.
     init(
         layout: RepositoryLayout, catalog: Catalog, reader: ChunkReader, packSizeBytes: UInt64,
         requireHeld: @escaping @Sendable () throws(BackupError) -> Void
@@ -58,18 +58,18 @@ final class ChunkStore: Sendable {
         publishing = WorkGroup(publisher)
     }
 
-    /// Stored bytes of the chunks that were new.
+    /// Stored bytes of the new chunks.
     var storedByteCount: UInt64 { state.withLock { $0.storedByteCount } }
 
     /// A chunk's name.
-    /// - Parameter digest: the SHA-256 of `plain`, where it is known already.
+    /// - Parameter digest: the SHA-256 of `plain`, if it is already known.
     func name(of plain: UnsafeRawBufferPointer, digest: SHA256Digest? = nil) -> ChunkID {
         if let digest, !protection.isSealing { return ChunkID(digest) }
         return protection.chunkID(of: plain)
     }
 
-    /// Stores a chunk unless it is there.
-    /// - Parameter similar: a chunk of an earlier backup that may be nearly the same; then only the difference is stored.
+    /// Stores a chunk unless the repository has it.
+    /// - Parameter similar: a chunk of an earlier backup that may be similar; then only the delta is stored.
     func store(
         _ id: ChunkID, _ plain: UnsafeRawBufferPointer, kind: PackKind, compression: ChunkEncoder.Compression,
         similar: StoredChunk? = nil
@@ -110,17 +110,17 @@ final class ChunkStore: Sendable {
         if mustMake { try makeFilter() }
         guard let filter else { return true }
         defer { filter.insert(id) }
-        // Until it is filled it knows this backup's chunks only.
+        // Until it is filled it only knows this backup's chunks.
         return !isFilled || filter.mayContain(id)
     }
 
-    /// Others go on without the filter meanwhile, and tell it what they store.
+    /// Other threads continue without the filter meanwhile, and insert what they store.
     private func makeFilter() throws(BackupError) {
         let count = try catalog.chunkRowCount()
         let filter = ChunkFilter(expectedCount: count + Self.expectedNewCount)
         state.withLock { state in
             state.filter = filter
-            // What lies in packs that are published while the catalog is read must not be missed.
+            // Chunks in packs that are published while the catalog is read must not be missed.
             for id in state.claimed { filter.insert(id) }
         }
         try catalog.fill(filter)
@@ -134,7 +134,7 @@ final class ChunkStore: Sendable {
         }
     }
 
-    /// What a chunk that is like `chunk` can be stored against: itself, or its own base. A base that cannot be read is none.
+    /// The base for a chunk that is similar to `chunk`: that chunk itself, or its own base; `nil` if it cannot be read.
     private func base(for chunk: StoredChunk) throws(BackupError) -> ChunkEncoder.Base? {
         var whole = chunk
         if let id = chunk.base {
@@ -145,7 +145,7 @@ final class ChunkStore: Sendable {
         return ChunkEncoder.Base(chunk: whole, dictionary: Array(plain.suffix(ChunkReader.dictionaryByteCount)))
     }
 
-    /// Makes sure that chunks which were not stored by this backup, but are referred to, are there for a new snapshot to rely on.
+    /// Ensures that referenced chunks that this backup did not store exist, so that a new snapshot can rely on them.
     /// - Throws: `repositoryDamaged`.
     func require(_ ids: [ChunkID]) throws(BackupError) {
         try guarded { () throws(BackupError) in
@@ -158,7 +158,7 @@ final class ChunkStore: Sendable {
         }
     }
 
-    /// Looks which chunks are there for a new snapshot to rely on.
+    /// Checks which chunks exist, so that a new snapshot can rely on them.
     func hold(_ ids: [ChunkID]) throws(BackupError) -> [Bool] {
         let found = try catalog.findIntact(ids)
         state.withLock { state in
@@ -167,10 +167,10 @@ final class ChunkStore: Sendable {
         return found.map { $0 != nil }
     }
 
-    /// A chunk of an earlier backup, if it lies in an intact pack.
+    /// A chunk of an earlier backup, if it is in an intact pack.
     func find(_ id: ChunkID) throws(BackupError) -> StoredChunk? { try catalog.findIntact(id) }
 
-    /// Notes that a chunk of an earlier backup is relied on.
+    /// Records that this backup relies on a chunk of an earlier one.
     func rely(on chunk: StoredChunk) { state.withLock { _ = $0.reliedOn.insert(chunk.pack) } }
 
     /// Makes everything durable and known to the catalog: files' chunks first, then what refers to them.
@@ -185,8 +185,8 @@ final class ChunkStore: Sendable {
         }
     }
 
-    /// Removes what this backup wrote. Errors are passed over: what stays is found and used by the next backup. If the lock was lost, published
-    /// packs stay, since another backup may rely on them.
+    /// Removes what this backup wrote. Errors are ignored: the next backup finds and uses what is left. If the lock was lost, published packs stay, since
+    /// another backup may rely on them.
     func discard() {
         _ = first(BackupError(.invalidArgument, "the backup was abandoned"))
         try? publishing.wait()
@@ -195,7 +195,7 @@ final class ChunkStore: Sendable {
             defer { (state.full, state.published) = ([], []) }
             return (state.full, state.published)
         }
-        // Those that had to wait when another failed.
+        // Packs that were still waiting when another one failed.
         for pack in full { pack.discard(requireHeld: requireHeld) }
         var removed: [PackID] = []
         let removal = PackRemoval(layout)
@@ -217,7 +217,7 @@ final class ChunkStore: Sendable {
     private func publish(_ pack: PackWriter) throws(BackupError) {
         do {
             let finished = try pack.publish(in: layout, catalog, requireHeld: requireHeld)
-            // Only now: until the catalog knows them, they must not be stored again.
+            // Not earlier: until the catalog knows them, they must not be stored again.
             state.withLock { state in
                 if finished.isNew { state.published.append(finished.id) }
                 for entry in finished.index.entries { state.claimed.remove(entry.id) }
@@ -228,8 +228,8 @@ final class ChunkStore: Sendable {
         }
     }
 
-    /// Notes an error.
-    /// - Returns: the first one. What comes after it in other threads is often its consequence.
+    /// Records an error.
+    /// - Returns: the first error. Later ones in other threads are often its consequences.
     private func first(_ error: BackupError) -> BackupError {
         state.withLock { state in
             let failure = state.failure ?? error
@@ -239,7 +239,7 @@ final class ChunkStore: Sendable {
     }
 
     private func guarded<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
-        // The same again: of several threads, any may be the one whose error is reported.
+        // Throws the same error again: of several threads, any may be the one whose error is reported.
         if let failure = state.withLock({ $0.failure }) { throw failure }
         do {
             return try body()

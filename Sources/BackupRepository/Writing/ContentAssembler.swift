@@ -1,16 +1,16 @@
 import BackupCore
 import Synchronization
 
-/// The chunks of one file, as they are named: brings them into order, makes the file's content of them, and tells which of them must be
-/// stored. For several threads at once.
+/// Receives the chunks of one file once they are named: puts them into order, builds
+/// the file's content from them, and decides which of them must be stored. Thread-safe.
 final class ContentAssembler: Sendable {
-    /// What is to be done with a chunk.
+    /// What to do with a chunk.
     enum Verdict: Sendable {
         case isStored
         case store(similar: StoredChunk?)
     }
 
-    /// A chunk whose name is known.
+    /// A chunk with its name.
     struct NamedChunk: Sendable {
         let id: ChunkID
         let bytes: [UInt8]
@@ -19,7 +19,7 @@ final class ContentAssembler: Sendable {
     private struct State {
         var list: ContentListBuilder
         var base: BaseMatcher?
-        /// Chunks that came before those in front of them.
+        /// Chunks that arrived before their predecessors.
         var early: [Int: NamedChunk] = [:]
         var next = 0
     }
@@ -35,15 +35,15 @@ final class ContentAssembler: Sendable {
         state = Mutex(State(list: list, base: base))
     }
 
-    /// Takes the next chunk of a file that is read by one thread.
+    /// Takes the next chunk of a file that a single thread reads.
     func append(_ id: ChunkID, length: Int) throws(BackupError) -> Verdict {
         try state.withLock { (state) throws(BackupError) in
             try take(id, length, &state)
         }
     }
 
-    /// Takes chunk number `index`, in whatever order.
-    /// - Returns: the chunks that are in order now and must be stored.
+    /// Takes chunk number `index`, in any order.
+    /// - Returns: the chunks that are now in order and must be stored.
     func insert(
         _ chunk: NamedChunk, at index: Int
     ) throws(BackupError) -> [(chunk: NamedChunk, similar: StoredChunk?)] {

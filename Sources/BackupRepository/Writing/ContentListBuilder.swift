@@ -1,14 +1,14 @@
 import BackupCore
 
-/// Turns a file's elements, as they come, into a content that is short enough to stand in a directory entry: long runs go to
-/// content lists, and lists of lists. Where a list ends depends on the chunks' names only, so that an edit changes the lists
-/// around it and no others; in a file whose chunks keep their places, the lists keep theirs. Memory does not grow with the file.
+/// Turns a file's elements, as they arrive, into a content that is short enough for a directory entry: long runs go to content lists, and lists of lists. The
+/// end of a list depends only on the chunks' names, so that an edit changes only the lists around it. In a file whose chunks keep their places, the lists keep
+/// theirs. Memory does not grow with the file.
 struct ContentListBuilder {
-    /// A content with at most so many elements is written where it is used.
+    /// A content with at most this many elements is stored inline.
     static let inlineElementLimit = 16
     private static let minimumCount = 32
     private static let maximumCount = 1024
-    /// A list ends after an element whose name starts with seven zero bits: after 128 on average.
+    /// A list ends after an element whose name starts with seven zero bits: after 128 elements on average.
     private static let boundaryMask: UInt8 = 0xfe
     /// The length of lists that keep their places.
     private static let positionalCount = 128
@@ -19,7 +19,7 @@ struct ContentListBuilder {
 
     /// - Parameters:
     ///   - isPositional: whether the file's chunks keep their places when some of them change.
-    ///   - store: stores a list as a chunk of metadata; given the earlier list in its place.
+    ///   - store: stores a list as a metadata chunk; receives the earlier list in its place.
     init(
         isPositional: Bool = false,
         store: @escaping @Sendable (_ list: [UInt8], _ earlier: ChunkID?) throws(BackupError) -> ChunkID
@@ -28,7 +28,7 @@ struct ContentListBuilder {
         self.store = store
     }
 
-    /// - Parameter earlier: the list of the file's earlier version in which the element's place is.
+    /// - Parameter earlier: the list of the file's earlier version that contains the element's place.
     mutating func append(_ element: FileContent.Element, earlier: ChunkID? = nil) throws(BackupError) {
         try append(element, level: 0, earlier)
     }
@@ -36,7 +36,7 @@ struct ContentListBuilder {
     mutating func finish() throws(BackupError) -> FileContent {
         var level = 0
         while level < levels.count {
-            // The topmost level has never been cut; it is the content if it is short.
+            // The topmost level has never been cut; if it is short, it is the content.
             let isTop = level == levels.count - 1
             if isTop, levels[level].count <= Self.inlineElementLimit { return FileContent(elements: levels[level]) }
             if !levels[level].isEmpty { try cut(level: level) }

@@ -2,8 +2,8 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// Stores one large file with all processors: while the calling thread reads, others hash, cut, compress and write. What is under way is
-/// bounded by the blocks that are read ahead and by the pool's queue.
+/// Stores one large file using all processors: while the calling thread reads, others hash, cut, compress and write. The blocks read ahead and the pool's queue
+/// limit the work in progress.
 final class ContentPipeline: Sendable {
     static let blockSizeBytes = 1 << 20
     private static let blockLimit = 6
@@ -18,12 +18,12 @@ final class ContentPipeline: Sendable {
 
     private struct Cutting {
         var cutter: ChunkCutter
-        /// The start of a chunk whose end has not come yet.
+        /// The start of a chunk whose end has not been found yet.
         var partial: [UInt8] = []
         var count = 0
     }
 
-    /// What a file is read into.
+    /// The buffers that a file is read into.
     static func makeBlocks() -> BlockPool { BlockPool(blockSizeBytes: blockSizeBytes, limit: blockLimit) }
 
     /// - Parameter blocks: from `makeBlocks`; the file's first block may have been taken from it.
@@ -43,7 +43,7 @@ final class ContentPipeline: Sendable {
     /// Stores a file.
     /// - Parameters:
     ///   - first: the file's first block.
-    ///   - read: reads on into a block; fewer bytes than it holds only at the end of the file.
+    ///   - read: reads the next bytes into a block; fewer than its size only at the end of the file.
     func run(
         first: BlockPool.Block, read: (UInt64, UnsafeMutableRawBufferPointer) throws(BackupError) -> Int
     ) throws(BackupError) -> StoredFile {
@@ -59,7 +59,7 @@ final class ContentPipeline: Sendable {
                 block.count = try read(byteCount, block.writableBytes)
             }
         } catch {
-            // The work that is under way must end before anybody takes the backup apart.
+            // Work in progress must end before the caller discards the backup.
             group.fail(error)
         }
         cutLane.submit { [self] () throws(BackupError) in try emitRest() }

@@ -1,10 +1,10 @@
 import BackupCore
 import SystemIO
 
-/// Takes one file's bytes from start to end, in pieces of any size, and stores them as chunks, in the calling thread. For one thread at a
-/// time; several may be in use at once. (`ContentPipeline` does the same for a large file with all processors.)
+/// Takes one file's bytes from start to end, in pieces of any size, and stores them as chunks, on the calling thread. For one thread at a time; several writers
+/// may be in use concurrently. (`ContentPipeline` does the same for a large file with all processors.)
 public final class ContentWriter {
-    /// A file of at most so many bytes stands in its directory entry: naming a chunk would take as much.
+    /// A file of at most this size is stored in its directory entry: a chunk reference would take as much.
     static let literalLimitBytes = 64
 
     private let store: ChunkStore
@@ -13,11 +13,11 @@ public final class ContentWriter {
     private var cutter: ChunkCutter
     private var hasher = ContentHasher()
     private let assembler: ContentAssembler
-    /// The start of a chunk whose end has not come yet.
+    /// The start of a chunk whose end has not been found yet.
     private var partial: [UInt8] = []
     private var isUsable = true
     private var hasEmitted = false
-    /// Bytes taken so far.
+    /// Bytes received so far.
     public private(set) var byteCount: UInt64 = 0
 
     init(store: ChunkStore, cutter: ChunkCutter, policy: ChunkingPolicy, base: sending BaseMatcher? = nil) {
@@ -28,7 +28,7 @@ public final class ContentWriter {
         assembler = ContentAssembler(store: store, policy: policy, base: base)
     }
 
-    /// - Throws: `noSpace`, `inputOutput`; the writer is of no further use then.
+    /// - Throws: `noSpace`, `inputOutput`; the writer cannot be used afterwards.
     public func append(_ bytes: UnsafeRawBufferPointer) throws(BackupError) {
         try requireUsable()
         isUsable = false
@@ -95,7 +95,7 @@ public final class ContentWriter {
 
 extension ChunkStore {
     /// Stores a content list.
-    /// - Parameter earlier: a list of which it may share most.
+    /// - Parameter earlier: a list with which it may share most elements.
     func storeList(_ bytes: [UInt8], earlier: ChunkID? = nil) throws(BackupError) -> ChunkID {
         try bytes.withUnsafeBytesThrowing { (buffer) throws(BackupError) in
             let id = name(of: buffer)

@@ -1,7 +1,7 @@
 import BackupCore
 import Synchronization
 
-/// The pack of one kind that chunks are being added to. For several threads at once.
+/// The pack of one kind that chunks are currently added to. Thread-safe.
 final class OpenPack: Sendable {
     /// A pack is published when it has reached this length.
     static let standardSizeBytes: UInt64 = 32 << 20
@@ -25,8 +25,8 @@ final class OpenPack: Sendable {
     }
 
     /// Adds a chunk, to a new pack if there is none.
-    /// - Parameter packed: its bytes as they are to lie in the pack.
-    /// - Returns: the pack, when it is full with this chunk: it is the caller's now, to be published.
+    /// - Parameter packed: its bytes as stored in the pack.
+    /// - Returns: the pack, if this chunk has filled it: the caller owns it now and has to publish it.
     func append(_ entry: PackEntry, _ packed: UnsafeRawBufferPointer) throws(BackupError) -> PackWriter? {
         try writer.withLock { (writer) throws(BackupError) in
             let pack: PackWriter
@@ -43,7 +43,7 @@ final class OpenPack: Sendable {
         }
     }
 
-    /// Gives up the pack as it is.
+    /// Hands over the pack in its current state.
     func take() -> PackWriter? {
         writer.withLock { writer in
             defer { writer = nil }

@@ -1,11 +1,11 @@
 import BackupCore
 import SystemIO
 
-/// Packs that are there already, and that a new snapshot or a prune relies on.
+/// Existing packs that a new snapshot or a prune relies on.
 enum ReliedOnPacks {
-    /// Makes sure that they are there, and stay there if the power fails. Whoever wrote one may have died between its rename and the
-    /// fsync of its folder; it is seen then, and taken for stored, but its name may still be lost. The same goes for the names in the
-    /// repository's own folder. For folders that are durable already an fsync costs next to nothing.
+    /// Verifies that they exist, and that they survive a power cut. The process that wrote one may have died between the rename and the fsync of its folder:
+    /// the pack is visible then and treated as stored, but its name may still be lost. The same holds for the names in the repository's own folder. For folders
+    /// that are already durable, an fsync costs almost nothing.
     /// - Throws: `repositoryDamaged` when one has vanished.
     static func makeDurable(_ packs: Set<PackID>, layout: RepositoryLayout) throws(BackupError) {
         for folder in Set(packs.map { RepositoryLayout.packFolder(of: $0, in: layout.packs) }) {

@@ -1,12 +1,11 @@
 import BackupCore
 
-/// The extended attributes of a node: checksums, MIME type and what the node adds itself. Values are lower-case hexadecimal or plain text,
-/// without a NUL.
+/// The extended attributes of a node: checksums, MIME type and the node's own. Values are lower-case hexadecimal or plain text, without a NUL.
 enum ExtendedAttributes {
     private static let checksumPrefix = "user.checksum."
     private static let checksumNames = ["crc32", "md5", "sha1", "sha256"].map { checksumPrefix + $0 }
     private static let mimeTypeName = "user.mime_type"
-    /// A file that was copied out of a mount with its attributes has some of these, of another backup perhaps.
+    /// A file that was copied out of a mount with its attributes has some of these, perhaps from another backup.
     private static let reservedPrefixes = [checksumPrefix, "user.backupfs."]
 
     static func names(of node: any Node) throws(BackupError) -> [String] {
@@ -17,7 +16,7 @@ enum ExtendedAttributes {
         return names + stored.filter { !names.contains($0) }
     }
 
-    /// What the app's file had, as far as it can be shown: attributes of users, with names that are text and not this program's.
+    /// The attributes of the app's file that can be shown: user attributes whose names are text and not reserved for this program.
     private static func storedNames(of node: any Node) throws(BackupError) -> [String] {
         try node.storedExtendedAttributes().compactMap { attribute in
             guard let name = String(validating: attribute.name, as: UTF8.self), name.hasPrefix("user."), !isReserved(name) else {
@@ -31,7 +30,7 @@ enum ExtendedAttributes {
 
     /// - Throws: `noAttribute`.
     static func value(of name: String, node: any Node) throws(BackupError) -> [UInt8] {
-        // What the app's file says of itself counts more than what its name does.
+        // An attribute of the app's file takes precedence over the type derived from its name.
         if !isReserved(name),
             let stored = try node.storedExtendedAttributes().first(where: { $0.name.elementsEqual(name.utf8) })
         {

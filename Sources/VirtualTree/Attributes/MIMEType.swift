@@ -1,6 +1,6 @@
 import BackupCore
 
-/// A file's MIME type, by its name's extension: what a file manager would say of it, without a look into the file.
+/// A file's MIME type by its name's extension, as a file manager would derive it without reading the file.
 enum MIMEType {
     private static let types: [String: String] = [
         "json": "application/json", "zip": "application/zip", "sqlite": "application/vnd.sqlite3",

@@ -4,29 +4,29 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// What a dropped file holds: bytes in a spool file, or, as long as it is nothing but a copy of a snapshot's file that the kernel asked this program
-/// to make (copy_file_range(2)), a reference to that.
+/// The content of a dropped file: bytes in a spool file. As long as it is only a copy of a snapshot's file that the kernel asked this program to make
+/// (copy_file_range(2)), it is a reference to that file instead.
 final class DropContent: Sendable {
     private enum Kind {
         case spooled
-        /// The first `count` bytes of a file that never changes, as it was opened.
+        /// The first `count` bytes of an immutable file, as it was opened.
         case stored(ExtentTable, of: any OpenFile, count: UInt64)
     }
 
-    /// Tells one content from another.
+    /// Distinguishes contents.
     enum Key: Equatable {
         case digest(SHA256Digest)
         case stored(number: Int)
     }
 
     private static let bufferSizeBytes = 1 << 20
-    /// So that a copy of a live file can be interrupted: whoever wants more asks again.
+    /// Limits one call, so that a copy of a live file can be interrupted: the caller asks again for the rest.
     private static let copyLimitBytes: UInt64 = 64 << 20
 
     let spoolPath: String
     private let repository: Repository
     private let state = Mutex((kind: Kind.spooled, number: 0))
-    /// Held while bytes are copied into the spool file: a write has to wait until what was there before is there, a look at the size has not.
+    /// Held while bytes are copied into the spool file: a write has to wait until the earlier bytes are there; a query of the size does not.
     private let spooling = Mutex(())
 
     init(spoolPath: String, repository: Repository) throws(BackupError) {
@@ -40,16 +40,16 @@ final class DropContent: Sendable {
         forgetAsLeft()
     }
 
-    /// The program lets go of it, and nobody has removed it: what was never handed in may be the only copy.
+    /// Called when the program releases it and the user has not removed it: content that was never submitted may be the only copy.
     func letGo() { if FileSystem.statusIfPresent(LeftDrops.notePath(of: spoolPath)) == nil { discard() } }
 
-    /// Notes that a copy of this name was made of which nothing was restored, for whoever clears the spool, now or after a crash.
+    /// Records that nothing of a copy with this name was restored, for the process that clears the spool, now or after a crash.
     func noteAsLeft(_ name: FileName) throws(BackupError) {
         guard size > 0 else { return }
         try FileSystem.writeFileAtomically(LeftDrops.notePath(of: spoolPath), name.bytes)
     }
 
-    /// It was handed in, or removed.
+    /// It was submitted or removed.
     func forgetAsLeft() { unlink(LeftDrops.notePath(of: spoolPath)) }
 
     var size: UInt64 {
@@ -61,7 +61,7 @@ final class DropContent: Sendable {
 
     var modificationTime: Timestamp? { FileSystem.statusIfPresent(spoolPath)?.modificationTime }
 
-    /// For handing it in.
+    /// The content to submit.
     var submission: DropSubmission.Content {
         get throws(BackupError) {
             if let table = whole { return .stored(table) }
@@ -70,7 +70,7 @@ final class DropContent: Sendable {
         }
     }
 
-    /// The file that this is a whole copy of.
+    /// The file that this is a complete copy of.
     private var whole: ExtentTable? {
         state.withLock { state in
             guard case .stored(let table, _, let count) = state.kind, count == table.size else { return nil }
@@ -93,12 +93,12 @@ final class DropContent: Sendable {
     }
 
     func truncate(to size: UInt64) throws(BackupError) {
-        // What is cut off is not copied first.
+        // Bytes that would be cut off are not copied first.
         try spool(upTo: size)
         try OwnedDescriptor.open(spoolPath, O_WRONLY).truncate(to: size)
     }
 
-    /// Brings into the spool file what is only referred to. Before every write.
+    /// Copies referenced content into the spool file. Called before every write.
     func spool() throws(BackupError) { try spool(upTo: .max) }
 
     private func spool(upTo limit: UInt64) throws(BackupError) {
@@ -111,7 +111,7 @@ final class DropContent: Sendable {
     }
 
     /// Copies a part of an open file into this one.
-    /// - Returns: bytes copied: fewer than `count` at the end of the file, and when that would take long.
+    /// - Returns: bytes copied: fewer than `count` at the end of the file, or if it would take too long.
     func copy(
         _ source: any OpenFile, at sourceOffset: UInt64, to offset: UInt64, count: UInt64
     ) throws(BackupError) -> UInt64 {

@@ -1,11 +1,11 @@
 import BackupCore
 
-/// A folder that files are dropped into: what `restore/` and `restore/preview/` have in common.
+/// A folder that files are dropped into: the common part of `restore/` and `restore/preview/`.
 protocol DropFolder: FolderNode {
     var context: TreeContext { get }
     var inbox: DropInbox { get }
     var purpose: DropSubmission.Purpose { get }
-    /// Nodes beside the dropped files, by name.
+    /// Nodes besides the dropped files, by name.
     func fixedNodes() throws(BackupError) -> [(name: FileName, node: any Node)]
 }
 
@@ -48,8 +48,7 @@ extension DropFolder {
         file.discard()
     }
 
-    /// Giving a file its final name, or moving it to where its content means something else, hands it in. When it is refused it keeps its
-    /// old name.
+    /// A rename to a final name, or a move to a folder where the content has another purpose, submits the file. If it is rejected, it keeps its old name.
     func rename(
         _ name: FileName, to newName: FileName, in newParent: any FolderNode, mayReplace: Bool
     ) throws(BackupError) {

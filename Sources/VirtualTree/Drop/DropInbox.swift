@@ -11,7 +11,7 @@ final class DropInbox: Sendable {
         files.withLock { files in files.map { ($0.key, $0.value) } }.sorted { $0.name < $1.name }
     }
 
-    /// Puts a file under a name; what had the name before is removed.
+    /// Adds a file under a name; a file that had the name before is discarded.
     func put(_ file: DroppedFile, as name: FileName) {
         let replaced = files.withLock { files in
             let old = files[name]
@@ -21,6 +21,6 @@ final class DropInbox: Sendable {
         if let replaced, replaced !== file { replaced.discard() }
     }
 
-    /// Takes a file out without removing its content.
+    /// Removes a file from the folder without discarding its content.
     func take(_ name: FileName) -> DroppedFile? { files.withLock { $0.removeValue(forKey: name) } }
 }

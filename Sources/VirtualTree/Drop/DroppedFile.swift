@@ -2,26 +2,26 @@ import BackupCore
 import Glibc
 import SystemIO
 
-/// A file that is copied into `restore/` or `restore/preview/`. Its bytes go to a spool file (`DropContent`); closing it hands it in.
+/// A file that is copied into `restore/` or `restore/preview/`. Its bytes go to a spool file (`DropContent`); closing it submits it.
 ///
-/// flush comes for every close(2) of every duplicate of a descriptor, so it is not simply "the copy is done":
-/// nothing written through this open file since the last hand-in means nothing happens; a flush by the process that opened the file is a verdict
-/// on what is there; a flush by another process (a child that inherited the descriptor) hands in what is complete and lets the incomplete be.
+/// A flush comes for every close(2) of every duplicate of a descriptor, so it does not simply mean "the copy is done". If nothing was written through this open
+/// file since the last submission, a flush is a no-op. A flush by the process that opened the file submits what is there. A flush by another process (a child
+/// that inherited the descriptor) submits a complete file and leaves an incomplete one alone.
 ///
-/// While it is judged and restored, its bytes stand still: what was checked is what is imported.
+/// While the file is checked and restored, its bytes cannot change: what was checked is what is imported.
 final class DroppedFile: FileNode {
     private struct State {
         var name: FileName
         var purpose: DropSubmission.Purpose
         var permissions: UInt16
         var modificationTime: Timestamp?
-        /// How often it was written to.
+        /// The number of writes.
         var writeCount = 0
-        /// The last of these writes that was made by path, and not through an open file.
+        /// The last write that was made by path and not through an open file.
         var lastWriteByPath = 0
-        /// How many of these writes were there when it was last handed in.
+        /// The number of writes at the last submission.
         var judgedCount = 0
-        /// Writes that are under way.
+        /// Writes in progress.
         var changeCount = 0
         var isBeingJudged = false
         var openCount = 0
@@ -31,14 +31,14 @@ final class DroppedFile: FileNode {
         var outcome: DropOutcome?
         var outcomeTime: Timestamp?
         var isDiscarded = false
-        /// That it was copied in with nothing in it.
+        /// Whether it was reported that the copy is empty.
         var isEmptinessTold = false
-        /// Where it lies, which has the files beside it.
+        /// The folder it is in, with the files beside it.
         weak var inbox: DropInbox?
 
-        /// The bytes are needed no more: the name is gone, and nothing has them open or reads them.
+        /// The bytes are no longer needed: the name is gone, and the file is neither open nor being read.
         var isOver: Bool { isDiscarded && openCount == 0 && !isBeingJudged }
-        /// It was copied in, with nothing in it.
+        /// A finished copy without content.
         var isEmptyCopy: Bool { writeCount == 0 && openCount == 0 && !DropName.isUnfinished(name) }
     }
 
@@ -60,7 +60,7 @@ final class DroppedFile: FileNode {
 
     deinit { content.letGo() }
 
-    /// The name is gone: nothing of it is handed in any more. Open files keep their bytes, and a restore that runs goes on with them.
+    /// The name is gone: the file is not submitted any more. Open files keep their bytes, and a running restore continues with them.
     func discard() { letGo { $0.isDiscarded = true } }
 
     private func letGo(_ change: (inout State) -> Void) {
@@ -71,8 +71,8 @@ final class DroppedFile: FileNode {
         if isOver { content.discard() }
     }
 
-    /// Runs what changes the bytes.
-    /// - Throws: `busy` while they are judged or restored.
+    /// Runs a change of the bytes.
+    /// - Throws: `busy` while they are checked or restored.
     private func changing<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
         let isAdmitted = state.withLock { state in
             if !state.isBeingJudged { state.changeCount += 1 }
@@ -106,9 +106,9 @@ final class DroppedFile: FileNode {
             modificationTime: time ?? content.modificationTime ?? context.mountTime)
     }
 
-    /// Times and modes are what copy programs set last; they are kept for as long as the name is. Owners are not.
+    /// Copy programs set times and modes last; they are kept as long as the name is. Owners are not.
     func setAttributes(_ change: AttributeChange) throws(BackupError) -> NodeAttributes {
-        // A size that it has already changes nothing: `truncate -s 0` of a new file hands nothing in.
+        // Setting the current size changes nothing: `truncate -s 0` of a new file submits nothing.
         if let size = change.size, size != content.size {
             try changing { () throws(BackupError) in try content.truncate(to: size) }
             let number = noteWrite()
@@ -128,7 +128,7 @@ final class DroppedFile: FileNode {
         if let failure {
             return [("user.backupfs.error", Message.joined([failure.message] + failure.details, separator: "; ").english)]
         }
-        // It cannot be refused at its close: file managers make a file before they write to it.
+        // Its close cannot fail for that: file managers create a file before they write to it.
         return isEmptyCopy && content.size == 0 ? [("user.backupfs.error", Self.emptiness.english)] : []
     }
 
@@ -161,9 +161,9 @@ final class DroppedFile: FileNode {
         noteEmptiness()
     }
 
-    /// The close of a file that was never written to succeeds, since some programs make a file before they write to it: `restore/last.*` tell it.
+    /// Closing a file that was never written to succeeds, since some programs create a file before they write to it. `restore/last.*` report it.
     private func noteEmptiness() {
-        // Once: who looks into it later must not take the place of what was restored meanwhile.
+        // Only once: a later read of the file must not replace the report of a restore that happened meanwhile.
         let name = state.withLock { state -> FileName? in
             guard state.isEmptyCopy, !state.isDiscarded, state.purpose != .preview, !state.isEmptinessTold else { return nil }
             state.isEmptinessTold = true
@@ -172,7 +172,7 @@ final class DroppedFile: FileNode {
         if let name, content.size == 0 { context.services.noteEmptyDrop(named: name.description) }
     }
 
-    /// A new copy begins under the old name: whatever comes is judged anew, even if it is the same content.
+    /// A new copy begins under the old name: it is checked again, even if its content is the same.
     private func startOver() {
         state.withLock { state in
             state.acceptedContent = nil
@@ -182,8 +182,8 @@ final class DroppedFile: FileNode {
         }
     }
 
-    /// Writes by way of an open file.
-    /// - Returns: the write's number, and what `body` returns.
+    /// Writes through an open file.
+    /// - Returns: the write's number, and the result of `body`.
     func write<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> (number: Int, result: Result) {
         let result = try changing(body)
         return (noteWrite(), result)
@@ -198,9 +198,9 @@ final class DroppedFile: FileNode {
     }
 
     /// - Parameters:
-    ///   - process: who closes.
-    ///   - opener: the process that opened; `nil` when that cannot be told.
-    ///   - lastWrite: the number of the last write through that open file, 0 for none: only those who wrote close the file for good.
+    ///   - process: the thread that closes the file.
+    ///   - opener: the process that opened it; `nil` when it is unknown.
+    ///   - lastWrite: the number of the last write through that open file, 0 for none: only a writer's close submits the file.
     func flush(process: Int32, opener: Int32?, lastWrite: Int) throws(BackupError) {
         let (isNew, name) = state.withLock { state in
             (
@@ -213,16 +213,16 @@ final class DroppedFile: FileNode {
             try requireNeededLog(name)
             return try content.noteAsLeft(name)
         }
-        // Where it cannot be told who closes it is the opener: a copy that is refused must not pass for a good one.
+        // If the closing process is unknown, it is treated as the opener: a rejected copy must not look like a good one.
         let closer = ProcessIdentity.process(ofThread: process)
         if let opener, let closer, closer != opener, try !isComplete() { return try content.noteAsLeft(name) }
         try handIn()
     }
 
-    /// Gives it another name. That hands it in when the new name is the first that says that it is finished, or when it means something else; and also
-    /// when it has not been accepted so far: a program that writes a file under a name of its own and then renames it looks at this answer only.
-    /// - Throws: what `submit` says; the file then keeps its old name. `busy` while it is judged, and for another meaning while it is being written: what
-    ///   of it came before would be judged as the one, and the rest as the other.
+    /// Renames it. The rename submits it if the new name is the first final one, if the purpose changes, or if the file has not been accepted so far: a program
+    /// that writes to a temporary name and then renames it checks only the result of the rename.
+    /// - Throws: errors of `submit`; the file then keeps its old name. `busy` while it is checked, and for another purpose while it is being written: its parts
+    ///   would be submitted for different purposes.
     func rename(
         to newName: FileName, in newInbox: DropInbox, purpose newPurpose: DropSubmission.Purpose
     ) throws(BackupError) {
@@ -244,7 +244,7 @@ final class DroppedFile: FileNode {
         do {
             try handIn()
         } catch {
-            // A copy under the final name fails with its source still there. This one was complete under the old name, and may be the only one.
+            // A copy under the final name still has its source when it fails. This file was complete under the old name, and may be the only copy.
             if old.acceptedContent == nil { try? content.noteAsLeft(old.name) }
             state.withLock { state in
                 state.name = old.name
@@ -255,7 +255,7 @@ final class DroppedFile: FileNode {
         }
     }
 
-    /// A log that comes after its database was restored is of no use any more: whoever moves both in would believe that both were restored.
+    /// A log that arrives after its database was restored is useless: a user who moves in both would believe that both were restored.
     /// - Throws: `invalidContent`.
     private func requireNeededLog(_ name: FileName) throws(BackupError) {
         guard let database = DropName.database(ofLog: name), content.size > 0,
@@ -268,7 +268,7 @@ final class DroppedFile: FileNode {
         throw error
     }
 
-    /// Whether it was handed in and taken.
+    /// Whether it was submitted and accepted.
     private var isRestored: Bool { state.withLock { $0.outcome != nil && $0.failure == nil && $0.purpose != .preview } }
 
     private func isComplete() throws(BackupError) -> Bool {
@@ -284,7 +284,7 @@ final class DroppedFile: FileNode {
             state.isBeingJudged = true
             return true
         }
-        // Another close has handed in the same content in the meantime.
+        // Another close is already submitting the same content.
         guard hasBegun else { return }
         defer { letGo { $0.isBeingJudged = false } }
         let (name, purpose, accepted) = state.wait(until: { $0.changeCount == 0 }) { state in
@@ -292,7 +292,7 @@ final class DroppedFile: FileNode {
             return (state.name, state.purpose, state.acceptedContent)
         }
         content.forgetAsLeft()
-        // Nothing is done by a preview: it may be made twice of the same content, and most content comes once.
+        // A preview changes nothing: it may run twice for the same content, and most content comes only once.
         let key = purpose == .preview ? nil : try content.key()
         if let key, key == accepted { return }
         do {

@@ -1,24 +1,24 @@
 import BackupCore
 import SystemIO
 
-/// Files that were copied into `restore/` under a name that is never judged. `mv` has removed the original: they are kept when the spool is cleared.
+/// Files that were copied into `restore/` under a name that is never submitted. `mv` has removed the original, so they are kept when the spool is cleared.
 public enum LeftDrops {
     private static let spoolPrefix = "drop-"
     private static let noteSuffix = ".left"
 
-    /// Where the name of such a file is written down.
+    /// The path of the note that holds the name of such a file.
     static func notePath(of spoolPath: String) -> String { spoolPath + noteSuffix }
 
-    /// What became of them.
+    /// The result of clearing a spool.
     public struct Outcome: Sendable {
-        /// Their names in the folder for what is kept.
+        /// Their names in the folder for kept files.
         public var kept: [FileName] = []
         /// Why some stay in the spool, until it is cleared again.
         public var failure: BackupError?
     }
 
-    /// Clears a spool of dropped files. Nothing may serve them any more.
-    /// - Parameter folder: where what was never judged goes; made when there is something.
+    /// Clears a spool of dropped files. It must not be served any more.
+    /// - Parameter folder: for files that were never submitted; created when needed.
     public static func clear(_ spool: String, keepingIn folder: String) throws(BackupError) -> Outcome {
         var outcome = Outcome()
         var staying: Set<FileName> = []
@@ -28,7 +28,7 @@ public enum LeftDrops {
             do throws(BackupError) {
                 guard let status = try FileSystem.look("\(spool)/\(content)"), status.size > 0 else { continue }
                 let note = FileName(bytes: try FileSystem.readFile("\(spool)/\(name)", limitBytes: FileName.byteCountLimit))
-                // A note that was damaged has no name for it; the file is kept all the same.
+                // A damaged note has no valid name for it; the file is kept all the same.
                 let kept = note.isSafeComponent ? note : content
                 outcome.kept.append(try move(content, in: FileSystem.realPath(spool), to: folder, as: kept))
             } catch {
@@ -40,7 +40,7 @@ public enum LeftDrops {
         return outcome
     }
 
-    /// - Returns: the name that it got: nothing is replaced.
+    /// - Returns: its name in the folder: existing files are not replaced.
     private static func move(
         _ content: FileName, in spool: String, to folder: String, as name: FileName
     ) throws(BackupError) -> FileName {

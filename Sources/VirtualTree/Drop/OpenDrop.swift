@@ -7,7 +7,7 @@ final class OpenDrop: OpenFile {
     private let file: DroppedFile
     /// Its spool file.
     private let descriptor: SharedFile
-    /// The process; `nil` when that cannot be told.
+    /// The process; `nil` when it is unknown.
     private let opener: Int32?
     /// The number of the last write through this open file; 0 before the first.
     private let lastWrite = Atomic(0)

@@ -1,6 +1,6 @@
 import BackupCore
 
-/// `restore/preview/`: a file copied in is checked, and `NAME.preview.txt` tells what restoring it would do.
+/// `restore/preview/`: a file copied in is checked, and `NAME.preview.txt` shows what restoring it would do.
 final class PreviewFolder: DropFolder {
     let inode: InodeNumber
     let context: TreeContext
@@ -25,7 +25,7 @@ final class PreviewFolder: DropFolder {
         return nodes
     }
 
-    /// A name that becomes too long loses its end: it would be listed, and could not be opened.
+    /// A name that would be too long is truncated: otherwise it would be listed but could not be opened.
     private static func viewName(_ name: FileName, _ suffix: String) -> FileName {
         let room = FileName.byteCountLimit - suffix.utf8.count
         guard name.bytes.count > room else { return FileName(bytes: name.bytes + Array(suffix.utf8)) }

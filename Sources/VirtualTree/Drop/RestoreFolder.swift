@@ -1,6 +1,6 @@
 import BackupCore
 
-/// `restore/`: a file copied in is restored, as the app does when nobody says otherwise.
+/// `restore/`: a file copied in is restored with the app's default strategy.
 final class RestoreFolder: DropFolder {
     let inode: InodeNumber
     let context: TreeContext

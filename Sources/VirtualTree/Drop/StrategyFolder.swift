@@ -1,6 +1,6 @@
 import BackupCore
 
-/// `restore/merge/` and its like: a file copied in is restored with that strategy.
+/// `restore/merge/` and similar folders: a file copied in is restored with that strategy.
 final class StrategyFolder: DropFolder {
     let inode: InodeNumber
     let context: TreeContext

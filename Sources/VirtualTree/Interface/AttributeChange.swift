@@ -1,11 +1,11 @@
 import BackupCore
 
-/// What chmod(2), truncate(2), utimensat(2) and chown(2) ask for; `nil` leaves a thing as it is.
+/// What chmod(2), truncate(2), utimensat(2) and chown(2) request; `nil` leaves a value unchanged.
 public struct AttributeChange: Sendable {
     public var size: UInt64?
     public var permissions: UInt16?
     public var modificationTime: Timestamp?
-    /// Somebody asked for another owner or group.
+    /// Another owner or group was requested.
     public var changesOwner: Bool
 
     public init(

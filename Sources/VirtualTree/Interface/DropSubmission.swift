@@ -1,24 +1,24 @@
 import BackupCore
 
-/// A dropped file, handed in.
+/// A submitted dropped file.
 public struct DropSubmission: Sendable {
     public enum Purpose: Sendable, Equatable {
-        /// To be restored as the app does when nobody says otherwise.
+        /// To be restored with the app's default strategy.
         case restore
         /// To be restored with this strategy.
         case strategy(String)
         case preview
     }
 
-    /// Where what was dropped lies.
+    /// Where the dropped content is.
     public enum Content: Sendable {
         /// In a file.
         case spooled(path: String)
-        /// In the repository: it was copied from a snapshot's file, and nothing was moved.
+        /// In the repository: it was copied from a snapshot's file, and no data was moved.
         case stored(ExtentTable)
     }
 
-    /// The name the person gave it.
+    /// The name that the user gave it.
     public let name: String
     public let content: Content
     public let purpose: Purpose

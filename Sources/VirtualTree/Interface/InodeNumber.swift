@@ -1,5 +1,4 @@
-/// A file's number in the tree: what the kernel calls it by, and what `ls -i` shows. The same file has the same number after
-/// every mount.
+/// A file's number in the tree, which the kernel uses and `ls -i` shows. A file has the same number in every mount.
 public struct InodeNumber: Hashable, Sendable {
     public let rawValue: UInt64
 
@@ -7,6 +6,6 @@ public struct InodeNumber: Hashable, Sendable {
 
     /// The mountpoint itself (`FUSE_ROOT_ID`).
     public static let root = InodeNumber(1)
-    /// In a listing with attributes, the kernel takes a name with this number for one that it has to look up itself.
+    /// In a listing with attributes, the kernel looks up a name with this number itself.
     static let unread = InodeNumber(0)
 }

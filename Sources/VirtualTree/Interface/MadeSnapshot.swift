@@ -1,11 +1,11 @@
 import BackupCore
 import BackupRepository
 
-/// A backup that was made for `mkdir`.
+/// A backup made by `mkdir`.
 public struct MadeSnapshot: Sendable {
     public let id: SnapshotID
-    /// What it lacks, or that it has another name than was asked for: the backup is there and listed, but the user must not take it for what was asked
-    /// for. `nil` when all is as it should be.
+    /// What the backup lacks, or that it has another name than the requested one: the backup exists and is listed, but it is not exactly what the user
+    /// requested. `nil` when nothing is wrong.
     public let incompleteness: BackupError?
 
     public init(id: SnapshotID, incompleteness: BackupError? = nil) {

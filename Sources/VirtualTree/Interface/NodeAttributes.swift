@@ -1,12 +1,12 @@
 import BackupCore
 
-/// What stat(2) tells of a node, and how long the kernel may believe it.
+/// The stat(2) data of a node, and how long the kernel may cache it.
 public struct NodeAttributes: Sendable, Equatable {
     public enum Kind: Sendable, Equatable { case file, directory, symbolicLink }
 
-    /// What the kernel calls it by.
+    /// The number that the kernel uses.
     public var inode: InodeNumber
-    /// What people and programs see as its number, which stays the same where each state of a file is a node of its own.
+    /// The number that users and programs see. It stays the same where each state of a file is a separate node.
     public var shownInode: InodeNumber
     public var kind: Kind
     /// Permission bits only (0 to 0o777).
@@ -14,11 +14,11 @@ public struct NodeAttributes: Sendable, Equatable {
     /// Exact size in bytes; for a symbolic link the length of its target.
     public var size: UInt64
     public var modificationTime: Timestamp
-    /// Never changes while the mount lives: the kernel may keep attributes and pages of it.
+    /// The node never changes during the mount: the kernel may cache its attributes and pages.
     public var isImmutable: Bool
-    /// How long the kernel may keep the name, in seconds; 0 asks again each time.
+    /// How long the kernel may cache the name, in seconds; 0 makes it ask each time.
     public var entryTimeoutSeconds: Double
-    /// How long the kernel may keep these attributes, in seconds.
+    /// How long the kernel may cache these attributes, in seconds.
     public var attributeTimeoutSeconds: Double
 
     public init(
@@ -43,6 +43,6 @@ public struct NodeAttributes: Sendable, Equatable {
             inode: .unread, shownInode: inode, kind: kind, permissions: 0, size: 0, modificationTime: Timestamp(seconds: 0))
     }
 
-    /// Whether they were read: otherwise only the kind and the shown number are known, and the kernel is given no more than the name.
+    /// Whether they were read: otherwise only the kind and the shown number are known, and the kernel gets only the name.
     public var isRead: Bool { inode != .unread }
 }

@@ -1,7 +1,7 @@
-/// What an open folder is to the kernel.
+/// The properties of an open folder for the kernel.
 public struct OpenedDirectory: Sendable {
     public let handle: HandleNumber
-    /// The list of names may be kept for the next open (folders that never change).
+    /// The list of names may be cached for the next open (immutable folders).
     public let keepsCache: Bool
 
     public init(handle: HandleNumber, keepsCache: Bool) {

@@ -1,9 +1,9 @@
-/// What an open file is to the kernel.
+/// The properties of an open file for the kernel.
 public struct OpenedFile: Sendable {
     public let handle: HandleNumber
-    /// The pages of an earlier open are still right (immutable files).
+    /// Pages cached during an earlier open are still valid (immutable files).
     public let keepsCache: Bool
-    /// Reads and writes go past the page cache (files that change under the kernel).
+    /// Reads and writes bypass the page cache (files that change without the kernel's knowledge).
     public let usesDirectIO: Bool
 
     public init(handle: HandleNumber, keepsCache: Bool, usesDirectIO: Bool) {

@@ -1,6 +1,6 @@
 import BackupCore
 
-/// One of the files in `restore/` that tell how the last restore went.
+/// One of the files in `restore/` that report the result of the last restore.
 public struct ReportText: Sendable {
     public let name: String
     public let content: [UInt8]

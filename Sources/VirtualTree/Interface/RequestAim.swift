@@ -1,27 +1,27 @@
-/// What a request is about, as far as it tells what the request may wait for.
+/// The subject of a request, as far as it determines what the request may wait for.
 public enum RequestAim: Sendable {
-    /// What the node is.
+    /// The node's attributes.
     case attributes
-    /// What it holds: names or bytes.
+    /// The node's contents: names or bytes.
     case content
     case extendedAttribute
     case change
-    /// Of a file that is made here, or to be made.
+    /// A write to a file that is being created here.
     case writing
 }
 
-/// What a request may wait for long. Those that wait for one of these must not take up all threads, nor be in the way of the others.
+/// What may block a request for long. Requests that wait for one of these must not use up all threads or block the others.
 public enum RequestWait: Sendable, CaseIterable {
     /// The app's database or its media folder.
     case app
     /// The storage that the store is on.
     case store
-    /// The same, for what is being copied there.
+    /// The same storage, for files being copied into `restore/`.
     case drop
     /// The storage that the repository is on.
     case repository
-    /// Checksums of much.
+    /// Checksums of large contents.
     case checksums
-    /// A change of the repository. The kernel keeps the folder locked for as long.
+    /// A change of the repository. The kernel keeps the folder locked meanwhile.
     case change
 }

@@ -1,15 +1,15 @@
 import BackupCore
 
-/// Whoever serves the tree to the kernel, to be told when the kernel believes what is no longer true. The calls come from any thread and
-/// return at once.
+/// The side that serves the tree to the kernel. It is informed when data cached by
+/// the kernel becomes stale. The calls come from any thread and return immediately.
 public protocol TreeObserver: AnyObject, Sendable {
-    /// The name stands for something else in this folder, or for nothing any more.
+    /// The name in this folder refers to something else now, or to nothing.
     func nameChanged(_ name: FileName, in parent: InodeNumber)
-    /// Size, times or modes are others.
+    /// Size, times or modes have changed.
     func attributesChanged(_ inode: InodeNumber)
-    /// Returns when the kernel knows what was told so far, or after a second: the kernel takes no news of a folder in which somebody is just
-    /// making something.
+    /// Returns when the kernel has received all notifications so far, or after a second: the
+    /// kernel does not accept notifications about a folder while a change is being made in it.
     func waitUntilTold()
-    /// A node for which `TreeOperations.isPending` was true is pending no longer.
+    /// A node for which `TreeOperations.isPending` was true is no longer pending.
     func pendingEnded()
 }

@@ -1,19 +1,19 @@
 import BackupCore
 import SystemIO
 
-/// Everything the kernel can ask of the tree, without a word of FUSE: `FUSEBridge` translates requests into these calls, and tests
-/// call them directly. All calls come from several threads at once.
+/// All requests that the kernel can make to the tree, independent of FUSE: `FUSEBridge` translates requests into these calls, and tests call them directly.
+/// Calls come from several threads concurrently.
 public protocol TreeOperations: AnyObject, Sendable {
-    /// Finds a name in a folder and counts one look-up of it, which `forget` gives back.
+    /// Finds a name in a folder and counts one lookup, which `forget` releases.
     func lookUp(_ name: FileName, in parent: InodeNumber) throws(BackupError) -> NodeAttributes
-    /// For how long the kernel may believe that `lookUp` finds nothing of that name, in seconds.
+    /// How long the kernel may cache that `lookUp` finds nothing with that name, in seconds.
     func absenceTimeoutSeconds(of name: FileName, in parent: InodeNumber) -> Double
-    /// Gives back `count` look-ups; at none the number may be forgotten.
+    /// Releases `count` lookups; at zero the number may be forgotten.
     func forget(_ inode: InodeNumber, count: UInt64)
-    /// What a request for the node may wait long for; `nil` when it does not. Answers at once.
+    /// What a request for the node may wait for long; `nil` if it does not wait. Never blocks.
     func wait(of inode: InodeNumber, for aim: RequestAim) -> RequestWait?
-    /// Whether a look into the node has to wait for a backup that is not finished. Answers at once; `TreeObserver.pendingEnded` tells when to ask again.
-    /// - Parameter forAttributes: whether only what the node is, or a name in it, is asked for.
+    /// Whether access to the node has to wait for an unfinished backup. Never blocks; `TreeObserver.pendingEnded` signals when to ask again.
+    /// - Parameter forAttributes: whether the access is only for the node's attributes, or for a name in it.
     func isPending(_ inode: InodeNumber, forAttributes: Bool) -> Bool
 
     func attributes(of inode: InodeNumber, handle: HandleNumber?) throws(BackupError) -> NodeAttributes
@@ -25,9 +25,9 @@ public protocol TreeOperations: AnyObject, Sendable {
 
     /// - Parameters:
     ///   - flags: those of open(2).
-    ///   - process: who opens it; 0 when the kernel does not say.
+    ///   - process: the process that opens it; 0 when the kernel does not report it.
     func openFile(_ inode: InodeNumber, flags: Int32, process: Int32) throws(BackupError) -> OpenedFile
-    /// Makes and opens a file; counts one look-up.
+    /// Creates and opens a file; counts one lookup.
     func createFile(
         _ name: FileName, in parent: InodeNumber, flags: Int32, process: Int32
     ) throws(BackupError) -> (attributes: NodeAttributes, file: OpenedFile)
@@ -36,8 +36,8 @@ public protocol TreeOperations: AnyObject, Sendable {
         _ handle: HandleNumber, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer
     ) throws(BackupError) -> Int
     func write(_ handle: HandleNumber, at offset: UInt64, _ bytes: UnsafeRawBufferPointer) throws(BackupError)
-    /// copy_file_range(2), within this tree. What never changes is only referred to.
-    /// - Returns: bytes copied: fewer than `count` at the end of the source, and when all of it would take long; at most `UInt32.max`.
+    /// copy_file_range(2), within this tree. Immutable content is only referenced.
+    /// - Returns: bytes copied: fewer than `count` at the end of the source, and if copying all of it would take long; at most `UInt32.max`.
     func copy(
         from source: HandleNumber, at sourceOffset: UInt64, to handle: HandleNumber, at offset: UInt64, count: UInt64
     ) throws(BackupError) -> UInt64
@@ -45,21 +45,21 @@ public protocol TreeOperations: AnyObject, Sendable {
     func flush(_ handle: HandleNumber, process: Int32) throws(BackupError)
     /// fsync(2).
     func synchronize(_ handle: HandleNumber) throws(BackupError)
-    /// The last descriptor is gone; errors have nowhere to go.
+    /// The last descriptor was closed; errors cannot be reported any more.
     func release(_ handle: HandleNumber)
 
     func openDirectory(_ inode: InodeNumber) throws(BackupError) -> OpenedDirectory
-    /// Lists a folder from `offset` (0 at the start), `.` and `..` first. `body` gets each name, its attributes and the offset to go on
-    /// from, and returns false when it has no room, in which case that name is not counted and comes again.
-    /// - Parameter countsLookUps: whether each name taken counts one look-up (READDIRPLUS does, except for `.` and `..`).
+    /// Lists a folder from `offset` (0 at the start), `.` and `..` first. `body` gets each name, its attributes and the offset to continue from. It returns
+    /// false when it has no space left; that name is not counted then and comes again.
+    /// - Parameter countsLookUps: whether each accepted name counts one lookup (READDIRPLUS does, except for `.` and `..`).
     func readDirectory(
         _ handle: HandleNumber, from offset: UInt64, countsLookUps: Bool,
         _ body: (_ name: FileName, _ attributes: NodeAttributes, _ nextOffset: UInt64) -> Bool
     ) throws(BackupError)
     func releaseDirectory(_ handle: HandleNumber)
 
-    /// In `snapshots/` this backs up, and returns when the backup is durable, or after some time with a folder that is pending. Counts one look-up.
-    /// - Parameter isCancelled: whether the program that asked waits no longer; the backup then ends. Asked again and again.
+    /// In `snapshots/` this makes a backup. It returns when the backup is durable, or after some time with a pending folder. Counts one lookup.
+    /// - Parameter isCancelled: whether the requesting program has stopped waiting; the backup then ends. Polled repeatedly.
     func makeDirectory(
         _ name: FileName, in parent: InodeNumber, unless isCancelled: () -> Bool
     ) throws(BackupError) -> NodeAttributes
@@ -70,7 +70,7 @@ public protocol TreeOperations: AnyObject, Sendable {
         _ name: FileName, in parent: InodeNumber, to newName: FileName, in newParent: InodeNumber, mayReplace: Bool
     ) throws(BackupError)
 
-    /// - Throws: `noAttribute` when there is none of that name.
+    /// - Throws: `noAttribute` when there is no attribute with that name.
     func extendedAttribute(_ name: String, of inode: InodeNumber) throws(BackupError) -> [UInt8]
     func extendedAttributeNames(of inode: InodeNumber) throws(BackupError) -> [String]
     func setExtendedAttribute(_ name: String, of inode: InodeNumber, to value: [UInt8]) throws(BackupError)
@@ -79,7 +79,7 @@ public protocol TreeOperations: AnyObject, Sendable {
     /// Space of the disk that holds the store.
     func space() throws(BackupError) -> FileSystemSpace
 
-    /// Who is told of what the kernel has kept and should not believe any more; `nil` when nobody is there to be told.
+    /// Sets the observer of changes that make the kernel's caches stale; `nil` for none.
     func setObserver(_ observer: (any TreeObserver)?)
 }
 

@@ -1,15 +1,15 @@
 import BackupCore
 
-/// A file of `live/`, in one state of it. Each open sees one consistent state, whatever the app writes meanwhile.
+/// A file in `live/`, in one particular state. Each open sees one consistent state, whatever the app writes meanwhile.
 final class LiveFile: FileNode {
     var inode: InodeNumber { found.inode }
     private let path: [FileName]
     private let version: UInt64?
-    /// As it was when it was looked up; true for ever where there is a version.
+    /// Its attributes at the lookup; permanently valid if there is a version.
     private let found: NodeAttributes
     private let context: TreeContext
 
-    /// - Parameter inode: the number of all its states.
+    /// - Parameter inode: the number shared by all its states.
     init(_ entry: LiveEntry, at path: [FileName], inode: InodeNumber, context: TreeContext) {
         self.path = path
         self.context = context
@@ -17,10 +17,10 @@ final class LiveFile: FileNode {
         found = LiveFolder.attributes(entry, at: path, inode, context)
     }
 
-    /// - Throws: `stale` when the state that was found is gone: whoever looks again finds the new one.
+    /// - Throws: `stale` when the state that was found is gone: a new lookup finds the new one.
     private func entry() throws(BackupError) -> LiveEntry {
         guard let version else { return try context.liveEntry(.file, at: path) }
-        // What was found a moment ago: the app may write all the time, and each look would be at something newer.
+        // The state found a moment ago: the app may write all the time, and each access would otherwise see a newer one.
         if let held = context.live.heldEntry(at: path, version: version) { return held }
         let entry = try context.liveEntry(.file, at: path)
         guard entry.version == version else {
@@ -41,7 +41,7 @@ final class LiveFile: FileNode {
 
     var mimeType: String? { path.last.map(MIMEType.of) }
     var hasChecksums: Bool { true }
-    /// The file would be read for them.
+    /// Listing them would read the file.
     var listsChecksums: Bool { false }
     func checksums() throws(BackupError) -> Checksums? { try entry().checksums() }
 

@@ -1,11 +1,11 @@
 import BackupCore
 
-/// `live/` and the folders in it. Every question is put to the newest view: it is the same one until the data changes.
+/// `live/` and its subfolders. Every request uses the newest view, which stays the same until the data changes.
 final class LiveFolder: FolderNode {
     let inode: InodeNumber
     private let path: [FileName]
     private let context: TreeContext
-    /// What desktops look for in folders they come upon, in lower case: never in `live/` itself.
+    /// Names that desktops look for in every folder, in lower case: they never exist directly in `live/`.
     private static let probedNames: Set = ["autorun.inf", "autorun", "autorun.sh", "autoopen", "desktop.ini", "thumbs.db"]
 
     init(inode: InodeNumber, path: [FileName], context: TreeContext) {
@@ -24,9 +24,9 @@ final class LiveFolder: FolderNode {
     }
 
     /// - Parameters:
-    ///   - path: the entry's, below `live/`.
-    ///   - inode: its number, whatever state it is in. Each state of a file is a node of its own to the kernel, so that pages and attributes of
-    ///     one are never taken for those of another.
+    ///   - path: of the entry, relative to `live/`.
+    ///   - inode: its number, independent of its state. To the kernel each state of a file is a separate node, so that cached pages and attributes of different
+    ///     states are never mixed.
     static func attributes(
         _ entry: LiveEntry, at path: [FileName], _ inode: InodeNumber, _ context: TreeContext
     ) -> NodeAttributes {
@@ -80,8 +80,8 @@ final class LiveFolder: FolderNode {
 }
 
 extension TreeContext {
-    /// What is at `path` of `live/` now.
-    /// - Throws: `notFound`, also when it has become something else.
+    /// The current entry at `path` of `live/`.
+    /// - Throws: `notFound`, also when its kind has changed.
     func liveEntry(_ kind: LiveEntry.Kind, at path: [FileName]) throws(BackupError) -> LiveEntry {
         guard let entry = try live.entry(at: path), entry.kind == kind else {
             throw .notFound(path.last ?? "live")

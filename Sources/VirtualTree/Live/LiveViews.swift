@@ -2,12 +2,12 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// The views of the app's data that the tree shows: the newest, and for a moment those before, since a file that was just found is then opened,
-/// and the app may have written in between, and others have looked.
+/// The views of the app's data that the tree shows: the newest, and for a moment the previous ones. A file that was just found is opened next, and in between
+/// the app may have written and another process may have caused a new view.
 final class LiveViews: Sendable {
     private struct Previous: Sendable {
         let view: any LiveView
-        /// Until when it is kept.
+        /// When it is released.
         let endNanoseconds: UInt64
     }
 
@@ -15,13 +15,13 @@ final class LiveViews: Sendable {
         var newest: (any LiveView)?
         /// The latest first.
         var previous: [Previous] = []
-        /// When `live/` was looked at last.
+        /// The last access to `live/`.
         var lastLookNanoseconds: UInt64 = 0
-        /// Files of `live/` that are open.
+        /// The number of open files in `live/`.
         var openCount = 0
     }
 
-    /// Views take room on the disk.
+    /// Views take disk space.
     private static let previousNanoseconds: UInt64 = 2_000_000_000
     private static let previousLimit = 4
 
@@ -30,13 +30,13 @@ final class LiveViews: Sendable {
 
     init(services: any TreeServices) { self.services = services }
 
-    /// What is in the folder at `path` now; `nil` when there is no such folder.
+    /// The current entries of the folder at `path`; `nil` when there is no such folder.
     func children(of path: [FileName]) throws(BackupError) -> [LiveEntry]? { try view(for: path).children(of: path) }
 
-    /// What is at `path` now; `nil` when nothing is.
+    /// The current entry at `path`; `nil` when there is none.
     func entry(at path: [FileName]) throws(BackupError) -> LiveEntry? { try view(for: path).entry(at: path) }
 
-    /// A file of `live/` has been opened, or closed: as long as one is open, its view serves the others that look, too.
+    /// Counts a file of `live/` as opened or closed: while any is open, its view also serves other accesses.
     func noteOpen(_ change: Int) {
         state.withLock { state in
             state.openCount += change
@@ -44,7 +44,7 @@ final class LiveViews: Sendable {
         }
     }
 
-    /// Lets go of the views when nothing looked at them for so long: they take the room of the database and of its export, where no `du` shows it.
+    /// Releases the views when they have been idle for this long: they take as much space as the database and its export, where `du` does not show it.
     func letGo(idleSeconds: Double) {
         let now = SystemClock.monotonicNanoseconds()
         let isIdle = state.withLock { state in
@@ -58,7 +58,7 @@ final class LiveViews: Sendable {
         if isIdle { services.letGoOfLiveView() }
     }
 
-    /// What was at `path` in this version when somebody looked last, or a moment before. The app is not asked.
+    /// The entry at `path` in this version, from the newest or a recent view. The app is not queried.
     func heldEntry(at path: [FileName], version: UInt64) -> LiveEntry? {
         let now = SystemClock.monotonicNanoseconds()
         let views = state.withLock { state in

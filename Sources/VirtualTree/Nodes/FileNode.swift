@@ -15,6 +15,6 @@ protocol LinkNode: Node {
 }
 
 extension Int32 {
-    /// Whether open(2) flags ask for writing or truncation.
+    /// Whether open(2) flags request writing or truncation.
     var asksToWrite: Bool { self & O_ACCMODE != O_RDONLY || self & O_TRUNC != 0 }
 }

@@ -1,6 +1,6 @@
 import BackupCore
 
-/// What a folder holds, at one moment. Children are made when they are asked for: a folder of 100,000 files costs its names only.
+/// The contents of a folder at one moment. Children are created on demand: a folder of 100,000 files costs only its names.
 struct FolderListing: Sendable {
     typealias Child = (name: FileName, attributes: NodeAttributes)
 
@@ -9,8 +9,8 @@ struct FolderListing: Sendable {
     private let make: @Sendable (Int) throws(BackupError) -> any Node
 
     /// - Parameters:
-    ///   - child: what the listing says of a child.
-    ///   - node: makes the node, when the kernel wants to keep it.
+    ///   - child: describes a child in the listing.
+    ///   - node: creates the node, when the kernel wants to keep it.
     init(
         count: Int, child: @escaping @Sendable (Int) throws(BackupError) -> Child,
         node: @escaping @Sendable (Int) throws(BackupError) -> any Node
@@ -20,8 +20,8 @@ struct FolderListing: Sendable {
         make = node
     }
 
-    /// A listing of nodes that exist already. One whose attributes cannot be read is listed all the same: it must not hide the others, and who asks
-    /// for its own attributes gets the error.
+    /// A listing of existing nodes. A node with unreadable attributes is listed all the same, so that it does not hide the others. A request for its own
+    /// attributes gets the error.
     init(_ nodes: [(name: FileName, node: any Node)]) {
         self.init(count: nodes.count) { index in
             let node = nodes[index].node
@@ -39,7 +39,7 @@ struct FolderListing: Sendable {
     func child(_ index: Int) throws(BackupError) -> Child { try describe(index) }
     func node(_ index: Int) throws(BackupError) -> any Node { try make(index) }
 
-    /// This listing and then another one.
+    /// This listing followed by another one.
     func followed(by other: FolderListing) -> FolderListing {
         FolderListing(count: count + other.count) { (index) throws(BackupError) in
             index < count ? try child(index) : try other.child(index - count)

@@ -1,19 +1,19 @@
 import BackupCore
 
-/// A folder of the tree. What a folder does not allow answers EROFS.
+/// A folder of the tree. Operations that it does not allow fail with EROFS.
 protocol FolderNode: Node {
     /// - Throws: `notFound`.
     func child(named name: FileName) throws(BackupError) -> any Node
-    /// - Throws: why the folder cannot be opened, though it has a name.
+    /// - Throws: the reason why the folder cannot be opened although it is listed.
     func requireOpenable() throws(BackupError)
-    /// What is in it now; the listing stays as it is while it is read, whatever happens meanwhile.
+    /// The current contents. A listing does not change while it is read.
     func listing() throws(BackupError) -> FolderListing
-    /// Whether the listing stays the same while the store is mounted: the kernel may keep it.
+    /// Whether the listing never changes during the mount: the kernel may cache it.
     var isImmutable: Bool { get }
-    /// For how long the kernel may believe that a name is not there, in seconds.
+    /// How long the kernel may cache that a name does not exist, in seconds.
     func absenceTimeoutSeconds(of name: FileName) -> Double
 
-    /// - Parameter isCancelled: whether the program that asked waits no longer. Asked again and again.
+    /// - Parameter isCancelled: whether the requesting program has stopped waiting; polled repeatedly.
     func makeDirectory(_ name: FileName, unless isCancelled: () -> Bool) throws(BackupError) -> any Node
     func removeDirectory(_ name: FileName) throws(BackupError)
     func createFile(_ name: FileName) throws(BackupError) -> any FileNode

@@ -1,10 +1,10 @@
 import BackupCore
 
 extension InodeNumber {
-    /// The number of a child, from its folder's number and its name: the same after every mount, without any table.
+    /// The number of a child, derived from its folder's number and its name: the same in every mount, without a table.
     ///
-    /// FNV-1a over the parent's number and the name, finished with the 64-bit mixer of MurmurHash3 and cut to 63 bits. Two of a million files
-    /// share a number with a probability of 5e-8; numbers below 1,024 are kept for the fixed nodes.
+    /// FNV-1a over the parent's number and the name, finished with the 64-bit mixer of MurmurHash3 and cut to 63 bits. Among a million files, two share a
+    /// number with a probability of 5e-8; numbers below 1,024 are reserved for the fixed nodes.
     func child(_ name: FileName) -> InodeNumber {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         var parent = rawValue
@@ -19,7 +19,7 @@ extension InodeNumber {
         return InodeNumber(hash < 1_024 ? hash + 1_024 : hash)
     }
 
-    /// The number of a snapshot's folder: by the snapshot, not by its name, which may change.
+    /// The number of a snapshot's folder: derived from the snapshot's ID, not from its name, which may change.
     func snapshot(_ id: SnapshotID) -> InodeNumber { child(FileName(bytes: id.digest.bytes)) }
 
     /// The number of one state of a file.

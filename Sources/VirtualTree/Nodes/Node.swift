@@ -1,29 +1,30 @@
 import BackupCore
 
-/// A file, folder or link of the tree. Nodes hold what they need to answer; they never hold an open file.
+/// A file, folder or link of the tree. Nodes hold what they need to answer requests; they never hold an open file.
 protocol Node: AnyObject, Sendable {
     var inode: InodeNumber { get }
     func attributes() throws(BackupError) -> NodeAttributes
 
-    /// `nil` for what has no checksums (folders, `README.txt`).
+    /// `nil` for nodes without checksums (folders, `README.txt`).
     func checksums() throws(BackupError) -> Checksums?
-    /// Whether `checksums` gives any, without computing them.
+    /// Whether `checksums` returns any, without computing them.
     var hasChecksums: Bool { get }
-    /// Whether their names are listed. Programs that copy files with their attributes ask for all that are listed, so nothing is that costs a read of the file.
+    /// Whether the names of the checksums are listed. Programs that copy files with their attributes read everything that is listed, so checksums that require
+    /// reading the file are not.
     var listsChecksums: Bool { get }
-    /// `nil` for what is not a file.
+    /// `nil` for nodes that are not files.
     var mimeType: String? { get }
-    /// Whether looking at it may wait for the app's database or for its media folder.
+    /// Whether an access may wait for the app's database or its media folder.
     var looksAtTheApp: Bool { get }
-    /// Whether looking at it may wait for the storage of the repository.
+    /// Whether an access may wait for the storage of the repository.
     var looksAtTheRepository: Bool { get }
-    /// Whether what it is can be told all the same without waiting.
+    /// Whether its attributes are nevertheless available without waiting.
     var hasKnownAttributes: Bool { get }
-    /// Whether its checksums are computed of all that it holds, when they are first asked for.
+    /// Whether its checksums are computed from all of its content when they are first requested.
     var computesChecksums: Bool { get }
-    /// Attributes beside the checksums and the MIME type, by full name.
+    /// Attributes besides the checksums and the MIME type, by full name.
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)]
-    /// Those that a file of a backup had when it was backed up; of the program's own names they have none.
+    /// The attributes that a file had when it was backed up; names reserved for this program are not among them.
     func storedExtendedAttributes() throws(BackupError) -> [ExtendedAttribute]
     func setExtendedAttribute(_ name: String, to value: [UInt8]) throws(BackupError)
     func removeExtendedAttribute(_ name: String) throws(BackupError)
@@ -48,7 +49,7 @@ extension Node {
 }
 
 extension BackupError {
-    /// Writing where nothing may be written.
+    /// The error for writing where nothing may be written.
     static var readOnlyHere: BackupError {
         BackupError(.readOnly, "nothing can be changed here", remedy: "Copy the file out and change the copy.")
     }

@@ -2,7 +2,7 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// The nodes the kernel knows, by inode number, with the look-ups it has to give back.
+/// The nodes that the kernel knows, by inode number, with their lookup counts.
 final class NodeTable: Sendable {
     private struct Entry {
         let node: any Node
@@ -11,15 +11,15 @@ final class NodeTable: Sendable {
 
     private let root: any Node
     private let entries = Monitor<[UInt64: Entry]>([:])
-    /// How many there were at most since the table was last made smaller.
+    /// The largest number of nodes since the table was last shrunk.
     private let peakCount = Atomic(0)
 
-    /// A table smaller than this is left as it is.
+    /// A table smaller than this is not shrunk.
     private static let smallCount = 10_000
 
     init(root: any Node) { self.root = root }
 
-    /// - Throws: `notFound` for a number the kernel has given back.
+    /// - Throws: `notFound` for a number that the kernel has released.
     func node(_ inode: InodeNumber) throws(BackupError) -> any Node {
         if inode == .root { return root }
         guard let node = entries.withLock({ $0[inode.rawValue]?.node }) else {
@@ -28,7 +28,7 @@ final class NodeTable: Sendable {
         return node
     }
 
-    /// Counts one look-up of `node`. The newest node of a number takes its place: it knows the newest state.
+    /// Counts one lookup of `node`. The newest node for a number replaces the previous one: it knows the newest state.
     func retain(_ node: any Node) {
         guard node.inode != .root else { return }
         let count = entries.withLock { entries in
@@ -53,7 +53,7 @@ final class NodeTable: Sendable {
         if peak > Self.smallCount, left < peak / 4 { shrink(from: peak, to: left) }
     }
 
-    /// The kernel forgets in tens of thousands, when memory is short: then ours should be given back, too.
+    /// The kernel forgets tens of thousands of nodes when memory is short: then our memory should be released, too.
     private func shrink(from peak: Int, to left: Int) {
         guard peakCount.compareExchange(expected: peak, desired: left, ordering: .relaxed).exchanged else { return }
         entries.withLock { entries in
@@ -65,6 +65,6 @@ final class NodeTable: Sendable {
         MemoryHeaps.giveBack()
     }
 
-    /// Nodes the kernel holds now.
+    /// The number of nodes that the kernel currently holds.
     var count: Int { entries.withLock { $0.count } }
 }

@@ -2,7 +2,7 @@ import BackupCore
 import BackupRepository
 import Synchronization
 
-/// An open file that is a table of extents: every file of the tree but the dropped ones.
+/// An open file that consists of extents: every file of the tree except dropped ones.
 final class OpenExtents: OpenFile {
     private let table: ExtentTable
     private let repository: Repository
@@ -14,8 +14,8 @@ final class OpenExtents: OpenFile {
     /// Named in errors.
     private let path: @Sendable () -> String
 
-    /// - Parameter isOwnMaking: this program made the file of a backup (its archive, its export, its copy of the database): not a user's bytes, as
-    ///   the media files are, and it never changes.
+    /// - Parameter isOwnMaking: whether this program created the file for a backup (archive, export, copy of the database). Unlike the media files, it does not
+    ///   hold a user's bytes, and it never changes.
     init(
         _ table: ExtentTable, repository: Repository, isImmutable: Bool, isOwnMaking: Bool = false,
         whenReleased: (@Sendable () -> Void)? = nil, path: @escaping @Sendable () -> String
@@ -37,7 +37,7 @@ final class OpenExtents: OpenFile {
 
     var size: UInt64? { table.size }
     func release() { whenReleased?() }
-    /// What refers to it counts as made by this program, which lifts the guards against bombs and links: see `isOwnMaking`.
+    /// Content that refers to it counts as created by this program, which disables the guards against bombs and links: see `isOwnMaking`.
     var storedContent: ExtentTable? { isOwnMaking ? table : nil }
 
     func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws(BackupError) -> Int {
@@ -47,7 +47,7 @@ final class OpenExtents: OpenFile {
         do {
             return try repository.read(table, at: offset, into: buffer)
         } catch {
-            // The person knows the file, the message the chunk and the pack.
+            // The user knows the file; the message names the chunk and the pack.
             let message: Message = error.path.map { "\(error.message) (\($0))" } ?? error.message
             throw BackupError(error.code, message, path: path(), remedy: error.remedy, findings: error.findings)
         }

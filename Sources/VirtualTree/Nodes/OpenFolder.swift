@@ -1,8 +1,7 @@
 import BackupCore
 import Synchronization
 
-/// An open folder. Its listing is taken at the first read and again at every rewind, so that a folder that changes meanwhile neither
-/// repeats nor skips a name.
+/// An open folder. Its listing is taken at the first read and after every rewind, so that changes in between neither repeat nor skip a name.
 final class OpenFolder: Sendable {
     let node: any FolderNode
     private let current = Mutex<FolderListing?>(nil)

@@ -2,7 +2,7 @@ import BackupCore
 import Synchronization
 import SystemIO
 
-/// What was computed for generated files and is worth keeping: the newest archives' extent tables, their sizes, and every checksum.
+/// Cached results for generated files: the extent tables of the newest archives, their sizes, and every checksum.
 final class ArchiveCache: Sendable {
     struct Key: Hashable, Sendable {
         let snapshot: SnapshotID
@@ -15,9 +15,9 @@ final class ArchiveCache: Sendable {
         var checksums: [InodeNumber: Checksums] = [:]
     }
 
-    /// A table of 100,000 files takes tens of megabytes: only the last few are kept. Open files hold their own.
+    /// A table of 100,000 files takes tens of megabytes, so only the last few are kept. Open files hold their own.
     private static let tableCountLimit = 2
-    /// Extents of a table that is worth it.
+    /// Tables with more extents than this release memory after their creation.
     private static let largeTableCount = 10_000
     private static let sizeCountLimit = 10_000
     private static let checksumCountLimit = 10_000
@@ -26,9 +26,9 @@ final class ArchiveCache: Sendable {
 
     func table(of key: Key, make: () throws(BackupError) -> ExtentTable) throws(BackupError) -> ExtentTable {
         if let known = state.withLock({ state in state.tables.first { $0.key == key }?.table }) { return known }
-        // Made without the lock: two readers may both make it, which costs time and nothing else.
+        // Created without the lock: two readers may both create it, which only costs time.
         let table = try make()
-        // What it took to make the table is much more than the table.
+        // Creating the table took much more memory than the table itself.
         if table.count > Self.largeTableCount { MemoryHeaps.giveBack() }
         state.withLock { state in
             state.tables.removeAll { $0.key == key }

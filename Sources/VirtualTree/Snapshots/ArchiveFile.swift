@@ -2,7 +2,7 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// `archive.zip` or `archive.tar` of a snapshot: a table of extents over the stored chunks, made when it is first opened.
+/// `archive.zip` or `archive.tar` of a snapshot: a table of extents over the stored chunks, created at the first open.
 final class ArchiveFile: FileNode {
     let inode: InodeNumber
     private let format: ArchiveFormat
@@ -29,7 +29,7 @@ final class ArchiveFile: FileNode {
         }
     }
 
-    /// Whether its size can be told: not if it must be computed of folders that are damaged.
+    /// Whether its size is available: not if it must be computed from damaged folders.
     func canTellSize() throws(BackupError) -> Bool {
         do throws(BackupError) {
             _ = try size()
@@ -70,7 +70,7 @@ final class ArchiveFile: FileNode {
     var listsChecksums: Bool { context.archives.hasChecksums(of: inode) }
     var computesChecksums: Bool { true }
 
-    /// Computed by reading the archive through, once.
+    /// Computed once, by reading the archive completely.
     func checksums() throws(BackupError) -> Checksums? {
         try context.archives.checksums(of: inode) { () throws(BackupError) in
             try context.repository.checksums(of: table())

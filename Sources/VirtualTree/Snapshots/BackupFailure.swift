@@ -1,7 +1,7 @@
 import BackupCore
 
-/// Why a backup that `mkdir` has begun failed, or what it lacks: shown as a file beside the backups until it is removed, a backup of that name is
-/// made, or the store is unmounted.
+/// Why a backup started by `mkdir` failed, or what it lacks. It is shown as a file beside the backups until it is removed, a backup of that name is made, or
+/// the store is unmounted.
 struct BackupFailure: Sendable {
     let backupName: FileName
     let error: BackupError
@@ -14,7 +14,7 @@ struct BackupFailure: Sendable {
         return FileName(bytes: FileName.fitting(backupName.bytes, reservedBytes: suffix.count) + suffix)
     }
 
-    /// For a person.
+    /// The text for users.
     var text: Message {
         let path = error.path.map { [Message.verbatim($0)] } ?? []
         return .joined(["The backup \(backupName.description): \(error.fullText)"] + path, separator: "\n")

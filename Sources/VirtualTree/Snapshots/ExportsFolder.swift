@@ -1,7 +1,7 @@
 import BackupCore
 import BackupRepository
 
-/// `exports/`: each snapshot of this store as one flat file under the app's own file name.
+/// `exports/`: each snapshot of this store as one flat file with the app's own file name.
 final class ExportsFolder: FolderNode {
     let inode: InodeNumber
     private let context: TreeContext
@@ -15,7 +15,7 @@ final class ExportsFolder: FolderNode {
     var hasKnownAttributes: Bool { true }
 
     func attributes() throws(BackupError) -> NodeAttributes {
-        // From the records alone: the files of a damaged backup must not hide this folder, nor must a repository that is gone.
+        // From the records alone: neither damaged files of a backup nor an unavailable repository may hide this folder.
         context.folderAttributes(inode, time: context.newestTime(.snapshot, ofOwn: true))
     }
 

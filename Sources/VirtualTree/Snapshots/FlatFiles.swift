@@ -12,7 +12,7 @@ struct FlatFiles: Sendable {
     private let files: [File]
     private let indices: [FileName: Int]
 
-    /// - Parameter file: the name of a snapshot's file, which several may have, and whether it is the archive.
+    /// - Parameter file: the name of a snapshot's file, which need not be unique, and whether it is the archive.
     init(_ snapshots: [Snapshot], _ file: (Snapshot) -> (name: String, isArchive: Bool)) {
         let described = snapshots.map(file)
         let names = UniqueFileNames.make(described.map(\.name))

@@ -18,14 +18,14 @@ final class LatestLink: LinkNode {
             modificationTime: latest.time)
     }
 
-    /// Asked for each time, since the newest may be another by now, or none.
+    /// Determined each time, since the newest backup may have changed or gone.
     func target() throws(BackupError) -> [UInt8] {
         guard let newest = try context.latestSnapshot() else { throw .notFound(SnapshotsFolder.latestName) }
         return newest.name.bytes
     }
 }
 
-/// What `snapshots/latest` names.
+/// The target of `snapshots/latest`.
 struct LatestSnapshot: Sendable {
     let name: FileName
     let time: Timestamp

@@ -2,8 +2,7 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// `SHA256SUMS` and `MD5SUMS` of a snapshot. The size comes from the directory objects' totals, the lines are written when the file is
-/// opened.
+/// `SHA256SUMS` and `MD5SUMS` of a snapshot. The size comes from the directory objects' totals; the lines are computed when the file is opened.
 final class ListingFile: FileNode {
     let inode: InodeNumber
     private let algorithm: ChecksumListing.Algorithm

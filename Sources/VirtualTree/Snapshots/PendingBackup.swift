@@ -2,8 +2,8 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// A backup that `mkdir` has begun. It runs in a thread of its own, and goes on when `mkdir` has answered before it is finished: the kernel keeps
-/// `snapshots/` locked for as long as `mkdir` waits.
+/// A backup started by `mkdir`. It runs in its own thread and continues if `mkdir` returns
+/// before it is finished: the kernel keeps `snapshots/` locked as long as `mkdir` waits.
 final class PendingBackup: Sendable {
     typealias Outcome = Result<MadeSnapshot, BackupError>
 
@@ -12,9 +12,9 @@ final class PendingBackup: Sendable {
         var outcome: Outcome?
     }
 
-    /// What `mkdir` asked for.
+    /// The name requested by `mkdir`.
     let requestedName: FileName
-    /// Of its folder; it stays for as long as the store is mounted.
+    /// The number of its folder; it stays the same during the mount.
     let inode: InodeNumber
     let startedAt: Timestamp
     private let cancellation = Cancellation()
@@ -29,21 +29,21 @@ final class PendingBackup: Sendable {
         self.startedAt = startedAt
     }
 
-    /// What it is called now: another backup may take the name that was asked for before this one is finished.
+    /// Its current name: another backup may take the requested one before this one is finished.
     var name: FileName { currentName.withLock { $0 } }
 
     func rename(_ name: FileName) { currentName.withLock { $0 = name } }
 
-    /// Makes the backup, in the calling thread.
+    /// Makes the backup, on the calling thread.
     func run(_ make: () throws(BackupError) -> MadeSnapshot) -> Outcome {
         Result { () throws(BackupError) in try cancellation.run(make) }
     }
 
     var isPinned: Bool { pin.withLock { $0.isWanted } }
 
-    /// Has it pinned when it is made.
+    /// Sets whether it is pinned once it is made.
     /// - Returns: false when it is too late for that.
-    /// - Throws: `busy` when it has been asked to end.
+    /// - Throws: `busy` when it has been cancelled.
     func pin(_ isPinned: Bool) throws(BackupError) -> Bool {
         let isNoted: Bool? = pin.withLock { pin in
             guard !pin.isSettled else { return false }
@@ -55,14 +55,14 @@ final class PendingBackup: Sendable {
         return isNoted
     }
 
-    /// What is said of it after it was asked to end.
+    /// The error for requests after a cancellation.
     var endsAlready: BackupError {
         BackupError(
             .busy, "the backup has been asked to end, and still runs", path: name.description,
             remedy: "Wait a moment, and look again.")
     }
 
-    /// - Returns: whether it is to be pinned; from now on that is asked of the backup itself.
+    /// - Returns: whether to pin it; later changes of the pin go to the backup itself.
     func settlePin() -> Bool {
         pin.withLock { pin in
             pin.isSettled = true
@@ -70,19 +70,19 @@ final class PendingBackup: Sendable {
         }
     }
 
-    /// It was pinned, or not any more, after it was asked for.
+    /// Records a change of the pin after `settlePin`.
     func notePinned(_ isPinned: Bool) { pin.withLock { $0.isWanted = isPinned } }
 
-    /// No other operation is in its way.
+    /// The backup has started: no other operation blocks it.
     func noteBegun() { progress.changeWakingAll { $0.hasBegun = true } }
 
     func end(_ outcome: Outcome) { progress.changeWakingAll { $0.outcome = outcome } }
 
-    /// Asks it to end. What can no longer be taken back is finished.
+    /// Cancels it. Steps that cannot be undone any more are finished.
     func cancel() { cancellation.request() }
 
-    /// The same, unless it is to be kept.
-    /// - Returns: whether it was asked.
+    /// Cancels it unless it is to be pinned.
+    /// - Returns: whether it was cancelled.
     func cancelUnlessPinned() -> Bool {
         pin.withLock { pin in
             if !pin.isWanted { cancel() }
@@ -90,23 +90,23 @@ final class PendingBackup: Sendable {
         }
     }
 
-    /// How it ended; `nil` while it runs.
+    /// Its result; `nil` while it runs.
     var result: Outcome? { progress.withLock { $0.outcome } }
 
-    /// So often a thread that waits looks whether it should go on waiting.
+    /// How often a waiting thread checks whether to continue waiting.
     private static let turnNanoseconds: UInt64 = 50_000_000
 
     /// Waits until it has ended.
     /// - Parameters:
-    ///   - limit: for how long at most, in seconds; `nil` for as long as it takes.
-    ///   - isCancelled: whether to stop waiting at once.
-    /// - Returns: how it ended; `nil` when it still runs.
+    ///   - limit: the maximum time in seconds; `nil` for no limit.
+    ///   - isCancelled: whether to stop waiting immediately.
+    /// - Returns: its result; `nil` when it still runs.
     func wait(atMostSeconds limit: Double?, unless isCancelled: () -> Bool = { false }) -> Outcome? {
         wait(until: { $0.outcome != nil }, atMostSeconds: limit, unless: isCancelled)
         return result
     }
 
-    /// Waits until no other operation can be in its way any more, or it has ended.
+    /// Waits until no other operation can block it any more, or it has ended.
     func waitUntilBegun(atMostSeconds limit: Double, unless isCancelled: () -> Bool) {
         wait(until: { $0.hasBegun || $0.outcome != nil }, atMostSeconds: limit, unless: isCancelled)
     }

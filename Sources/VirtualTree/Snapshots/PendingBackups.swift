@@ -3,34 +3,34 @@ import BackupRepository
 import Synchronization
 import SystemIO
 
-/// The backups that were begun by `mkdir` in this mount: those that are not finished and have a folder already, and what became of the others.
+/// The backups started by `mkdir` in this mount: unfinished ones that already have a folder, and the results of the others.
 final class PendingBackups: Sendable {
     private struct State {
         var runningCount = 0
-        /// How many there were: no two have the same inode number.
+        /// The total number of backups: it makes their inode numbers unique.
         var startedCount: UInt64 = 0
-        /// Those that `mkdir` has answered before they were finished.
+        /// Backups that `mkdir` has returned for before they were finished.
         var shown: [FileName: PendingBackup] = [:]
         /// The numbers of folders that were shown while their backups were pending.
         var inodes: [SnapshotID: InodeNumber] = [:]
         var failures: [BackupFailure] = []
     }
 
-    /// Older failures are forgotten.
+    /// Older failures are dropped.
     private static let failureLimit = 100
 
     private let state = Monitor(State())
-    /// What every request looks at.
+    /// Read by every request.
     private let shownCount = Atomic(0)
     private let lookCount = Atomic(0)
     private let newestLookNanoseconds = Atomic<UInt64>(0)
-    /// A folder that was opened within that time may not have been read yet.
+    /// A folder that was opened more recently than this may not have been read yet.
     private static let unreadNanoseconds: UInt64 = 500_000_000
 
-    /// Begins a backup in a thread of its own.
+    /// Starts a backup in its own thread.
     /// - Parameters:
     ///   - folder: the number of `snapshots/`.
-    ///   - onEnd: called on that thread when the backup has ended and can be looked at.
+    ///   - onEnd: called on that thread when the backup has ended and is accessible.
     func begin(
         _ name: FileName, in folder: InodeNumber, onEnd: @escaping @Sendable () -> Void,
         _ make: @escaping @Sendable (PendingBackup) throws(BackupError) -> MadeSnapshot
@@ -76,7 +76,7 @@ final class PendingBackups: Sendable {
             failure = made.incompleteness
         case .failure(let error): failure = error
         }
-        // Where mkdir still waits, its error number says all that there is to say of these.
+        // If mkdir still waits, its error number is a sufficient report of these.
         guard let failure, failure.code != .interrupted,
             wasShown || ![.busy, .alreadyExists, .notPermitted, .noSpace].contains(failure.code)
         else { return }
@@ -84,7 +84,7 @@ final class PendingBackups: Sendable {
         if state.failures.count > Self.failureLimit { state.failures.removeFirst() }
     }
 
-    /// Another backup has taken its name: its folder goes on under this one.
+    /// Another backup has taken its name: its folder continues under this one.
     func rename(_ backup: PendingBackup, to name: FileName) {
         state.withLock { state in
             let isShown = state.shown[backup.name] === backup
@@ -94,8 +94,8 @@ final class PendingBackups: Sendable {
         }
     }
 
-    /// Gives a backup that is not finished its folder.
-    /// - Returns: how it ended, when it has ended just now: then it has none.
+    /// Shows the folder of an unfinished backup.
+    /// - Returns: its result, if it has ended just now: no folder is shown then.
     func show(_ backup: PendingBackup) -> PendingBackup.Outcome? {
         state.withLock { state in
             if let outcome = backup.result { return outcome }
@@ -105,16 +105,16 @@ final class PendingBackups: Sendable {
         }
     }
 
-    /// `snapshots/` was opened to be listed. The kernel lets nobody read on before a `mkdir` in it is answered.
+    /// `snapshots/` was opened for listing. The kernel blocks further reads until a `mkdir` in it returns.
     func noteLook() {
         newestLookNanoseconds.store(SystemClock.monotonicNanoseconds(), ordering: .relaxed)
         lookCount.add(1, ordering: .relaxed)
     }
 
-    /// How often that was.
+    /// How often that happened.
     var looks: Int { lookCount.load(ordering: .relaxed) }
 
-    /// The same without one that is so new that the kernel may keep it waiting for a change that begins now.
+    /// The same without a very recent one, which the kernel may still block because of a change that begins now.
     var readLooks: Int {
         let count = looks
         let newest = newestLookNanoseconds.load(ordering: .relaxed)
@@ -126,18 +126,18 @@ final class PendingBackups: Sendable {
 
     func shown(_ name: FileName) -> PendingBackup? { isAnyShown ? state.withLock { $0.shown[name] } : nil }
 
-    /// Those that have a folder, the one that was begun last at the end.
+    /// Backups with a folder, the one started last at the end.
     var shown: [PendingBackup] {
         guard isAnyShown else { return [] }
         return state.withLock { Array($0.shown.values) }.sorted { $0.startedAt < $1.startedAt }
     }
 
-    /// The number of a snapshot's folder: while the store stays mounted, the one that it was first shown with.
+    /// The number of a snapshot's folder: during the mount, the one that it was first shown with.
     func inode(of id: SnapshotID, in folder: InodeNumber) -> InodeNumber {
         state.withLock { $0.inodes[id] } ?? folder.snapshot(id)
     }
 
-    /// What failed, and has not been removed or made since.
+    /// Failures that have neither been removed nor been superseded by a backup of that name.
     var failures: [BackupFailure] { state.withLock { $0.failures } }
 
     func removeFailure(_ fileName: FileName) -> Bool {
@@ -150,6 +150,6 @@ final class PendingBackups: Sendable {
 
     var isAnyRunning: Bool { state.withLock { $0.runningCount > 0 } }
 
-    /// Returns when no backup runs that was begun here.
+    /// Returns when no backup started here is running.
     func waitUntilNone() { state.wait(until: { $0.runningCount == 0 }) { _ in } }
 }

@@ -1,9 +1,9 @@
 import BackupCore
 import BackupRepository
 
-/// A name in the folder of a backup that is not finished. Every backup has the same names at its top, so looking one up need not wait: the kernel keeps
-/// the folder locked during a look-up, and `rmdir` of it, with all of `snapshots/`, would wait as well. What the name stands for is asked without a lock,
-/// and that waits until the backup has ended.
+/// A name in the folder of an unfinished backup. Every backup has the same names at its top, so looking one up need not wait. During a lookup the kernel keeps
+/// the folder locked, and `rmdir` of it would block, and with it all of `snapshots/`. What the name stands for is requested without a lock, and that waits
+/// until the backup has ended.
 final class PendingEntry: Sendable {
     static let files: Set<FileName> = [
         "MD5SUMS", "SHA256SUMS", "archive.tar", "archive.zip", "changes.json", "database.sqlite", "export.json", "manifest.json",
@@ -21,17 +21,17 @@ final class PendingEntry: Sendable {
         inode = folder.inode.child("pending").child(name)
     }
 
-    /// What the name stands for, when the backup is finished.
+    /// The node that the name stands for, once the backup is finished.
     func finished() throws(BackupError) -> any Node { try folder.child(named: name) }
 
-    /// Nothing of it is known, and the kernel is to ask again each time.
+    /// Nothing is known about it, and the kernel has to ask again each time.
     func unknownAttributes(_ kind: NodeAttributes.Kind) -> NodeAttributes {
         NodeAttributes(
             inode: inode, kind: kind, permissions: kind == .directory ? 0o755 : 0o644, size: 0,
             modificationTime: folder.startedAt)
     }
 
-    /// Those of what it stands for, under the number that the kernel knows.
+    /// The attributes of the finished node, with the number that the kernel knows.
     func attributes(_ kind: NodeAttributes.Kind) throws(BackupError) -> NodeAttributes {
         guard !folder.isPending else { return unknownAttributes(kind) }
         var attributes = try finished().attributes()
@@ -42,7 +42,7 @@ final class PendingEntry: Sendable {
     }
 }
 
-/// A file of a backup that is not finished.
+/// A file of an unfinished backup.
 final class PendingFile: FileNode {
     private let entry: PendingEntry
 
@@ -64,7 +64,7 @@ final class PendingFile: FileNode {
     }
 }
 
-/// A folder of a backup that is not finished.
+/// A folder of an unfinished backup.
 final class PendingSubfolder: FolderNode {
     private let entry: PendingEntry
 

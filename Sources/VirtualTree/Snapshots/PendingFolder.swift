@@ -3,8 +3,8 @@ import BackupRepository
 import Glibc
 import SystemIO
 
-/// `snapshots/NAME/` of a backup that is not finished. Its name, its state and the names in it can be seen at once. A program that looks further waits
-/// until the backup has ended: the bridge holds such requests back (`TreeOperations.isPending`), and what it does not hold back waits here.
+/// `snapshots/NAME/` of an unfinished backup. Its name, its state and the names in it are available immediately. Any further access waits until the backup has
+/// ended: the bridge holds back such requests (`TreeOperations.isPending`), and requests that it does not hold back wait here.
 final class PendingFolder: FolderNode {
     static let stateName = "user.backupfs.state"
     static let pendingState = "pending"
@@ -24,14 +24,14 @@ final class PendingFolder: FolderNode {
     var startedAt: Timestamp { backup.startedAt }
     var looksAtTheRepository: Bool { !isPending }
 
-    /// The folder as it is when the backup is finished.
+    /// The folder of the finished backup.
     private func finished() throws(BackupError) -> SnapshotFolder {
         switch backup.wait(atMostSeconds: nil) {
         case .success(let made):
             guard let snapshot = context.repository.snapshot(id: made.id) else { throw .notFound(backup.name) }
             return SnapshotFolder(snapshot, inode: inode, context: context)
         case .failure(let error):
-            // It was ended on request, and is not there.
+            // It was cancelled on request and does not exist.
             throw error.code == .interrupted ? .notFound(backup.name) : error
         case nil: throw .notFound(backup.name)
         }
@@ -52,7 +52,7 @@ final class PendingFolder: FolderNode {
         throw .notFound(name)
     }
 
-    /// A program that has waited gets the error here: reading comes later, or not at all.
+    /// A program that has waited gets the error here: it reads later, or not at all.
     func requireOpenable() throws(BackupError) { _ = try finished() }
 
     func listing() throws(BackupError) -> FolderListing { try finished().listing() }
@@ -66,7 +66,7 @@ final class PendingFolder: FolderNode {
         return [(SnapshotFolder.pinnedName, backup.isPinned ? "1" : "0"), (Self.stateName, Self.pendingState)]
     }
 
-    /// A pin holds from the moment the backup is there.
+    /// A pin takes effect from the moment the backup exists.
     func setExtendedAttribute(_ name: String, to value: [UInt8]) throws(BackupError) {
         if name == SnapshotFolder.pinnedName {
             let isPinned = try SnapshotFolder.isPin(value, of: backup.name)
@@ -86,16 +86,16 @@ final class PendingFolder: FolderNode {
         try finished().removeExtendedAttribute(name)
     }
 
-    /// So long the backup may take to appear after it was asked for its pin.
+    /// How long to wait for the backup to appear after its pin was settled.
     private static let appearanceNanoseconds: UInt64 = 2_000_000_000
 
-    /// For a backup that is there already, while what follows it, such as retention, still runs. Waiting for that would keep `snapshots/` locked.
+    /// For a backup that exists already while follow-up work, such as retention, still runs. Waiting for that would keep `snapshots/` locked.
     /// - Returns: false when it has ended meanwhile.
     private func setPinnedWhereVisible(_ isPinned: Bool) throws(BackupError) -> Bool {
         let deadline = SystemClock.monotonicNanoseconds() + Self.appearanceNanoseconds
         while isPending {
             _ = try context.repository.refresh()
-            // No other can have its name: it was free when the backup got it.
+            // No other snapshot can have its name: the name was free when the backup got it.
             if let snapshot = context.repository.snapshot(named: backup.name), snapshot.kind == .snapshot,
                 !context.services.own([snapshot]).isEmpty
             {

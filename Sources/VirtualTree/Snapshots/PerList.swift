@@ -1,7 +1,7 @@
 import BackupRepository
 import Synchronization
 
-/// Something that is made of the list of snapshots, once for each list: with 10,000 backups a listing looks 10,000 times at the same one.
+/// A value derived from the list of snapshots, computed once for each list: with 10,000 backups, a listing uses the same one 10,000 times.
 final class PerList<Value: Sendable>: Sendable {
     private let known = Mutex<(list: [Snapshot], value: Value)?>(nil)
 
@@ -14,7 +14,7 @@ final class PerList<Value: Sendable>: Sendable {
 }
 
 extension [Snapshot] {
-    /// Whether it is a copy of the same array, which costs no look at its elements. It cannot have changed while both are there.
+    /// Whether it is a copy of the same array, without comparing elements. Neither can have changed while both exist.
     func sharesStorage(with other: [Snapshot]) -> Bool {
         count == other.count
             && withUnsafeBufferPointer { own in other.withUnsafeBufferPointer { own.baseAddress == $0.baseAddress } }

@@ -3,8 +3,8 @@ import BackupRepository
 import Synchronization
 import SystemIO
 
-/// Where the bytes of small files lie, asked of the catalog for several neighbours at once: programs read a folder's files one after the
-/// other, and one question for sixty-four costs little more than one for one.
+/// The places of small files' bytes, looked up in the catalog for several neighbours at a time: programs read a folder's files one after the other, and a query
+/// for sixty-four costs little more than a query for one.
 final class PlaceCache: Sendable {
     private struct Block: Sendable {
         let folder: InodeNumber
@@ -15,14 +15,14 @@ final class PlaceCache: Sendable {
 
     private static let fileCount = 64
     private static let blockCountLimit = 16
-    /// Packs are rewritten meanwhile; a place that is no longer true is found out at the price of a search for each read.
+    /// Packs may be rewritten meanwhile; an outdated place is noticed, but costs a search for each read.
     private static let lifetimeNanoseconds: UInt64 = 10_000_000_000
-    /// A file of more chunks is worth a question of its own.
+    /// A larger file is worth its own query.
     private static let smallFileBytes: UInt64 = 1 << 20
 
     private let blocks = Mutex<[Block]>([])
 
-    /// - Throws: `repositoryDamaged` when a chunk of this file is nowhere; what is wrong with its neighbours is not told.
+    /// - Throws: `repositoryDamaged` when a chunk of this file is missing; damage to its neighbours is not reported.
     func pieces(
         of index: Int, in directory: Directory, folder: InodeNumber, repository: Repository
     ) throws(BackupError) -> [ContentPiece] {

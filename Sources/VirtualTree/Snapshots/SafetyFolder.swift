@@ -15,7 +15,7 @@ final class SafetyFolder: FolderNode {
     var hasKnownAttributes: Bool { true }
 
     func attributes() throws(BackupError) -> NodeAttributes {
-        // From the records alone: the files of a damaged backup must not hide this folder, nor must a repository that is gone.
+        // From the records alone: neither damaged files of a backup nor an unavailable repository may hide this folder.
         context.folderAttributes(inode, time: context.newestTime(.safety, ofOwn: true))
     }
 

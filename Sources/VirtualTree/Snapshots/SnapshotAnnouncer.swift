@@ -2,15 +2,15 @@ import BackupCore
 import BackupRepository
 import Synchronization
 
-/// Compares the list of snapshots with the one before, and tells the observer which names the kernel should not believe any more.
+/// Compares the list of snapshots with the previous one, and notifies the observer of names that are stale in the kernel's cache.
 final class SnapshotAnnouncer: Sendable {
     private struct State: Sendable {
         var list: [Snapshot] = []
         var names: [FileName: SnapshotID] = [:]
-        /// How often the list was another one.
+        /// How often the list has changed.
         var generation: UInt64 = 0
         var hasBegun = false
-        /// Somebody is making something in `snapshots/` right now.
+        /// The number of changes in progress in `snapshots/`.
         var heldBackCount = 0
         var observer: (any TreeObserver)?
     }
@@ -19,10 +19,10 @@ final class SnapshotAnnouncer: Sendable {
 
     func setObserver(_ observer: (any TreeObserver)?) { state.withLock { $0.observer = observer } }
 
-    /// A backup that was not finished has ended.
+    /// An unfinished backup has ended.
     func pendingEnded() { state.withLock { $0.observer }?.pendingEnded() }
 
-    /// - Parameter snapshots: all that there are now.
+    /// - Parameter snapshots: all current snapshots.
     func announce(_ snapshots: [Snapshot]) {
         let root = InodeNumber.root
         let folder = root.child("snapshots")
@@ -32,7 +32,7 @@ final class SnapshotAnnouncer: Sendable {
             var names: [FileName: SnapshotID] = [:]
             for snapshot in snapshots { names[snapshot.name] = snapshot.id }
             guard names != state.names || !state.hasBegun else { return }
-            // Before the first look the kernel cannot know anything.
+            // Before the first access the kernel cannot have cached anything.
             if state.hasBegun, let observer = state.observer {
                 for (name, id) in state.names where names[name] != id { observer.nameChanged(name, in: folder) }
                 for name in ["snapshots", "exports", "safety"] as [FileName] { observer.attributesChanged(root.child(name)) }
@@ -43,15 +43,15 @@ final class SnapshotAnnouncer: Sendable {
         }
     }
 
-    /// Tells nothing while `body` runs, which may take minutes: the kernel keeps a folder locked in which something is being made, and
-    /// whoever told it of the folder then would be stuck for as long, also if this program were killed.
+    /// Sends no notifications while `body` runs, which may take minutes: the kernel keeps a folder locked while something is created in it. A notification
+    /// about the folder would block for that time, even if this program were killed.
     func holdingBack<Result>(_ body: () throws(BackupError) -> Result) throws(BackupError) -> Result {
         state.withLock { $0.heldBackCount += 1 }
         defer { state.withLock { $0.heldBackCount -= 1 } }
         return try body()
     }
 
-    /// - Returns: the number of the list that the kernel knows of, at least.
+    /// - Returns: the generation of a list that the kernel knows, at least.
     func settledGeneration() -> UInt64 {
         let (generation, observer) = state.withLock { ($0.generation, $0.observer) }
         observer?.waitUntilTold()

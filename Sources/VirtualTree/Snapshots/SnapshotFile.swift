@@ -33,7 +33,7 @@ final class SnapshotFile: FileNode {
 
     func attributes() throws(BackupError) -> NodeAttributes {
         var attributes = try original().attributes()
-        // The name goes with the snapshot, which may be deleted at any time.
+        // The name disappears with the snapshot, which may be deleted at any time.
         attributes.entryTimeoutSeconds = 0
         return attributes
     }

@@ -2,7 +2,7 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// `snapshots/NAME/`: the stored tree and the views made of it.
+/// `snapshots/NAME/`: the stored tree and the views derived from it.
 final class SnapshotFolder: FolderNode {
     let inode: InodeNumber
     private let snapshot: Snapshot
@@ -15,13 +15,14 @@ final class SnapshotFolder: FolderNode {
     }
 
     private static let attributePrefix = "user.backupfs."
-    /// In code points. The kernel takes 64 KiB of one attribute.
+    /// In code points. The kernel limits an attribute to 64 KiB.
     private static let valueLimit = 4_000
     static let pinnedName = "user.backupfs.pinned"
 
     func attributes() throws(BackupError) -> NodeAttributes {
         var attributes = context.folderAttributes(inode, time: snapshot.creationTime, isImmutable: true)
-        // The name may be given to another snapshot, or taken away, at any time. Who does it tells the kernel; this is for whoever cannot.
+        // The name may be given to another snapshot, or disappear, at any time. A process on
+        // this machine that causes it notifies the kernel; this timeout covers other hosts.
         attributes.entryTimeoutSeconds = TreeContext.snapshotTimeoutSeconds
         return attributes
     }
@@ -49,7 +50,7 @@ final class SnapshotFolder: FolderNode {
     }
 
     func listing() throws(BackupError) -> FolderListing {
-        // Of an older snapshot the archive's size is asked of its folders. A damaged one must not hide all other files.
+        // The archive's size of an older snapshot is computed from its folders. A damaged folder must not hide all other files.
         var shown: [(name: FileName, node: any Node)] = []
         for view in views() where try (view.node as? ArchiveFile)?.canTellSize() ?? true { shown.append(view) }
         return FolderListing(shown).followed(by: try stored.listing())
@@ -59,9 +60,9 @@ final class SnapshotFolder: FolderNode {
     func absenceTimeoutSeconds(of name: FileName) -> Double { TreeContext.immutableTimeoutSeconds }
 
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] {
-        // Another node of the same snapshot may have pinned it since this one was made.
+        // Another node of the same snapshot may have pinned it since this one was created.
         let current = context.repository.snapshot(id: snapshot.id) ?? snapshot
-        // Older programs wrote the texts of the app's database as they were: longer than an attribute may be, or with a NUL.
+        // Older programs stored texts of the app's database unchanged: they may be too long for an attribute, or contain a NUL.
         var attributes = current.publicAttributes.map {
             (name: Self.attributePrefix + $0.key, value: MessageText.shortened($0.value, limit: Self.valueLimit))
         }
@@ -79,7 +80,7 @@ final class SnapshotFolder: FolderNode {
         try context.services.setPinned(snapshot, isPinned)
     }
 
-    /// - Throws: `invalidArgument` for what is neither `1` nor `0`.
+    /// - Throws: `invalidArgument` for anything but `1` or `0`.
     static func isPin(_ value: [UInt8], of name: FileName) throws(BackupError) -> Bool {
         switch value {
         case [UInt8(ascii: "1")]: return true

@@ -2,8 +2,8 @@ import BackupCore
 import BackupRepository
 import SystemIO
 
-/// `snapshots/`: `mkdir` backs up, `rmdir` deletes or cancels, `rename` relabels. It shows all backups of the repository; `latest` is the newest that this
-/// store made.
+/// `snapshots/`: `mkdir` makes a backup, `rmdir` deletes or cancels one, `rename` renames
+/// it. It shows all backups of the repository; `latest` is the newest that this store made.
 final class SnapshotsFolder: FolderNode {
     static let latestName: FileName = "latest"
 
@@ -19,16 +19,16 @@ final class SnapshotsFolder: FolderNode {
         context.folderAttributes(inode, time: context.newestTime(.snapshot, ofOwn: false))
     }
 
-    /// Those of other processes are seen at once as well.
+    /// Includes changes by other processes.
     private func snapshots() throws(BackupError) -> [Snapshot] { try context.refreshedSnapshots(.snapshot) }
 
-    /// The same for changes, which must not go by what was known before.
+    /// The same for changes, which must not rely on cached data.
     private func currentSnapshots() throws(BackupError) -> [Snapshot] {
         try context.requireRepository(lockedAfter: context.pending.readLooks)
         return context.repository.snapshots(kind: .snapshot)
     }
 
-    /// Reading it waits until the kernel knows all that was done to the repository so far.
+    /// Reading it waits until the kernel has received all notifications about the repository so far.
     private static let generationName = "user.backupfs.generation"
 
     func ownExtendedAttributes() throws(BackupError) -> [(name: String, value: String)] {
@@ -38,7 +38,7 @@ final class SnapshotsFolder: FolderNode {
 
     func absenceTimeoutSeconds(of name: FileName) -> Double { Self.hiddenNameTimeoutSeconds(name) }
 
-    /// Hidden names are probes of file managers and shells: there are none in folders of backups and there never will be.
+    /// Hidden names are probes of file managers and shells: folders of backups never contain any.
     static func hiddenNameTimeoutSeconds(_ name: FileName) -> Double {
         name.bytes.first == UInt8(ascii: ".") ? TreeContext.immutableTimeoutSeconds : 0
     }
@@ -55,7 +55,7 @@ final class SnapshotsFolder: FolderNode {
         let isAnswering = try context.isRepositoryAnswering()
         if let snapshot = context.repository.snapshot(named: name), snapshot.kind == .snapshot { return folder(of: snapshot) }
         if let failure = context.pending.failures.first(where: { $0.fileName == name }) { return file(of: failure) }
-        // Only a repository that answers can say so. It may be a change that looks first whether the name is free.
+        // Only a responding repository can prove that. The request may be a change that first checks whether the name is free.
         if !isAnswering {
             try context.requireRepository(lockedAfter: looks)
             return try child(named: name)
@@ -96,7 +96,7 @@ final class SnapshotsFolder: FolderNode {
     func makeDirectory(_ name: FileName, unless isCancelled: () -> Bool) throws(BackupError) -> any Node {
         let label = try Self.label(name)
         let looks = context.pending.looks
-        // The kernel has the folder locked from before the first look at it.
+        // The kernel has locked the folder before the first lookup in it.
         return try context.announcer.holdingBack { () throws(BackupError) in
             guard try isFree(name) else { throw Self.taken(label) }
             let backup = try context.pending.begin(name, in: inode, onEnd: context.pendingEnded) {
@@ -106,7 +106,7 @@ final class SnapshotsFolder: FolderNode {
                     return backup.settlePin()
                 }
                 let made = try context.services.createSnapshot(named: label, milestones)
-                // It is listed before it counts as finished. Its pin is made with it, if there was room for that.
+                // It must be listed before it counts as finished. Its pin was written with it, if there was space for that.
                 _ = try? context.repository.refresh()
                 guard backup.settlePin(), let snapshot = context.repository.snapshot(id: made.id), !snapshot.isPinned else {
                     return made
@@ -115,7 +115,7 @@ final class SnapshotsFolder: FolderNode {
                     try context.services.setPinned(snapshot, true)
                     return made
                 } catch {
-                    // The backup is there all the same.
+                    // The backup exists all the same.
                     let others = made.incompleteness.map { [$0.message] + $0.findings } ?? []
                     return MadeSnapshot(
                         id: made.id,
@@ -128,17 +128,17 @@ final class SnapshotsFolder: FolderNode {
         }
     }
 
-    /// After a request to end, a backup may have to put something back.
+    /// After a cancellation, a backup may have to undo something.
     private static let cancellationSeconds = 2.0
 
-    /// So long `mkdir` waits at least for the backup to begin, so that it can answer by itself that another operation runs. Not longer, since the kernel
-    /// keeps `snapshots/` locked meanwhile: an automatic backup may take ten seconds to give way.
+    /// How long `mkdir` waits at least for the backup to start, so that it can itself report that another operation runs. The kernel keeps `snapshots/` locked
+    /// meanwhile, so it is not longer: an automatic backup may take ten seconds to give way.
     private static let beginningSeconds = 2.0
-    /// What fails as soon as it has begun is known within less.
+    /// Errors right at the start occur within less.
     private static let shortestWaitNanoseconds: UInt64 = 100_000_000
 
-    /// What `mkdir` answers, when it has waited for the backup for as long as it may, or another program wants to list the folder.
-    /// - Parameter looks: how often it was listed before the `mkdir`.
+    /// The result of `mkdir`, when it has waited for the backup as long as it may, or another program wants to list the folder.
+    /// - Parameter looks: how often the folder was listed before the `mkdir`.
     private func answer(_ backup: PendingBackup, looks: Int, unless isCancelled: () -> Bool) throws(BackupError) -> any Node {
         let started = SystemClock.monotonicNanoseconds()
         backup.waitUntilBegun(atMostSeconds: Self.beginningSeconds, unless: isCancelled)
@@ -185,16 +185,16 @@ final class SnapshotsFolder: FolderNode {
         try context.services.removeSnapshot(snapshot)
     }
 
-    /// Programs that clear folders out (`find -delete`) go on to rmdir after every error.
+    /// Programs that delete folder trees (`find -delete`) call rmdir after every error.
     private static func pinned(_ name: FileName) -> BackupError {
         BackupError(
             .notPermitted, "the backup is pinned", path: name.description,
             remedy: "Unpin it first: setfattr -x user.backupfs.pinned, or backupfs unpin.")
     }
 
-    /// Ends a backup that is not finished.
-    /// - Returns: `nil` when it is gone, or what it has become when it has been finished meanwhile.
-    /// - Throws: `notPermitted` when it is to be pinned: it goes on.
+    /// Cancels an unfinished backup.
+    /// - Returns: `nil` when it is gone, or the backup if it was finished meanwhile.
+    /// - Throws: `notPermitted` when it is to be pinned: it continues.
     private func finishedMeanwhile(_ backup: PendingBackup) throws(BackupError) -> MadeSnapshot? {
         guard backup.cancelUnlessPinned() else { throw Self.pinned(backup.name) }
         switch backup.wait(atMostSeconds: Self.cancellationSeconds) {

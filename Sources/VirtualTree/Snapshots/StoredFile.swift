@@ -1,7 +1,7 @@
 import BackupCore
 import BackupRepository
 
-/// A file inside a snapshot. The kernel may know hundreds of thousands of them, so each holds only its folder and its place there.
+/// A file inside a snapshot. The kernel may know hundreds of thousands of them, so each holds only its folder and its index there.
 final class StoredFile: FileNode {
     let inode: InodeNumber
     private let folder: StoredFolder

@@ -1,11 +1,11 @@
 import BackupCore
 import BackupRepository
 
-/// A folder inside a snapshot, as it was stored. Its directory object is read when it is first asked for something.
+/// A folder inside a snapshot, as it was stored. Its directory object is read at the first access.
 final class StoredFolder: FolderNode {
     let inode: InodeNumber
     private let place: Place
-    /// It is, or lies in, the app's own media folder.
+    /// Whether it is, or is in, the app's own media folder.
     private let isMedia: Bool
     private let context: TreeContext
 
@@ -15,7 +15,7 @@ final class StoredFolder: FolderNode {
     }
 
     private static let mediaName: FileName = "media"
-    /// What this program makes at every backup, and takes back as a whole.
+    /// Files that this program creates in every backup and can restore from as a whole.
     private static let madeNames: Set<FileName> = ["export.json", "database.sqlite"]
 
     /// The root of a snapshot.
@@ -99,7 +99,7 @@ final class StoredFolder: FolderNode {
 extension StoredFolder {
     var repository: Repository { context.repository }
 
-    /// The entry that stands at `index`: directories never change.
+    /// The entry at `index`: directories never change.
     func entry(at index: Int32) throws(BackupError) -> TreeEntry { try directory().entries[Int(index)] }
 
     /// From the directory object alone: a listing opens nothing.
@@ -119,18 +119,18 @@ extension StoredFolder {
             attributeTimeoutSeconds: TreeContext.immutableTimeoutSeconds)
     }
 
-    /// Whether a file in it is one that this program made to be restored from.
+    /// Whether a file in it was created by this program to restore from.
     func isMade(_ file: TreeEntry) -> Bool {
         guard case .root = place else { return false }
         return Self.madeNames.contains(file.name)
     }
 
-    /// Where the bytes of the file at `index` lie.
+    /// The places of the bytes of the file at `index`.
     func pieces(of index: Int32, _ entry: TreeEntry) throws(BackupError) -> [ContentPiece] {
         try context.places.pieces(of: Int(index), in: directory(), folder: inode, repository: repository)
     }
 
-    /// For people: the snapshot's name, and the names of the folders.
+    /// For messages: the snapshot's name, and the names of the folders.
     private var path: String {
         switch place {
         case .root(let snapshot): snapshot.name.description

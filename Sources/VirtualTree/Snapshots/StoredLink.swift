@@ -1,7 +1,7 @@
 import BackupCore
 import BackupRepository
 
-/// A symbolic link inside a snapshot's media folder, shown as it was; it is never followed by this program.
+/// A symbolic link inside a snapshot's media folder, shown as it was; this program never follows it.
 final class StoredLink: LinkNode {
     let inode: InodeNumber
     private let folder: StoredFolder
@@ -17,7 +17,7 @@ final class StoredLink: LinkNode {
 
     func attributes() throws(BackupError) -> NodeAttributes { folder.attributes(of: try folder.entry(at: index), inode) }
 
-    /// - Throws: `repositoryDamaged` for what no writer stores: the kernel would cut it off at the NUL, and show another target.
+    /// - Throws: `repositoryDamaged` for a target that no writer stores: the kernel would cut it off at the NUL, and show another target.
     func target() throws(BackupError) -> [UInt8] {
         let entry = try folder.entry(at: index)
         let target = try folder.repository.readAll(ExtentTable(plainContent: folder.repository.pieces(of: entry.content)))

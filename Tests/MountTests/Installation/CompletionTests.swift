@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-/// Completions as the shells ask for them.
+/// Completions as the shells request them.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct CompletionTests {
-    /// Calls the function as bash does when the tabulator key is pressed after the last word.
+    /// Calls the function as bash does when the tab key is pressed after the last word.
     fileprivate static let press = """
         set +e
         source $I/share/bash-completion/completions/backupfs
@@ -35,7 +35,7 @@ struct CompletionTests {
             #expect(try room.offered("backupfs pr") == ["prune"])
             #expect(
                 Set(try room.offered("backupfs app ''")).isSuperset(of: ["add", "check", "list", "migrate", "schema", "show"]))
-            // Not those for tests.
+            // Without the options for tests.
             #expect(try room.offered("backupfs init --s") == ["--sample", "--store"])
             #expect(try room.offered("backupfs restore --strategy ''") == ["merge", "replace", "skip"])
             #expect(try room.offered("backupfs restore ''") == ["file.json", "place/"])
@@ -84,7 +84,7 @@ struct CompletionTests {
             }
             #expect(
                 try room.offered("backupfs restore --store $S ''").sorted() == (names + ["file.json", "place/"]).sorted())
-            // What is offered is taken.
+            // The offered names are accepted.
             for name in safety {
                 try room.sh("backupfs ls \(name) --store $S; backupfs verify \(name) --store $S; backupfs pin \(name) --store $S")
                 try room.sh("backupfs restore \(name) --dry-run --store $S; backupfs diff \(name) latest --store $S")
@@ -94,7 +94,7 @@ struct CompletionTests {
 
     @Test func `T-A22: a key that is pressed finishes no restore and runs no command`() throws {
         try withStore { room in
-            // What a crash between a restore and its last command leaves.
+            // The state after a crash between a restore and its last command.
             try room.sh("backupfs config set after-restore \"touch $R/started\" --store $S; echo after-restore > $S/restore.hook")
             #expect(try room.offered("backupfs ls --store $S ''") == ["latest", "monday", "two words"])
             try room.sh("test ! -e $R/started; test -e $S/restore.hook")
@@ -117,7 +117,7 @@ struct CompletionTests {
 }
 
 extension Room {
-    /// What bash offers where these words have been typed, sorted.
+    /// What bash offers after these words, sorted.
     fileprivate func offered(_ words: String, at place: SourceLocation = #_sourceLocation) throws -> [String] {
         try sh(CompletionTests.press + "press \(words)", at: place).split(separator: "\n").map(String.init)
     }

@@ -24,7 +24,7 @@ struct HelperScriptTests {
             try room.sh("mkdir $M/snapshots/old", ["BACKUPFS_NOW": "2026-01-11T14:30:00Z"])
             try expect(0, "OK", "\(health) -a 24 $M")
             try room.sh("BACKUPFS_NOW=2026-01-11T14:30:00Z backupfs backup --store $S")
-            // The newest by its time is still the first.
+            // The newest one by its time is still the first.
             try room.sh("rmdir $M/snapshots/old")
             try expect(1, "WARNING: the newest backup is ", "\(health) -a 24 $M")
             try expect(0, "OK", "\(health) $M")
@@ -33,10 +33,10 @@ struct HelperScriptTests {
             try expect(1, "WARNING: databaseError: \(room.storePath)/app/database.sqlite: ", "\(health) $M")
             try room.fails("mkdir $M/snapshots/failing", saying: "No such file")
             try room.sh("mv $S/app/away $S/app/database.sqlite; echo nonsense > $R/x.json")
-            // What was refused has not failed.
+            // A rejection is not a failure.
             try room.fails("cp $R/x.json $M/restore/", saying: "Invalid argument")
             try expect(1, "WARNING: lastError: the database is not there", "\(health) $M")
-            // A backup after it shows that all is well again. Times have whole seconds.
+            // A later backup shows that all is well again. Times have whole seconds.
             try room.sh("sleep 1.1; mkdir $M/snapshots/new")
             try expect(0, "OK", "\(health) -a 1 $M")
 
@@ -94,7 +94,7 @@ struct HelperScriptTests {
             #expect(try room.sh("stat -c %i \(file)") == before, "written for nothing")
             try room.sh("\(script) remove; \(script) remove \"/mnt/my backups, 100% \u{41C}\"; \(script) remove /mnt/none")
             #expect(try room.sh("cat \(file)") == "file:///home/me/Music\nsftp://host/x Far away")
-            // A link stays one.
+            // A link stays a link.
             try room.sh(
                 "mv \(file) $R/elsewhere; ln -s $R/elsewhere \(file); \(script) add; test -L \(file); grep -q Backups $R/elsewhere"
             )

@@ -47,7 +47,7 @@ struct InstallTests {
 
     @Test func `SCH-01: systemd has nothing against the units`() throws {
         try Room.withInstallation { room in
-            // It says what is wrong and ends with 0 all the same.
+            // It reports errors but always exits with 0.
             let system = """
                 SYSTEMD_UNIT_PATH=$I/lib/systemd/system: systemd-analyze verify --man=no \
                 backupfs@cars.service backupfs-backup@cars.service backupfs-backup@cars.timer 2>&1
@@ -63,7 +63,7 @@ struct InstallTests {
         }
     }
 
-    /// What would hide the mount from everybody else.
+    /// Settings that would hide the mount from all other processes.
     @Test func `the service that mounts gets no mounts of its own`() throws {
         try Room.withInstallation { room in
             for unit in ["system/backupfs@.service", "user/backupfs.service"] {
@@ -83,7 +83,7 @@ struct InstallTests {
     @Test func `man pages are sound and tell of every verb, option, setting and exit code`() throws {
         try Room.withInstallation { room in
             for page in ["man1/backupfs.1", "man5/backupfs.yaml.5", "man8/mount.backupfs.8"] {
-                // Everything it warns of.
+                // Includes all warnings.
                 #expect(try room.sh("groff -man -Tutf8 -Kutf8 -ww -z $I/share/man/\(page) 2>&1") == "", "\(page)")
                 #expect(try room.sh("head -1 $I/share/man/\(page)").contains("\"1970-01-02\" \"backupfs "), "\(page)")
             }

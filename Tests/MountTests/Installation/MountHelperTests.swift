@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// mount(8) and /etc/fstab, through the helper that is installed. Whatever is mounted here is seen by nobody else.
+/// mount(8) and /etc/fstab, through the installed helper. Mounts made here are not visible to other processes.
 @Suite(
     .enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"),
     .enabled(if: Machine.isRoot && Machine.hasTool("unshare"), "NOT TESTED: mount(8) with a helper of ours needs root"))
@@ -78,7 +78,7 @@ struct MountHelperTests {
         }
     }
 
-    /// Systemd's part of `x-systemd.automount`: a folder whose opening waits until something is mounted on it. Whoever mounts must not open it.
+    /// Systemd's part of `x-systemd.automount`: a folder where open blocks until something is mounted on it. The mounting process must not open it.
     private static let automount = """
         import ctypes, os, subprocess, sys
         library = ctypes.CDLL(None, use_errno=True)

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 extension Room {
-    /// Where `installProgram` puts things: `$I`. The mount helper is alone in `$I/sbin`.
+    /// Where `install` puts the files: `$I`. The mount helper is alone in `$I/sbin`.
     private var installationPath: String { "\(path)/installed" }
 
     /// Runs a test with everything that `make install` installs, in the room.
@@ -23,7 +23,7 @@ extension Room {
             """)
     }
 
-    /// Runs a script, which must succeed, with mounts of its own: nothing that it mounts is seen elsewhere, or stays. Instead of the system's helpers
+    /// Runs a script, which must succeed, in its own mount namespace: its mounts are not visible elsewhere, and do not stay. Instead of the system's helpers
     /// for mount(8) there is only ours. Needs root.
     @discardableResult
     func inNamespace(_ script: String) throws -> String {

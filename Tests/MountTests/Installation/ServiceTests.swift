@@ -2,10 +2,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The mount in the foreground, as a service of systemd sees it.
+/// The mount in the foreground, as a systemd service.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ServiceTests {
-    /// A service manager: writes down what it is told, each message on a line. Begins when `$R/told` is there, ends with `STOPPING=1`.
+    /// A service manager: writes each message it receives on a line. It is ready once `$R/told` exists, and ends with `STOPPING=1`.
     private static let manager = """
         import os, socket, sys
         name = sys.argv[1]
@@ -36,7 +36,7 @@ struct ServiceTests {
 
     @Test(arguments: ["$R/notify", "@backupfs-test-$$"], ["SIGTERM", "fusermount3"])
     func `it says when the mount answers and when it ends`(address: String, end: String) throws {
-        // The name of an abstract socket is one of the machine's.
+        // The names of abstract sockets are global to the machine.
         let address = address.replacing("$$", with: "\(getpid())-\(end)")
         try withManager(address) { room, manager in
             let mount = try room.start("NOTIFY_SOCKET=\(address) exec backupfs mount --foreground --store $S $M")
@@ -69,7 +69,7 @@ struct ServiceTests {
     @Test func `a mount in the background is nobody's service`() throws {
         try withManager("$R/notify") { room, _ in
             try room.sh("NOTIFY_SOCKET=$R/notify backupfs mount --store $S $M; ls $M")
-            // In a session of its own, so that a terminal's signals do not reach it.
+            // In its own session, so that a terminal's signals do not reach it.
             for daemon in room.daemons { #expect(getsid(daemon) == daemon) }
             #expect(room.daemons.count == 1)
             try room.sh("backupfs umount --store $S")

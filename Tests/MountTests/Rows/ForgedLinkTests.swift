@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// A record whose checksums are right and whose folder has a link that no program of ours writes (format.md, finding 5). An independent program forges it.
+/// A record with valid checksums whose folder has a link that our program never writes (format.md, finding 5). An independent program forges it.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ForgedLinkTests {
     private static let forger = "python3 -B \(Machine.projectPath)/Tests/BackupRepositoryTests/Fixtures/forge_repository.py"
@@ -27,14 +27,14 @@ struct ForgedLinkTests {
             let before = try room.sh("sqlite3 $R/app.db .dump; find $R/media | sort")
             #expect(try room.run("backupfs restore a --yes --store $S").exitCode == 1)
             #expect(try room.sh("sqlite3 $R/app.db .dump; find $R/media | sort") == before)
-            // A repair takes nothing away, and a prune nothing that is needed.
+            // A repair removes nothing, and a prune nothing that is needed.
             let files = "cd $R/r; find packs snapshots labels -type f | sort | xargs sha256sum"
             let stored = try room.sh(files)
             try room.fails("backupfs check --repair --yes --store $S", saying: "a/\(words)", exitCode: 1)
             #expect(try room.sh(files) == stored)
             try room.sh("backupfs prune --store $S")
 
-            // In the mount it is an error of its own: the kernel would show what stands before the NUL.
+            // In the mount it is an error: the kernel would show the text before the NUL.
             try room.mount()
             #expect(try room.sh("ls $M/snapshots/a | grep -c zzzz") == "1")
             try room.fails("readlink -v $M/snapshots/a/zzzz", saying: "Input/output error", exitCode: 1)

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Rows of the requirements that a mount shows, each named by its number. Those that a test of another suite shows are named there.
+/// Rows of the requirements that are tested with a mount, each named by its number. Rows covered by a test of another suite are named there.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct MountRowTests {
     @Test func `FEV-02: a backup's attributes are what its export says of itself`() throws {
@@ -32,7 +32,7 @@ struct MountRowTests {
         }
     }
 
-    /// The median of twenty: the machine may be busy with something else for a moment.
+    /// The median of twenty: the machine may be briefly busy with something else.
     @Test func `PER-02: a thousand entries are listed and read in 50 ms`() throws {
         try Room.use { room in
             try room.sh(

@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-/// What stat(2) and statvfs(2) tell, as `Docs/semantics.md` promises it.
+/// The results of stat(2) and statvfs(2), as promised in `Docs/semantics.md`.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct AttributeSemanticsTests {
-    /// Backups, a safety backup and dropped files, so that every folder has something in it.
+    /// Backups, a safety backup and dropped files, so that no folder is empty.
     static let fill = """
         mkdir $M/snapshots/one; cp $M/snapshots/one/archive.zip $R/a.zip; cp $R/a.zip $M/restore/a.zip
         cp $M/snapshots/one/export.json $R/e.json; cp $R/e.json $M/restore/preview/e.json; mkdir $M/snapshots/two

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Storage that goes away under the mount: its file system ends, or it is unmounted lazily.
+/// Storage that disappears under the mount: its file system ends, or it is unmounted lazily.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct LostStorageSemanticsTests {
     enum Loss: String, CaseIterable, Sendable { case killed, unmounted }
@@ -68,7 +68,7 @@ struct LostStorageSemanticsTests {
             try room.withDisk { _ in
                 try room.sh("cd $M/snapshots/one; sha256sum --quiet -c SHA256SUMS; mkdir $M/snapshots/two")
                 try room.sh("jq -e '.repositoryError == null and .snapshotCount == 2' $M/status.json")
-                // That a database cannot be read is not tried all the time.
+                // An unreadable database is not retried all the time.
                 try room.sh(
                     "for n in $(seq 100); do jq -e '.databaseError == null' $M/status.json && exit; sleep 0.05; done; exit 1")
                 try room.sh("jq -e .cars $M/live/export.json >/dev/null; cp $M/snapshots/one/export.json $M/restore/")

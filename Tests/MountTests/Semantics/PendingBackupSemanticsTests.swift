@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Backups that are not finished when `mkdir` answers, as `Docs/semantics.md` promises it (CON-02, T-A6).
+/// Backups that are unfinished when `mkdir` returns, as promised in `Docs/semantics.md` (CON-02, T-A6).
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct PendingBackupSemanticsTests {
     /// A store with a backup "one"; the next backup waits until `$R/pause` is removed.
@@ -16,7 +16,7 @@ struct PendingBackupSemanticsTests {
         }
     }
 
-    /// Starts a program that signals end, also where the tests were started without.
+    /// Starts a program that signals can end, even if the tests were started with signals ignored.
     private static let start = """
         def start(command):
             return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -210,7 +210,7 @@ struct PendingBackupSemanticsTests {
 
     @Test func `S61: mkdir is EBUSY by itself while another operation runs, however short it waits`() throws {
         try withPause("never") { room in
-            // Of this store, and of another one with the same repository.
+            // Backups of this store, and of another one with the same repository.
             try room.sh(
                 """
                 backupfs init --store $R/other --sample --repository $S/repository --new-source >/dev/null
@@ -231,7 +231,7 @@ struct PendingBackupSemanticsTests {
                 #expect(try holder.wait(limitSeconds: 60).exitCode == 0)
                 try room.sh("touch $R/hold")
             }
-            // A backup that has begun is not waited for.
+            // A backup that has started is not waited for.
             let result = try room.python(
                 #"""
                 begin = time.monotonic()

@@ -2,7 +2,7 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// `Docs/semantics.md` and the tests that keep it name the same promises.
+/// `Docs/semantics.md` and the tests of its promises name the same promises.
 struct PromiseTests {
     @Test func `every promise has a test, and every test its promise`() throws {
         let document = String(decoding: try readFile("\(Machine.projectPath)/Docs/semantics.md"), as: UTF8.self)

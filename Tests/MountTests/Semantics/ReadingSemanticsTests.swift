@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// How files are read, as `Docs/semantics.md` promises it.
+/// How files are read, as promised in `Docs/semantics.md`.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct ReadingSemanticsTests {
     private static let files = #"""
@@ -98,7 +98,7 @@ struct ReadingSemanticsTests {
 
     @Test func `S21: what the kernel keeps can be mapped privately and shared, all else privately`() throws {
         try PhotoDiary.withMount { room in
-            // Media files count as unchanged when nobody has written to them for two seconds.
+            // Media files count as unchanged when they were not written to for two seconds.
             try room.sh("mkdir $M/snapshots/one; echo '{' > $M/restore/x.part; sleep 2.5")
             let result = try room.python(
                 #"""

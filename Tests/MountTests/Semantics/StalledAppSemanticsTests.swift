@@ -2,10 +2,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// An app whose database or media folder lies on storage that does not answer.
+/// An app whose database or media folder is on storage that does not respond.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct StalledAppSemanticsTests {
-    /// What lies on the disk that stalls; the other of the two, and the store, do not.
+    /// The part on the stalling disk; the other one, and the store, are not on it.
     enum Part: String, CaseIterable, Sendable { case database, media }
 
     /// A mounted store with the backup `one` of an app with three photos.

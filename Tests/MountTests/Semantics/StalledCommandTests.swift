@@ -2,10 +2,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Commands that open a store or a repository whose storage does not answer.
+/// Commands that open a store or a repository whose storage does not respond.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct StalledCommandTests {
-    /// What lies on the disk that stalls.
+    /// The part on the stalling disk.
     enum Part: String, CaseIterable, Sendable { case store, repository }
 
     private func withStore(_ part: Part, _ body: (Room, RoomDisk) throws -> Void) throws {

@@ -2,10 +2,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A repository whose storage does not answer, or is gone: what is known without it is told at once, and nothing hangs for good.
+/// A repository whose storage does not respond, or is gone: information that does not need it is returned immediately, and nothing hangs forever.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct StalledRepositorySemanticsTests {
-    /// A mounted store whose repository lies on a disk of its own, with the backup `one`.
+    /// A mounted store whose repository is on its own disk, with the backup `one`.
     private func withStore(_ extra: [String: String] = [:], _ body: (Room, RoomDisk) throws -> Void) throws {
         try Room.use { room in
             try room.withDisk { disk in
@@ -42,7 +42,7 @@ struct StalledRepositorySemanticsTests {
                 assert slowest < 3, slowest
                 """)
             disk.goOn()
-            // Nothing old is told after that, nor is a mount needed.
+            // After that, nothing outdated is shown, and no new mount is needed.
             try room.sh("ls $M/snapshots/one/export.json; backupfs backup --store $S --label two; ls -d $M/snapshots/two")
             try room.sh("jq -e '.repositoryError == null and .repositoryAsOf == null and .snapshotCount == 2' $M/status.json")
         }
@@ -87,7 +87,7 @@ struct StalledRepositorySemanticsTests {
             disk.goOn()
             #expect(try room.names("snapshots") == ["latest", "one"])
             #expect(try room.sh("getfattr --only-values -n user.backupfs.pinned $M/snapshots/one") == "0")
-            // Once, however many asked.
+            // Once, however many requests there were.
             #expect(try room.sh("grep -c 'does not answer' $S/mount.log") == "1")
         }
     }

@@ -2,10 +2,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A store that lies on storage which does not answer, with its settings, spool, logs, repository and the app's data.
+/// A store on storage that does not respond, with its settings, spool, logs, repository and the app's data.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct StalledStoreSemanticsTests {
-    /// A mounted store of the default layout on a disk of its own, with the backup `one`. Nothing has looked at the mount.
+    /// A mounted store with the default layout on its own disk, with the backup `one`. The mount has not been accessed yet.
     private func withStore(_ extra: [String: String] = [:], _ body: (Room, RoomDisk) throws -> Void) throws {
         try Room.use { room in
             try room.withDisk { disk in

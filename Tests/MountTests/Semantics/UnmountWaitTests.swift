@@ -18,7 +18,7 @@ struct UnmountWaitTests {
         }
     }
 
-    /// Starts an unmount, and returns when it has said something.
+    /// Starts an unmount, and returns when it has printed something.
     private func startUnmount(
         _ room: Room, _ command: String = "backupfs umount $M --json", saying expected: String
     ) throws -> Job {
@@ -51,7 +51,7 @@ struct UnmountWaitTests {
 
     @Test func `Ctrl-C ends the waiting, and the backup goes on`() throws {
         try withPendingBackup { room in
-            // What a shell starts in the background does not listen to it.
+            // Programs that a shell starts in the background ignore SIGINT.
             try room.write(
                 """
                 import os, signal

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Who sees a change when, and what the kernel keeps, as `Docs/semantics.md` promises it.
+/// When a change becomes visible to other processes, and what the kernel caches, as promised in `Docs/semantics.md`.
 @Suite(.enabled(if: !Machine.skipsMountedTests, "MOUNTED TESTS ARE SKIPPED: BACKUPFS_SKIP_MOUNTED_TESTS=1"))
 struct VisibilitySemanticsTests {
     @Test func `S34: what is done through the mount is seen by all at once`() throws {
@@ -103,7 +103,7 @@ struct VisibilitySemanticsTests {
         }
     }
 
-    /// While the process that serves the mount is stopped only the kernel can answer.
+    /// While the process that serves the mount is stopped, only the kernel can answer.
     private static let stopping = #"""
         daemon = int(os.environ["DAEMON"])
         def without_backupfs(*checks):

@@ -24,9 +24,9 @@ extension Room {
         try sh("backupfs mount --store $S \(options) $M", extra, at: place)
     }
 
-    /// Unmounts in the ordinary way and waits until the process that served it has ended.
+    /// Unmounts normally and waits until the process that served it has ended.
     func unmount(at place: SourceLocation = #_sourceLocation) throws {
-        // A program that has just ended, or been killed, may still have its files closed for it.
+        // A program that has just ended or been killed may still be having its files closed.
         try sh(
             "for attempt in $(seq 1 100); do fusermount3 -u $M 2>$R/tmp/unmount && exit; sleep 0.05; done; cat $R/tmp/unmount >&2; exit 1",
             at: place)
@@ -45,7 +45,7 @@ extension Room {
         #expect(waitForProcesses())
     }
 
-    /// Waits until `path` is there, or until it is gone.
+    /// Waits until `path` exists, or until it is gone.
     func wait(for path: String, toExist: Bool = true, at place: SourceLocation = #_sourceLocation) throws {
         for _ in 0..<6_000 {
             if (access(path, F_OK) == 0) == toExist { return }
@@ -56,16 +56,15 @@ extension Room {
 
     // MARK: The app's data
 
-    /// Everything that is in the app's database, read beside the mount.
-    /// In no order: a restore leaves rows of settings where they are, and adds others behind them.
+    /// Everything in the app's database, read beside the mount. Sorted: a restore leaves rows of settings in place, and adds others after them.
     func databaseDump(store: String = "$S") throws -> String {
         try sh("sqlite3 -readonly \(store)/app/database.sqlite .dump | sort")
     }
 
-    /// The live export without the moment it was made at.
+    /// The live export without its creation time.
     func liveExport() throws -> String { try sh("cat $M/live/export.json | sed '0,/\"createdAt\"/{/\"createdAt\"/d}'") }
 
-    /// What a refused or undone restore must leave as it was.
+    /// The state that a rejected or undone restore must not change.
     func state() throws -> String { try databaseDump() + "\n" + liveExport() }
 
     /// Names in a folder of the mount, sorted.

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 extension PhotoDiary {
-    /// Runs a test with a store of this app, with three photos in two folders, mounted. `$P` is the app's photo folder.
+    /// Runs a test with a mounted store of this app, with three photos in two folders. `$P` is the app's photo folder.
     static func withMount(_ body: (Room) throws -> Void) throws {
         try Room.use { room in
             try setUp(room)
@@ -25,12 +25,12 @@ extension PhotoDiary {
             """)
     }
 
-    /// Everything about the files below the current folder: names, kinds, modes of files, times, link targets and content.
+    /// Everything about the files below the current folder: names, types, modes of files, times, link targets and content.
     static let describe = """
         find . -mindepth 1 -type d -printf 'd %P %T@\\0' | sort -z; find . -type f -printf 'f %P %m %s %T@\\0' | sort -z
         find . -type l -printf 'l %P %l\\0' | sort -z; find . -type f -print0 | sort -z | xargs -0r sha256sum -z
         """
 
-    /// The same without fractions of seconds, which a ZIP archive does not keep.
+    /// The same without fractions of seconds, which a ZIP archive does not store.
     static let describeInSeconds = "{ \(describe); } | sed -z 's/\\([0-9]\\{10\\}\\)\\.[0-9]*$/\\1/' | tr '\\0' '\\n'"
 }

@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-/// Python scripts, for system calls that no ordinary program makes.
+/// Python scripts, for system calls that ordinary programs do not make.
 extension Room {
-    /// What every script begins with: the mountpoint is the current folder.
+    /// The prelude of every script: the mountpoint is the current folder.
     private static let pythonPrelude = #"""
         import ctypes, errno, fcntl, hashlib, json, mmap, os, random, signal, sqlite3, stat, struct, subprocess, sys, threading, time
         M, R, S = (os.environ[name] for name in "MRS")
@@ -59,7 +59,7 @@ extension Room {
 
         """#
 
-    /// Runs a Python script that must succeed, and returns what it printed without the newlines at the end.
+    /// Runs a Python script that must succeed, and returns its output without trailing newlines.
     @discardableResult
     func python(_ script: String, _ extra: [String: String] = [:], at place: SourceLocation = #_sourceLocation) throws -> String {
         try write(Self.pythonPrelude + script, to: "script.py")

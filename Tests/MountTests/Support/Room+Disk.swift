@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A disk of the room's that can be made to stall: a file system of another program's, which is stopped.
+/// A disk of the room that can be made to stall: a FUSE file system whose process is stopped.
 final class RoomDisk {
     private let job: Job
     let path: String
@@ -12,15 +12,15 @@ final class RoomDisk {
         self.path = path
     }
 
-    /// From now on nothing on it answers.
+    /// From now on it does not respond.
     func stall() { job.send(SIGSTOP) }
 
     func goOn() { job.send(SIGCONT) }
 
-    /// Takes it away from under whoever uses it. Files that are open there go on working.
+    /// Detaches it while it is in use. Files that are open there continue to work.
     func takeAway(_ room: Room) throws { try room.sh("umount -l \(path) || fusermount3 -u -z \(path)") }
 
-    /// Ends its file system: whoever uses it gets ENOTCONN, and the dead mount stays.
+    /// Ends its file system: its users get ENOTCONN, and the dead mount stays.
     func kill(_ room: Room) throws {
         job.send(SIGKILL)
         try room.sh("for n in $(seq 500); do ls \(path) 2>/dev/null || exit 0; sleep 0.02; done; exit 1")
@@ -35,7 +35,7 @@ final class RoomDisk {
 }
 
 extension Room {
-    /// Runs a test with a disk at `$R/NAME`, whose files lie in `$R/NAME.files`.
+    /// Runs a test with a disk at `$R/NAME`, whose files are in `$R/NAME.files`.
     func withDisk(_ name: String = "disk", _ body: (RoomDisk) throws -> Void) throws {
         try sh("mkdir -p $R/\(name) $R/\(name).files")
         let disk = RoomDisk(try start("exec bindfs -f $R/\(name).files $R/\(name)"), path: "\(path)/\(name)")

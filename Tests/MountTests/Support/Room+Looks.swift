@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 extension Room {
-    /// Looks of other programs, which can be left behind where they hang: a wait for one would hang as well.
+    /// Accesses by other programs, which can be left behind where they hang: waiting for one would hang as well.
     private static let looks = """
         def look(*words, limit=10):
             "What it printed, its exit code (None: it hangs) and how long it took."
@@ -37,7 +37,7 @@ extension Room {
 
         """
 
-    /// A Python script with these.
+    /// Runs a Python script with these functions.
     @discardableResult
     func looks(_ script: String, _ extra: [String: String] = [:], at place: SourceLocation = #_sourceLocation) throws -> String {
         try python(Self.looks + script, extra, at: place)

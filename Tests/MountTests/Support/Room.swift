@@ -4,7 +4,7 @@ import SystemIO
 import TestSupport
 import Testing
 
-/// A test's own folder, home and environment, and a shell in it. Whatever the test leaves mounted or running is taken away, and told of.
+/// A test's own folder, home and environment, and a shell in it. Mounts and processes that the test leaves behind are removed and reported.
 ///
 /// Scripts see `$R` (the folder), `$S` (the store) and `$M` (the mountpoint), and `backupfs` is the program under test.
 final class Room {
@@ -25,18 +25,18 @@ final class Room {
             "HOME": "\(path)/home",
             "XDG_DATA_HOME": "\(path)/data", "TMPDIR": "\(path)/tmp", "TZ": "UTC", "LC_ALL": "C.UTF-8", "R": path,
             "S": "\(path)/store", "M": "\(path)/mnt", "BACKUPFS_TEST_ROOM": path,
-            // What a test does not ask for does not happen.
+            // Nothing happens without the test's request.
             "BACKUPFS_SCHEDULE": "off", "BACKUPFS_MKDIR_WAITS": "always",
         ]
     }
 
-    /// Runs a test in a room of its own and cleans up after it, however it ends.
+    /// Runs a test in its own room and cleans up after it, however it ends.
     static func use(_ body: (Room) throws -> Void) throws {
         try Machine.requireFUSE()
         let room = try Room(Cleaner.shared.get().base)
         defer { room.leave() }
         try body(room)
-        // A test takes its mount away itself, so that it ends in the ordinary way; what is still there now is an error.
+        // A test unmounts by itself, so that the mount ends normally; a mount that is left now is an error.
         #expect(room.unmountAll() == [], "left mounted")
         #expect(room.waitForProcesses(), "left running: \(room.processes.map(\.command))")
     }
@@ -51,19 +51,19 @@ final class Room {
 
     // MARK: Programs
 
-    /// Starts a bash script and does not wait for it.
+    /// Starts a bash script without waiting for it.
     func start(_ script: String, _ extra: [String: String] = [:]) throws -> Job {
         jobCount += 1
         let environment = variables.merging(extra) { $1 }
         return try Job(["bash", "-c", script], environment: environment, scratch: "\(path)/tmp/.job-\(jobCount)")
     }
 
-    /// Runs a bash script to its end.
+    /// Runs a bash script to completion.
     func run(_ script: String, _ extra: [String: String] = [:], limitSeconds: Int = 120) throws -> Job.Result {
         try start(script, extra).wait(limitSeconds: limitSeconds)
     }
 
-    /// Runs a script that must succeed, and returns what it printed without the newlines at the end.
+    /// Runs a script that must succeed, and returns its output without trailing newlines.
     @discardableResult
     func sh(
         _ script: String, _ extra: [String: String] = [:], limitSeconds: Int = 120, at place: SourceLocation = #_sourceLocation
@@ -73,7 +73,7 @@ final class Room {
         return result.trimmed
     }
 
-    /// Runs a script that must fail and say something.
+    /// Runs a script that must fail with a message.
     @discardableResult
     func fails(
         _ script: String, saying expected: String, exitCode: Int32? = nil, _ extra: [String: String] = [:],
@@ -107,8 +107,8 @@ final class Room {
         }.reversed()
     }
 
-    /// Takes every mount of this room away.
-    /// - Returns: those that were there.
+    /// Unmounts every mount of this room.
+    /// - Returns: the mounts that existed.
     private func unmountAll() -> [String] {
         let found = mounts
         for _ in 0..<20 {
@@ -118,14 +118,14 @@ final class Room {
         return found
     }
 
-    /// Processes that this room started, but for those that ended.
+    /// Running processes that this room started.
     var processes: [(number: pid_t, command: String)] {
         let mark = "BACKUPFS_TEST_ROOM=\(path)\0"
         return ((try? SystemIO.DirectoryReader(path: "/proc").names()) ?? []).compactMap { name in
             guard let number = pid_t(name.description), number != getpid() else { return nil }
             let environment = Job.read("/proc/\(number)/environ")
             let command = Job.read("/proc/\(number)/cmdline").split(separator: "\0").joined(separator: " ")
-            // An ordinary user cannot read the environment of one that has a key; its arguments name the room as well.
+            // An ordinary user cannot read the environment of a process that has a key; its arguments name the room as well.
             guard (environment + "\0").contains(mark) || environment.isEmpty && command.contains("\(path)/") else { return nil }
             return (number, command)
         }
@@ -140,14 +140,14 @@ final class Room {
     func waitForProcesses() -> Bool {
         for turn in 0..<3_000 {
             if processes.isEmpty { return true }
-            // Another mount namespace that somebody has made meanwhile has copies of our mounts, and keeps them alive.
+            // A mount namespace that another process has created meanwhile has copies of our mounts, and keeps them alive.
             if turn % 200 == 199, !mounts.contains(mountpoint), isMountedElsewhere { daemons.forEach { kill($0, SIGTERM) } }
             usleep(10_000)
         }
         return false
     }
 
-    /// Whether a mount of this room lives on in the mount namespace of some other process.
+    /// Whether a mount of this room still exists in the mount namespace of another process.
     private var isMountedElsewhere: Bool {
         let own = Machine.linkTarget("/proc/self/ns/mnt")
         return ((try? SystemIO.DirectoryReader(path: "/proc").names()) ?? []).contains { name in
@@ -157,13 +157,13 @@ final class Room {
     }
 }
 
-/// Should the test process die, a shell that then sees the end of its input takes away what it left behind.
+/// If the test process dies, a shell that then sees the end of its input removes what it left behind.
 final class Cleaner: Sendable {
     static let shared = Result { try Cleaner() }
 
-    /// Rooms are made in here.
+    /// Rooms are created in here.
     let base: String
-    /// Open for as long as this process lives.
+    /// Open as long as this process lives.
     private let lifeline: Int32
 
     private init() throws {

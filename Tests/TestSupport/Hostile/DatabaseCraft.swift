@@ -1,6 +1,6 @@
-/// Databases with something wrong in them.
+/// Invalid databases.
 enum DatabaseCraft {
-    /// `good()` is the path of a copy of the app's database, which the environment names; `sql(…)` one changed by statements.
+    /// `good()` is the path of a copy of the app's database, which the environment names; `sql(…)` is one changed by statements.
     static let prelude = #"""
         import os, shutil, sqlite3
 

@@ -1,7 +1,7 @@
-/// Databases that are damaged, of something else, or made to act when they are opened.
+/// Databases that are damaged, belong to something else, or are crafted to act when they are opened.
 extension HostileInput {
     private static let corrupted = "This backup file is corrupted and cannot be restored."
-    /// Writes into the schema's own table, which SQLite then believes.
+    /// Writes to the schema's own table, which SQLite then trusts.
     private static let writable = "'pragma writable_schema = on', "
 
     public static let databases: [HostileInput] = [
@@ -71,7 +71,7 @@ extension HostileInput {
             "write(sql(\"update expenses set notes = cast(zeroblob(100000000) as text), odometer = 'far' where id = 7\"))"),
     ]
 
-    /// Taken, since what is malicious in them does nothing.
+    /// Accepted, since their malicious parts have no effect.
     public static let harmlessDatabases: [HostileInput] = [
         .database(
             "triggers that delete everything", .invalidContent, "",

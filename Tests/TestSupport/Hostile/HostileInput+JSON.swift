@@ -1,4 +1,4 @@
-/// Exports that are not JSON, or not this app's, or not whole.
+/// Exports that are not JSON, not this app's, or incomplete.
 extension HostileInput {
     private static let notAFormat = "Invalid file format. Please select a valid backup file."
 

@@ -1,6 +1,6 @@
-/// tar archives that are broken, ambiguous or ask for what is never given.
+/// tar archives that are broken, ambiguous or request things that are never granted.
 extension HostileInput {
-    /// Refused when they are opened.
+    /// Rejected when they are opened.
     public static let tars: [HostileInput] = [
         .tar("cut off after a header", .damagedContent, "cut off", "write(header(b'a', 7))"),
         .tar("cut off in the content", .damagedContent, "cut off", "write(header(b'a', 700) + b'content')"),

@@ -1,6 +1,6 @@
 import BackupCore
 
-/// Archives that contradict themselves, or ask for what is never given.
+/// Archives that contradict themselves, or request things that are never granted.
 extension HostileInput {
     public static let zipStructures: [HostileInput] = [
         .zip("empty file", .invalidContent, "has 0 bytes", "write(b'')"),
@@ -191,7 +191,7 @@ extension HostileInput {
             "write(archive(E(b'a', b'content', method=8, l_usize=1 << 20, c_usize=1 << 20)))"),
     ]
 
-    /// Refused only when the content is read.
+    /// Rejected only when the content is read.
     public static let zipContents: [HostileInput] = [
         .zip("wrong CRC", .damagedContent, "CRC", "write(archive(E(b'a', l_crc=1, c_crc=1)))"),
         .zip("wrong CRC, deflated", .damagedContent, "CRC", "write(archive(E(b'a', method=8, l_crc=1, c_crc=1)))"),

@@ -1,7 +1,7 @@
 import BackupCore
 import Testing
 
-/// A hostile or broken file and what must be said about it.
+/// A hostile or broken file and the expected error.
 public struct HostileInput: Sendable, CustomTestStringConvertible {
     public enum Kind: String, Sendable, CaseIterable {
         case json = "JSON"
@@ -9,7 +9,7 @@ public struct HostileInput: Sendable, CustomTestStringConvertible {
         case tar = "tar archive"
         case database = "SQLite database"
 
-        /// Python that a program may use.
+        /// Python that `program` may use.
         var prelude: String {
             switch self {
             case .json: JSONCraft.prelude
@@ -23,7 +23,7 @@ public struct HostileInput: Sendable, CustomTestStringConvertible {
     public let kind: Kind
     public let name: String
     public let code: BackupError.Code
-    /// Part of what is said.
+    /// Part of the expected message.
     public let finding: String
     /// Python that calls `write(bytes)`.
     public let program: String
@@ -46,13 +46,13 @@ public struct HostileInput: Sendable, CustomTestStringConvertible {
 
     public var testDescription: String { name }
 
-    /// The whole Python script; its first argument is where the file goes.
+    /// The complete Python script; its first argument is the path of the file to create.
     public var script: String {
         "import sys\ndef write(data):\n    with open(sys.argv[1], 'wb') as file: file.write(data)\n" + kind.prelude + program
             + "\n"
     }
 
-    /// Makes the file.
+    /// Creates the file.
     /// - Returns: its path.
     public func make(in folder: TemporaryFolder) throws -> String {
         let path = folder("crafted")

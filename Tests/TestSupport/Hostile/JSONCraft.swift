@@ -1,6 +1,6 @@
-/// Exports with something wrong in them.
+/// Invalid exports.
 enum JSONCraft {
-    /// `text` is a good export; `change(old, new)` is one with a piece of it exchanged.
+    /// `text` is a good export; `change(old, new)` is one with a part of it replaced.
     static let prelude =
         "text = r'''\(SampleDocument.text)'''\n" + #"""
             def change(old, new):

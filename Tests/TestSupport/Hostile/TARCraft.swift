@@ -1,4 +1,4 @@
-/// tar archives as no honest program writes them: a small Python writer in which every field can be given a wrong value.
+/// tar archives that no honest program writes: a small Python writer in which every field can be given a wrong value.
 enum TARCraft {
     static let prelude = #"""
         import io, struct, tarfile

@@ -1,4 +1,4 @@
-/// Archives as no honest program writes them: a small Python writer in which every field can be given a wrong value.
+/// Archives that no honest program writes: a small Python writer in which every field can be given a wrong value.
 public enum ZIPCraft {
     public static let prelude = """
         import struct, zlib
@@ -63,7 +63,7 @@ public enum ZIPCraft {
 
         """
 
-    /// Writes what Python statements make of it.
+    /// Creates an archive with Python statements.
     /// - Parameter program: calls `write(…)`.
     public static func make(_ program: String, in folder: TemporaryFolder) throws -> String {
         try HostileInput.zip("", .invalidContent, "", program).make(in: folder)
